@@ -1,0 +1,89 @@
+# Every target sets up what it needs and prints what it does. `make` alone lists them.
+PYTHON ?= python3
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+VENV := .venv
+VENV_15 := .venv-1.5
+VENV_PEERS := .venv-peers
+
+# An environment is up to date when its stamp is newer than what decides its content.
+RECIPE := pyproject.toml sqlpriv/version.py
+USE := $(VENV)/.stamp-use
+DEVELOP := $(VENV)/.stamp-develop
+DEVELOP_15 := $(VENV_15)/.stamp-develop
+PEERS := $(VENV_PEERS)/.stamp-peers
+
+PYTEST := bin/python -m pytest -q -n auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-1.5 test-peers test-deep lint bench wheel clean
+# Two editable installs at once would write the same egg-info.
+.NOTPARALLEL:
+
+help: ## List the targets
+	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/\1:\2/p' Makefile | while IFS=: read -r name does; do \
+		printf '  make %-11s %s\n' "$$name" "$$does"; done
+
+demo: $(USE) ## Generate a hospital table, check it, and show the report
+	@$(VENV)/bin/sqlpriv demo
+
+test: $(DEVELOP) ## Run the tests on the newest DuckDB
+	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
+	@$(VENV)/$(PYTEST) -m "not deep"
+
+test-1.5: $(DEVELOP_15) ## Run the tests on DuckDB 1.5.6
+	@echo "Testing on $$($(VENV_15)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
+	@$(VENV_15)/$(PYTEST) -m "not deep"
+
+test-peers: $(PEERS) ## Run the tests that compare with other libraries
+	@echo "Testing against $$($(VENV_PEERS)/bin/python -m pip freeze | grep -i pycanon)"
+	@$(VENV_PEERS)/$(PYTEST) -m "not deep" tests/test_*_agreement.py
+
+test-deep: $(DEVELOP) ## Run every test, with ten times the random tables (minutes)
+	@echo "Testing with 2000 random tables for every macro"
+	@SQLPRIV_EXAMPLES=2000 $(VENV)/$(PYTEST)
+
+lint: $(DEVELOP) ## ruff and mypy --strict
+	@echo "Checking the code: ruff check, ruff format, mypy --strict"
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy --strict
+
+bench: $(PEERS) ## Measure the checks, side by side with other libraries
+	@$(VENV_PEERS)/bin/python -m benchmarks.checks
+
+wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
+	@echo "Building the source archive, and the wheel from it"
+	@rm -rf build dist
+	@$(VENV)/bin/python -m build --outdir dist . >/dev/null
+	@ls dist
+
+clean: ## Remove everything that these targets made
+	@echo "Removing environments, builds and caches"
+	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) build dist *.egg-info
+	@rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# $(call install,folder,what,pip arguments)
+define install
+	@echo "Setting up $(1) with $(2) (once; again when pyproject.toml changes)"
+	@$(PYTHON) -m venv $(1)
+	@$(1)/bin/python -m pip install --quiet --quiet $(3)
+	@touch $@
+endef
+
+# The development environment can do all that the plain one can, so the second stamp comes with the first.
+$(DEVELOP): $(RECIPE)
+	$(call install,$(VENV),sqlpriv and the tools to develop it,--editable '.[dev]')
+	@touch $(USE)
+
+$(USE): $(RECIPE)
+	$(call install,$(VENV),sqlpriv,--editable .)
+
+$(DEVELOP_15): $(RECIPE)
+	$(call install,$(VENV_15),DuckDB 1.5.6 and the tools,--editable '.[dev]' duckdb==1.5.6)
+
+$(PEERS): $(RECIPE)
+	$(call install,$(VENV_PEERS),sqlpriv and the libraries it is compared with,--editable '.[dev$(comma)peers]')
+
+comma := ,

@@ -1,0 +1,7 @@
+"""sqlpriv: privacy checks inside DuckDB. `load(con)` or `install("x.duckdb")`, then `FROM priv.report(...)`."""
+
+from sqlpriv.errors import SqlprivError
+from sqlpriv.install import install, load
+from sqlpriv.version import __version__
+
+__all__ = ["SqlprivError", "__version__", "install", "load"]

@@ -1,0 +1,53 @@
+"""The one registry: every macro of `sql/`, helpers inlined, in the order of their files."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from sqlpriv.errors import InputError
+from sqlpriv.macros import Helpers, Macro, Overload, inline, is_helper, read_file
+from sqlpriv.version import __version__
+
+SCHEMA = "priv"
+
+
+@cache
+def macros() -> dict[str, Macro]:
+    """All public macros by name, each standing alone: no helper is left in its text."""
+    read = list(_read())
+    helpers = _helpers(read)
+    return {
+        m.name: Macro(
+            m.name,
+            m.is_table,
+            tuple(Overload(o.params, inline(o.body, helpers)) for o in m.overloads),
+            m.header,
+            m.file,
+        )
+        for m in read
+        if not is_helper(m.name)
+    }
+
+
+def macro(name: str) -> Macro:
+    """The public macro of that name, or an error that lists the nearest ones."""
+    found = macros().get(name.removeprefix(f"{SCHEMA}."))
+    if found is None:
+        near = [m for m in macros() if name.split("_")[0] in m] or list(macros())
+        raise InputError(f"there is no macro {name!r} in {SCHEMA}; there are {', '.join(near)}")
+    return found
+
+
+def _read() -> list[Macro]:
+    folder = files("sqlpriv.sql")
+    names = sorted(f.name for f in folder.iterdir() if f.name.endswith(".sql"))
+    texts = {n: (folder / n).read_text(encoding="utf-8") for n in names}
+    version = {n: t.replace("__SQLPRIV_VERSION__", __version__) for n, t in texts.items()}
+    return [m for n, text in version.items() for m in read_file(text, n)]
+
+
+def _helpers(read: list[Macro]) -> Helpers:
+    return {
+        (m.name, len(o.params)): o for m in read if is_helper(m.name) for o in m.overloads
+    }

@@ -1,0 +1,1 @@
+"""Generated data to try things on; nobody in it is real."""

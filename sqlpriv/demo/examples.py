@@ -1,0 +1,40 @@
+"""The small tables that the examples of the macros' pages use. `sqlpriv docs` shows the examples, this makes them run."""
+
+from __future__ import annotations
+
+import duckdb
+
+_TABLES = """
+-- The lecture's 4-anonymous inpatients: the class of age 30-40 all have cancer.
+CREATE OR REPLACE TABLE patients AS FROM (VALUES
+  ('130**', '< 30', 'Heart'), ('130**', '< 30', 'Heart'), ('130**', '< 30', 'Flu'), ('130**', '< 30', 'Flu'),
+  ('1485*', '> 40', 'Cancer'), ('1485*', '> 40', 'Heart'), ('1485*', '> 40', 'Flu'), ('1485*', '> 40', 'Flu'),
+  ('130**', '30-40', 'Cancer'), ('130**', '30-40', 'Cancer'), ('130**', '30-40', 'Cancer'),
+  ('130**', '30-40', 'Cancer')) AS v(zip, age, disease);
+CREATE OR REPLACE TABLE diseases AS FROM (VALUES
+  ('Heart', 'chronic', '*'), ('Cancer', 'chronic', '*'), ('Flu', 'infection', '*')) AS v(disease, kind, top);
+-- Salaries of three teams (Li et al. 2007), in thousands.
+CREATE OR REPLACE TABLE salaries AS FROM (VALUES ('a', 3), ('a', 4), ('a', 5), ('b', 6), ('b', 11), ('b', 8),
+  ('c', 7), ('c', 9), ('c', 10)) AS v(team, salary);
+-- Table 3 of the epsilon-privacy paper, and what two adversaries believe.
+CREATE OR REPLACE TABLE gotham AS
+  SELECT age, gender, disease FROM (VALUES ('< 40', 'M', 'Flu', 200), ('< 40', 'M', 'Cancer', 300),
+    ('>= 40', 'M', 'Flu', 1800), ('>= 40', 'M', 'Cancer', 2700), ('>= 40', 'F', 'Flu', 18000),
+    ('>= 40', 'F', 'Cancer', 2000)) AS v(age, gender, disease, copies), range(copies);
+CREATE OR REPLACE TABLE metropolis AS FROM (VALUES ('Flu', 12000), ('Cancer', 18000)) AS v(value, sigma);
+CREATE OR REPLACE TABLE believed AS FROM (VALUES ('Flu', 0.4), ('Cancer', 0.6)) AS v(value, share);
+-- The lecture's two buckets, and the town they come from.
+CREATE OR REPLACE TABLE wards AS FROM (VALUES ('men', 'Flu'), ('men', 'Flu'), ('men', 'Lung'), ('men', 'Lung'),
+  ('men', 'Mumps'), ('women', 'Flu'), ('women', 'Flu'), ('women', 'Breast'), ('women', 'Ovarian'),
+  ('women', 'Heart')) AS v(ward, disease);
+CREATE OR REPLACE TABLE town AS SELECT ward FROM (VALUES ('men', 8), ('women', 6), ('children', 9)) AS v(ward, people),
+  range(people);
+-- Four people, their ages published as they are.
+CREATE OR REPLACE TABLE ages AS FROM (VALUES (1, 31), (2, 31), (3, 44), (4, 58)) AS v(id, age);
+CREATE OR REPLACE TABLE ages_published AS FROM ages;
+"""
+
+
+def create(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the example tables in the connection's current schema."""
+    con.execute(_TABLES).fetchall()

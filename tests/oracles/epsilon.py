@@ -1,0 +1,324 @@
+"""epsilon-privacy against the four classes of adversaries, by their belief ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from .counting import (
+    INFINITY,
+    Class,
+    Group,
+    Number,
+    PerClass,
+    Rows,
+    canon,
+    group,
+    largest,
+    text,
+)
+
+Predicates = Sequence[tuple[object, ...]]
+Texts = frozenset[str | None]
+Prior = Mapping[Any, Number]
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A set S of values (as text), and whose it is: None for everybody's."""
+
+    values: Texts
+    owner: tuple[str | None] | None = None
+
+
+def exact(number: Number) -> Fraction:
+    """A float as the decimal that it prints: .4 is 2/5."""
+    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+
+
+def divide(x: Fraction, y: Fraction) -> Number:
+    """x/y, with x/0 = infinity and 0/0 = 1."""
+    if y == 0:
+        return Fraction(1) if x == 0 else INFINITY
+    return x / y
+
+
+def belief_ratio(p_in: Fraction, p_out: Fraction) -> Number:
+    return max(divide(p_in, p_out), divide(1 - p_out, 1 - p_in))
+
+
+def belief_in(n: int, n_set: int, b: int) -> Fraction:
+    """p_in of a set that n_set of n have, when b others are known."""
+    return Fraction(1) if b >= n - n_set else Fraction(n_set, n - b)
+
+
+def belief_out(n: int, n_set: int, sigma: Fraction, sigma_set: Fraction) -> Fraction:
+    """p_out of classes I and II."""
+    return (n_set + sigma_set - 1) / (n + sigma - 1)
+
+
+def _secrets(
+    values: Sequence[str | None], predicates: Predicates | None, id_column: str | None
+) -> list[Secret]:
+    if predicates is None:
+        return [Secret(frozenset([value])) for value in values]
+    named: dict[tuple[str | None, ...], set[str | None]] = {}
+    width = 2 if id_column is None else 3
+    for predicate in predicates:
+        if len(predicate) != width:
+            raise ValueError("a predicate is (name, value), or (id, name, value) with an id column")
+        key = tuple(text(part) for part in predicate[:-1])
+        named.setdefault(key, set()).add(text(predicate[-1]))
+    if id_column is None:
+        return [Secret(frozenset(found)) for found in named.values()]
+    return [Secret(frozenset(found), (key[0],)) for key, found in named.items()]
+
+
+@dataclass(frozen=True)
+class _Table:
+    groups: Mapping[Class, Group]
+    texts: Mapping[object, str | None]
+    owners: Mapping[Class, set[str | None]]
+    secrets: Sequence[Secret]
+
+
+def _read(
+    rows: Rows,
+    qis: Sequence[str],
+    sensitive: str,
+    *,
+    predicates: Predicates | None,
+    id_column: str | None,
+    person: str | None,
+) -> _Table:
+    person = person if id_column is None else id_column
+    groups = group(rows, qis, sensitive, person)
+    texts = {canon(row[sensitive]): text(row[sensitive]) for row in rows}
+    owners: dict[Class, set[str | None]] = {}
+    for row in rows:
+        key = tuple(canon(row[name]) for name in qis)
+        owners.setdefault(key, set()).add(None if person is None else text(row[person]))
+    secrets = _secrets(list(dict.fromkeys(texts.values())), predicates, id_column)
+    return _Table(groups, texts, owners, secrets)
+
+
+def _per_class(table: _Table, b: int, p_out: Callable[[int, int, Texts], Fraction]) -> PerClass:
+    """The worst ratio over the sets that occur in a class, for the classes that have one."""
+    if b < 0:
+        raise ValueError("b is a number of known tuples, at least 0")
+    result: PerClass = {}
+    for key, found in table.groups.items():
+        ratios: list[Number] = []
+        for secret in table.secrets:
+            members = [value for value in found.by_value if table.texts[value] in secret.values]
+            n_set = found.n_set(members)
+            here = secret.owner is None or secret.owner[0] in table.owners[key]
+            if n_set and here:
+                p_in = belief_in(found.n, n_set, b)
+                ratios.append(belief_ratio(p_in, p_out(found.n, n_set, secret.values)))
+        if ratios:
+            result[key] = (found.n, max(ratios))
+    return result
+
+
+def _worst(per_class: PerClass) -> Number:
+    """1 when no set ever occurs."""
+    return largest(per_class) if per_class else Fraction(1)
+
+
+def _complete(table: _Table, given: Prior) -> dict[str | None, Fraction]:
+    """A prior or shape by text, refused when it lacks a value of the table or of a set."""
+    by_text: dict[str | None, Fraction] = {}
+    for value, number in given.items():
+        if text(value) in by_text:
+            raise ValueError("a value appears twice")
+        by_text[text(value)] = exact(number)
+    needed = set(table.texts.values()).union(*(secret.values for secret in table.secrets))
+    if needed - set(by_text):
+        raise ValueError("a value is missing from the prior or shape")
+    return by_text
+
+
+def epsilon_class1_per_class(
+    rows: Rows,
+    qis: Sequence[str],
+    sensitive: str,
+    prior: Prior,
+    b: int = 0,
+    *,
+    predicates: Predicates | None = None,
+    id_column: str | None = None,
+    person: str | None = None,
+) -> PerClass:
+    table = _read(rows, qis, sensitive, predicates=predicates, id_column=id_column, person=person)
+    sigmas = _complete(table, prior)
+    if any(sigma < 1 for sigma in sigmas.values()):
+        raise ValueError("every sigma(s) must be at least 1")
+    whole = sum(sigmas.values(), Fraction(0))
+
+    def p_out(n: int, n_set: int, values: Texts) -> Fraction:
+        return belief_out(n, n_set, whole, sum((sigmas[v] for v in values), Fraction(0)))
+
+    return _per_class(table, b, p_out)
+
+
+def epsilon_class1(
+    rows: Rows,
+    qis: Sequence[str],
+    sensitive: str,
+    prior: Prior,
+    b: int = 0,
+    *,
+    predicates: Predicates | None = None,
+    id_column: str | None = None,
+    person: str | None = None,
+) -> Number:
+    return _worst(
+        epsilon_class1_per_class(
+            rows,
+            qis,
+            sensitive,
+            prior,
+            b,
+            predicates=predicates,
+            id_column=id_column,
+            person=person,
+        )
+    )
+
+
+def epsilon_class2_per_class(
+    rows: Rows,
+    qis: Sequence[str],
+    sensitive: str,
+    sigma: Number,
+    b: int = 0,
+    *,
+    predicates: Predicates | None = None,
+    id_column: str | None = None,
+    person: str | None = None,
+) -> PerClass:
+    table = _read(rows, qis, sensitive, predicates=predicates, id_column=id_column, person=person)
+    domain = set(table.texts.values()).union(*(secret.values for secret in table.secrets))
+    if sigma < len(domain):
+        raise ValueError("no prior with every sigma(s) >= 1 has so small a sigma")
+
+    def p_out(n: int, n_set: int, values: Texts) -> Fraction:
+        return belief_out(n, n_set, exact(sigma), Fraction(len(values)))
+
+    return _per_class(table, b, p_out)
+
+
+def epsilon_class2(
+    rows: Rows,
+    qis: Sequence[str],
+    sensitive: str,
+    sigma: Number,
+    b: int = 0,
+    *,
+    predicates: Predicates | None = None,
+    id_column: str | None = None,
+    person: str | None = None,
+) -> Number:
+    return _worst(
+        epsilon_class2_per_class(
+            rows,
+            qis,
+            sensitive,
+            sigma,
+            b,
+            predicates=predicates,
+            id_column=id_column,
+            person=person,
+        )
+    )
+
+
+def epsilon_class3_per_class(
+    rows: Rows,
+    qis: Sequence[str],
+    sensitive: str,
+    shape: Prior,
+    b: int = 0,
+    *,
+    predicates: Predicates | None = None,
+    id_column: str | None = None,
+    person: str | None = None,
+) -> PerClass:
+    table = _read(rows, qis, sensitive, predicates=predicates, id_column=id_column, person=person)
+    shares = _complete(table, shape)
+    whole = sum(shares.values(), Fraction(0))
+    if abs(whole - 1) > Fraction(1, 10**9) or any(share < 0 for share in shares.values()):
+        raise ValueError("shares are not negative and add up to 1")
+
+    def p_out(n: int, n_set: int, values: Texts) -> Fraction:
+        return sum((shares[v] for v in values), Fraction(0)) / whole
+
+    return _per_class(table, b, p_out)
+
+
+def epsilon_class3(
+    rows: Rows,
+    qis: Sequence[str],
+    sensitive: str,
+    shape: Prior,
+    b: int = 0,
+    *,
+    predicates: Predicates | None = None,
+    id_column: str | None = None,
+    person: str | None = None,
+) -> Number:
+    return _worst(
+        epsilon_class3_per_class(
+            rows,
+            qis,
+            sensitive,
+            shape,
+            b,
+            predicates=predicates,
+            id_column=id_column,
+            person=person,
+        )
+    )
+
+
+def epsilon_class4_per_class(
+    rows: Rows,
+    qis: Sequence[str],
+    sensitive: str,
+    b: int = 0,
+    *,
+    predicates: Predicates | None = None,
+    id_column: str | None = None,
+    person: str | None = None,
+) -> PerClass:
+    """Any prior is allowed, so the worst one gives the set no chance at all: p_out = 0."""
+    table = _read(rows, qis, sensitive, predicates=predicates, id_column=id_column, person=person)
+    return _per_class(table, b, lambda n, n_set, values: Fraction(0))
+
+
+def epsilon_class4(
+    rows: Rows,
+    qis: Sequence[str],
+    sensitive: str,
+    b: int = 0,
+    *,
+    predicates: Predicates | None = None,
+    id_column: str | None = None,
+    person: str | None = None,
+) -> Number:
+    return _worst(
+        epsilon_class4_per_class(
+            rows, qis, sensitive, b, predicates=predicates, id_column=id_column, person=person
+        )
+    )
+
+
+def prior_from_counts(rows: Rows, sensitive: str) -> dict[str | None, int]:
+    """The prior of somebody who saw this table and nothing before it: count + 1."""
+    prior: dict[str | None, int] = {}
+    for row in rows:
+        prior[text(row[sensitive])] = prior.get(text(row[sensitive]), 1) + 1
+    return prior
