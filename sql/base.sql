@@ -14,21 +14,21 @@ CASE
 END;
 
 -- A list of column names: not a string (DuckDB would take it for a regular expression), not empty, no name twice.
--- One lambda binds the list, so that the checks do not repeat it.
+-- The names are handled as one text with a control character between them: lambdas would cost more than the check.
 CREATE MACRO _columns(names) AS
 CASE
-  WHEN typeof(names) = '"NULL"[]' OR typeof(names) = '"NULL"' THEN error('sqlpriv: no quasi-identifier is named')
+  WHEN typeof(names) IN ('"NULL"[]', '"NULL"') THEN error('sqlpriv: no quasi-identifier is named')
   WHEN typeof(names) <> 'VARCHAR[]'
     THEN error('sqlpriv: the quasi-identifiers must be a list of column names, as in [''zip'', ''age'']')
-  ELSE list_transform([TRY_CAST(names AS VARCHAR[])], lambda __priv_l: CASE
-    WHEN len(__priv_l) = 0 THEN error('sqlpriv: no quasi-identifier is named')
-    WHEN list_count(__priv_l) < len(__priv_l) THEN error('sqlpriv: the name of a quasi-identifier is NULL')
-    WHEN contains(lower(array_to_string(__priv_l, ' ')), '__priv_')
-      THEN error('sqlpriv: names that start with __priv_ are reserved')
-    WHEN len(list_distinct(list_transform(__priv_l, lambda __priv_c: lower(__priv_c)))) < len(__priv_l)
-      THEN error('sqlpriv: a quasi-identifier is named twice')
-    ELSE __priv_l END)[1]
+  WHEN len(TRY_CAST(names AS VARCHAR[])) = 0 THEN error('sqlpriv: no quasi-identifier is named')
+  WHEN list_count(TRY_CAST(names AS VARCHAR[])) < len(TRY_CAST(names AS VARCHAR[]))
+    THEN error('sqlpriv: the name of a quasi-identifier is NULL')
+  WHEN contains(_joined(names), '__priv_') THEN error('sqlpriv: names that start with __priv_ are reserved')
+  WHEN len(list_distinct(string_split(_joined(names), chr(31)))) <> len(TRY_CAST(names AS VARCHAR[]))
+    THEN error('sqlpriv: a quasi-identifier is named twice')
+  ELSE TRY_CAST(names AS VARCHAR[])
 END;
+CREATE MACRO _joined(names) AS lower(list_aggr(TRY_CAST(names AS VARCHAR[]), 'string_agg', chr(31)));
 
 -- One column name.
 CREATE MACRO _column(name) AS
@@ -39,13 +39,11 @@ CASE
 END;
 
 -- The sensitive column, which may not be one of the quasi-identifiers: every class would hold a single value.
-CREATE MACRO _sensitive(names, sensitive) AS
+CREATE MACRO _sensitive(qis, sensitive) AS
 CASE
-  WHEN typeof(sensitive) <> 'VARCHAR' THEN error('sqlpriv: the sensitive column must be given by its name, as text')
-  WHEN list_contains(list_transform(names, lambda __priv_c: lower(__priv_c)), lower(CAST(sensitive AS VARCHAR)))
+  WHEN list_contains(string_split(_joined(qis), chr(31)), lower(CAST(sensitive AS VARCHAR)))
     THEN error('sqlpriv: the sensitive column is among the quasi-identifiers')
-  WHEN starts_with(lower(CAST(sensitive AS VARCHAR)), '__priv_') THEN error('sqlpriv: names that start with __priv_ are reserved')
-  ELSE CAST(sensitive AS VARCHAR)
+  ELSE _column(sensitive)
 END;
 
 -- A whole number in a range.
@@ -55,45 +53,37 @@ CASE
   ELSE CAST(number AS BIGINT)
 END;
 
--- SQL text of a name, of a string, of a column of the table being read, of the table itself.
-CREATE MACRO _identifier(name) AS ('"' || replace(name, '"', '""') || '"');
-CREATE MACRO _literal(string) AS ('''' || replace(string, '''', '''''') || '''');
-CREATE MACRO _field(name) AS ('__priv_t.' || _identifier(name));
+-- SQL text of a column of the table being read, of several, of the table itself.
+CREATE MACRO _field(name) AS ('__priv_t."' || replace(CAST(name AS VARCHAR), '"', '""') || '"');
 CREATE MACRO _fields(names) AS
-array_to_string(list_transform(names, lambda __priv_c: _field(__priv_c)), ', ');
-CREATE MACRO _from(tbl) AS (' FROM query_table(' || _literal(_table(tbl)) || ') AS __priv_t');
+('__priv_t."' || replace(replace(list_aggr(TRY_CAST(names AS VARCHAR[]), 'string_agg', chr(31)), '"', '""'), chr(31), '", __priv_t."') || '"');
+CREATE MACRO _from(tbl) AS (' FROM query_table(''' || replace(_table(tbl), '''', '''''') || ''') AS __priv_t');
 
--- SQL text of the class: the quasi-identifiers packed into one struct, so that no name of ours meets one of theirs.
-CREATE MACRO _class(names) AS
-('{' || array_to_string(list_transform(names,
-  lambda __priv_c: _literal(__priv_c) || ': ' || _field(__priv_c)), ', ') || '}');
-
--- SQL text that counts the persons of a group: all rows without a person count as one.
-CREATE MACRO _persons(person) AS
-('count(DISTINCT ' || _field(_column(person)) || ') + max(CASE WHEN ' || _field(_column(person)) || ' IS NULL THEN 1 ELSE 0 END)');
+-- SQL text of the person of a row. A row without one could be anybody, so no count of persons would be right.
+CREATE MACRO _holder(person) AS
+('CASE WHEN ' || _field(_column(person)) || ' IS NULL THEN error(''sqlpriv: the person column holds NULL; give every row a person'') ELSE '
+  || _field(_column(person)) || ' END');
 
 -- The classes of a table with their sizes, in rows or in persons.
 CREATE MACRO _sizes(tbl, qis) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(*)'));
-CREATE MACRO _sizes(tbl, qis, person) AS TABLE FROM query(_sizes_text(tbl, qis, _persons(person)));
+CREATE MACRO _sizes(tbl, qis, person) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(DISTINCT ' || _holder(person) || ')'));
 CREATE MACRO _sizes_text(tbl, qis, counted) AS
-list_transform([_columns(qis)], lambda __priv_q: 'SELECT ' || _class(__priv_q) || ' AS class, ' || counted || ' AS size'
-  || _from(tbl) || ' GROUP BY ' || _fields(__priv_q))[1];
+('SELECT struct_pack(' || _fields(_columns(qis)) || ') AS class, ' || counted || ' AS size' || _from(tbl) || ' GROUP BY ' || _fields(qis));
 
 -- The histogram: class, value, n = n(q,s), size = n(q), pairs = sum of n over the class, members that add up to
 -- size, and r, the most concentrated count that fits (docs/definitions.md). In rows all of these are plain counts.
 CREATE MACRO _histogram(tbl, qis, sensitive) AS TABLE
 SELECT class, value, n, n AS members, n AS r,
   sum(n) OVER (PARTITION BY class) AS size, sum(n) OVER (PARTITION BY class) AS pairs
-FROM query(list_transform([_columns(qis)], lambda __priv_q: list_transform([_field(_sensitive(__priv_q, sensitive))], lambda __priv_s:
-  'SELECT ' || _class(__priv_q) || ' AS class, ' || __priv_s || ' AS value, count(*) AS n'
-  || _from(tbl) || ' GROUP BY ' || _fields(__priv_q) || ', ' || __priv_s)[1])[1]);
+FROM query('SELECT struct_pack(' || _fields(_columns(qis)) || ') AS class, ' || _field(_sensitive(qis, sensitive)) || ' AS value, count(*) AS n'
+  || _from(tbl) || ' GROUP BY ' || _fields(qis) || ', ' || _field(sensitive));
 CREATE MACRO _histogram(tbl, qis, sensitive, person) AS TABLE
 FROM _concentrated(_tallied(_held_by_persons(tbl, qis, sensitive, person)));
 
 -- Which person of which class has which value.
 CREATE MACRO _held_by_persons(tbl, qis, sensitive, person) AS TABLE
-FROM query(list_transform([_columns(qis)], lambda __priv_q: 'SELECT DISTINCT ' || _class(__priv_q) || ' AS class, '
-  || _field(_sensitive(__priv_q, sensitive)) || ' AS value, ' || _field(_column(person)) || ' AS holder' || _from(tbl))[1]);
+FROM query('SELECT DISTINCT struct_pack(' || _fields(_columns(qis)) || ') AS class, ' || _field(_sensitive(qis, sensitive)) || ' AS value, '
+  || _holder(person) || ' AS holder' || _from(tbl));
 
 -- Persons counted by class and value. Each person is a member of the class once, at the first of his values.
 CREATE MACRO _tallied(holdings) AS TABLE
@@ -121,8 +111,8 @@ CREATE MACRO _unless_empty(summary) AS
 CASE WHEN count(*) = 0 THEN error('sqlpriv: the table has no rows: there is nothing to check') ELSE summary END;
 
 -- Comparisons with the tolerance of docs/definitions.md.
-CREATE MACRO _below(number, threshold) AS (number < threshold - 1e-12 * abs(threshold));
-CREATE MACRO _above(number, threshold) AS (number > threshold + 1e-12 * abs(threshold));
+CREATE MACRO _below(number, threshold) AS (number < threshold - 1e-12 * greatest(abs(threshold), 1));
+CREATE MACRO _above(number, threshold) AS (number > threshold + 1e-12 * greatest(abs(threshold), 1));
 
 -- The classes that fail, smallest value first. A table without rows is an error here too: an empty answer means "all pass".
 CREATE MACRO _smallest_first(classes, fails) AS TABLE

@@ -118,7 +118,7 @@ SELECT value, 1 / count(*) OVER () AS share FROM _counts(tbl, sensitive);
 
 -- Counts by value, in rows and in persons.
 CREATE MACRO _counts(tbl, sensitive) AS TABLE FROM query(_counts_text(tbl, sensitive, 'count(*)'));
-CREATE MACRO _counts(tbl, sensitive, person) AS TABLE FROM query(_counts_text(tbl, sensitive, _persons(person)));
+CREATE MACRO _counts(tbl, sensitive, person) AS TABLE FROM query(_counts_text(tbl, sensitive, 'count(DISTINCT ' || _holder(person) || ')'));
 CREATE MACRO _counts_text(tbl, sensitive, counted) AS
 list_transform([_field(_column(sensitive))], lambda __priv_s:
   'SELECT ' || __priv_s || ' AS value, ' || counted || ' AS n' || _from(tbl) || ' GROUP BY ' || __priv_s)[1];
@@ -223,7 +223,7 @@ __priv_concerned AS (
   UNION
   SELECT class, [item] FROM holdings WHERE predicates IS NULL
 )
-SELECT class, size, content, count(DISTINCT holder) + max(CASE WHEN holder IS NULL THEN 1 ELSE 0 END) AS held
+SELECT class, size, content, count(DISTINCT holder) AS held
 FROM (SELECT class, content, unnest(content) AS item FROM __priv_concerned) AS s
 JOIN holdings AS h ON s.class IS NOT DISTINCT FROM h.class AND s.item IS NOT DISTINCT FROM h.item
 GROUP BY ALL;

@@ -62,26 +62,25 @@ FROM _largest_first(__priv_classes, NOT _below(value, threshold));
 
 -- _gains_by_class(tbl, qis, sensitive [, person])
 CREATE MACRO _gains_by_class(tbl, qis, sensitive, person) AS TABLE
-WITH __priv_histogram AS (FROM _histogram(tbl, qis, sensitive, person))
-SELECT class, CAST(size AS BIGINT) AS size, _beta(n / size, base) AS beta,
-  _enhanced_beta(n / size, base) AS enhanced_beta,
-  _delta_present(n / size, base) AS delta_present, _delta(n / size, base, kinds) AS delta
+WITH __priv_histogram AS MATERIALIZED (FROM _histogram(tbl, qis, sensitive, person))
+SELECT class, CAST(size AS BIGINT) AS size, _beta(n, size, base) AS beta,
+  _enhanced_beta(n, size, base, _gain_ceiling(base)) AS enhanced_beta,
+  _delta_present(n, size, base) AS delta_present, _delta(n, size, base, kinds) AS delta
 FROM __priv_histogram AS h
-JOIN _bases(__priv_histogram) AS b ON h.value IS NOT DISTINCT FROM b.value
+JOIN (
+  SELECT value, total / (SELECT sum(members) FROM __priv_histogram) AS base, count(*) OVER () AS kinds
+  FROM (SELECT value, sum(n) AS total FROM __priv_histogram GROUP BY value)
+) AS b ON h.value IS NOT DISTINCT FROM b.value
 GROUP BY class, size, kinds;
 
--- The belief in each value that the whole table gives, and the number of values.
-CREATE MACRO _bases(histogram) AS TABLE
-SELECT value, total / (SELECT sum(members) FROM histogram) AS base, count(*) OVER () AS kinds
-FROM (SELECT value, sum(n) AS total FROM histogram GROUP BY value);
+-- The formulas, for one class; base is the belief that the whole table gives. With p_q = n / size, the largest and the
+-- smallest n / base of a class tell its largest gain and loss.
+CREATE MACRO _beta(n, size, base) AS greatest(max(n / base) / size - 1, 0);
+CREATE MACRO _enhanced_beta(n, size, base, ceiling) AS
+CASE WHEN _above(max(n / ceiling) / size, 1) THEN CAST('Infinity' AS DOUBLE) ELSE _beta(n, size, base) END;
+CREATE MACRO _delta_present(n, size, base) AS greatest(ln(max(n / base) / size), -ln(min(n / base) / size));
+CREATE MACRO _delta(n, size, base, kinds) AS
+CASE WHEN count(*) < kinds THEN CAST('Infinity' AS DOUBLE) ELSE _delta_present(n, size, base) END;
 
--- The formulas, for one class.
-CREATE MACRO _beta(own, base) AS greatest(max((own - base) / base), 0);
-CREATE MACRO _enhanced_beta(own, base) AS
-CASE
-  WHEN max(CASE WHEN _above((own - base) / base, -ln(base)) AND own > base THEN 1 ELSE 0 END) = 1 THEN CAST('Infinity' AS DOUBLE)
-  ELSE _beta(own, base)
-END;
-CREATE MACRO _delta_present(own, base) AS max(abs(ln(own / base)));
-CREATE MACRO _delta(own, base, kinds) AS
-CASE WHEN count(*) < kinds THEN CAST('Infinity' AS DOUBLE) ELSE _delta_present(own, base) END;
+-- The largest p_q that enhanced beta-likeness allows: (p_q - p)/p <= -ln p.
+CREATE MACRO _gain_ceiling(base) AS (base * (1 - ln(base)));

@@ -8,96 +8,90 @@
 -- expect: [('k_anonymity', 4.0)]
 CREATE MACRO report(tbl, qis, sensitive, person) AS TABLE
 WITH __priv_cells AS MATERIALIZED (FROM _cells(tbl, qis, sensitive, person)),
-__priv_totals AS (
+__priv_people AS MATERIALIZED (
+  SELECT part, class, row_number() OVER () AS id, CAST(sum(members) AS BIGINT) AS size, sum(n) AS pairs, max(r) AS most
+  FROM __priv_cells GROUP BY part, class
+),
+__priv_totals AS MATERIALIZED (
   SELECT part, value, sum(n) AS total, sum(sum(members)) OVER (PARTITION BY part) AS people
   FROM __priv_cells GROUP BY part, value
 ),
-__priv_scale AS MATERIALIZED (
-  SELECT s.part, s.value, place, cum, next_cum, before, through, total / people AS base,
-    total / sum(total) OVER (PARTITION BY s.part) AS share,
-    max(place) OVER (PARTITION BY s.part) AS kinds, max(through) OVER (PARTITION BY s.part) AS area
-  FROM _scale(__priv_totals) AS s
-  LEFT JOIN __priv_totals AS t ON place > 0 AND s.part = t.part AND s.value IS NOT DISTINCT FROM t.value
-),
-__priv_steps AS (
-  SELECT c.part, class, size, pairs, n, r, base, share, kinds, place, before,
-    max(r) OVER (PARTITION BY class) AS most,
-    sum(n) OVER (PARTITION BY class ORDER BY place ROWS UNBOUNDED PRECEDING) / pairs AS own,
-    coalesce(lead(place) OVER (PARTITION BY class ORDER BY place), kinds + 1) AS next_place,
-    coalesce(lead(before) OVER (PARTITION BY class ORDER BY place), area) AS next_before
+__priv_scale AS MATERIALIZED (FROM _scale(__priv_totals)),
+__priv_steps AS MATERIALIZED (
+  SELECT k.part, id, size, most, n, r, n / pairs AS own_share, share, base, ceiling, place, before, cum, kinds, area,
+    sum(n) OVER (PARTITION BY id ORDER BY place ROWS UNBOUNDED PRECEDING) / pairs AS own,
+    lead(place) OVER (PARTITION BY id ORDER BY place) AS next_place,
+    lead(before) OVER (PARTITION BY id ORDER BY place) AS next_before
   FROM __priv_cells AS c
+  JOIN __priv_people AS k ON c.class IS NOT DISTINCT FROM k.class
   JOIN __priv_scale AS s ON place > 0 AND c.part = s.part AND c.value IS NOT DISTINCT FROM s.value
 ),
-__priv_classes AS (
-  SELECT t.part, class, CAST(size AS BIGINT) AS size, most,
-    CASE WHEN count(CASE WHEN r = most THEN 1 END) > 1 THEN most
-      ELSE coalesce(max(CASE WHEN r < most THEN r END), 0) END AS second,
-    _alpha(n, size) AS alpha, _distinct_l(r) AS distinct_l, _entropy_l(r, size) AS entropy_l,
-    _t_equal(n / pairs, t.share) AS t_equal,
-    _t_ordered(_stretch(own, t.place, t.before, next_place, next_before, s.place, through), t.before, t.kinds) AS t_ordered,
-    _beta(n / size, t.base) AS beta, _enhanced_beta(n / size, t.base) AS enhanced_beta, _delta(n / size, t.base, t.kinds) AS delta,
-    max(_epsilon(n, size, 0, n, size + 999999)) AS epsilon2, max(_epsilon(n, size, 0, 1 / t.kinds, 1)) AS epsilon3
-  FROM __priv_steps AS t
-  JOIN __priv_scale AS s ON 4 * t.part + own >= 4 * s.part + cum AND 4 * t.part + own < 4 * s.part + next_cum
-  GROUP BY t.part, class, size, most, t.kinds
+__priv_gaps AS (FROM _gaps(__priv_steps, __priv_scale)),
+__priv_classes AS MATERIALIZED (
+  SELECT part, t.id, size, most, kinds, _second(r, most) AS second, _distinct_l(r) AS distinct_l, _entropy_l(r, size) AS entropy_l,
+    _t_equal(own_share, share) AS t_equal, _t_ordered(t.own, cum, place, next_place, t.before, any_value(gap), kinds) AS t_ordered,
+    _beta(n, size, base) AS beta, _enhanced_beta(n, size, base, ceiling) AS enhanced_beta, _delta(n, size, base, kinds) AS delta
+  FROM __priv_steps AS t LEFT JOIN __priv_gaps AS g ON t.id = g.id
+  GROUP BY part, t.id, size, most, kinds
 ),
 __priv_escapes AS (
-  SELECT part, min((size - most) / size) AS least_escape FROM __priv_classes GROUP BY part
-),
-__priv_runners_up AS (
-  SELECT c.part, least_escape, sum(CASE WHEN (size - most) / size = least_escape THEN 1 ELSE 0 END) AS leaders,
-    min(CASE WHEN (size - most) / size > least_escape THEN (size - most) / size END) AS next_escape
-  FROM __priv_classes AS c JOIN __priv_escapes AS e ON c.part = e.part
-  GROUP BY c.part, least_escape
+  SELECT part, escape AS least_escape, least_classes, lead(escape) OVER (PARTITION BY part ORDER BY escape) AS next_escape
+  FROM (SELECT part, (size - most) / size AS escape, count(*) AS least_classes FROM __priv_classes GROUP BY ALL)
+  QUALIFY row_number() OVER (PARTITION BY part ORDER BY escape) = 1
 ),
 __priv_measured AS MATERIALIZED (
-  SELECT c.part, size, alpha, distinct_l, entropy_l, t_equal, t_ordered, beta, enhanced_beta, delta, epsilon2, epsilon3,
+  SELECT c.part, size, most / size AS alpha, distinct_l, entropy_l, t_equal, t_ordered, beta, enhanced_beta, delta,
     _recursive_c(most, size - most) AS recursive2, _recursive_c(most, size - most - second) AS recursive3,
-    _negation_posterior(most, size - most) AS negation2, _negation_posterior(most, size - most - second) AS negation3,
-    _one_implication(size, most, second, CASE WHEN (size - most) / size > least_escape OR leaders > 1 THEN least_escape
+    _negation_posterior(most, size - most - second) AS negation3,
+    _epsilon(most, size, 0, most, size + 999999) AS epsilon2, _epsilon(most, size, 0, 1 / kinds, 1) AS epsilon3,
+    _one_implication(size, most, second, CASE WHEN (size - most) / size > least_escape OR least_classes > 1 THEN least_escape
       ELSE coalesce(next_escape, 1) END) AS disclosure
-  FROM __priv_classes AS c JOIN __priv_runners_up AS e ON c.part = e.part
+  FROM __priv_classes AS c JOIN __priv_escapes AS e ON c.part = e.part
 ),
-__priv_worst AS (
+__priv_worst AS MATERIALIZED (
   SELECT part, count(*) AS classes, sum(size) AS people, min(size) AS k, max(alpha) AS alpha, min(distinct_l) AS distinct_l,
-    min(entropy_l) AS entropy_l, max(recursive2) AS recursive2, max(recursive3) AS recursive3, max(negation2) AS negation2,
+    min(entropy_l) AS entropy_l, max(recursive2) AS recursive2, max(recursive3) AS recursive3,
     max(negation3) AS negation3, max(t_equal) AS t_equal, max(t_ordered) AS t_ordered, max(beta) AS beta,
     max(enhanced_beta) AS enhanced_beta, max(delta) AS delta, max(epsilon2) AS epsilon2, max(epsilon3) AS epsilon3,
     max(disclosure) AS disclosure, sum(CASE WHEN size = 1 THEN 1 ELSE 0 END) AS uniques
   FROM __priv_measured GROUP BY part
 ),
-__priv_holders AS (
-  SELECT m.part, min(CASE WHEN m.alpha = w.alpha THEN size END) AS alpha, min(CASE WHEN m.distinct_l = w.distinct_l THEN size END) AS distinct_l,
-    min(CASE WHEN m.entropy_l = w.entropy_l THEN size END) AS entropy_l, min(CASE WHEN m.recursive2 = w.recursive2 THEN size END) AS recursive2,
-    min(CASE WHEN m.recursive3 = w.recursive3 THEN size END) AS recursive3, min(CASE WHEN m.negation2 = w.negation2 THEN size END) AS negation2,
-    min(CASE WHEN m.negation3 = w.negation3 THEN size END) AS negation3, min(CASE WHEN m.t_equal = w.t_equal THEN size END) AS t_equal,
-    min(CASE WHEN m.t_ordered = w.t_ordered THEN size END) AS t_ordered, min(CASE WHEN m.beta = w.beta THEN size END) AS beta,
-    min(CASE WHEN m.enhanced_beta = w.enhanced_beta THEN size END) AS enhanced_beta, min(CASE WHEN m.delta = w.delta THEN size END) AS delta,
-    min(CASE WHEN m.epsilon2 = w.epsilon2 THEN size END) AS epsilon2, min(CASE WHEN m.epsilon3 = w.epsilon3 THEN size END) AS epsilon3,
-    min(CASE WHEN m.disclosure = w.disclosure THEN size END) AS disclosure
-  FROM __priv_measured AS m JOIN __priv_worst AS w ON m.part = w.part GROUP BY m.part
+__priv_figures AS (
+  SELECT part, any_value(figures) AS figures, [k, min(CASE WHEN m.alpha = w.alpha THEN size END),
+    min(CASE WHEN m.distinct_l = w.distinct_l THEN size END),
+    min(CASE WHEN m.entropy_l = w.entropy_l THEN size END),
+    min(CASE WHEN m.recursive2 = w.recursive2 THEN size END),
+    min(CASE WHEN m.recursive3 = w.recursive3 THEN size END),
+    min(CASE WHEN m.alpha = w.alpha THEN size END),
+    min(CASE WHEN m.negation3 = w.negation3 THEN size END),
+    min(CASE WHEN m.t_equal = w.t_equal THEN size END),
+    min(CASE WHEN m.t_ordered = w.t_ordered THEN size END),
+    min(CASE WHEN m.beta = w.beta THEN size END),
+    min(CASE WHEN m.enhanced_beta = w.enhanced_beta THEN size END),
+    min(CASE WHEN m.delta = w.delta THEN size END),
+    min(CASE WHEN m.epsilon2 = w.epsilon2 THEN size END),
+    min(CASE WHEN m.epsilon3 = w.epsilon3 THEN size END),
+    k, min(CASE WHEN m.disclosure = w.disclosure THEN size END),
+    k, k, k] AS sizes
+  FROM (
+    SELECT *, CAST([k, alpha, distinct_l, entropy_l, recursive2, recursive3, alpha, negation3, t_equal, t_ordered, beta, enhanced_beta,
+      delta, epsilon2, epsilon3, CAST('Infinity' AS DOUBLE), disclosure, 1 / k, classes / people, uniques] AS DOUBLE[]) AS figures
+    FROM __priv_worst
+  ) AS w JOIN __priv_measured AS m USING (part)
+  GROUP BY part, k
 )
-SELECT combinations[part]['fields'] AS qis, combinations[part]['secret'] AS sensitive,
-  model, parameters, value,
+SELECT _list_of(_qi_lists(qis), _secrets(sensitive), part) AS qis, _secret_of(_secrets(sensitive), part) AS sensitive, model, parameters, value,
   CASE WHEN value = CAST('Infinity' AS DOUBLE) THEN when_infinite
     ELSE before_value || CASE WHEN value = floor(value) AND abs(value) < 1e15 THEN CAST(CAST(value AS BIGINT) AS VARCHAR)
       ELSE CAST(CASE WHEN abs(value) < 0.0001 THEN value ELSE round(value, 4) END AS VARCHAR) END || after_value END AS meaning,
   worst_class_size
 FROM (
-  SELECT w.part AS part, place, model, parameters, before_value, after_value, when_infinite,
-    CAST(CASE place WHEN 1 THEN w.k WHEN 2 THEN w.alpha WHEN 3 THEN w.distinct_l WHEN 4 THEN w.entropy_l
-      WHEN 5 THEN w.recursive2 WHEN 6 THEN w.recursive3 WHEN 7 THEN w.negation2 WHEN 8 THEN w.negation3
-      WHEN 9 THEN w.t_equal WHEN 10 THEN w.t_ordered WHEN 11 THEN w.beta WHEN 12 THEN w.enhanced_beta WHEN 13 THEN w.delta
-      WHEN 14 THEN w.epsilon2 WHEN 15 THEN w.epsilon3 WHEN 16 THEN CAST('Infinity' AS DOUBLE) WHEN 17 THEN w.disclosure
-      WHEN 18 THEN 1 / w.k WHEN 19 THEN w.classes / w.people WHEN 20 THEN w.uniques END AS DOUBLE) AS value,
-    CASE place WHEN 2 THEN h.alpha WHEN 3 THEN h.distinct_l WHEN 4 THEN h.entropy_l WHEN 5 THEN h.recursive2
-      WHEN 6 THEN h.recursive3 WHEN 7 THEN h.negation2 WHEN 8 THEN h.negation3 WHEN 9 THEN h.t_equal WHEN 10 THEN h.t_ordered
-      WHEN 11 THEN h.beta WHEN 12 THEN h.enhanced_beta WHEN 13 THEN h.delta WHEN 14 THEN h.epsilon2 WHEN 15 THEN h.epsilon3
-      WHEN 17 THEN h.disclosure ELSE w.k END AS worst_class_size
-  FROM __priv_worst AS w JOIN __priv_holders AS h ON w.part = h.part, (FROM _models())
+  SELECT part, place, model, parameters, before_value, after_value, when_infinite,
+    figures[place] AS value, sizes[place] AS worst_class_size
+  FROM __priv_figures, (FROM _models())
   UNION ALL
-  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, _unless_empty(NULL), NULL FROM __priv_worst HAVING count(*) = 0
-), (SELECT _combinations(qis, sensitive) AS combinations)
+  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, _unless_empty(NULL), NULL FROM __priv_figures HAVING count(*) = 0
+)
 ORDER BY part, place;
 
 -- The models of the report with their sentences: the value goes between the two halves, infinity has its own.
@@ -133,61 +127,76 @@ CREATE MACRO _one_implication(size, most, second, escape_elsewhere) AS
   CASE WHEN size > 1 THEN (size - most) * greatest(size - most - 1, 0) / (most * (size - 1)) ELSE 0 END,
   (size - most) / most * escape_elsewhere)));
 
--- The combinations to report: each list of quasi-identifiers with each sensitive column.
-CREATE MACRO _combinations(qis, sensitive) AS
-flatten(list_transform(
-  CASE WHEN typeof(qis) = 'VARCHAR[][]'
-    THEN CASE WHEN len(qis) = 0 THEN error('sqlpriv: no quasi-identifier is named') ELSE TRY_CAST(qis AS VARCHAR[][]) END
-    ELSE [TRY_CAST(CASE WHEN typeof(qis) = 'VARCHAR[]' THEN qis
-      ELSE error('sqlpriv: the quasi-identifiers must be a list of column names, or a list of such lists') END AS VARCHAR[])] END,
-  lambda __priv_q: list_transform(
-    CASE WHEN typeof(sensitive) = 'VARCHAR[]'
-      THEN CASE WHEN len(sensitive) = 0 THEN error('sqlpriv: no sensitive column is named') ELSE TRY_CAST(sensitive AS VARCHAR[]) END
-      ELSE [_column(sensitive)] END,
-    lambda __priv_s: {'fields': _columns(__priv_q), 'secret': _sensitive(__priv_q, __priv_s)})));
+-- The lists of quasi-identifiers and the sensitive columns to report, whichever way they are given. Combination i pairs
+-- list (i - 1) // len(secrets) + 1 with secret (i - 1) % len(secrets) + 1.
+CREATE MACRO _qi_lists(qis) AS
+CASE WHEN typeof(qis) = 'VARCHAR[][]' THEN TRY_CAST(qis AS VARCHAR[][]) ELSE [TRY_CAST(qis AS VARCHAR[])] END;
+CREATE MACRO _secrets(sensitive) AS
+CASE WHEN typeof(sensitive) = 'VARCHAR[]' THEN TRY_CAST(sensitive AS VARCHAR[]) ELSE [CAST(sensitive AS VARCHAR)] END;
+CREATE MACRO _list_of(lists, secrets, number) AS (lists[(number - 1) // len(secrets) + 1]);
+CREATE MACRO _secret_of(secrets, number) AS (secrets[(number - 1) % len(secrets) + 1]);
+
+-- An empty text, or the refusal of what _columns and _sensitive refuse, for lists. A NULL or a control character in
+-- a name shows in the count of the names put together and taken apart again.
+CREATE MACRO _checked(qis, sensitive, lists, secrets) AS
+CASE
+  WHEN typeof(qis) NOT IN ('VARCHAR[]', 'VARCHAR[][]', '"NULL"[]')
+    THEN error('sqlpriv: the quasi-identifiers must be a list of column names, or a list of such lists')
+  WHEN typeof(sensitive) NOT IN ('VARCHAR', 'VARCHAR[]')
+    THEN error('sqlpriv: the sensitive column must be given by its name, or several in a list')
+  WHEN len(lists) = 0 OR list_contains(lists, []) OR typeof(qis) = '"NULL"[]' THEN error('sqlpriv: no quasi-identifier is named')
+  WHEN len(secrets) = 0 THEN error('sqlpriv: no sensitive column is named')
+  WHEN list_count(flatten(lists)) < len(flatten(lists)) OR list_count(secrets) < len(secrets)
+    THEN error('sqlpriv: the name of a column is NULL')
+  WHEN contains(_joined(flatten(lists)) || chr(31) || _joined(secrets), '__priv_')
+    THEN error('sqlpriv: names that start with __priv_ are reserved')
+  WHEN list_has_any(string_split(_joined(flatten(lists)), chr(31)), string_split(_joined(secrets), chr(31)))
+    THEN error('sqlpriv: the sensitive column is among the quasi-identifiers')
+  ELSE ''
+END;
 
 -- SQL text that gives the histogram of every combination, the number of the combination as part. The table is
--- aggregated once, by all columns that are named; with one combination that is already the answer.
-CREATE MACRO _cells_text(tbl, combinations) AS
-list_transform([combinations], lambda __priv_all: list_transform([_named(__priv_all)], lambda __priv_names:
-  CASE WHEN len(__priv_all) = 1
-    THEN 'SELECT 1 AS part, ROW(' || _fields(__priv_all[1]['fields']) || ') AS class, ' || _field(__priv_all[1]['secret'])
-      || ' AS value, count(*) AS n' || _from(tbl) || ' GROUP BY ' || _fields(list_concat(__priv_all[1]['fields'], [__priv_all[1]['secret']]))
-    ELSE 'WITH __priv_joint AS MATERIALIZED (SELECT ' || _fields(__priv_names) || ', count(*) AS __priv_n'
-      || _from(tbl) || ' GROUP BY ' || _fields(__priv_names) || ') '
-      || array_to_string(list_transform(__priv_all, lambda __priv_combination, __priv_i:
-        'SELECT ' || _part_text(__priv_names, __priv_combination, __priv_i) || ', sum(__priv_t.__priv_n) AS n FROM __priv_joint AS __priv_t GROUP BY '
-        || _fields(list_concat(__priv_combination['fields'], [__priv_combination['secret']]))), ' UNION ALL ') END)[1])[1];
+-- aggregated once, by all columns that are named; with one combination that is already the answer, else classes and
+-- values are numbered, so that those of all combinations are of one type. The two lambdas only name the lists.
+CREATE MACRO _cells_text(tbl, qis, sensitive) AS
+list_transform([_qi_lists(qis)], lambda __priv_l: list_transform([_secrets(sensitive)], lambda __priv_s:
+  _checked(qis, sensitive, __priv_l, __priv_s) || CASE WHEN len(__priv_l) * len(__priv_s) = 1
+  THEN 'SELECT 1 AS part, ROW(' || _fields(__priv_l[1]) || ') AS class, ' || _field(__priv_s[1]) || ' AS value, count(*) AS n'
+    || _from(tbl) || ' GROUP BY ' || _fields(__priv_l[1]) || ', ' || _field(__priv_s[1])
+  ELSE 'WITH __priv_joint AS MATERIALIZED (SELECT ' || _fields(_named(__priv_l, __priv_s)) || ', count(*) AS __priv_n'
+    || _from(tbl) || ' GROUP BY ALL) '
+    || array_to_string(list_transform(range(1, len(__priv_l) * len(__priv_s) + 1), lambda __priv_i:
+      _part_text(_fields(_list_of(__priv_l, __priv_s, __priv_i)), _field(_secret_of(__priv_s, __priv_i)), __priv_i,
+        'sum(__priv_t.__priv_n) AS n', '')), ' UNION ALL ') END)[1])[1];
 
 -- The same for persons: who of which class has which value, in every combination.
-CREATE MACRO _people_text(tbl, combinations, person) AS
-list_transform([combinations], lambda __priv_all: list_transform([_named(__priv_all)], lambda __priv_names:
-  'WITH __priv_joint AS MATERIALIZED (SELECT DISTINCT ' || _fields(__priv_names) || ', '
-  || _field(_column(person)) || ' AS __priv_holder' || _from(tbl) || ') '
-  || array_to_string(list_transform(__priv_all, lambda __priv_combination, __priv_i:
-    'SELECT DISTINCT ' || _part_text(__priv_names, __priv_combination, __priv_i)
-    || ', __priv_t.__priv_holder AS holder FROM __priv_joint AS __priv_t'), ' UNION ALL '))[1])[1];
+CREATE MACRO _people_text(tbl, qis, sensitive, person) AS
+list_transform([_qi_lists(qis)], lambda __priv_l: list_transform([_secrets(sensitive)], lambda __priv_s:
+  _checked(qis, sensitive, __priv_l, __priv_s)
+  || 'WITH __priv_joint AS MATERIALIZED (SELECT DISTINCT ' || _fields(_named(__priv_l, __priv_s)) || ', '
+  || _holder(person) || ' AS __priv_holder' || _from(tbl) || ') '
+  || array_to_string(list_transform(range(1, len(__priv_l) * len(__priv_s) + 1), lambda __priv_i:
+      _part_text(_fields(_list_of(__priv_l, __priv_s, __priv_i)), _field(_secret_of(__priv_s, __priv_i)), __priv_i,
+        '__priv_t.__priv_holder AS holder', ', __priv_t.__priv_holder')), ' UNION ALL '))[1])[1];
 
 -- All columns that the combinations name.
-CREATE MACRO _named(combinations) AS
-list_sort(list_distinct(flatten(list_transform(combinations, lambda __priv_combination: list_concat(__priv_combination['fields'], [__priv_combination['secret']])))));
+CREATE MACRO _named(lists, secrets) AS list_distinct(list_concat(flatten(lists), secrets));
 
--- SQL text of part, class and value of one combination. Class and value are rows over all columns, NULL where a column is
--- not theirs, so that those of all combinations are of one type and, numbered, never equal across combinations.
-CREATE MACRO _part_text(names, combination, number) AS
-(number || ' AS part, ' || _only(names, combination['fields'], number) || ' AS class, '
-  || _only(names, [combination['secret']], number) || ' AS value');
-CREATE MACRO _only(names, own, number) AS
-('ROW(' || number || ', ' || array_to_string(list_transform(names, lambda __priv_k:
-  CASE WHEN list_contains(own, __priv_k) THEN _field(__priv_k) ELSE 'NULL' END), ', ') || ')');
+-- SQL text of one combination: its classes and values numbered in their order.
+CREATE MACRO _part_text(fields, secret, number, measure, grouped) AS
+list_transform([fields], lambda __priv_f: 'SELECT ' || number || ' AS part, ROW(' || number || ', dense_rank() OVER (ORDER BY ' || __priv_f
+  || ')) AS class, dense_rank() OVER (ORDER BY ' || secret || ' NULLS LAST) AS value, ' || measure
+  || ' FROM __priv_joint AS __priv_t GROUP BY ' || __priv_f || ', ' || secret || grouped)[1];
 
--- The histograms of all combinations with the columns of _histogram.
+-- The histograms of all combinations with the columns of _histogram but size and pairs.
 CREATE MACRO _cells(tbl, qis, sensitive) AS TABLE
-SELECT part, class, value, n, n AS members, n AS r,
-  sum(n) OVER (PARTITION BY class) AS size, sum(n) OVER (PARTITION BY class) AS pairs
-FROM query(_cells_text(tbl, _combinations(qis, sensitive)));
+SELECT part, class, value, n, n AS members, n AS r FROM query(_cells_text(tbl, qis, sensitive));
 CREATE MACRO _cells(tbl, qis, sensitive, person) AS TABLE
-WITH __priv_people AS (FROM query(_people_text(tbl, _combinations(qis, sensitive), person)))
-SELECT parts.part, c.class, c.value, c.n, c.members, c.r, c.size, c.pairs
+WITH __priv_people AS MATERIALIZED (FROM query(_people_text(tbl, qis, sensitive, person)))
+SELECT parts.part, c.class, c.value, c.n, c.members, c.r
 FROM _concentrated(_tallied(__priv_people)) AS c
 JOIN (SELECT DISTINCT part, class FROM __priv_people) AS parts ON c.class IS NOT DISTINCT FROM parts.class;
+
+-- The second largest count of one class, 0 if there is none.
+CREATE MACRO _second(r, most) AS
+CASE WHEN count(CASE WHEN r = most THEN 1 END) > 1 THEN most ELSE coalesce(max(CASE WHEN r < most THEN r END), 0) END;

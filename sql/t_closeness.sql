@@ -78,50 +78,61 @@ FROM (SELECT value, sum(n) AS total FROM histogram GROUP BY value);
 CREATE MACRO _t_equal(own, share) AS greatest((sum(abs(own - share)) + 1 - sum(share)) / 2, 0);
 
 -- _t_ordered_by_class(tbl, qis, sensitive [, person])
+-- Between two neighbouring values of a class its cumulative share own stands still. Where they are also neighbours in
+-- the table that is one term |own - cum|; the wider gaps are summed in _gaps. A class so costs as many rows as it has
+-- values, however many the table has.
 CREATE MACRO _t_ordered_by_class(tbl, qis, sensitive, person) AS TABLE
-WITH __priv_histogram AS (FROM _histogram(tbl, qis, sensitive, person)),
-__priv_scale AS (
-  SELECT value, place, cum, before, through, next_cum, max(place) OVER () AS last_place, max(through) OVER () AS area
-  FROM _scale((SELECT 1 AS part, value, sum(n) AS total FROM __priv_histogram GROUP BY value))
-),
-__priv_steps AS (
-  SELECT class, size, place, before, last_place,
+WITH __priv_histogram AS MATERIALIZED (FROM _histogram(tbl, qis, sensitive, person)),
+__priv_totals AS (SELECT 1 AS part, value, sum(n) AS total, sum(sum(members)) OVER () AS people FROM __priv_histogram GROUP BY value),
+__priv_scale AS MATERIALIZED (FROM _scale(__priv_totals)),
+__priv_steps AS MATERIALIZED (
+  SELECT 1 AS part, class AS id, size, place, before, cum, kinds, area,
     sum(n) OVER (PARTITION BY class ORDER BY place ROWS UNBOUNDED PRECEDING) / pairs AS own,
-    coalesce(lead(place) OVER (PARTITION BY class ORDER BY place), last_place + 1) AS next_place,
-    coalesce(lead(before) OVER (PARTITION BY class ORDER BY place), area) AS next_before
+    lead(place) OVER (PARTITION BY class ORDER BY place) AS next_place,
+    lead(before) OVER (PARTITION BY class ORDER BY place) AS next_before
   FROM __priv_histogram AS h
-  JOIN __priv_scale AS s ON s.place > 0 AND h.value IS NOT DISTINCT FROM s.value
+  JOIN __priv_scale AS s ON place > 0 AND h.value IS NOT DISTINCT FROM s.value
 )
-SELECT class, CAST(size AS BIGINT) AS size,
-  _t_ordered(_stretch(own, t.place, t.before, next_place, next_before, s.place, through), t.before, t.last_place) AS value
-FROM __priv_steps AS t JOIN __priv_scale AS s ON own >= cum AND own < next_cum
-GROUP BY class, size, t.last_place;
+SELECT t.id AS class, CAST(size AS BIGINT) AS size,
+  _t_ordered(t.own, cum, place, next_place, t.before, any_value(gap), kinds) AS value
+FROM __priv_steps AS t LEFT JOIN _gaps(__priv_steps, __priv_scale) AS g ON t.id IS NOT DISTINCT FROM g.id
+GROUP BY t.id, size, kinds;
 
--- The values in order, by part: place 1, 2, ..., cumulative share cum, prefix sums of cum before this place and
--- through it. A place 0 catches the classes whose first share is below that of the first value.
+-- The values of each part in order: place 1, 2, ..., kinds, their shares and beliefs, the cumulative share cum with its
+-- prefix sums before this place and through it. A place 0 catches the classes whose first share is below the first value's.
 CREATE MACRO _scale(totals) AS TABLE
-SELECT part, value, place, cum, coalesce(lead(cum) OVER (PARTITION BY part ORDER BY place), 2) AS next_cum,
+SELECT part, value, place, share, base, _gain_ceiling(base) AS ceiling, cum,
+  coalesce(lead(cum) OVER (PARTITION BY part ORDER BY place), 2) AS next_cum,
   sum(cum) OVER (PARTITION BY part ORDER BY place ROWS UNBOUNDED PRECEDING) AS through,
-  sum(cum) OVER (PARTITION BY part ORDER BY place ROWS UNBOUNDED PRECEDING) - cum AS before
+  sum(cum) OVER (PARTITION BY part ORDER BY place ROWS UNBOUNDED PRECEDING) - cum AS before,
+  max(place) OVER (PARTITION BY part) AS kinds, sum(cum) OVER (PARTITION BY part) AS area
 FROM (
   SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value NULLS LAST) AS place,
+    total / sum(total) OVER (PARTITION BY part) AS share, total / people AS base,
     sum(total) OVER (PARTITION BY part ORDER BY value NULLS LAST ROWS UNBOUNDED PRECEDING)
       / sum(total) OVER (PARTITION BY part) AS cum
   FROM totals
   UNION ALL
-  SELECT DISTINCT part, NULL, 0, 0 FROM totals
+  SELECT DISTINCT part, NULL, 0, NULL, NULL, 0 FROM totals
 );
 
--- The sum of |own - cum| over the places from this value of a class up to its next one, where own, the class's
--- cumulative share, stands still: own - cum as far as the crossing, the last place with cum <= own, and cum - own
--- after it. A class so costs as many rows as it has values, however many the table has.
+-- The sums of |own - cum| over the gaps of each class: own - cum up to the crossing, the last place with cum <= own, and
+-- cum - own after it, both by prefix sums. Parts are kept apart by shifting them, which leaves a pure range join.
+CREATE MACRO _gaps(steps, scale) AS TABLE
+SELECT id, sum(_stretch(own, t.place, t.before, coalesce(next_place, t.kinds + 1), coalesce(next_before, t.area), s.place, s.through)) AS gap
+FROM (SELECT part, id, own, place, before, next_place, next_before, kinds, area FROM steps WHERE coalesce(next_place, kinds + 1) > place + 1) AS t
+JOIN scale AS s ON 4 * t.part + own >= 4 * s.part + s.cum AND 4 * t.part + own < 4 * s.part + s.next_cum
+GROUP BY id;
 CREATE MACRO _stretch(own, place, before, next_place, next_before, crossing, through) AS
-(own * (2 * least(greatest(crossing, place - 1), next_place - 1) - place + 1 - next_place + 1)
+(own * (2 * least(greatest(crossing, place - 1), next_place - 1) - place - next_place + 2)
   + before + next_before - 2 * least(greatest(through, before), next_before));
 
--- Adds up the stretches of one class; ahead of its first value own is 0 and only cum counts.
-CREATE MACRO _t_ordered(stretch, before, last_place) AS
-CASE WHEN last_place <= 1 THEN 0.0 ELSE greatest((sum(stretch) + min(before)) / (last_place - 1), 0) END;
+-- Adds up one class: its single steps, its gaps, and what lies ahead of its first value, where own is 0.
+CREATE MACRO _t_ordered(own, cum, place, next_place, before, gap, kinds) AS
+CASE WHEN kinds <= 1 THEN 0.0
+  ELSE (sum(CASE WHEN coalesce(next_place, kinds + 1) = place + 1 THEN abs(own - cum) ELSE 0 END)
+    + coalesce(gap, 0) + min(before)) / (kinds - 1)
+END;
 
 -- _t_hierarchical_by_class(tbl, qis, sensitive, hierarchy [, person])
 -- Only nodes with some share in the class can have a surplus, so the others are never looked at: what the table has

@@ -54,6 +54,5 @@ JOIN __priv_classes AS c ON t.labels IS NOT DISTINCT FROM c.labels, __priv_count
 
 -- The quasi-identifiers of each record as a list of texts, with its id.
 CREATE MACRO _labels(tbl, qis, id) AS TABLE
-FROM query('SELECT [' || array_to_string(list_transform(_columns(qis),
-  lambda __priv_c: 'CAST(' || _field(__priv_c) || ' AS VARCHAR)'), ', ') || '] AS labels, CAST('
-  || _field(_column(id)) || ' AS VARCHAR) AS record' || _from(tbl));
+FROM query('SELECT [CAST(' || replace(_fields(_columns(qis)), '", __priv_t."', '" AS VARCHAR), CAST(__priv_t."')
+  || ' AS VARCHAR)] AS labels, CAST(' || _field(_column(id)) || ' AS VARCHAR) AS record' || _from(tbl));

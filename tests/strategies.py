@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import math
 import os
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -61,9 +62,9 @@ class Case:
 
 # One kind of column a line: its DuckDB type and the values to choose from, besides NULL.
 KINDS: dict[str, tuple[str, list[object]]] = {
-    "int": ("INTEGER", [0, 1, 2, 10, -7, 99]),
+    "float": ("DOUBLE", [1.5, 0.0, -0.0, math.nan, math.inf, -math.inf, 0.1, 1e20]),
     "text": ("VARCHAR", ["", "NULL", "*", "o'x", '"q"', "a", "A", "a ", "é", "nan", "1", "[a, b]"]),
-    "float": ("DOUBLE", [math.nan, -0.0, 0.0, math.inf, -math.inf, 1.5, 0.1, 1e20]),
+    "int": ("INTEGER", [0, 1, 2, 10, -7, 99]),
     "date": ("DATE", [datetime.date(year, 1, 2) for year in (1, 1999, 2020, 9999)]),
     "boolean": ("BOOLEAN", [True, False]),
     "list": ("INTEGER[]", [[], [1], [1, None], [None], [2, 1], [1, 2]]),
@@ -83,11 +84,8 @@ def same_name(name: str) -> str:
 def domains(draw: st.DrawFn, kinds: Sequence[str], most: int) -> tuple[str, list[object]]:
     """A DuckDB type and a few of its values, often with NULL among them."""
     duckdb_type, values = KINDS[draw(st.sampled_from(kinds))]
-    size = st.integers(1, min(most, len(values)))
-    indexes = st.lists(
-        st.integers(0, len(values) - 1), min_size=1, max_size=draw(size), unique=True
-    )
-    chosen = [values[index] for index in draw(indexes)]
+    sizes = [size for size in (3, 2, 5, 4, 6, 1) if size <= min(most, len(values))]
+    chosen = list(draw(st.permutations(values)))[: draw(st.sampled_from(sizes))]
     if draw(st.booleans()):
         chosen = [*chosen[: most - 1], None]
     return duckdb_type, chosen
@@ -117,13 +115,29 @@ def layouts(draw: st.DrawFn) -> tuple[Case, dict[str, list[object]]]:
 
 
 @st.composite
-def some_rows(
+def drawn_rows(
     draw: st.DrawFn, values: Mapping[str, Sequence[object]], least: int, most: int
 ) -> tuple[Row, ...]:
+    """Every cell drawn by hypothesis: shrinks well, but likes all rows equal."""
     row = st.tuples(*(st.sampled_from(list(values[name])) for name in values))
-    size = draw(st.integers(least, most))
-    drawn = draw(st.lists(row, min_size=size, max_size=size))
+    drawn = draw(st.lists(row, min_size=least, max_size=most))
     return tuple(dict(zip(values, cells, strict=True)) for cells in drawn)
+
+
+@st.composite
+def mixed_rows(
+    draw: st.DrawFn, values: Mapping[str, Sequence[object]], least: int, most: int
+) -> tuple[Row, ...]:
+    """Rows from one seed, so that all values of all columns really meet; shrinks from the end."""
+    size = draw(st.integers(max(least, most // 3), most) | st.integers(least, most))
+    chance = random.Random(draw(st.integers(0, 2**32)))
+    return tuple({name: chance.choice(values[name]) for name in values} for _ in range(size))
+
+
+def some_rows(
+    values: Mapping[str, Sequence[object]], least: int, most: int
+) -> st.SearchStrategy[tuple[Row, ...]]:
+    return mixed_rows(values, least, most) | drawn_rows(values, least, most)
 
 
 @st.composite
