@@ -125,9 +125,9 @@ list_transform([_field(_column(sensitive))], lambda __priv_s:
 
 -- _epsilon1_by_class(tbl, qis, sensitive, prior, b [, predicates [, id]])
 CREATE MACRO _epsilon1_by_class(tbl, qis, sensitive, prior, b, predicates, id) AS TABLE
-WITH __priv_weights AS (SELECT CAST(__priv_p.value AS VARCHAR) AS item, CAST(__priv_p.sigma AS DOUBLE) AS weight FROM query_table(_table(prior)) AS __priv_p),
-__priv_holdings AS (FROM _holdings(tbl, qis, sensitive, id)),
-__priv_exposures AS (FROM _exposures(__priv_holdings, predicates, id)),
+WITH __priv_weights AS MATERIALIZED (SELECT CAST(__priv_p.value AS VARCHAR) AS item, CAST(__priv_p.sigma AS DOUBLE) AS weight FROM query_table(_table(prior)) AS __priv_p),
+__priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
+__priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_weights, predicates, id)),
 __priv_total AS (
   SELECT CASE
       WHEN count(*) > count(DISTINCT item) + max(CASE WHEN item IS NULL THEN 1 ELSE 0 END) THEN error('sqlpriv: the prior has a value twice')
@@ -144,8 +144,8 @@ FROM _worst_ratio(_covered(__priv_holdings, __priv_weights), __priv_ratios, _kno
 
 -- _epsilon2_by_class(tbl, qis, sensitive, sigma, b [, predicates [, id]])
 CREATE MACRO _epsilon2_by_class(tbl, qis, sensitive, sigma, b, predicates, id) AS TABLE
-WITH __priv_holdings AS (FROM _holdings(tbl, qis, sensitive, id)),
-__priv_exposures AS (FROM _exposures(__priv_holdings, predicates, id)),
+WITH __priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
+__priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_holdings, predicates, id)),
 __priv_domain AS (SELECT count(*) AS kinds FROM (SELECT DISTINCT item FROM __priv_holdings)),
 __priv_ratios AS (
   SELECT class, size, held, held + weight - 1 AS likely,
@@ -159,9 +159,9 @@ FROM _worst_ratio(__priv_holdings, __priv_ratios, _known(b));
 
 -- _epsilon3_by_class(tbl, qis, sensitive, shape, b [, predicates [, id]])
 CREATE MACRO _epsilon3_by_class(tbl, qis, sensitive, shape, b, predicates, id) AS TABLE
-WITH __priv_weights AS (SELECT CAST(__priv_p.value AS VARCHAR) AS item, CAST(__priv_p.share AS DOUBLE) AS weight FROM query_table(_table(shape)) AS __priv_p),
-__priv_holdings AS (FROM _holdings(tbl, qis, sensitive, id)),
-__priv_exposures AS (FROM _exposures(__priv_holdings, predicates, id)),
+WITH __priv_weights AS MATERIALIZED (SELECT CAST(__priv_p.value AS VARCHAR) AS item, CAST(__priv_p.share AS DOUBLE) AS weight FROM query_table(_table(shape)) AS __priv_p),
+__priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
+__priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_weights, predicates, id)),
 __priv_total AS (
   SELECT CASE
       WHEN count(*) > count(DISTINCT item) + max(CASE WHEN item IS NULL THEN 1 ELSE 0 END) THEN error('sqlpriv: the shape has a value twice')
@@ -179,8 +179,8 @@ FROM _worst_ratio(_covered(__priv_holdings, __priv_weights), __priv_ratios, _kno
 
 -- _epsilon4_by_class(tbl, qis, sensitive, b [, predicates [, id]])
 CREATE MACRO _epsilon4_by_class(tbl, qis, sensitive, b, predicates, id) AS TABLE
-WITH __priv_holdings AS (FROM _holdings(tbl, qis, sensitive, id)),
-__priv_exposures AS (FROM _exposures(__priv_holdings, predicates, id)),
+WITH __priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
+__priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_holdings, predicates, id)),
 __priv_ratios AS (SELECT class, size, held, 0.0 AS likely, 1.0 AS out_of FROM __priv_exposures)
 FROM _worst_ratio(__priv_holdings, __priv_ratios, b);
 
@@ -202,31 +202,42 @@ FROM (
 
 -- What is exposed: for each class and sensitive set the number of rows or persons that hold it. Single values first,
 -- then the table's sets, then each person's own, in the classes where that person is.
-CREATE MACRO _exposures(holdings) AS TABLE
+CREATE MACRO _exposures(holdings, known) AS TABLE
 SELECT class, size, item AS content, sum(n) AS held FROM holdings GROUP BY class, size, item;
-CREATE MACRO _exposures(holdings, predicates) AS TABLE
+CREATE MACRO _exposures(holdings, known, predicates) AS TABLE
 WITH __priv_sets AS (
-  SELECT DISTINCT CASE WHEN concerns IS NOT NULL
-      THEN error('sqlpriv: the predicates are per person; name the id column as the last argument') ELSE content END AS content
-  FROM _sets(predicates)
+  SELECT DISTINCT content FROM _spelt(_sets(predicates), known)
+  WHERE CASE WHEN concerns IS NULL THEN true
+    ELSE error('sqlpriv: the predicates are per person; name the id column as the last argument') END
 )
 SELECT class, size, content, sum(n) AS held
 FROM holdings AS h
 JOIN (SELECT content, unnest(content) AS item FROM __priv_sets) AS s ON h.item IS NOT DISTINCT FROM s.item
 GROUP BY class, size, content;
-CREATE MACRO _exposures(holdings, predicates, id) AS TABLE
-WITH __priv_sets AS (FROM _sets(predicates)),
-__priv_concerned AS (
-  SELECT DISTINCT class, content
+CREATE MACRO _exposures(holdings, known, predicates, id) AS TABLE
+WITH __priv_concerned AS (
+  SELECT class, content
   FROM (SELECT DISTINCT class, holder FROM holdings) AS h
-  JOIN __priv_sets AS s ON s.concerns IS NULL OR s.concerns = h.holder
+  JOIN _spelt(_sets(predicates), known) AS s ON s.concerns IS NULL OR s.concerns = h.holder
   UNION
   SELECT class, [item] FROM holdings WHERE predicates IS NULL
 )
-SELECT class, size, content, count(DISTINCT holder) AS held
+SELECT s.class, size, content, count(DISTINCT holder) AS held
 FROM (SELECT class, content, unnest(content) AS item FROM __priv_concerned) AS s
 JOIN holdings AS h ON s.class IS NOT DISTINCT FROM h.class AND s.item IS NOT DISTINCT FROM h.item
-GROUP BY ALL;
+GROUP BY s.class, size, content;
+
+-- The sets, refused when one holds a value that is not among the known items: it may be misspelt, and a set that is
+-- never found would pass for a safe one.
+CREATE MACRO _spelt(sets, known) AS TABLE
+WITH __priv_given AS MATERIALIZED (FROM sets)
+SELECT concerns, content
+FROM __priv_given, (
+  SELECT count(*) AS unknown FROM (SELECT DISTINCT unnest(content) AS item FROM __priv_given) AS g
+  WHERE NOT EXISTS (SELECT 1 FROM known AS w WHERE w.item IS NOT DISTINCT FROM g.item)
+)
+WHERE CASE WHEN unknown > 0
+  THEN error('sqlpriv: a value of the predicates is neither in the table nor in the prior or shape; is it misspelt?') ELSE true END;
 
 -- The sensitive sets: whom each concerns (NULL: everyone) and its values, sorted. A column id is optional.
 CREATE MACRO _sets(predicates) AS TABLE
@@ -243,10 +254,9 @@ CREATE MACRO _weighted(exposures, weights, predicates) AS TABLE
 SELECT class, size, held, weight
 FROM exposures AS e
 JOIN (
-  SELECT content, sum(CASE WHEN weight IS NULL
-      THEN error('sqlpriv: a value of the predicates is missing from the prior or shape') ELSE weight END) AS weight
+  SELECT content, sum(weight) AS weight
   FROM (SELECT content, unnest(content) AS item FROM (SELECT DISTINCT content FROM exposures)) AS s
-  LEFT JOIN weights AS w ON s.item IS NOT DISTINCT FROM w.item
+  JOIN weights AS w ON s.item IS NOT DISTINCT FROM w.item
   GROUP BY content
 ) AS s ON e.content IS NOT DISTINCT FROM s.content;
 CREATE MACRO _weighted(exposures, weights, predicates, id) AS TABLE

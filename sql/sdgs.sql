@@ -26,7 +26,7 @@ FROM (SELECT _sdgs_delta_checked(k, beta, epsilon) AS d);
 -- guarantee: the epsilon returned was checked: its delta is at most the one asked for. delta falls with epsilon, but
 -- never below beta^k: a smaller delta is an error.
 -- example: SELECT round(epsilon, 6) FROM priv.sdgs_epsilon(20, 0.1, 1e-6)
--- expect: [(0.293991,)]
+-- expect: [(0.291941,)]
 CREATE MACRO sdgs_epsilon(k, beta, delta) AS TABLE
 WITH RECURSIVE __priv_search AS (
   SELECT 0 AS step, -ln(1 - beta) AS low, ln((1 - beta) * (k + 1)) + 40 AS high
@@ -67,7 +67,7 @@ FROM __priv_search ORDER BY step DESC LIMIT 1;
 -- nulls: NULL in, NULL out.
 -- guarantee: checked as in sdgs_epsilon, and at most 1 - e^-epsilon as Theorem 1 asks.
 -- example: SELECT round(beta, 6) FROM priv.sdgs_beta(20, 1.0, 1e-6)
--- expect: [(0.276064,)]
+-- expect: [(0.297342,)]
 CREATE MACRO sdgs_beta(k, epsilon, delta) AS TABLE
 WITH RECURSIVE __priv_search AS (
   SELECT 0 AS step, CAST(0 AS DOUBLE) AS low, 1 - exp(-epsilon) AS high

@@ -1,5 +1,8 @@
 -- version() -> version
 -- The version of sqlpriv that these macros came from. All macros of a database are of one version.
--- example: FROM priv.version()
+-- nulls: none.
+-- guarantee: none.
+-- example: SELECT count(*) FROM priv.version()
+-- expect: [(1,)]
 CREATE MACRO version() AS TABLE
 SELECT '__SQLPRIV_VERSION__' AS version;
