@@ -54,10 +54,11 @@ CASE
 END;
 
 -- SQL text of a column of the table being read, of several, of the table itself.
-CREATE MACRO _field(name) AS ('__priv_t."' || replace(CAST(name AS VARCHAR), '"', '""') || '"');
+-- concat and not ||: with || a NULL among the names would make the whole text NULL before its guard could speak.
+CREATE MACRO _field(name) AS concat('__priv_t."', replace(CAST(name AS VARCHAR), '"', '""'), '"');
 CREATE MACRO _fields(names) AS
-('__priv_t."' || replace(replace(list_aggr(TRY_CAST(names AS VARCHAR[]), 'string_agg', chr(31)), '"', '""'), chr(31), '", __priv_t."') || '"');
-CREATE MACRO _from(tbl) AS (' FROM query_table(''' || replace(_table(tbl), '''', '''''') || ''') AS __priv_t');
+concat('__priv_t."', replace(replace(list_aggr(TRY_CAST(names AS VARCHAR[]), 'string_agg', chr(31)), '"', '""'), chr(31), '", __priv_t."'), '"');
+CREATE MACRO _from(tbl) AS concat(' FROM query_table(''', replace(_table(tbl), '''', ''''''), ''') AS __priv_t');
 
 -- SQL text of the person of a row. A row without one could be anybody, so no count of persons would be right.
 CREATE MACRO _holder(person) AS
@@ -68,15 +69,15 @@ CREATE MACRO _holder(person) AS
 CREATE MACRO _sizes(tbl, qis) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(*)'));
 CREATE MACRO _sizes(tbl, qis, person) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(DISTINCT ' || _holder(person) || ')'));
 CREATE MACRO _sizes_text(tbl, qis, counted) AS
-('SELECT struct_pack(' || _fields(_columns(qis)) || ') AS class, ' || counted || ' AS size' || _from(tbl) || ' GROUP BY ' || _fields(qis));
+concat('SELECT struct_pack(', _fields(_columns(qis)), ') AS class, ', counted, ' AS size', _from(tbl), ' GROUP BY ', _fields(qis));
 
 -- The histogram: class, value, n = n(q,s), size = n(q), pairs = sum of n over the class, members that add up to
 -- size, and r, the most concentrated count that fits (docs/definitions.md). In rows all of these are plain counts.
 CREATE MACRO _histogram(tbl, qis, sensitive) AS TABLE
 SELECT class, value, n, n AS members, n AS r,
   sum(n) OVER (PARTITION BY class) AS size, sum(n) OVER (PARTITION BY class) AS pairs
-FROM query('SELECT struct_pack(' || _fields(_columns(qis)) || ') AS class, ' || _field(_sensitive(qis, sensitive)) || ' AS value, count(*) AS n'
-  || _from(tbl) || ' GROUP BY ' || _fields(qis) || ', ' || _field(sensitive));
+FROM query(concat('SELECT struct_pack(', _fields(_columns(qis)), ') AS class, ', _field(_sensitive(qis, sensitive)), ' AS value, count(*) AS n',
+  _from(tbl), ' GROUP BY ', _fields(qis), ', ', _field(sensitive)));
 CREATE MACRO _histogram(tbl, qis, sensitive, person) AS TABLE
 FROM _concentrated(_tallied(_held_by_persons(tbl, qis, sensitive, person)));
 
@@ -120,7 +121,7 @@ SELECT class, size, value
 FROM (
   SELECT class, size, value FROM classes WHERE fails
   UNION ALL
-  SELECT NULL, _unless_empty(NULL), NULL FROM classes HAVING count(*) = 0
+  SELECT NULL, _unless_empty(CAST(NULL AS BIGINT)), NULL FROM classes HAVING count(*) = 0
 )
 ORDER BY value, size, class;
 
@@ -130,6 +131,6 @@ SELECT class, size, value
 FROM (
   SELECT class, size, value FROM classes WHERE fails
   UNION ALL
-  SELECT NULL, _unless_empty(NULL), NULL FROM classes HAVING count(*) = 0
+  SELECT NULL, _unless_empty(CAST(NULL AS BIGINT)), NULL FROM classes HAVING count(*) = 0
 )
 ORDER BY value DESC, size, class;

@@ -113,7 +113,7 @@ FROM (
       / sum(total) OVER (PARTITION BY part) AS cum
   FROM totals
   UNION ALL
-  SELECT DISTINCT part, NULL, 0, NULL, NULL, 0 FROM totals
+  SELECT part, NULL, 0, NULL, NULL, 0 FROM (SELECT DISTINCT part FROM totals)
 );
 
 -- The sums of |own - cum| over the gaps of each class: own - cum up to the crossing, the last place with cum <= own, and

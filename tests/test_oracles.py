@@ -67,9 +67,11 @@ def test_five_rows_of_one_patient_are_one_person() -> None:
     assert oracles.k_anonymity(rows, ["q"], "p") == 1
 
 
-def test_rows_without_a_person_are_one_person() -> None:
-    rows = [{"q": 1, "p": None}] * 5 + [{"q": 1, "p": "ann"}]
-    assert oracles.k_anonymity(rows, ["q"], "p") == 2
+def test_rows_without_a_person_are_refused() -> None:
+    rows = [{"q": 1, "p": None}, {"q": 1, "p": "ann"}]
+    assert oracles.k_anonymity(rows, ["q"]) == 2
+    with pytest.raises(ValueError, match="NULL"):
+        oracles.k_anonymity(rows, ["q"], "p")
 
 
 def test_persons_with_several_values_give_the_most_concentrated_histogram() -> None:
@@ -324,9 +326,15 @@ def test_known_tuples_and_sets() -> None:
     assert oracles.epsilon_class2(rows, ["q"], "s", 10, predicates=sets) == Fraction(15, 8)
     whole = [("any", value) for value in range(3)]
     assert oracles.epsilon_class3(rows, ["q"], "s", shape, 9, predicates=whole) == 1
-    assert oracles.epsilon_class4(rows, ["q"], "s", predicates=[("none", 7)]) == 1
-    with pytest.raises(ValueError, match="missing"):
-        oracles.epsilon_class3(rows, ["q"], "s", shape, predicates=[("none", 7)])
+    wider = {0: 0.25, 1: 0.25, 2: 0.25, 7: 0.25}
+    assert oracles.epsilon_class3(rows, ["q"], "s", wider, predicates=[("none", 7)]) == 1
+    for misspelt in ([("none", 7)], [("low", 0), ("low", 7)]):
+        with pytest.raises(ValueError, match="missing"):
+            oracles.epsilon_class3(rows, ["q"], "s", shape, predicates=misspelt)
+        with pytest.raises(ValueError, match="missing"):
+            oracles.epsilon_class2(rows, ["q"], "s", 10, predicates=misspelt)
+        with pytest.raises(ValueError, match="missing"):
+            oracles.epsilon_class4(rows, ["q"], "s", predicates=misspelt)
     with pytest.raises(ValueError, match="missing"):
         oracles.epsilon_class1(rows, ["q"], "s", {0: 2, 1: 2})
 
@@ -354,7 +362,12 @@ def test_class_2_is_the_worst_prior_of_its_stubbornness(
 
 
 def test_prior_from_counts() -> None:
-    assert oracles.prior_from_counts(table(["a", None, "a"]), "s") == {"a": 3, None: 2}
+    rows = table(["a", None, "a"])
+    assert oracles.prior_from_counts(rows, "s") == {"a": 3, None: 2}
+    assert oracles.shape_from_counts(rows, "s") == {"a": Fraction(2, 3), None: Fraction(1, 3)}
+    assert oracles.uniform_shape(rows, "s") == {"a": Fraction(1, 2), None: Fraction(1, 2)}
+    twice = of_persons([(0, {0, 1}), (1, {0})])
+    assert oracles.prior_from_counts([*twice, *twice], "s", "p") == {0: 3, 1: 2}
 
 
 # --- (c,k)-safety -----------------------------------------------------------------------------
@@ -446,19 +459,24 @@ def test_population() -> None:
     rows, people = table([1, 2], [3]), table([1, 2, 3, 4], [1, 2], [5])
     assert oracles.k_map(rows, people, ["q"]) == 2
     assert oracles.delta_presence(rows, people, ["q"]) == (0, Fraction(1, 2))
-    assert oracles.journalist(rows, people, ["q"]) == {
+    assert oracles.population_risk(rows, people, ["q"]) == {
         "journalist": Fraction(1, 2),
         "marketer": Fraction(1, 3),
     }
     assert oracles.k_map(people, rows, ["q"]) == 0
-    assert oracles.delta_presence(people, rows, ["q"]).delta_max == INFINITY
+    assert oracles.population_risk(people, table([1, 2, 3]), ["q"]) == {
+        "journalist": 1,
+        "marketer": Fraction(13, 21),
+    }
+    for population in (rows, table([], [3]), table([1, 2])):
+        with pytest.raises(ValueError, match="not part"):
+            oracles.delta_presence(people, population, ["q"])
 
 
 def test_risk() -> None:
     rows = table([1, 2], [3], [4])
     assert oracles.risk(rows, ["q"]) == {
         "prosecutor": 1,
-        "prosecutor_average": Fraction(3, 4),
         "marketer": Fraction(3, 4),
         "uniques": 2,
         "unique_share": Fraction(1, 2),

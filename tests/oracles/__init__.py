@@ -46,6 +46,8 @@ from .epsilon import (
     epsilon_class4,
     epsilon_class4_per_class,
     prior_from_counts,
+    shape_from_counts,
+    uniform_shape,
 )
 from .implications import (
     ck_safety,
@@ -60,9 +62,9 @@ from .reidentification import (
     class_sizes,
     delta_presence,
     delta_presence_per_class,
-    journalist,
     k_map,
     k_map_per_class,
+    population_risk,
     risk,
     risk_per_class,
 )
@@ -120,7 +122,6 @@ __all__ = [
     "epsilon_class4_per_class",
     "failing",
     "fails",
-    "journalist",
     "k_anonymity",
     "k_anonymity_per_class",
     "k_map",
@@ -132,6 +133,7 @@ __all__ = [
     "negation_diversity_by_search",
     "negation_diversity_per_class",
     "order_key",
+    "population_risk",
     "prior_from_counts",
     "recursive_diversity",
     "recursive_diversity_per_class",
@@ -143,6 +145,7 @@ __all__ = [
     "sdgs_epsilon",
     "sdgs_k",
     "sdgs_smooth_delta",
+    "shape_from_counts",
     "t_closeness",
     "t_closeness_hierarchical",
     "t_closeness_hierarchical_per_class",
@@ -150,4 +153,5 @@ __all__ = [
     "t_closeness_ordered_per_class",
     "t_closeness_per_class",
     "text",
+    "uniform_shape",
 ]

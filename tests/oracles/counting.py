@@ -43,8 +43,15 @@ def text(value: object) -> str | None:
     if isinstance(value, float):
         return repr(value + 0.0)
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join("NULL" if item is None else str(text(item)) for item in value) + "]"
+        return "[" + ", ".join(map(_in_nested, value)) + "]"
+    if isinstance(value, dict):
+        fields = (f"'{name}': {_in_nested(item)}" for name, item in value.items())
+        return "{" + ", ".join(fields) + "}"
     return str(value)
+
+
+def _in_nested(value: object) -> str:
+    return "NULL" if value is None else str(text(value))
 
 
 def order_key(value: object) -> tuple[object, ...]:
@@ -110,6 +117,8 @@ def group(
 ) -> dict[Class, Group]:
     """The classes of a table."""
     refuse_bad_input(rows, qis, sensitive)
+    if person is not None and any(row[person] is None for row in rows):
+        raise ValueError("the person column holds NULL")
     groups: dict[Class, Group] = {}
     for number, row in enumerate(rows):
         unit = number if person is None else canon(row[person])
@@ -146,12 +155,12 @@ def smallest(per_class: PerClass) -> Number:
     return min(value for _, value in per_class.values())
 
 
-def same(left: Number, right: Number) -> bool:
-    """Equal up to the relative tolerance of definitions.md; infinity equals infinity."""
-    if math.isinf(left) or math.isinf(right):
-        return left == right
-    x, y = Fraction(left), Fraction(right)
-    return abs(x - y) <= TOLERANCE * max(abs(x), abs(y))
+def same(value: Number, threshold: Number) -> bool:
+    """Equal within the tolerance of definitions.md; infinity equals infinity."""
+    if math.isinf(value) or math.isinf(threshold):
+        return value == threshold
+    x, y = Fraction(value), Fraction(threshold)
+    return abs(x - y) <= TOLERANCE * max(abs(y), 1)
 
 
 def fails(value: Number, direction: str, threshold: Number) -> bool:

@@ -129,16 +129,22 @@ def _worst(per_class: PerClass) -> Number:
 
 
 def _complete(table: _Table, given: Prior) -> dict[str | None, Fraction]:
-    """A prior or shape by text, refused when it lacks a value of the table or of a set."""
+    """A prior or shape by text, refused when it lacks a value of the table."""
     by_text: dict[str | None, Fraction] = {}
     for value, number in given.items():
         if text(value) in by_text:
             raise ValueError("a value appears twice")
         by_text[text(value)] = exact(number)
-    needed = set(table.texts.values()).union(*(secret.values for secret in table.secrets))
-    if needed - set(by_text):
+    if set(table.texts.values()) - set(by_text):
         raise ValueError("a value is missing from the prior or shape")
+    _refuse_unknown(table, set(by_text))
     return by_text
+
+
+def _refuse_unknown(table: _Table, known: set[str | None]) -> None:
+    """A set with a value that nobody knows may be misspelt: it would pass for a safe one."""
+    if set().union(*(secret.values for secret in table.secrets)) - known:
+        raise ValueError("a value of the predicates is missing from what is known")
 
 
 def epsilon_class1_per_class(
@@ -201,7 +207,8 @@ def epsilon_class2_per_class(
     person: str | None = None,
 ) -> PerClass:
     table = _read(rows, qis, sensitive, predicates=predicates, id_column=id_column, person=person)
-    domain = set(table.texts.values()).union(*(secret.values for secret in table.secrets))
+    domain = set(table.texts.values())
+    _refuse_unknown(table, domain)
     if sigma < len(domain):
         raise ValueError("no prior with every sigma(s) >= 1 has so small a sigma")
 
@@ -296,6 +303,7 @@ def epsilon_class4_per_class(
 ) -> PerClass:
     """Any prior is allowed, so the worst one gives the set no chance at all: p_out = 0."""
     table = _read(rows, qis, sensitive, predicates=predicates, id_column=id_column, person=person)
+    _refuse_unknown(table, set(table.texts.values()))
     return _per_class(table, b, lambda n, n_set, values: Fraction(0))
 
 
@@ -316,9 +324,27 @@ def epsilon_class4(
     )
 
 
-def prior_from_counts(rows: Rows, sensitive: str) -> dict[str | None, int]:
+def _holders(rows: Rows, sensitive: str, person: str | None) -> dict[object, int]:
+    """How many rows, or persons, of the whole table have each (canonical) value."""
+    everybody = [{"table": 1, "value": row[sensitive], "person": row.get(person)} for row in rows]
+    found = group(everybody, ["table"], "value", None if person is None else "person")
+    return {value: len(units) for value, units in found[canon(1),].by_value.items()}
+
+
+def prior_from_counts(rows: Rows, sensitive: str, person: str | None = None) -> dict[object, int]:
     """The prior of somebody who saw this table and nothing before it: count + 1."""
-    prior: dict[str | None, int] = {}
-    for row in rows:
-        prior[text(row[sensitive])] = prior.get(text(row[sensitive]), 1) + 1
-    return prior
+    return {value: n + 1 for value, n in _holders(rows, sensitive, person).items()}
+
+
+def shape_from_counts(
+    rows: Rows, sensitive: str, person: str | None = None
+) -> dict[object, Fraction]:
+    """The shape of somebody who believes this table: every value's part of all that is held."""
+    counts = _holders(rows, sensitive, person)
+    return {value: Fraction(n, sum(counts.values())) for value, n in counts.items()}
+
+
+def uniform_shape(rows: Rows, sensitive: str) -> dict[object, Fraction]:
+    """The shape of somebody to whom all values of the table are equally likely."""
+    values = _holders(rows, sensitive, None)
+    return {value: Fraction(1, len(values)) for value in values}

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from .counting import (
-    INFINITY,
     Class,
     Number,
     PerClass,
@@ -43,14 +42,13 @@ class DeltaPresence(NamedTuple):
 def delta_presence_per_class(
     rows: Rows, population: Rows, qis: Sequence[str], person: str | None = None
 ) -> PerClass:
-    """n(q) / population count; a class of the table outside the population is infinity."""
+    """n(q) / population count; a table that is not part of the population is refused."""
     own, people = _sizes(rows, qis, person), _sizes(population, qis, person)
-    result: PerClass = {}
-    for key, count in people.items():
-        result[key] = (own.get(key, 0), Fraction(own.get(key, 0), count))
-    for key in own.keys() - people.keys():
-        result[key] = (own[key], INFINITY)
-    return result
+    if any(count > people.get(key, 0) for key, count in own.items()):
+        raise ValueError("the table is not part of the population")
+    return {
+        key: (own.get(key, 0), Fraction(own.get(key, 0), count)) for key, count in people.items()
+    }
 
 
 def delta_presence(
@@ -67,27 +65,22 @@ def risk_per_class(rows: Rows, qis: Sequence[str], person: str | None = None) ->
 def risk(rows: Rows, qis: Sequence[str], person: str | None = None) -> dict[str, Number]:
     groups = group(rows, qis, person=person)
     uniques = sum(1 for found in groups.values() if found.n == 1)
-    average = Fraction(len(groups), total(groups))
     return {
         "prosecutor": largest(risk_per_class(rows, qis, person)),
-        "prosecutor_average": average,
-        "marketer": average,
+        "marketer": Fraction(len(groups), total(groups)),
         "uniques": uniques,
         "unique_share": Fraction(uniques, total(groups)),
     }
 
 
-def journalist(
+def population_risk(
     rows: Rows, population: Rows, qis: Sequence[str], person: str | None = None
 ) -> dict[str, Number]:
-    """Risks against the population, over the classes of the table that the population has."""
+    """Risks against the population; a class that the population lacks is no place to hide."""
     own, people = _sizes(rows, qis, person), _sizes(population, qis, person)
-    shared = own.keys() & people.keys()
-    hits = sum((Fraction(own[key], people[key]) for key in shared), Fraction(0))
-    return {
-        "journalist": max((Fraction(1, people[key]) for key in shared), default=Fraction(0)),
-        "marketer": hits / sum(own.values()),
-    }
+    risks = {key: Fraction(1, people.get(key, 1)) for key in own}
+    hits = sum((own[key] * risk for key, risk in risks.items()), Fraction(0))
+    return {"journalist": max(risks.values()), "marketer": hits / sum(own.values())}
 
 
 def class_sizes(rows: Rows, qis: Sequence[str], person: str | None = None) -> dict[int, int]:
