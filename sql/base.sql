@@ -20,12 +20,12 @@ CASE
   WHEN typeof(names) IN ('"NULL"[]', '"NULL"') THEN error('sqlpriv: no quasi-identifier is named')
   WHEN typeof(names) <> 'VARCHAR[]'
     THEN error('sqlpriv: the quasi-identifiers must be a list of column names, as in [''zip'', ''age'']')
-  WHEN len(TRY_CAST(names AS VARCHAR[])) = 0 THEN error('sqlpriv: no quasi-identifier is named')
+  WHEN _joined(names) IS NULL THEN error('sqlpriv: no quasi-identifier is named')
   WHEN list_count(TRY_CAST(names AS VARCHAR[])) < len(TRY_CAST(names AS VARCHAR[]))
     THEN error('sqlpriv: the name of a quasi-identifier is NULL')
   WHEN contains(_joined(names), '__priv_') THEN error('sqlpriv: names that start with __priv_ are reserved')
   WHEN len(list_distinct(string_split(_joined(names), chr(31)))) <> len(TRY_CAST(names AS VARCHAR[]))
-    THEN error('sqlpriv: a quasi-identifier is named twice')
+    THEN error('sqlpriv: a quasi-identifier is named twice, or a name holds a control character')
   ELSE TRY_CAST(names AS VARCHAR[])
 END;
 CREATE MACRO _joined(names) AS lower(list_aggr(TRY_CAST(names AS VARCHAR[]), 'string_agg', chr(31)));
@@ -49,8 +49,8 @@ END;
 -- A whole number in a range.
 CREATE MACRO _whole(number, least_one, complaint) AS
 CASE
-  WHEN number IS NULL OR number <> floor(number) OR number < least_one THEN error(complaint)
-  ELSE CAST(number AS BIGINT)
+  WHEN TRY_CAST(number AS DOUBLE) BETWEEN least_one AND 9e18 AND TRY_CAST(number AS DOUBLE) = floor(TRY_CAST(number AS DOUBLE)) THEN CAST(number AS BIGINT)
+  ELSE error(complaint)
 END;
 
 -- SQL text of a column of the table being read, of several, of the table itself.
@@ -112,8 +112,14 @@ CREATE MACRO _unless_empty(summary) AS
 CASE WHEN count(*) = 0 THEN error('sqlpriv: the table has no rows: there is nothing to check') ELSE summary END;
 
 -- Comparisons with the tolerance of docs/definitions.md.
-CREATE MACRO _below(number, threshold) AS (number < threshold - 1e-12 * greatest(abs(threshold), 1));
-CREATE MACRO _above(number, threshold) AS (number > threshold + 1e-12 * greatest(abs(threshold), 1));
+CREATE MACRO _below(number, threshold) AS (number < _bar(threshold) - _tolerance(threshold));
+CREATE MACRO _above(number, threshold) AS (number > _bar(threshold) + _tolerance(threshold));
+CREATE MACRO _tolerance(threshold) AS (1e-12 * least(greatest(abs(TRY_CAST(threshold AS DOUBLE)), 1), 1e300));
+
+-- A threshold, which has to be a number: compared with NULL no class would fail, and with NaN, which is above infinity
+-- to DuckDB, none would be above.
+CREATE MACRO _bar(threshold) AS
+CASE WHEN TRY_CAST(threshold AS DOUBLE) <= CAST('Infinity' AS DOUBLE) THEN TRY_CAST(threshold AS DOUBLE) ELSE error('sqlpriv: the threshold must be a number') END;
 
 -- The classes that fail, smallest value first. A table without rows is an error here too: an empty answer means "all pass".
 CREATE MACRO _smallest_first(classes, fails) AS TABLE

@@ -125,13 +125,13 @@ list_transform([_field(_column(sensitive))], lambda __priv_s:
 
 -- _epsilon1_by_class(tbl, qis, sensitive, prior, b [, predicates [, id]])
 CREATE MACRO _epsilon1_by_class(tbl, qis, sensitive, prior, b, predicates, id) AS TABLE
-WITH __priv_weights AS MATERIALIZED (SELECT CAST(__priv_p.value AS VARCHAR) AS item, CAST(__priv_p.sigma AS DOUBLE) AS weight FROM query_table(_table(prior)) AS __priv_p),
+WITH __priv_weights AS MATERIALIZED (SELECT CAST(__priv_p.value AS VARCHAR) AS item, TRY_CAST(__priv_p.sigma AS DOUBLE) AS weight FROM query_table(_table(prior)) AS __priv_p),
 __priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
 __priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_weights, predicates, id)),
 __priv_total AS (
   SELECT CASE
       WHEN count(*) > count(DISTINCT item) + max(CASE WHEN item IS NULL THEN 1 ELSE 0 END) THEN error('sqlpriv: the prior has a value twice')
-      WHEN sum(CASE WHEN weight >= 1 THEN 0 ELSE 1 END) > 0 THEN error('sqlpriv: every sigma of the prior must be at least 1')
+      WHEN sum(CASE WHEN weight BETWEEN 1 AND 1e300 THEN 0 ELSE 1 END) > 0 THEN error('sqlpriv: every sigma of the prior must be a number of at least 1')
       ELSE sum(weight)
     END AS stubbornness
   FROM __priv_weights
@@ -150,8 +150,8 @@ __priv_domain AS (SELECT count(*) AS kinds FROM (SELECT DISTINCT item FROM __pri
 __priv_ratios AS (
   SELECT class, size, held, held + weight - 1 AS likely,
     size - 1 + CASE
-      WHEN sigma >= kinds AND sigma >= weight THEN sigma
-      ELSE error('sqlpriv: sigma must be at least the number of sensitive values, each of which has sigma(s) >= 1')
+      WHEN TRY_CAST(sigma AS DOUBLE) BETWEEN kinds AND 1e300 AND TRY_CAST(sigma AS DOUBLE) >= weight THEN TRY_CAST(sigma AS DOUBLE)
+      ELSE error('sqlpriv: sigma must be a number, at least the number of sensitive values, each of which has sigma(s) >= 1')
     END AS out_of
   FROM _numbered(__priv_exposures, predicates, id), __priv_domain
 )
@@ -159,13 +159,13 @@ FROM _worst_ratio(__priv_holdings, __priv_ratios, _known(b));
 
 -- _epsilon3_by_class(tbl, qis, sensitive, shape, b [, predicates [, id]])
 CREATE MACRO _epsilon3_by_class(tbl, qis, sensitive, shape, b, predicates, id) AS TABLE
-WITH __priv_weights AS MATERIALIZED (SELECT CAST(__priv_p.value AS VARCHAR) AS item, CAST(__priv_p.share AS DOUBLE) AS weight FROM query_table(_table(shape)) AS __priv_p),
+WITH __priv_weights AS MATERIALIZED (SELECT CAST(__priv_p.value AS VARCHAR) AS item, TRY_CAST(__priv_p.share AS DOUBLE) AS weight FROM query_table(_table(shape)) AS __priv_p),
 __priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
 __priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_weights, predicates, id)),
 __priv_total AS (
   SELECT CASE
       WHEN count(*) > count(DISTINCT item) + max(CASE WHEN item IS NULL THEN 1 ELSE 0 END) THEN error('sqlpriv: the shape has a value twice')
-      WHEN sum(CASE WHEN weight >= 0 THEN 0 ELSE 1 END) > 0 THEN error('sqlpriv: every share of the shape must be at least 0')
+      WHEN sum(CASE WHEN weight >= 0 THEN 0 ELSE 1 END) > 0 THEN error('sqlpriv: every share of the shape must be a number of at least 0')
       WHEN abs(sum(weight) - 1) > 1e-9 THEN error('sqlpriv: the shares of the shape must add up to 1')
       ELSE 1.0
     END AS certainty
@@ -209,6 +209,8 @@ WITH __priv_sets AS (
   SELECT DISTINCT content FROM _spelt(_sets(predicates), known)
   WHERE CASE WHEN concerns IS NULL THEN true
     ELSE error('sqlpriv: the predicates are per person; name the id column as the last argument') END
+  UNION
+  SELECT [item] FROM holdings WHERE predicates IS NULL
 )
 SELECT class, size, content, sum(n) AS held
 FROM holdings AS h
@@ -241,10 +243,10 @@ WHERE CASE WHEN unknown > 0
 
 -- The sensitive sets: whom each concerns (NULL: everyone) and its values, sorted. A column id is optional.
 CREATE MACRO _sets(predicates) AS TABLE
-SELECT CAST(id AS VARCHAR) AS concerns, list_sort(list(DISTINCT CAST(value AS VARCHAR))) AS content
-FROM query(CASE WHEN predicates IS NULL THEN 'SELECT NULL AS id, NULL AS name, NULL AS value WHERE false'
-  ELSE 'SELECT id, name, value FROM (SELECT CAST(NULL AS VARCHAR) AS id WHERE false UNION ALL BY NAME SELECT *' || _from(coalesce(predicates, '')) || ')' END)
-GROUP BY id, name;
+SELECT CAST(concerned AS VARCHAR) AS concerns, list_sort(list(DISTINCT CAST(value AS VARCHAR))) AS content
+FROM query(CASE WHEN predicates IS NULL THEN 'SELECT NULL AS concerned, NULL AS name, NULL AS value WHERE false'
+  ELSE 'SELECT id AS concerned, name, value FROM (SELECT CAST(NULL AS VARCHAR) AS id WHERE false UNION ALL BY NAME SELECT *' || _from(coalesce(predicates, '')) || ')' END)
+GROUP BY concerned, name;
 
 -- Exposures with the weight of their set under a prior or shape: of a single value, or summed over a set.
 CREATE MACRO _weighted(exposures, weights) AS TABLE

@@ -17,7 +17,7 @@ SELECT _unless_empty(min(size)) AS k FROM _sizes(tbl, qis, person);
 -- expect: [({'zip': '1485*'}, 4, 4)]
 CREATE MACRO k_anonymity_classes(tbl, qis, person, threshold) AS TABLE
 WITH __priv_classes AS (SELECT class, size, size AS value FROM _sizes(tbl, qis, person))
-FROM _smallest_first(__priv_classes, value < threshold);
+FROM _smallest_first(__priv_classes, value < _bar(threshold));
 
 -- alpha_k_anonymity(tbl, qis, sensitive [, person]) -> alpha, k
 -- The largest share that one sensitive value has in a class, and the size of the smallest class: the table is

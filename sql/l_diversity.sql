@@ -20,7 +20,7 @@ CREATE MACRO l_diversity_classes(tbl, qis, sensitive, person, threshold) AS TABL
 WITH __priv_classes AS (
   SELECT class, size, distinct_l AS value FROM _diversity_by_class(tbl, qis, sensitive, person)
 )
-FROM _smallest_first(__priv_classes, value < threshold);
+FROM _smallest_first(__priv_classes, value < _bar(threshold));
 
 -- entropy_diversity_classes(tbl, qis, sensitive [, person], threshold) -> class, size, value
 -- The classes whose entropy_l is below the threshold, lowest first. Compared with a tolerance, so a class of counts

@@ -16,7 +16,7 @@ SELECT _unless_empty(min(value)) AS k FROM _population_by_class(tbl, population,
 -- expect: [({'ward': 'women'}, 5, 6)]
 CREATE MACRO k_map_classes(tbl, population, qis, person, threshold) AS TABLE
 WITH __priv_classes AS (FROM _population_by_class(tbl, population, qis, person))
-FROM _smallest_first(__priv_classes, value < threshold);
+FROM _smallest_first(__priv_classes, value < _bar(threshold));
 
 -- delta_presence(tbl, population, qis [, person]) -> delta_min, delta_max
 -- The smallest and the largest probability that a person of the population is in the table, by class (Nergiz et al.

@@ -121,9 +121,14 @@ def _constant(expression: str) -> str:
 
 
 def _table(name: str) -> str:
-    """A table as SQL, from its name as query_table reads it: parts between dots, each maybe in double quotes."""
+    """A table as SQL, from its name as query_table reads it."""
     if PurePath(name).suffix.lower() in _FILES and '"' not in name:
         return "'" + name.replace("'", "''") + "'"
+    return ".".join(f'"{part}"' for part in table_parts(name))
+
+
+def table_parts(name: str) -> list[str]:
+    """The parts of a name between its dots, each maybe in double quotes; quotes inside a part stay doubled."""
     parts: list[str] = [""]
     quoted = False
     for index, char in enumerate(name):
@@ -135,4 +140,4 @@ def _table(name: str) -> str:
             parts.append("")
         else:
             parts[-1] += char
-    return ".".join(f'"{part}"' for part in parts)
+    return parts

@@ -65,7 +65,7 @@ def create_statement(macro: Macro) -> str:
     return f'CREATE OR REPLACE MACRO {SCHEMA}."{macro.name}"{overloads}'
 
 
-def locked_by(error: duckdb.IOException) -> str:
+def locked_by(error: duckdb.Error) -> str:
     """What DuckDB says about a file it cannot open, in one sentence."""
     text = str(error)
     if "onflicting lock" in text or "being used by another process" in text:

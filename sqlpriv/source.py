@@ -1,0 +1,76 @@
+"""What a check looks at: a file, or a table or view in a database file, opened for reading only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from sqlpriv.engine import fetch, translate
+from sqlpriv.errors import InputError
+from sqlpriv.expand import table_parts
+from sqlpriv.install import load, locked_by
+
+_ATTACHED = "checked"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A connection with the macros loaded, the table's name for them, and its columns."""
+
+    con: duckdb.DuckDBPyConnection
+    table: str
+    label: str
+    columns: tuple[str, ...]
+
+    def known(self, names: list[str]) -> None:
+        """Refuse names that are no columns, all of them at once."""
+        spelt = {c.lower() for c in self.columns}
+        missing = [n for n in names if n.lower() not in spelt]
+        if missing:
+            raise InputError(
+                f"{self.label} has no column {', '.join(repr(m) for m in missing)}; "
+                f"it has {', '.join(self.columns)}"
+            )
+
+
+@contextmanager
+def open_source(data: str, database: Path | None = None) -> Iterator[Source]:
+    """Open DATA: a file by its path, or with a database a table or view by its name."""
+    con = duckdb.connect()
+    try:
+        load(con)
+        table = _attach(con, data, database) if database else _file(con, data)
+        rows = fetch(con, f"SELECT column_name FROM (DESCRIBE FROM {table})")
+        yield Source(con, table, Path(data).name if database is None else data, tuple(r[0] for r in rows))
+    finally:
+        con.close()
+
+
+def _file(con: duckdb.DuckDBPyConnection, data: str) -> str:
+    if not Path(data).is_file():
+        raise InputError(f"there is no file {data!r}; for a table name its database with --database")
+    try:
+        con.execute(f"CREATE VIEW __data AS FROM {_literal(data)}").fetchall()
+    except duckdb.CatalogException:
+        raise InputError(f"{Path(data).name} is neither Parquet nor CSV nor JSON by its name") from None
+    except duckdb.Error as error:
+        raise translate(error) from None
+    return "__data"
+
+
+def _attach(con: duckdb.DuckDBPyConnection, data: str, database: Path) -> str:
+    if not database.is_file():
+        raise InputError(f"there is no database file {str(database)!r}")
+    try:
+        con.execute(f"ATTACH {_literal(str(database))} AS {_ATTACHED} (READ_ONLY)").fetchall()
+    except duckdb.Error as error:
+        raise InputError(f"cannot open {database.name}: {locked_by(error)}") from None
+    return ".".join(f'"{part}"' for part in [_ATTACHED, *table_parts(data)])
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

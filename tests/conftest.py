@@ -1,0 +1,45 @@
+"""One connection with the macros a process, the example tables, and the shared data."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import sqlpriv
+from sqlpriv.demo import examples
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    """An in-memory database with the macros; loading takes a second, so it is done once."""
+    with duckdb.connect() as connection:
+        sqlpriv.load(connection)
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def example_tables(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """The same connection, with the tables that the headers' examples use."""
+    examples.create(con)
+    return con
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of the shared data sets."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the shared data sets are not beside this repository (../shared/data)")
+    return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def adult(con: duckdb.DuckDBPyConnection, shared_data: Path) -> str:
+    """The name of a table with the 30,162 people of the Adult data set."""
+    file = shared_data / "adult" / "adult.csv"
+    if not file.is_file():
+        pytest.skip("the Adult data set is not in ../shared/data/adult")
+    con.execute(f"CREATE OR REPLACE TABLE adult AS FROM read_csv('{file}', delim = ';')").fetchall()
+    return "adult"
