@@ -88,9 +88,7 @@ def column_sql(name: str, number: int, seed: int, text: bool) -> str:
     """A column of `VALUES[name]` values, drawn by a hash of the row number: always the same."""
     coin = f"hash(i * {len(VALUES)} + {number}, {seed}) / 18446744073709551616.0::DOUBLE"
     value = f"CAST(floor({VALUES[name]} * pow({coin}, {SKEW})) AS INTEGER)"
-    return (
-        f"'{name} ' || lpad({value}::VARCHAR, 2, '0') AS {name}" if text else f"{value} AS {name}"
-    )
+    return f"'{name} ' || lpad({value}::VARCHAR, 2, '0') AS {name}" if text else f"{value} AS {name}"
 
 
 def connect(path: str = ":memory:", **config: str) -> duckdb.DuckDBPyConnection:
@@ -149,14 +147,10 @@ def our_values(con: duckdb.DuckDBPyConnection, text: bool) -> dict[str, tuple[fl
     """The same five models from the macros. Numbers have an ordered distance in pycanon."""
     distance = "t_closeness" if text else "t_closeness_ordered"
     alpha, k = first_row(con, f"SELECT alpha, k FROM priv.alpha_k_anonymity({ARGUMENTS})")
-    distinct, entropy = first_row(
-        con, f"SELECT distinct_l, entropy_l FROM priv.l_diversity({ARGUMENTS})"
-    )
+    distinct, entropy = first_row(con, f"SELECT distinct_l, entropy_l FROM priv.l_diversity({ARGUMENTS})")
     (t,) = first_row(con, f"SELECT t FROM priv.{distance}({ARGUMENTS})")
     # pycanon cuts the entropy l down to an integer
-    return dict(
-        zip(PEER_MODELS, [(k,), (alpha, k), (distinct,), (int(entropy),), (t,)], strict=True)
-    )
+    return dict(zip(PEER_MODELS, [(k,), (alpha, k), (distinct,), (int(entropy),), (t,)], strict=True))
 
 
 def first_row(con: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
@@ -237,11 +231,7 @@ def bars_table(results: list[dict[str, Any]]) -> Table:
         table.add_column(heading, justify="right" if heading in ("rows", "value") else "left")
     for result in results:
         for bar in result["bars"]:
-            limit = (
-                ""
-                if bar["limit"] is None
-                else f"{'<=' if bar['at_most'] else '>='} {bar['limit']:g}"
-            )
+            limit = "" if bar["limit"] is None else f"{'<=' if bar['at_most'] else '>='} {bar['limit']:g}"
             colour = {"PASS": "green", "FAIL": "bold red"}.get(bar["verdict"], "dim")
             value = f"{bar['value']:.2f} {bar['unit']}"
             verdict = f"[{colour}]{bar['verdict']}[/]"
@@ -292,12 +282,8 @@ def failed(results: list[dict[str, Any]]) -> bool:
 
 def main(
     *,
-    rows: Annotated[
-        list[int] | None, typer.Option(min=1, help="Table size; repeat for several.")
-    ] = None,
-    pycanon: Annotated[
-        bool, typer.Option(help="Also time pycanon (minutes), on the smallest table.")
-    ] = True,
+    rows: Annotated[list[int] | None, typer.Option(min=1, help="Table size; repeat for several.")] = None,
+    pycanon: Annotated[bool, typer.Option(help="Also time pycanon (minutes), on the smallest table.")] = True,
     text: Annotated[bool, typer.Option("--text", help="Text columns instead of integers.")] = False,
     runs: Annotated[int, typer.Option(min=7, help="Repetitions of floor and report.")] = 9,
     seed: Annotated[int, typer.Option(help="Another seed, another table.")] = 0,
@@ -308,9 +294,7 @@ def main(
     peer = pycanon and importlib.util.find_spec("pycanon") is not None
     with quiet(as_json):
         if pycanon and not peer:
-            progress.print(
-                "pycanon is not installed: its part is left out (pip install --no-deps pycanon)"
-            )
+            progress.print("pycanon is not installed: its part is left out (pip install --no-deps pycanon)")
         results = [measure(size, runs, seed, text, peer and size == sizes[0]) for size in sizes]
     facts = environment(text, runs, seed)
     if as_json:

@@ -65,19 +65,21 @@ CREATE MACRO _holder(person) AS
 ('CASE WHEN ' || _field(_column(person)) || ' IS NULL THEN error(''sqlpriv: the person column holds NULL; give every row a person'') ELSE '
   || _field(_column(person)) || ' END');
 
--- The classes of a table with their sizes, in rows or in persons.
+-- The classes of a table with their sizes, in rows or in persons. Packed after the aggregation, because a struct made
+-- beside a GROUP BY spells its fields as the caller does and not as the table does.
 CREATE MACRO _sizes(tbl, qis) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(*)'));
 CREATE MACRO _sizes(tbl, qis, person) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(DISTINCT ' || _holder(person) || ')'));
 CREATE MACRO _sizes_text(tbl, qis, counted) AS
-concat('SELECT struct_pack(', _fields(_columns(qis)), ') AS class, ', counted, ' AS size', _from(tbl), ' GROUP BY ', _fields(qis));
+concat('SELECT struct_pack(', _fields(_columns(qis)), ') AS class, __priv_t.__priv_n AS size FROM (SELECT ', _fields(qis), ', ', counted,
+  ' AS __priv_n', _from(tbl), ' GROUP BY ALL) AS __priv_t');
 
 -- The histogram: class, value, n = n(q,s), size = n(q), pairs = sum of n over the class, members that add up to
 -- size, and r, the most concentrated count that fits (docs/definitions.md). In rows all of these are plain counts.
 CREATE MACRO _histogram(tbl, qis, sensitive) AS TABLE
 SELECT class, value, n, n AS members, n AS r,
   sum(n) OVER (PARTITION BY class) AS size, sum(n) OVER (PARTITION BY class) AS pairs
-FROM query(concat('SELECT struct_pack(', _fields(_columns(qis)), ') AS class, ', _field(_sensitive(qis, sensitive)), ' AS value, count(*) AS n',
-  _from(tbl), ' GROUP BY ', _fields(qis), ', ', _field(sensitive)));
+FROM query(concat('SELECT struct_pack(', _fields(_columns(qis)), ') AS class, ', _field(_sensitive(qis, sensitive)), ' AS value, __priv_t.__priv_n AS n',
+  ' FROM (SELECT ', _fields(qis), ', ', _field(sensitive), ', count(*) AS __priv_n', _from(tbl), ' GROUP BY ALL) AS __priv_t'));
 CREATE MACRO _histogram(tbl, qis, sensitive, person) AS TABLE
 FROM _concentrated(_tallied(_held_by_persons(tbl, qis, sensitive, person)));
 
@@ -107,7 +109,8 @@ FROM (
   FROM tallied
 );
 
--- The value of a summary, unless there was nothing to summarise.
+-- The value of a summary, unless there was nothing to summarise. Summaries of several columns say HAVING
+-- _unless_empty(true), since a guard on one column is gone when a query asks for another.
 CREATE MACRO _unless_empty(summary) AS
 CASE WHEN count(*) = 0 THEN error('sqlpriv: the table has no rows: there is nothing to check') ELSE summary END;
 
@@ -127,7 +130,7 @@ SELECT class, size, value
 FROM (
   SELECT class, size, value FROM classes WHERE fails
   UNION ALL
-  SELECT NULL, _unless_empty(CAST(NULL AS BIGINT)), NULL FROM classes HAVING count(*) = 0
+  SELECT NULL, NULL, NULL FROM classes HAVING _unless_empty(false)
 )
 ORDER BY value, size, class;
 
@@ -137,6 +140,6 @@ SELECT class, size, value
 FROM (
   SELECT class, size, value FROM classes WHERE fails
   UNION ALL
-  SELECT NULL, _unless_empty(CAST(NULL AS BIGINT)), NULL FROM classes HAVING count(*) = 0
+  SELECT NULL, NULL, NULL FROM classes HAVING _unless_empty(false)
 )
 ORDER BY value DESC, size, class;

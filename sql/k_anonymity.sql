@@ -27,7 +27,7 @@ FROM _smallest_first(__priv_classes, value < _bar(threshold));
 -- example: FROM priv.alpha_k_anonymity('patients', ['zip', 'age'], 'disease')
 -- expect: [(1.0, 4)]
 CREATE MACRO alpha_k_anonymity(tbl, qis, sensitive, person) AS TABLE
-SELECT _unless_empty(max(value)) AS alpha, min(size) AS k FROM _alpha_by_class(tbl, qis, sensitive, person);
+SELECT max(value) AS alpha, min(size) AS k FROM _alpha_by_class(tbl, qis, sensitive, person) HAVING _unless_empty(true);
 
 -- alpha_k_anonymity_classes(tbl, qis, sensitive [, person], threshold) -> class, size, value
 -- The classes in which some value has a share above the threshold, largest share first.

@@ -7,8 +7,8 @@
 -- example: FROM priv.l_diversity('patients', ['zip'], 'disease')
 -- expect: [(3, 2.828427)]
 CREATE MACRO l_diversity(tbl, qis, sensitive, person) AS TABLE
-SELECT _unless_empty(min(distinct_l)) AS distinct_l, min(entropy_l) AS entropy_l
-FROM _diversity_by_class(tbl, qis, sensitive, person);
+SELECT min(distinct_l) AS distinct_l, min(entropy_l) AS entropy_l
+FROM _diversity_by_class(tbl, qis, sensitive, person) HAVING _unless_empty(true);
 
 -- l_diversity_classes(tbl, qis, sensitive [, person], threshold) -> class, size, value
 -- The classes with fewer different values than the threshold, fewest first.

@@ -47,8 +47,8 @@ FROM _largest_first(__priv_classes, _above(value, threshold));
 -- example: FROM priv.delta_disclosure('patients', ['zip', 'age'], 'disease')
 -- expect: [(inf, 0.875469)]
 CREATE MACRO delta_disclosure(tbl, qis, sensitive, person) AS TABLE
-SELECT _unless_empty(max(delta)) AS delta, max(delta_present) AS delta_present
-FROM _gains_by_class(tbl, qis, sensitive, person);
+SELECT max(delta) AS delta, max(delta_present) AS delta_present
+FROM _gains_by_class(tbl, qis, sensitive, person) HAVING _unless_empty(true);
 
 -- delta_disclosure_classes(tbl, qis, sensitive [, person], threshold) -> class, size, value
 -- The classes that are not delta-disclosure private for the threshold, worst first.

@@ -26,8 +26,8 @@ FROM _smallest_first(__priv_classes, value < _bar(threshold));
 -- example: FROM priv.delta_presence('wards', 'town', ['ward'])
 -- expect: [(0.0, 0.833333)]
 CREATE MACRO delta_presence(tbl, population, qis, person) AS TABLE
-SELECT _unless_empty(min(value)) AS delta_min, max(value) AS delta_max
-FROM _presence_by_class(tbl, population, qis, person);
+SELECT min(value) AS delta_min, max(value) AS delta_max
+FROM _presence_by_class(tbl, population, qis, person) HAVING _unless_empty(true);
 
 -- delta_presence_classes(tbl, population, qis [, person], threshold) -> class, size, value
 -- The classes of the population whose people are in the table with more than the threshold, most exposed first.
@@ -47,8 +47,8 @@ FROM _largest_first(__priv_classes, _above(value, threshold));
 -- example: FROM priv.population_risk('wards', 'town', ['ward'])
 -- expect: [(0.166667, 0.145833)]
 CREATE MACRO population_risk(tbl, population, qis, person) AS TABLE
-SELECT _unless_empty(max(1 / greatest(value, 1))) AS journalist, sum(size / greatest(value, 1)) / sum(size) AS marketer
-FROM _population_by_class(tbl, population, qis, person);
+SELECT max(1 / greatest(value, 1)) AS journalist, sum(size / greatest(value, 1)) / sum(size) AS marketer
+FROM _population_by_class(tbl, population, qis, person) HAVING _unless_empty(true);
 
 -- _population_by_class(tbl, population, qis [, person])
 CREATE MACRO _population_by_class(tbl, population, qis, person) AS TABLE

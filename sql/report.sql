@@ -90,7 +90,7 @@ FROM (
     figures[place] AS value, sizes[place] AS worst_class_size
   FROM __priv_figures, (FROM _models())
   UNION ALL
-  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, _unless_empty(NULL), NULL FROM __priv_figures HAVING count(*) = 0
+  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM __priv_figures HAVING _unless_empty(false)
 )
 ORDER BY part, place;
 
@@ -144,10 +144,11 @@ CASE
     THEN error('sqlpriv: the quasi-identifiers must be a list of column names, or a list of such lists')
   WHEN typeof(sensitive) NOT IN ('VARCHAR', 'VARCHAR[]')
     THEN error('sqlpriv: the sensitive column must be given by its name, or several in a list')
-  WHEN len(lists) = 0 OR list_contains(lists, []) OR typeof(qis) = '"NULL"[]' THEN error('sqlpriv: no quasi-identifier is named')
+  WHEN len(lists) = 0 OR list_contains(lists, []) OR list_count(lists) < len(lists) THEN error('sqlpriv: no quasi-identifier is named')
   WHEN len(secrets) = 0 THEN error('sqlpriv: no sensitive column is named')
-  WHEN list_count(flatten(lists)) < len(flatten(lists)) OR list_count(secrets) < len(secrets)
-    THEN error('sqlpriv: the name of a column is NULL')
+  WHEN coalesce(len(string_split(_joined(flatten(lists)), chr(31))) <> len(flatten(lists)), true)
+    OR coalesce(len(string_split(_joined(secrets), chr(31))) <> len(secrets), true)
+    THEN error('sqlpriv: the name of a column is NULL or holds a control character')
   WHEN contains(_joined(flatten(lists)) || chr(31) || _joined(secrets), '__priv_')
     THEN error('sqlpriv: names that start with __priv_ are reserved')
   WHEN list_has_any(string_split(_joined(flatten(lists)), chr(31)), string_split(_joined(secrets), chr(31)))

@@ -6,9 +6,9 @@
 -- example: FROM priv.risk('patients', ['zip', 'age'])
 -- expect: [(0.25, 0.25, 0, 0.0)]
 CREATE MACRO risk(tbl, qis, person) AS TABLE
-SELECT _unless_empty(max(1 / size)) AS prosecutor, count(*) / sum(size) AS marketer,
+SELECT max(1 / size) AS prosecutor, count(*) / sum(size) AS marketer,
   count(CASE WHEN size = 1 THEN 1 END) AS uniques, count(CASE WHEN size = 1 THEN 1 END) / sum(size) AS unique_share
-FROM _sizes(tbl, qis, person);
+FROM _sizes(tbl, qis, person) HAVING _unless_empty(true);
 
 -- risk_classes(tbl, qis [, person], threshold) -> class, size, value
 -- The classes whose prosecutor risk 1/n(q) is above the threshold, riskiest first.

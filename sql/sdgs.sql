@@ -119,12 +119,15 @@ END;
 -- example: FROM priv.composition([0.5, 1.0], [1e-6, 1e-6])
 -- expect: [(1.5, 2e-06)]
 CREATE MACRO composition(epsilons, deltas) AS TABLE
-SELECT CASE
-    WHEN len(epsilons) = 0 OR len(epsilons) <> len(deltas) THEN error('sqlpriv: composition needs one delta for each epsilon')
+SELECT CAST(list_sum(epsilons) AS DOUBLE) AS epsilon, CAST(list_sum(deltas) AS DOUBLE) AS delta
+FROM (SELECT CASE
+    WHEN coalesce(len(epsilons), 0) = 0 OR coalesce(len(epsilons) <> len(deltas), true) THEN error('sqlpriv: composition needs one delta for each epsilon')
     WHEN list_count(epsilons) < len(epsilons) OR list_count(deltas) < len(deltas) THEN error('sqlpriv: an epsilon or delta is NULL')
-    WHEN list_min(epsilons) < 0 OR list_min(deltas) < 0 THEN error('sqlpriv: an epsilon or delta is negative')
-    ELSE CAST(list_sum(epsilons) AS DOUBLE)
-  END AS epsilon, CAST(list_sum(deltas) AS DOUBLE) AS delta;
+    WHEN least(list_min(epsilons), list_min(deltas)) < 0 OR greatest(list_max(epsilons), list_max(deltas)) > CAST('Infinity' AS DOUBLE)
+      THEN error('sqlpriv: an epsilon or delta is negative or not a number')
+    ELSE true
+  END AS sound)
+WHERE sound;
 
 -- delta, its arguments checked.
 CREATE MACRO _sdgs_delta_checked(k, beta, epsilon) AS

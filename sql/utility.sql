@@ -6,9 +6,9 @@
 -- example: FROM priv.utility('patients', ['zip', 'age'])
 -- expect: [(12, 3, 4.0, 48)]
 CREATE MACRO utility(tbl, qis, person) AS TABLE
-SELECT _unless_empty(CAST(sum(size) AS BIGINT)) AS rows, count(*) AS classes, sum(size) / count(*) AS average_class_size,
+SELECT CAST(sum(size) AS BIGINT) AS rows, count(*) AS classes, sum(size) / count(*) AS average_class_size,
   CAST(sum(size * size) AS BIGINT) AS discernibility
-FROM _sizes(tbl, qis, person);
+FROM _sizes(tbl, qis, person) HAVING _unless_empty(true);
 
 -- kl_divergence(tbl, original, qis, id) -> kl
 -- How far the generalized table is from the original, as a distribution over the quasi-identifiers: the records are

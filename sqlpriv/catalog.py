@@ -34,7 +34,7 @@ def macro(name: str) -> Macro:
     """The public macro of that name, or an error that lists the nearest ones."""
     found = macros().get(name.removeprefix(f"{SCHEMA}."))
     if found is None:
-        near = [m for m in macros() if name.split("_")[0] in m] or list(macros())
+        near = [m for m in macros() if name.split("_", maxsplit=1)[0] in m] or list(macros())
         raise InputError(f"there is no macro {name!r} in {SCHEMA}; there are {', '.join(near)}")
     return found
 
@@ -48,6 +48,4 @@ def _read() -> list[Macro]:
 
 
 def _helpers(read: list[Macro]) -> Helpers:
-    return {
-        (m.name, len(o.params)): o for m in read if is_helper(m.name) for o in m.overloads
-    }
+    return {(m.name, len(o.params)): o for m in read if is_helper(m.name) for o in m.overloads}

@@ -121,7 +121,12 @@ def check(source: Source, job: Job, on_progress: Progress = None) -> Result:
 
 
 def _report(source: Source, job: Job, on_progress: Progress) -> list[Finding]:
-    arguments = [source.table, [list(q) for q in job.qis], list(job.sensitive), *filter(None, [job.person])]
+    arguments = [
+        source.table,
+        [list(q) for q in job.qis],
+        list(job.sensitive),
+        *filter(None, [job.person]),
+    ]
     rows = _call(source, "report", arguments, on_progress=on_progress)
     return [Finding(tuple(r[0]), *r[1:]) for r in rows]
 
@@ -134,7 +139,15 @@ def _without_sensitive(source: Source, job: Job, on_progress: Progress) -> list[
         prosecutor, marketer, uniques, _ = _call(source, "risk", arguments)[0]
         found += [
             Finding(qis, None, "k_anonymity", "", float(k), f"The smallest class has {k} members.", k),
-            Finding(qis, None, "risk", "prosecutor", prosecutor, "The chance to find a person's record.", k),
+            Finding(
+                qis,
+                None,
+                "risk",
+                "prosecutor",
+                prosecutor,
+                "The chance to find a person's record.",
+                k,
+            ),
             Finding(qis, None, "risk", "marketer", marketer, "The share of records matched right.", k),
             Finding(qis, None, "risk", "uniques", float(uniques), "Classes with a single member.", k),
         ]
@@ -157,9 +170,7 @@ def _judge(source: Source, job: Job, requirement: Requirement, findings: Sequenc
     return verdicts
 
 
-def _measured(
-    source: Source, job: Job, requirement: Requirement, qis: tuple[str, ...], sensitive: str | None
-) -> float:
+def _measured(source: Source, job: Job, requirement: Requirement, qis: tuple[str, ...], sensitive: str | None) -> float:
     arguments: list[Any] = [source.table, list(qis)]
     if requirement.measure.needs_sensitive:
         arguments.append(sensitive)
@@ -199,7 +210,7 @@ def _worst_classes(source: Source, job: Job, qis: tuple[str, ...]) -> list[Worst
 
 def _sensitive_counts(source: Source, job: Job, values: dict[str, Any]) -> dict[str, dict[Any, int]]:
     same = " AND ".join(f"{_quoted(name)} IS NOT DISTINCT FROM ?" for name in values)
-    found = {}
+    found: dict[str, dict[Any, int]] = {}
     for column in job.sensitive:
         sql = f"SELECT {_quoted(column)}, count(*) FROM {source.table} WHERE {same} GROUP BY 1 ORDER BY 2 DESC, 1"
         found[column] = dict(fetch(source.con, sql, list(values.values())))
@@ -207,7 +218,12 @@ def _sensitive_counts(source: Source, job: Job, values: dict[str, Any]) -> dict[
 
 
 def _call(
-    source: Source, macro: str, arguments: Sequence[Any], columns: str = "*", tail: str = "", on_progress: Progress = None
+    source: Source,
+    macro: str,
+    arguments: Sequence[Any],
+    columns: str = "*",
+    tail: str = "",
+    on_progress: Progress = None,
 ) -> list[tuple[Any, ...]]:
     listed = ", ".join(_literal(a) for a in arguments)
     return fetch(source.con, f"SELECT {columns} FROM priv.{macro}({listed}) {tail}", on_progress=on_progress)

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import duckdb
 import typer
@@ -37,12 +37,15 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 Database = Annotated[
-    Optional[Path], typer.Option("--database", "-d", help="The DuckDB file that DATA is a table or view of.")
+    Path | None,
+    typer.Option("--database", "-d", help="The DuckDB file that DATA is a table or view of."),
 ]
 
 
 @app.callback(invoke_without_command=True)
-def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     """Privacy checks inside DuckDB: may this table go out?"""
     if version:
         print(__version__)
@@ -52,17 +55,22 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 @app.command("check")
 def check_command(
     data: Annotated[str, typer.Argument(help="A Parquet, CSV or JSON file, or with --database a table or view.")],
-    qi: Annotated[list[str], typer.Option(help="Quasi-identifiers, between commas. Again for another combination.")],
-    sensitive: Annotated[Optional[list[str]], typer.Option(help="Sensitive columns, between commas.")] = None,
-    person: Annotated[Optional[str], typer.Option(help="Count distinct persons by this column, not rows.")] = None,
+    qi: Annotated[
+        list[str],
+        typer.Option(help="Quasi-identifiers, between commas. Again for another combination."),
+    ],
+    sensitive: Annotated[list[str] | None, typer.Option(help="Sensitive columns, between commas.")] = None,
+    person: Annotated[str | None, typer.Option(help="Count distinct persons by this column, not rows.")] = None,
     require: Annotated[
-        Optional[list[str]], typer.Option(help="A requirement, such as k>=5 or posterior(l=3)<=0.5. May be repeated.")
+        list[str] | None,
+        typer.Option(help="A requirement, such as k>=5 or posterior(l=3)<=0.5. May be repeated."),
     ] = None,
     database: Database = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines. Never holds values of people.")] = False,
     worst: Annotated[int, typer.Option(min=0, help="How many of the smallest classes to show.")] = 5,
     show_values: Annotated[
-        bool, typer.Option("--show-values", help="Print the values of the smallest classes: nearly unique people.")
+        bool,
+        typer.Option("--show-values", help="Print the values of the smallest classes: nearly unique people."),
     ] = False,
 ) -> None:
     """Report every privacy model on a table, and judge it against requirements."""
@@ -100,7 +108,10 @@ def sql_command(
 
 @app.command("docs")
 def docs_command(
-    name: Annotated[Optional[str], typer.Argument(help="A macro, e.g. t_closeness.", autocompletion=lambda: list(catalog.macros()))] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A macro, e.g. t_closeness.", autocompletion=lambda: list(catalog.macros())),
+    ] = None,
 ) -> None:
     """Print the page of a macro, or the list of all."""
     if name:
@@ -120,7 +131,10 @@ def install_command(
 
 @app.command("demo")
 def demo_command(
-    folder: Annotated[Optional[Path], typer.Option(help="Where to write the hospital table; a temporary folder by default.")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Where to write the hospital table; a temporary folder by default."),
+    ] = None,
 ) -> None:
     """Make a hospital table and check it: the main job in one command."""
     target = folder or Path(tempfile.mkdtemp(prefix="sqlpriv-demo-"))
@@ -138,7 +152,8 @@ def demo_command(
     with open_source(str(files.admissions)) as source, _progress() as on_progress:
         show_result(out, check(source, job, on_progress))
     _say(
-        "\nThis table must not go out as it is: zip and sex alone leave people in classes of their own. What to do next:"
+        "\nThis table must not go out as it is: zip and sex alone leave people in classes of their own."
+        "\nWhat to do next:"
         f"\n  look at it             {target}"
         "\n  check your own table   sqlpriv check FILE --qi a,b --sensitive s --require 'k>=5'"
         "\n  from any DuckDB        sqlpriv install my.duckdb, then FROM priv.report('t', ['a', 'b'], 's')"

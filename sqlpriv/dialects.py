@@ -53,7 +53,7 @@ class _CannotSayError(Exception):
     """Why a dialect cannot express a tree."""
 
 
-def _written(tree: exp.Expression, dialect: str) -> str:
+def _written(tree: exp.Expr, dialect: str) -> str:
     tree = tree.transform(_without_constants)
     for rule in (_explicit_groups, _aliased_subqueries, _plain_ctes):
         rule(tree)
@@ -66,14 +66,14 @@ def _written(tree: exp.Expression, dialect: str) -> str:
     return text
 
 
-def _parsed(text: str, dialect: str) -> exp.Expression:
+def _parsed(text: str, dialect: str) -> exp.Expr:
     try:
         return sqlglot.parse_one(text, dialect=dialect)
     except sqlglot.errors.SqlglotError:
         raise UnsupportedSQLError(f"sqlglot cannot read this SQL as {dialect}") from None
 
 
-def _without_constants(node: exp.Expression) -> exp.Expression:
+def _without_constants(node: exp.Expr) -> exp.Expr:
     """A CASE over constants only, such as a check of a parameter, is computed now."""
     varying = (exp.Column, exp.AggFunc, exp.Window, exp.Subquery, exp.Select, exp.Star)
     if not isinstance(node, exp.Case) or node.find(*varying):
@@ -89,7 +89,7 @@ def _without_constants(node: exp.Expression) -> exp.Expression:
     return exp.convert(row[0])
 
 
-def _explicit_groups(tree: exp.Expression) -> None:
+def _explicit_groups(tree: exp.Expr) -> None:
     """GROUP BY ALL spelt out by position."""
     for select in tree.find_all(exp.Select):
         group = select.args.get("group")
@@ -98,20 +98,20 @@ def _explicit_groups(tree: exp.Expression) -> None:
             select.set("group", exp.Group(expressions=[exp.Literal.number(i) for i in keys]))
 
 
-def _aliased_subqueries(tree: exp.Expression) -> None:
+def _aliased_subqueries(tree: exp.Expr) -> None:
     """Several engines want a name for every subquery in FROM."""
     for number, subquery in enumerate(tree.find_all(exp.Subquery)):
         if isinstance(subquery.parent, exp.From | exp.Join) and not subquery.alias:
             subquery.set("alias", exp.TableAlias(this=exp.to_identifier(f"__priv_q{number}")))
 
 
-def _plain_ctes(tree: exp.Expression) -> None:
+def _plain_ctes(tree: exp.Expr) -> None:
     """MATERIALIZED is advice that not every engine reads."""
     for cte in tree.find_all(exp.CTE):
         cte.set("materialized", None)
 
 
-def _class_key(node: exp.Expression, dialect: str) -> exp.Expression:
+def _class_key(node: exp.Expr, dialect: str) -> exp.Expr:
     if not isinstance(node, exp.Struct):
         return node
     fields = [_named(e) for e in node.expressions]
@@ -120,26 +120,24 @@ def _class_key(node: exp.Expression, dialect: str) -> exp.Expression:
     if dialect == "snowflake":
         pairs = [x for name, value in fields for x in (exp.Literal.string(name), value)]
         return exp.func("TO_JSON", exp.Anonymous(this="OBJECT_CONSTRUCT_KEEP_NULL", expressions=pairs))
-    struct = exp.Struct(
-        expressions=[exp.PropertyEQ(this=exp.to_identifier(n), expression=v) for n, v in fields]
-    )
+    struct = exp.Struct(expressions=[exp.PropertyEQ(this=exp.to_identifier(n), expression=v) for n, v in fields])
     return exp.Anonymous(this="TO_JSON_STRING", expressions=[struct]) if dialect in _JSON_CLASS else struct
 
 
-def _named(field: exp.Expression) -> tuple[str, exp.Expression]:
+def _named(field: exp.Expr) -> tuple[str, exp.Expr]:
     if isinstance(field, exp.PropertyEQ):
         return field.this.name, field.expression
     return field.name, field
 
 
-def _floating(node: exp.Expression) -> exp.Expression:
+def _floating(node: exp.Expr) -> exp.Expr:
     """Snowflake divides whole numbers to six decimals; a double keeps them all."""
     if isinstance(node, exp.Div) and not isinstance(node.this, exp.Cast):
         return exp.Div(this=exp.cast(node.this, "DOUBLE"), expression=node.expression)
     return node
 
 
-def _raising(node: exp.Expression, dialect: str) -> exp.Expression:
+def _raising(node: exp.Expr, dialect: str) -> exp.Expr:
     if not (isinstance(node, exp.Anonymous) and node.name.upper() == "ERROR"):
         return node
     if dialect in _RAISES:
@@ -150,7 +148,7 @@ def _raising(node: exp.Expression, dialect: str) -> exp.Expression:
     raise _CannotSayError(f"it has no way to stop with an error, here {unsaid!r}")
 
 
-def _check(tree: exp.Expression) -> None:
+def _check(tree: exp.Expr) -> None:
     used = {_function_name(f) for f in tree.find_all(exp.Func)}
     foreign = sorted(used - _ALLOWED)
     others = [t for t in (exp.Lambda, exp.Unnest, exp.Explode, exp.Array, exp.Bracket) if tree.find(t)]

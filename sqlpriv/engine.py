@@ -57,7 +57,10 @@ def fetch(
 
 
 def _watched(
-    con: duckdb.DuckDBPyConnection, sql: str, parameters: list[object], on_progress: Callable[[float], None]
+    con: duckdb.DuckDBPyConnection,
+    sql: str,
+    parameters: list[object],
+    on_progress: Callable[[float], None],
 ) -> list[Row]:
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(lambda: con.execute(sql, parameters).fetchall())

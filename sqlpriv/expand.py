@@ -7,7 +7,6 @@ in an empty database: the expansion is what the macro would run, not a second de
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import PurePath
 
 import duckdb
@@ -98,9 +97,7 @@ def _with_columns(text: str, con: duckdb.DuckDBPyConnection | None) -> str:
     at = next(i for i, t in enumerate(tokens) if t.text == "query_table")
     table = _table(_constant(call_arguments(after, tokens, at + 1)[1][0]))
     if con is None:
-        raise UnsupportedSQLError(
-            f"the columns of {table} must be known: name the database that holds it (--database)"
-        )
+        raise UnsupportedSQLError(f"the columns of {table} must be known: name the database that holds it (--database)")
     rows = con.execute(f"SELECT column_name FROM (DESCRIBE FROM {table})").fetchall()
     columns = ", ".join('"' + str(c).replace('"', '""') + '"' for (c,) in rows)
     return f"{before}{columns}{after}"

@@ -27,8 +27,7 @@ def load(con: duckdb.DuckDBPyConnection) -> None:
     present = _present(con)
     if present is not None and _order(present) > _order(__version__):
         raise InstallError(
-            f"this database holds sqlpriv {present}, newer than this one ({__version__}); "
-            "upgrade the sqlpriv package"
+            f"this database holds sqlpriv {present}, newer than this one ({__version__}); upgrade the sqlpriv package"
         )
     own = not _in_transaction(con)
     if own:
@@ -59,9 +58,7 @@ def install(path: str | Path) -> None:
 def create_statement(macro: Macro) -> str:
     """The statement that creates a macro with all its overloads."""
     kind = "TABLE " if macro.is_table else ""
-    overloads = ",\n".join(
-        f"({', '.join(o.params)}) AS {kind}({o.body})" for o in macro.overloads
-    )
+    overloads = ",\n".join(f"({', '.join(o.params)}) AS {kind}({o.body})" for o in macro.overloads)
     return f'CREATE OR REPLACE MACRO {SCHEMA}."{macro.name}"{overloads}'
 
 

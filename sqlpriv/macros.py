@@ -17,9 +17,7 @@ from sqlpriv.errors import InternalError
 
 FIELDS = ("nulls", "guarantee", "example", "expect")
 # Strings, quoted names, comments, names, numbers, and any other single character.
-_TOKEN = re.compile(
-    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|[A-Za-z_]\w*|\d[\w.]*|\S""", re.DOTALL
-)
+_TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|[A-Za-z_]\w*|\d[\w.]*|\S""", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -88,9 +86,7 @@ class Macro:
 def read_file(text: str, file: str) -> Iterator[Macro]:
     """The macros of one file, optional parameters resolved, helpers not yet inlined."""
     for comment, statement in _statements(text):
-        match = re.match(
-            r"CREATE MACRO (\w+)\(([\w\s,]*)\) AS\s+(TABLE\s)?(.*);\s*$", statement, re.DOTALL
-        )
+        match = re.match(r"CREATE MACRO (\w+)\(([\w\s,]*)\) AS\s+(TABLE\s)?(.*);\s*$", statement, re.DOTALL)
         if not match:
             raise InternalError(f"{file}: not a macro: {statement[:60]!r}")
         name, table, body = match.group(1), match.group(3), match.group(4).strip()
@@ -170,8 +166,7 @@ def _stands_alone(text: str) -> bool:
     tokens = tokenize(text)
     opening = 1 if len(tokens) > 1 and tokens[0].is_name else 0
     return len(tokens) == 1 or (
-        tokens[opening].text == "("
-        and call_arguments(text, tokens, opening)[0] == len(tokens) - 1
+        tokens[opening].text == "(" and call_arguments(text, tokens, opening)[0] == len(tokens) - 1
     )
 
 

@@ -32,7 +32,9 @@ def show_macro(console: Console, macro: Macro) -> None:
     console.print(f"[bold]priv.{escape(macro.signature)}[/bold]{escape(arrow)}\n")
     console.print(escape(macro.header.prose.replace("\n", " ")) + "\n")
     for field in ("guarantee", "nulls"):
-        console.print(f"[bold]{field.capitalize()}.[/bold] {escape(macro.header.fields[field].replace(chr(10), ' '))}\n")
+        console.print(
+            f"[bold]{field.capitalize()}.[/bold] {escape(macro.header.fields[field].replace(chr(10), ' '))}\n"
+        )
     console.print("[bold]Example[/bold]")
     console.print("  " + escape(macro.header.fields["example"]), highlight=False)
     console.print("  " + escape(macro.header.fields["expect"]), highlight=False)
@@ -51,7 +53,13 @@ def show_macros(console: Console, macros: list[Macro]) -> None:
 def _report_table(combination: tuple[tuple[str, ...], str | None], findings: tuple[Finding, ...]) -> Table:
     qis, sensitive = combination
     title = f"{', '.join(qis)}{f'  /  {sensitive}' if sensitive else ''}"
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=escape(title),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("class", justify="right", no_wrap=True)
     table.add_column("what it means", overflow="fold")

@@ -32,8 +32,7 @@ class Source:
         missing = [n for n in names if n.lower() not in spelt]
         if missing:
             raise InputError(
-                f"{self.label} has no column {', '.join(repr(m) for m in missing)}; "
-                f"it has {', '.join(self.columns)}"
+                f"{self.label} has no column {', '.join(repr(m) for m in missing)}; it has {', '.join(self.columns)}"
             )
 
 

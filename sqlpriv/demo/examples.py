@@ -1,4 +1,4 @@
-"""The small tables that the examples of the macros' pages use. `sqlpriv docs` shows the examples, this makes them run."""
+"""The small tables that the examples of the macros' pages use: `sqlpriv docs` shows them, this makes them run."""
 
 from __future__ import annotations
 

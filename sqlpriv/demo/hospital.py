@@ -85,9 +85,7 @@ class HospitalFiles(NamedTuple):
     diagnosis: Path
 
 
-def create(
-    con: duckdb.DuckDBPyConnection, table: str = "hospital", rows: int = 24000, seed: int = 7
-) -> None:
+def create(con: duckdb.DuckDBPyConnection, table: str = "hospital", rows: int = 24000, seed: int = 7) -> None:
     """Create `table`, one row an admission, and `<table>_diagnosis`, the taxonomy of diagnoses.
 
     About 15% of the patients come more than once, one row in 200 is an exact copy of another, and
