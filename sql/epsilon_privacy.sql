@@ -93,28 +93,28 @@ FROM _largest_first(__priv_classes, _above(value, threshold));
 -- as a table or view and pass its name to epsilon_class1; values that only the new table has must be added, with sigma 1.
 -- nulls: NULL is a value of its own.
 -- guarantee: none by itself.
--- example: FROM priv.prior_from_counts('patients', 'disease') ORDER BY value
+-- example: FROM priv.prior_from_counts('patients', 'disease')
 -- expect: [('Cancer', 6), ('Flu', 5), ('Heart', 4)]
 CREATE MACRO prior_from_counts(tbl, sensitive, person) AS TABLE
-SELECT value, n + 1 AS sigma FROM _counts(tbl, sensitive, person);
+SELECT value, n + 1 AS sigma FROM _counts(tbl, sensitive, person) ORDER BY value;
 
 -- shape_from_counts(tbl, sensitive [, person]) -> value, share
 -- The shape of an adversary who believes what another publication shows: its shares.
 -- nulls: NULL is a value of its own.
 -- guarantee: none by itself.
--- example: FROM priv.shape_from_counts('patients', 'disease') ORDER BY value
+-- example: FROM priv.shape_from_counts('patients', 'disease')
 -- expect: [('Cancer', 0.416667), ('Flu', 0.333333), ('Heart', 0.25)]
 CREATE MACRO shape_from_counts(tbl, sensitive, person) AS TABLE
-SELECT value, n / sum(n) OVER () AS share FROM _counts(tbl, sensitive, person);
+SELECT value, n / sum(n) OVER () AS share FROM _counts(tbl, sensitive, person) ORDER BY value;
 
 -- uniform_shape(tbl, sensitive) -> value, share
 -- The shape of an adversary to whom all values present in the table are equally likely.
 -- nulls: NULL is a value of its own.
 -- guarantee: none by itself.
--- example: FROM priv.uniform_shape('gotham', 'disease') ORDER BY value
+-- example: FROM priv.uniform_shape('gotham', 'disease')
 -- expect: [('Cancer', 0.5), ('Flu', 0.5)]
 CREATE MACRO uniform_shape(tbl, sensitive) AS TABLE
-SELECT value, 1 / count(*) OVER () AS share FROM _counts(tbl, sensitive);
+SELECT value, 1 / count(*) OVER () AS share FROM _counts(tbl, sensitive) ORDER BY value;
 
 -- Counts by value, in rows and in persons.
 CREATE MACRO _counts(tbl, sensitive) AS TABLE FROM query(_counts_text(tbl, sensitive, 'count(*)'));

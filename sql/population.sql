@@ -51,8 +51,9 @@ SELECT max(1 / greatest(value, 1)) AS journalist, sum(size / greatest(value, 1))
 FROM _population_by_class(tbl, population, qis, person) HAVING _unless_empty(true);
 
 -- _population_by_class(tbl, population, qis [, person])
+-- coalesce refuses columns of two types before any row is read: a failed cast would show a value of the table.
 CREATE MACRO _population_by_class(tbl, population, qis, person) AS TABLE
-SELECT t.class, t.size, coalesce(p.size, 0) AS value
+SELECT coalesce(t.class, p.class) AS class, t.size, coalesce(p.size, 0) AS value
 FROM _sizes(tbl, qis, person) AS t
 LEFT JOIN _sizes(population, qis, person) AS p ON t.class IS NOT DISTINCT FROM p.class;
 

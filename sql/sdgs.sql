@@ -17,7 +17,11 @@ CREATE MACRO sdgs_delta(k, beta, epsilon) AS _sdgs_delta_checked(k, beta, epsilo
 -- example: SELECT epsilon, exposed < 1e-6 FROM priv.sdgs_guarantee(20, 0.1, 1.0, 1000000)
 -- expect: [(1.0, True)]
 CREATE MACRO sdgs_guarantee(k, beta, epsilon, n) AS TABLE
-SELECT CAST(epsilon AS DOUBLE) AS epsilon, d AS delta, least(d * n, 1) AS exposed
+SELECT CAST(epsilon AS DOUBLE) AS epsilon, d AS delta,
+  CASE
+    WHEN NOT (n >= 0 AND n <= 1e300) THEN error('sqlpriv: n must be a number of at least 0')
+    WHEN d * n IS NOT NULL THEN least(d * n, 1)
+  END AS exposed
 FROM (SELECT _sdgs_delta_checked(k, beta, epsilon) AS d);
 
 -- sdgs_epsilon(k, beta, delta) -> epsilon
@@ -29,7 +33,7 @@ FROM (SELECT _sdgs_delta_checked(k, beta, epsilon) AS d);
 -- expect: [(0.291941,)]
 CREATE MACRO sdgs_epsilon(k, beta, delta) AS TABLE
 WITH RECURSIVE __priv_search AS (
-  SELECT 0 AS step, -ln(1 - beta) AS low, ln((1 - beta) * (k + 1)) + 40 AS high
+  SELECT 0 AS step, -ln(1 - _sampling(beta)) AS low, ln((1 - _sampling(beta)) * (_copies(k) + 1)) + 40 AS high
   UNION ALL
   SELECT step + 1,
     CASE WHEN _sdgs_delta(k, beta, (low + high) / 2) <= delta THEN low ELSE (low + high) / 2 END,
@@ -37,9 +41,9 @@ WITH RECURSIVE __priv_search AS (
   FROM __priv_search WHERE step < 60
 )
 SELECT CASE
-    WHEN _sdgs_delta_checked(k, beta, -ln(1 - beta)) <= delta THEN -ln(1 - beta)
+    WHEN _sdgs_delta_checked(k, beta, -ln(1 - beta)) <= _asked(delta) THEN -ln(1 - beta)
     WHEN _sdgs_delta(k, beta, high) > delta THEN error('sqlpriv: no epsilon reaches this delta: the smallest delta is beta^k')
-    ELSE high
+    WHEN delta IS NOT NULL THEN high
   END AS epsilon
 FROM __priv_search WHERE step = 60;
 
@@ -51,7 +55,7 @@ FROM __priv_search WHERE step = 60;
 -- expect: [(9,)]
 CREATE MACRO sdgs_k(beta, epsilon, delta) AS TABLE
 WITH RECURSIVE __priv_search AS (
-  SELECT 0 AS step, CAST(0 AS BIGINT) AS low, CAST(greatest(ceil(ln(delta) / ln(_sdgs_smooth(1, beta, epsilon))), 1) AS BIGINT) AS high
+  SELECT 0 AS step, CAST(0 AS BIGINT) AS low, TRY_CAST(greatest(ceil(ln(_asked(delta)) / ln(_sdgs_smooth(1, _sampling(beta), epsilon))), 1) AS BIGINT) AS high
   UNION ALL
   SELECT step + 1,
     CASE WHEN _sdgs_delta((low + high) // 2, beta, epsilon) <= delta THEN low ELSE (low + high) // 2 END,
@@ -59,7 +63,7 @@ WITH RECURSIVE __priv_search AS (
   FROM __priv_search WHERE step < 62 AND high - low > 1
 )
 SELECT CASE WHEN _sdgs_delta_checked(high, beta, epsilon) <= delta THEN high
-    ELSE error('sqlpriv: delta must be greater than 0') END AS k
+    WHEN _sdgs_delta_checked(high, beta, epsilon) > delta THEN error('sqlpriv: no k reaches this delta') END AS k
 FROM __priv_search ORDER BY step DESC LIMIT 1;
 
 -- sdgs_beta(k, epsilon, delta) -> beta
@@ -70,7 +74,7 @@ FROM __priv_search ORDER BY step DESC LIMIT 1;
 -- expect: [(0.297342,)]
 CREATE MACRO sdgs_beta(k, epsilon, delta) AS TABLE
 WITH RECURSIVE __priv_search AS (
-  SELECT 0 AS step, CAST(0 AS DOUBLE) AS low, 1 - exp(-epsilon) AS high
+  SELECT 0 AS step, CAST(0 AS DOUBLE) AS low, 1 - exp(-_budget(epsilon)) AS high
   UNION ALL
   SELECT step + 1,
     CASE WHEN _sdgs_delta(k, (low + high) / 2, epsilon) <= delta THEN (low + high) / 2 ELSE low END,
@@ -78,9 +82,8 @@ WITH RECURSIVE __priv_search AS (
   FROM __priv_search WHERE step < 60
 )
 SELECT CASE
-    WHEN _sdgs_delta_checked(k, 1 - exp(-epsilon), epsilon) <= delta THEN 1 - exp(-epsilon)
-    WHEN low = 0 THEN error('sqlpriv: delta must be greater than 0')
-    ELSE low
+    WHEN _sdgs_delta_checked(k, 1 - exp(-epsilon), epsilon) <= _asked(delta) THEN 1 - exp(-epsilon)
+    WHEN k + epsilon + delta IS NOT NULL THEN low
   END AS beta
 FROM __priv_search WHERE step = 60;
 
@@ -92,11 +95,7 @@ FROM __priv_search WHERE step = 60;
 -- example: SELECT priv.sdgs_smooth_delta(20, 0.1, 1.0) >= priv.sdgs_delta(20, 0.1, 1.0)
 -- expect: [(True,)]
 CREATE MACRO sdgs_smooth_delta(k, beta, epsilon) AS
-CASE
-  WHEN NOT (beta > 0 AND beta < 1) THEN error('sqlpriv: beta, the sampling probability, must lie between 0 and 1')
-  WHEN epsilon < -ln(1 - beta) - 1e-12 THEN error('sqlpriv: epsilon must be at least -ln(1 - beta)')
-  ELSE _sdgs_smooth(k, beta, epsilon)
-END;
+CASE WHEN _sdgs_sound(k, beta, epsilon) THEN _sdgs_smooth(k, beta, epsilon) END;
 
 -- amplified_epsilon(epsilon, beta)
 -- The epsilon of an epsilon-differentially private algorithm run on a sample taken with probability beta:
@@ -108,7 +107,7 @@ END;
 CREATE MACRO amplified_epsilon(epsilon, beta) AS
 CASE
   WHEN NOT (beta > 0 AND beta <= 1) THEN error('sqlpriv: beta, the sampling probability, must lie between 0 and 1')
-  WHEN epsilon < 0 THEN error('sqlpriv: epsilon must be at least 0')
+  WHEN NOT (epsilon >= 0 AND epsilon <= CAST('Infinity' AS DOUBLE)) THEN error('sqlpriv: epsilon must be at least 0')
   ELSE ln(1 + beta * (exp(epsilon) - 1))
 END;
 
@@ -129,20 +128,35 @@ FROM (SELECT CASE
   END AS sound)
 WHERE sound;
 
--- delta, its arguments checked.
+-- delta, its arguments checked. greatest() ignores NULL, so a NULL has to be caught before the formula.
 CREATE MACRO _sdgs_delta_checked(k, beta, epsilon) AS
+CASE WHEN _sdgs_sound(k, beta, epsilon) THEN _sdgs_delta(k, beta, epsilon) END;
+
+-- Whether the arguments make sense: an error if not, NULL if one is NULL. To DuckDB NaN is above infinity.
+CREATE MACRO _sdgs_sound(k, beta, epsilon) AS
 CASE
-  WHEN k < 1 OR k <> floor(k) THEN error('sqlpriv: k must be a whole number of at least 1')
-  WHEN NOT (beta > 0 AND beta < 1) THEN error('sqlpriv: beta, the sampling probability, must lie between 0 and 1')
-  WHEN epsilon < -ln(1 - beta) - 1e-12 THEN error('sqlpriv: epsilon must be at least -ln(1 - beta)')
-  ELSE _sdgs_delta(k, beta, epsilon)
+  WHEN _copies(k) + _sampling(beta) + epsilon IS NULL THEN NULL
+  WHEN NOT (epsilon >= -ln(1 - _sampling(beta)) - 1e-12 AND epsilon <= CAST('Infinity' AS DOUBLE))
+    THEN error('sqlpriv: epsilon must be at least -ln(1 - beta)')
+  ELSE true
 END;
+CREATE MACRO _copies(k) AS
+CASE WHEN k IS NULL OR k BETWEEN 1 AND 1e9 AND k = floor(k) THEN k ELSE error('sqlpriv: k must be a whole number of at least 1') END;
+CREATE MACRO _sampling(beta) AS
+CASE WHEN beta IS NULL OR beta > 0 AND beta < 1 THEN CAST(beta AS DOUBLE)
+  ELSE error('sqlpriv: beta, the sampling probability, must lie between 0 and 1') END;
+CREATE MACRO _budget(epsilon) AS
+CASE WHEN epsilon IS NULL OR epsilon > 0 AND epsilon <= CAST('Infinity' AS DOUBLE) THEN CAST(epsilon AS DOUBLE)
+  ELSE error('sqlpriv: epsilon must be greater than 0') END;
+CREATE MACRO _asked(delta) AS
+CASE WHEN delta IS NULL OR delta > 0 AND delta <= 1 THEN CAST(delta AS DOUBLE)
+  ELSE error('sqlpriv: delta must be greater than 0 and at most 1') END;
 
 -- Candidates are the largest n with the same smallest bad count j, n = ceil(j / gamma - 1), for j = k, k + 1, ... as long as
 -- the Chernoff bound exp(-n rate) is not below the value at j = k.
 CREATE MACRO _sdgs_delta(k, beta, epsilon) AS
 exp(list_max(list_transform(
-  range(CAST(k AS BIGINT), CAST(greatest(k, ceil(_gamma(beta, epsilon) * (-_log_tail(k, beta, epsilon) / _chernoff_rate(beta, _gamma(beta, epsilon)) + 1))) AS BIGINT) + 2),
+  range(TRY_CAST(k AS BIGINT), TRY_CAST(greatest(k, ceil(_gamma(beta, epsilon) * (-_log_tail(k, beta, epsilon) / _chernoff_rate(beta, _gamma(beta, epsilon)) + 1))) AS BIGINT) + 2),
   lambda __priv_j: _log_tail(__priv_j, beta, epsilon))));
 
 CREATE MACRO _gamma(beta, epsilon) AS (1 - (1 - beta) * exp(-epsilon));
@@ -155,7 +169,7 @@ exp(-k * _chernoff_rate(beta, _gamma(beta, epsilon)) / _gamma(beta, epsilon));
 CREATE MACRO _log_tail(j, beta, epsilon) AS
 (_log_binomial(_trials(j, beta, epsilon), j, beta)
   + ln(list_sum(list_transform(
-      range(CAST(j AS BIGINT), CAST(least(_trials(j, beta, epsilon), j + ceil(-42 / ln(beta * exp(-epsilon) / _gamma(beta, epsilon)))) AS BIGINT) + 1),
+      range(TRY_CAST(j AS BIGINT), TRY_CAST(least(_trials(j, beta, epsilon), j + ceil(-42 / ln(greatest(beta * exp(-epsilon) / _gamma(beta, epsilon), 1e-300)))) AS BIGINT) + 1),
       lambda __priv_i: exp(_log_binomial(_trials(j, beta, epsilon), __priv_i, beta)
         - _log_binomial(_trials(j, beta, epsilon), j, beta))))));
 

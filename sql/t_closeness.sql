@@ -173,7 +173,7 @@ GROUP BY class, size;
 -- A hierarchy as one list of labels a value, checked: labels nest, one top. NULL labels only at the bottom.
 CREATE MACRO _paths(hierarchy) AS TABLE
 WITH __priv_read AS (
-  SELECT DISTINCT CAST(list_value(*COLUMNS(*)) AS VARCHAR[]) AS labels FROM query_table(_table(hierarchy))
+  SELECT DISTINCT list_value(*COLUMNS(*)) AS labels FROM (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM query_table(_table(hierarchy)))
 ),
 __priv_edges AS (
   SELECT height, labels[height] AS node, labels[height + 1] AS parent

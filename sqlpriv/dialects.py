@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlpriv.catalog import SCHEMA
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.expand import called, expand
+from sqlpriv.expand import called, constant_value, expand
 
 DIALECTS = ("duckdb", "spark", "postgres", "snowflake", "bigquery", "trino")
 
@@ -78,15 +78,7 @@ def _without_constants(node: exp.Expr) -> exp.Expr:
     varying = (exp.Column, exp.AggFunc, exp.Window, exp.Subquery, exp.Select, exp.Star)
     if not isinstance(node, exp.Case) or node.find(*varying):
         return node
-    blank = duckdb.connect()
-    try:
-        row = blank.execute(f"SELECT {node.sql('duckdb')}").fetchall()[0]
-    except duckdb.Error as error:
-        message = str(error).partition("sqlpriv: ")[2].partition("\n")[0]
-        raise UnsupportedSQLError(message or "an argument is not a constant") from None
-    finally:
-        blank.close()
-    return exp.convert(row[0])
+    return exp.convert(constant_value(node.sql("duckdb")))
 
 
 def _explicit_groups(tree: exp.Expr) -> None:

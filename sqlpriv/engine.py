@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.errors import InputError, InternalError, SqlprivError
+from sqlpriv.errors import InputError, InternalError, SqlprivError, refusal
 
 Row = tuple[Any, ...]
 
@@ -32,8 +32,8 @@ _TRANSLATIONS: tuple[tuple[str, str], ...] = (
 def translate(error: duckdb.Error) -> SqlprivError:
     """The error as one of ours."""
     text = str(error)
-    if "sqlpriv: " in text:
-        return InputError(re.split(r"\n|$", text.partition("sqlpriv: ")[2])[0])
+    if ours := refusal(error):
+        return InputError(ours)
     for pattern, sentence in _TRANSLATIONS:
         match = re.search(pattern, text)
         if match:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class SqlprivError(Exception):
     """Root of all errors raised by sqlpriv."""
@@ -21,3 +23,12 @@ class InstallError(SqlprivError):
 
 class InternalError(SqlprivError):
     """A fault of sqlpriv itself."""
+
+
+def refusal(error: Exception) -> str | None:
+    """The sentence by which one of our macros refused, if that is what DuckDB reports.
+
+    Only at the very start: further down DuckDB quotes the SQL, in which all our sentences stand.
+    """
+    match = re.match(r"Invalid Input Error: sqlpriv: (.*)", str(error))
+    return match.group(1).strip() if match else None

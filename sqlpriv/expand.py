@@ -7,12 +7,13 @@ in an empty database: the expansion is what the macro would run, not a second de
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import PurePath
 
 import duckdb
 
 from sqlpriv.catalog import SCHEMA, macro
-from sqlpriv.errors import InputError, UnsupportedSQLError
+from sqlpriv.errors import InputError, UnsupportedSQLError, refusal
 from sqlpriv.macros import Macro, Token, call_arguments, substitute, tokenize
 
 _FILES = (".parquet", ".csv", ".tsv", ".json", ".ndjson", ".gz", ".zst")
@@ -99,22 +100,28 @@ def _with_columns(text: str, con: duckdb.DuckDBPyConnection | None) -> str:
     if con is None:
         raise UnsupportedSQLError(f"the columns of {table} must be known: name the database that holds it (--database)")
     rows = con.execute(f"SELECT column_name FROM (DESCRIBE FROM {table})").fetchall()
-    columns = ", ".join('"' + str(c).replace('"', '""') + '"' for (c,) in rows)
-    return f"{before}{columns}{after}"
+    columns = ['"' + str(c).replace('"', '""') + '"' for (c,) in rows]
+    texts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in columns)
+    return before + ", ".join(columns) + after.replace("CAST(COLUMNS(*) AS VARCHAR)", texts, 1)
 
 
 def _constant(expression: str) -> str:
-    blank = duckdb.connect()
+    return str(constant_value(expression))
+
+
+@cache
+def constant_value(expression: str) -> object:
+    """What an expression of constants comes to: computed by DuckDB, in a database that holds nothing."""
     try:
-        return str(blank.execute(f"SELECT {expression}").fetchall()[0][0])
-    except duckdb.InvalidInputException as error:
-        if "sqlpriv: " in str(error):
-            raise InputError(str(error).partition("sqlpriv: ")[2].partition("\n")[0]) from None
-        raise UnsupportedSQLError("the arguments of a macro must be constants") from None
-    except duckdb.Error:
-        raise UnsupportedSQLError("the arguments of a macro must be constants") from None
-    finally:
-        blank.close()
+        return _blank().cursor().execute(f"SELECT {expression}").fetchall()[0][0]
+    except duckdb.Error as error:
+        ours = refusal(error)
+        raise (InputError(ours) if ours else UnsupportedSQLError("the arguments of a macro must be constants")) from None
+
+
+@cache
+def _blank() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
 
 
 def _table(name: str) -> str:

@@ -73,9 +73,7 @@ def test_some_values_are_unknown(con: duckdb.DuckDBPyConnection, column: str) ->
     assert 0.005 <= share <= 0.02
 
 
-@pytest.mark.parametrize(
-    "column", ["patient_id", "birth_date", "sex", "admission_date", "length_of_stay"]
-)
+@pytest.mark.parametrize("column", ["patient_id", "birth_date", "sex", "admission_date", "length_of_stay"])
 def test_the_rest_is_known(con: duckdb.DuckDBPyConnection, column: str) -> None:
     assert one(con, f"SELECT count(*) FROM hospital WHERE {column} IS NULL") == 0
 
@@ -120,9 +118,7 @@ def test_nothing_impossible(con: duckdb.DuckDBPyConnection, impossible: str) -> 
 
 def test_values_are_many_and_skewed(con: duckdb.DuckDBPyConnection) -> None:
     for column, values, skew in [("zip", 60, 10), ("nationality", 12, 100), ("diagnosis", 31, 5)]:
-        sizes = con.execute(
-            f"SELECT count(*) FROM hospital WHERE {column} IS NOT NULL GROUP BY {column}"
-        ).fetchall()
+        sizes = con.execute(f"SELECT count(*) FROM hospital WHERE {column} IS NOT NULL GROUP BY {column}").fetchall()
         assert len(sizes) == values
         assert max(sizes)[0] > skew * min(sizes)[0]
 

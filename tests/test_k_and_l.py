@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import duckdb
 import pytest
 import strategies
-from calls import call, macros_of, verify
+from agreement import call, macros_of, verify
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Case
@@ -22,30 +22,20 @@ def test_oracles_agree(con: duckdb.DuckDBPyConnection, data: st.DataObject, case
     strategies.create(con, "t", case)
     length = {name: data.draw(st.integers(2 - (name == WITH_L[0]), 5)) for name in WITH_L}
     for person in ([], [case.person]):
-        verify(
-            con,
-            data,
-            "k_anonymity",
-            ["t", case.qis, *person],
-            [case.rows, case.qis, *person],
-            case.qis,
-        )
+        told = [case.rows, case.qis]
+        verify(con, data, "k_anonymity", ["t", case.qis, *person], [*told, *person])
         for check in WITH_SENSITIVE:
             more = [case.sensitive, *([length[check]] if check in WITH_L else []), *person]
-            verify(con, data, check, ["t", case.qis, *more], [case.rows, case.qis, *more], case.qis)
+            verify(con, data, check, ["t", case.qis, *more], [*told, *more])
 
 
 # --- Types of quasi-identifiers ---------------------------------------------------------------
 
 
-def classes_of(
-    con: duckdb.DuckDBPyConnection, kind: str, values: Sequence[object]
-) -> list[tuple[object, int]]:
+def classes_of(con: duckdb.DuckDBPyConnection, kind: str, values: Sequence[object]) -> list[tuple[object, int]]:
     """The classes and sizes of a table with one quasi-identifier of this type."""
     strategies.create_table(con, "typed", {"q": kind}, [[value] for value in values])
-    return [
-        (key["q"], size) for key, size, _ in call(con, "k_anonymity_classes", "typed", ["q"], 99)
-    ]
+    return [(key["q"], size) for key, size, _ in call(con, "k_anonymity_classes", "typed", ["q"], 99)]
 
 
 def test_a_float_is_its_number(con: duckdb.DuckDBPyConnection) -> None:

@@ -129,18 +129,14 @@ def test_entropy_is_a_real_number() -> None:
 
 
 @given(st.lists(histograms(), min_size=1, max_size=3), st.integers(2, 5))
-def test_negation_diversity_is_the_worst_set_of_negations(
-    counts: list[list[int]], length: int
-) -> None:
+def test_negation_diversity_is_the_worst_set_of_negations(counts: list[list[int]], length: int) -> None:
     rows = table(*map(spell, counts))
     by_search = oracles.negation_diversity_by_search(rows, ["q"], "s", length)
     assert oracles.negation_diversity(rows, ["q"], "s", length) == by_search
 
 
 @given(several_values(2, 8), st.integers(2, 4))
-def test_negation_diversity_bounds_persons_with_several_values(
-    rows: list[Row], length: int
-) -> None:
+def test_negation_diversity_bounds_persons_with_several_values(rows: list[Row], length: int) -> None:
     by_search = oracles.negation_diversity_by_search(rows, ["q"], "s", length, "p")
     assert oracles.negation_diversity(rows, ["q"], "s", length, "p") >= by_search
 
@@ -190,9 +186,7 @@ def lowest_common(left: Sequence[object], right: Sequence[object]) -> int:
 
 
 @given(st.data(), strategies.cases(most=12))
-def test_hierarchical_closeness_is_the_cheapest_transport(
-    data: st.DataObject, case: strategies.Case
-) -> None:
+def test_hierarchical_closeness_is_the_cheapest_transport(data: st.DataObject, case: strategies.Case) -> None:
     hierarchy = data.draw(strategies.hierarchies(case))
     args = (case.rows, case.qis, case.sensitive)
     per_class = oracles.t_closeness_hierarchical_per_class(*args, hierarchy)
@@ -284,9 +278,7 @@ def test_theorem_1_is_unsound_below_one() -> None:
 
 
 @given(st.lists(histograms(), min_size=1, max_size=3), st.integers(1, 40), st.integers(1, 40))
-def test_c2_diversity_is_class_3_with_a_uniform_shape(
-    counts: list[list[int]], up: int, down: int
-) -> None:
+def test_c2_diversity_is_class_3_with_a_uniform_shape(counts: list[list[int]], up: int, down: int) -> None:
     rows = table(*map(spell, counts))
     c, size = Fraction(up, down), 4
     shape = {value: Fraction(1, size) for value in range(size)}
@@ -349,9 +341,7 @@ def test_a_set_of_a_person_counts_where_the_person_is() -> None:
 
 
 @given(st.lists(histograms(), min_size=1, max_size=3), st.integers(4, 60), st.integers(0, 3))
-def test_class_2_is_the_worst_prior_of_its_stubbornness(
-    counts: list[list[int]], sigma: int, b: int
-) -> None:
+def test_class_2_is_the_worst_prior_of_its_stubbornness(counts: list[list[int]], sigma: int, b: int) -> None:
     rows = table(*map(spell, counts))
     worst: Number = 0
     for value in {row["s"] for row in rows}:
@@ -372,9 +362,7 @@ def test_prior_from_counts() -> None:
 
 # --- (c,k)-safety -----------------------------------------------------------------------------
 
-BUCKETS = table(
-    ["flu", "flu", "lung", "lung", "mumps"], ["flu", "flu", "breast", "ovarian", "heart"]
-)
+BUCKETS = table(["flu", "flu", "lung", "lung", "mumps"], ["flu", "flu", "breast", "ovarian", "heart"])
 
 
 @pytest.mark.parametrize(("k", "expected"), [(0, "2/5"), (1, "2/3"), (2, "1")])
@@ -431,9 +419,7 @@ def test_ck_safety_bounds_persons_with_several_values(rows: list[Row], k: int) -
         ([4, 2], 3, [1, 1, 1]),
     ],
 )
-def test_atoms_split_over_persons_in_uneven_ways(
-    r: list[int], atoms: int, parts: list[int]
-) -> None:
+def test_atoms_split_over_persons_in_uneven_ways(r: list[int], atoms: int, parts: list[int]) -> None:
     chance = Fraction(1)
     for t, j in enumerate(parts):
         chance *= Fraction(max(0, sum(r) - sum(r[:j]) - t), sum(r) - t)
@@ -519,11 +505,7 @@ def exact_delta(k: int, beta: Fraction, gamma: Fraction, last: int) -> Fraction:
     """The theorem's sum in exact arithmetic, from its first form: j >= k and j > gamma n."""
     best = Fraction(0)
     for n in range(k, last):
-        terms = [
-            math.comb(n, j) * beta**j * (1 - beta) ** (n - j)
-            for j in range(k, n + 1)
-            if j > gamma * n
-        ]
+        terms = [math.comb(n, j) * beta**j * (1 - beta) ** (n - j) for j in range(k, n + 1) if j > gamma * n]
         best = max(best, sum(terms, Fraction(0)))
     return best
 

@@ -15,9 +15,7 @@ import pytest
 
 import sqlpriv
 
-pycanon = pytest.importorskip(
-    "pycanon.anonymity", reason="pycanon is not installed (pip install --no-deps pycanon)"
-)
+pycanon = pytest.importorskip("pycanon.anonymity", reason="pycanon is not installed (pip install --no-deps pycanon)")
 pandas = pytest.importorskip("pandas", reason="pycanon needs pandas")
 
 Rows = dict[str, list[Any]]
@@ -103,9 +101,7 @@ def test_alpha_and_beta_agree(con: duckdb.DuckDBPyConnection, seed: int) -> None
 class TestWherePycanonIsWrong:
     """Each test shows its answer beside ours; when pycanon mends one, its test goes."""
 
-    def test_it_drops_the_rows_whose_quasi_identifier_is_null(
-        self, con: duckdb.DuckDBPyConnection
-    ) -> None:
+    def test_it_drops_the_rows_whose_quasi_identifier_is_null(self, con: duckdb.DuckDBPyConnection) -> None:
         rows: Rows = {"a": ["x", "x", "x", None], "s": ["p", "q", "p", "q"]}
         assert theirs("k_anonymity", rows, ["a"]) == 3
         assert ours(con, rows, "SELECT k FROM priv.k_anonymity('t', ['a'])") == (1,)
@@ -114,9 +110,7 @@ class TestWherePycanonIsWrong:
         assert theirs("t_closeness", rows, ["a"], "s") == pytest.approx(1 / 6)
         assert ours(con, rows, "SELECT t FROM priv.t_closeness('t', ['a'], 's')") == (0.5,)
 
-    def test_it_fails_when_the_quasi_identifier_is_always_null(
-        self, con: duckdb.DuckDBPyConnection
-    ) -> None:
+    def test_it_fails_when_the_quasi_identifier_is_always_null(self, con: duckdb.DuckDBPyConnection) -> None:
         rows: Rows = {"a": [None, None], "s": ["p", "q"]}
         with pytest.raises(ValueError, match="empty"):
             theirs("k_anonymity", rows, ["a"])
@@ -135,9 +129,7 @@ class TestWherePycanonIsWrong:
         alpha = "SELECT alpha FROM priv.alpha_k_anonymity('t', ['a'], 's')"
         assert ours(con, rows, alpha) == (0.75,)
 
-    def test_it_sorts_the_counts_of_recursive_diversity_the_other_way(
-        self, con: duckdb.DuckDBPyConnection
-    ) -> None:
+    def test_it_sorts_the_counts_of_recursive_diversity_the_other_way(self, con: duckdb.DuckDBPyConnection) -> None:
         """Counts 6, 2, 1: 6 < c * 1 needs c > 6, but it takes the 1 for r1 and says c = 1."""
         rows: Rows = {"a": ["x"] * 9, "s": ["p"] * 6 + ["q"] * 2 + ["r"]}
         assert theirs("recursive_c_l_diversity", rows, ["a"], "s") == (1, 3)
@@ -154,18 +146,14 @@ class TestWherePycanonIsWrong:
         (entropy,) = ours(con, rows, "SELECT entropy_l FROM priv.l_diversity('t', ['a'], 's')")
         assert math.isclose(entropy, values, rel_tol=1e-12)
 
-    def test_it_looks_only_at_the_values_present_for_delta_disclosure(
-        self, con: duckdb.DuckDBPyConnection
-    ) -> None:
+    def test_it_looks_only_at_the_values_present_for_delta_disclosure(self, con: duckdb.DuckDBPyConnection) -> None:
         """Class x lacks q, and that discloses as much as having it: ln(0 / p) is infinite."""
         rows: Rows = {"a": ["x", "x", "y", "y"], "s": ["p", "p", "p", "q"]}
         peer = theirs("delta_disclosure", rows, ["a"], "s")
         query = "SELECT delta, delta_present FROM priv.delta_disclosure('t', ['a'], 's')"
         assert ours(con, rows, query) == (math.inf, pytest.approx(peer))
 
-    def test_it_takes_labels_of_the_index_for_positions(
-        self, con: duckdb.DuckDBPyConnection
-    ) -> None:
+    def test_it_takes_labels_of_the_index_for_positions(self, con: duckdb.DuckDBPyConnection) -> None:
         """A DataFrame that was sorted before keeps its labels, and pycanon mixes up the classes."""
         rows: Rows = {"a": ["x", "x", "y", "y"], "s": ["p", "p", "q", "r"]}
         sorted_before = pandas.DataFrame(rows, index=[0, 2, 1, 3])

@@ -39,17 +39,13 @@ def _surplus(found: Group, table: Shares) -> Shares:
     return {value: own.get(value, Fraction(0)) - share for value, share in table.items()}
 
 
-def t_closeness_per_class(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> PerClass:
+def t_closeness_per_class(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> PerClass:
     groups = group(rows, qis, sensitive, person)
     table = _shares(value_totals(groups))
     return per_group(groups, lambda q: sum(abs(d) for d in _surplus(q, table).values()) / 2)
 
 
-def t_closeness(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> Number:
+def t_closeness(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> Number:
     return largest(t_closeness_per_class(rows, qis, sensitive, person))
 
 
@@ -81,9 +77,7 @@ def t_closeness_ordered_per_class(
     return per_group(groups, lambda q: _ordered_distance(_surplus(q, table), ordered))
 
 
-def t_closeness_ordered(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> Number:
+def t_closeness_ordered(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> Number:
     return largest(t_closeness_ordered_per_class(rows, qis, sensitive, person))
 
 
@@ -104,9 +98,7 @@ def check_hierarchy(hierarchy: Hierarchy) -> dict[str | None, tuple[str | None, 
     return paths
 
 
-def _hierarchical_distance(
-    surplus: Shares, paths: Mapping[object, tuple[str | None, ...]], height: int
-) -> Fraction:
+def _hierarchical_distance(surplus: Shares, paths: Mapping[object, tuple[str | None, ...]], height: int) -> Fraction:
     distance = Fraction(0)
     for level in range(1, height + 1):
         for node in {path[level] for path in paths.values()}:
@@ -156,17 +148,13 @@ def _gains(found: Group, table: Shares) -> Shares:
     return {v: (_belief(found, v) - table[v]) / table[v] for v in found.by_value}
 
 
-def beta_likeness_per_class(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> PerClass:
+def beta_likeness_per_class(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> PerClass:
     groups = group(rows, qis, sensitive, person)
     table = _beliefs(groups)
     return per_group(groups, lambda q: max(Fraction(0), *_gains(q, table).values()))
 
 
-def beta_likeness(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> Number:
+def beta_likeness(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> Number:
     return largest(beta_likeness_per_class(rows, qis, sensitive, person))
 
 
@@ -185,9 +173,7 @@ def enhanced_beta_likeness_per_class(
     return per_group(groups, lambda q: _enhanced(q, table))
 
 
-def enhanced_beta_likeness(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> Number:
+def enhanced_beta_likeness(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> Number:
     return largest(enhanced_beta_likeness_per_class(rows, qis, sensitive, person))
 
 
@@ -201,26 +187,20 @@ def _log_ratio(found: Group, value: object, table: Shares) -> float:
     return abs(math.log(belief / table[value])) if belief else INFINITY
 
 
-def delta_disclosure_per_class(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> PerClass:
+def delta_disclosure_per_class(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> PerClass:
     groups = group(rows, qis, sensitive, person)
     table = _beliefs(groups)
     return per_group(groups, lambda q: max(_log_ratio(q, value, table) for value in table))
 
 
-def delta_present_per_class(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> PerClass:
+def delta_present_per_class(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> PerClass:
     """As delta_disclosure, over the values that the class has."""
     groups = group(rows, qis, sensitive, person)
     table = _beliefs(groups)
     return per_group(groups, lambda q: max(_log_ratio(q, value, table) for value in q.by_value))
 
 
-def delta_disclosure(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> DeltaDisclosure:
+def delta_disclosure(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> DeltaDisclosure:
     delta = largest(delta_disclosure_per_class(rows, qis, sensitive, person))
     present = largest(delta_present_per_class(rows, qis, sensitive, person))
     return DeltaDisclosure(float(delta), float(present))

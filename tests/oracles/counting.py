@@ -170,16 +170,10 @@ def fails(value: Number, direction: str, threshold: Number) -> bool:
     return value < threshold if direction == "<" else value > threshold
 
 
-def failing(
-    per_class: PerClass, direction: str, threshold: Number
-) -> list[tuple[Class, int, Number]]:
+def failing(per_class: PerClass, direction: str, threshold: Number) -> list[tuple[Class, int, Number]]:
     """The classes for which `value direction threshold` holds, worst first, then smallest."""
     if direction not in ("<", ">", ">="):
         raise ValueError("direction is one of < > >=")
-    found = [
-        (key, size, value)
-        for key, (size, value) in per_class.items()
-        if fails(value, direction, threshold)
-    ]
+    found = [(key, size, value) for key, (size, value) in per_class.items() if fails(value, direction, threshold)]
     sign = 1 if direction == "<" else -1
     return sorted(found, key=lambda item: (sign * item[2], item[1]))

@@ -38,15 +38,11 @@ def _alpha(found: Group) -> Fraction:
     return max(Fraction(found.n_value(value), found.n) for value in found.by_value)
 
 
-def alpha_k_anonymity_per_class(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> PerClass:
+def alpha_k_anonymity_per_class(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> PerClass:
     return per_group(group(rows, qis, sensitive, person), _alpha)
 
 
-def alpha_k_anonymity(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> AlphaK:
+def alpha_k_anonymity(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> AlphaK:
     alpha = largest(alpha_k_anonymity_per_class(rows, qis, sensitive, person))
     return AlphaK(alpha, k_anonymity(rows, qis, person))
 
@@ -61,24 +57,18 @@ def _entropy_l(found: Group) -> float:
     return math.exp(-math.fsum(share * math.log(share) for share in shares))
 
 
-def l_diversity_per_class(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> PerClass:
+def l_diversity_per_class(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> PerClass:
     """The distinct_l of every class."""
     groups = group(rows, qis, sensitive, person)
     return per_group(groups, lambda found: len(found.histogram()))
 
 
-def entropy_diversity_per_class(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> PerClass:
+def entropy_diversity_per_class(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> PerClass:
     """The entropy_l of every class."""
     return per_group(group(rows, qis, sensitive, person), _entropy_l)
 
 
-def l_diversity(
-    rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None
-) -> LDiversity:
+def l_diversity(rows: Rows, qis: Sequence[str], sensitive: str, person: str | None = None) -> LDiversity:
     distinct = smallest(l_diversity_per_class(rows, qis, sensitive, person))
     entropy = smallest(entropy_diversity_per_class(rows, qis, sensitive, person))
     return LDiversity(int(distinct), float(entropy))

@@ -59,9 +59,7 @@ def belief_out(n: int, n_set: int, sigma: Fraction, sigma_set: Fraction) -> Frac
     return (n_set + sigma_set - 1) / (n + sigma - 1)
 
 
-def _secrets(
-    values: Sequence[str | None], predicates: Predicates | None, id_column: str | None
-) -> list[Secret]:
+def _secrets(values: Sequence[str | None], predicates: Predicates | None, id_column: str | None) -> list[Secret]:
     if predicates is None:
         return [Secret(frozenset([value])) for value in values]
     named: dict[tuple[str | None, ...], set[str | None]] = {}
@@ -318,9 +316,7 @@ def epsilon_class4(
     person: str | None = None,
 ) -> Number:
     return _worst(
-        epsilon_class4_per_class(
-            rows, qis, sensitive, b, predicates=predicates, id_column=id_column, person=person
-        )
+        epsilon_class4_per_class(rows, qis, sensitive, b, predicates=predicates, id_column=id_column, person=person)
     )
 
 
@@ -336,9 +332,7 @@ def prior_from_counts(rows: Rows, sensitive: str, person: str | None = None) -> 
     return {value: n + 1 for value, n in _holders(rows, sensitive, person).items()}
 
 
-def shape_from_counts(
-    rows: Rows, sensitive: str, person: str | None = None
-) -> dict[object, Fraction]:
+def shape_from_counts(rows: Rows, sensitive: str, person: str | None = None) -> dict[object, Fraction]:
     """The shape of somebody who believes this table: every value's part of all that is held."""
     counts = _holders(rows, sensitive, person)
     return {value: Fraction(n, sum(counts.values())) for value, n in counts.items()}

@@ -49,17 +49,12 @@ def ck_safety_per_class(
     for key, found in groups.items():
         others = [other for name, other in groups.items() if name != key]
         r = found.histogram()
-        x = min(
-            none_holds(found.n, r, i + 1) * Fraction(found.n, r[0]) * _spread(others, k - i)
-            for i in range(k + 1)
-        )
+        x = min(none_holds(found.n, r, i + 1) * Fraction(found.n, r[0]) * _spread(others, k - i) for i in range(k + 1))
         result[key] = (found.n, 1 / (1 + x))
     return result
 
 
-def ck_safety(
-    rows: Rows, buckets: Sequence[str], sensitive: str, k: int, person: str | None = None
-) -> Number:
+def ck_safety(rows: Rows, buckets: Sequence[str], sensitive: str, k: int, person: str | None = None) -> Number:
     return largest(ck_safety_per_class(rows, buckets, sensitive, k, person))
 
 
@@ -78,10 +73,7 @@ def _worlds(groups: dict[Class, Group]) -> list[dict[tuple[Class, int], frozense
     """Every way to hand the value sets of a bucket's persons to the persons of the bucket."""
     choices = []
     for key, found in groups.items():
-        sets = [
-            frozenset(value for value, units in found.by_value.items() if unit in units)
-            for unit in found.units
-        ]
+        sets = [frozenset(value for value, units in found.by_value.items() if unit in units) for unit in found.units]
         choices.append([{(key, i): own for i, own in enumerate(deal)} for deal in _deals(sets)])
     worlds = []
     for chosen in product(*choices):

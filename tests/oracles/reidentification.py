@@ -23,9 +23,7 @@ def _sizes(rows: Rows, qis: Sequence[str], person: str | None) -> dict[Class, in
     return {key: found.n for key, found in group(rows, qis, person=person).items()}
 
 
-def k_map_per_class(
-    rows: Rows, population: Rows, qis: Sequence[str], person: str | None = None
-) -> PerClass:
+def k_map_per_class(rows: Rows, population: Rows, qis: Sequence[str], person: str | None = None) -> PerClass:
     people = _sizes(population, qis, person)
     return {key: (n, people.get(key, 0)) for key, n in _sizes(rows, qis, person).items()}
 
@@ -39,21 +37,15 @@ class DeltaPresence(NamedTuple):
     delta_max: Number
 
 
-def delta_presence_per_class(
-    rows: Rows, population: Rows, qis: Sequence[str], person: str | None = None
-) -> PerClass:
+def delta_presence_per_class(rows: Rows, population: Rows, qis: Sequence[str], person: str | None = None) -> PerClass:
     """n(q) / population count; a table that is not part of the population is refused."""
     own, people = _sizes(rows, qis, person), _sizes(population, qis, person)
     if any(count > people.get(key, 0) for key, count in own.items()):
         raise ValueError("the table is not part of the population")
-    return {
-        key: (own.get(key, 0), Fraction(own.get(key, 0), count)) for key, count in people.items()
-    }
+    return {key: (own.get(key, 0), Fraction(own.get(key, 0), count)) for key, count in people.items()}
 
 
-def delta_presence(
-    rows: Rows, population: Rows, qis: Sequence[str], person: str | None = None
-) -> DeltaPresence:
+def delta_presence(rows: Rows, population: Rows, qis: Sequence[str], person: str | None = None) -> DeltaPresence:
     per_class = delta_presence_per_class(rows, population, qis, person)
     return DeltaPresence(smallest(per_class), largest(per_class))
 
@@ -73,9 +65,7 @@ def risk(rows: Rows, qis: Sequence[str], person: str | None = None) -> dict[str,
     }
 
 
-def population_risk(
-    rows: Rows, population: Rows, qis: Sequence[str], person: str | None = None
-) -> dict[str, Number]:
+def population_risk(rows: Rows, population: Rows, qis: Sequence[str], person: str | None = None) -> dict[str, Number]:
     """Risks against the population; a class that the population lacks is no place to hide."""
     own, people = _sizes(rows, qis, person), _sizes(population, qis, person)
     risks = {key: Fraction(1, people.get(key, 1)) for key in own}
