@@ -16,7 +16,7 @@ PEERS := $(VENV_PEERS)/.stamp-peers
 PYTEST := bin/python -m pytest -q -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-1.5 test-peers test-deep lint bench wheel clean
+.PHONY: help demo docs test test-1.5 test-peers test-deep lint bench wheel clean
 # Two editable installs at once would write the same egg-info.
 .NOTPARALLEL:
 
@@ -51,6 +51,10 @@ lint: $(DEVELOP) ## ruff and mypy --strict
 
 bench: $(PEERS) ## Measure the checks, side by side with other libraries
 	@$(VENV_PEERS)/bin/python -m benchmarks.checks
+
+docs: $(DEVELOP) ## Write docs/macros.md from the headers in sql/
+	@echo "Writing docs/macros.md"
+	@$(VENV)/bin/python -m sqlpriv.pages > docs/macros.md
 
 wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
 	@echo "Building the source archive, and the wheel from it"

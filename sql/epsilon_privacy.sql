@@ -291,8 +291,8 @@ GROUP BY c.class, c.size;
 CREATE MACRO _epsilon(held, size, b, likely, out_of) AS
 CASE
   WHEN held IS NULL THEN NULL
-  WHEN likely <= 0 THEN CAST('Infinity' AS DOUBLE)
   WHEN b >= size - held THEN CASE WHEN out_of - likely > 1e-12 * out_of THEN CAST('Infinity' AS DOUBLE) ELSE 1.0 END
+  WHEN likely <= 0 THEN CAST('Infinity' AS DOUBLE)
   ELSE greatest(
     held / (size - b) * out_of / likely,
     (out_of - likely) / out_of * (size - b) / (size - b - held))

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 from sqlpriv.errors import InputError
-from sqlpriv.macros import Helpers, Macro, Overload, inline, is_helper, read_file
+from sqlpriv.macros import Helpers, Inliner, Macro, Overload, is_helper, read_file
 from sqlpriv.version import __version__
 
 SCHEMA = "priv"
@@ -16,12 +16,12 @@ SCHEMA = "priv"
 def macros() -> dict[str, Macro]:
     """All public macros by name, each standing alone: no helper is left in its text."""
     read = list(_read())
-    helpers = _helpers(read)
+    inliner = Inliner(_helpers(read))
     return {
         m.name: Macro(
             m.name,
             m.is_table,
-            tuple(Overload(o.params, inline(o.body, helpers)) for o in m.overloads),
+            tuple(Overload(o.params, inliner.inline(o.body)) for o in m.overloads),
             m.header,
             m.file,
         )

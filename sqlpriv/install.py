@@ -45,6 +45,8 @@ def load(con: duckdb.DuckDBPyConnection) -> None:
 
 def install(path: str | Path) -> None:
     """Create the macros in a database file, made if it does not exist, for all DuckDB clients to use."""
+    if not _may_hold_a_database(Path(path)):
+        raise InstallError(f"cannot open {Path(path).name}: it is not a DuckDB database")
     try:
         con = duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE})
     except duckdb.IOException as error:
@@ -53,6 +55,14 @@ def install(path: str | Path) -> None:
         load(con)
     finally:
         con.close()
+
+
+def _may_hold_a_database(path: Path) -> bool:
+    """DuckDB 2.0 opens a CSV or Parquet file too, in memory, where nothing would stay installed."""
+    if not path.exists() or path.stat().st_size == 0:
+        return True
+    with path.open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
 
 
 def create_statement(macro: Macro) -> str:

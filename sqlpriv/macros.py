@@ -101,18 +101,26 @@ def read_file(text: str, file: str) -> Iterator[Macro]:
         yield Macro(name, table is not None, tuple(overloads), header, file)
 
 
-def inline(body: str, helpers: Helpers) -> str:
-    """`body` with every helper call replaced by the helper's text."""
+class Inliner:
+    """Replaces helper calls by the helpers' text, each helper inlined itself only once."""
 
-    def replace(name: str, args: list[str]) -> str:
-        helper = helpers.get((name, len(args)))
+    def __init__(self, helpers: Helpers) -> None:
+        self._helpers = helpers
+        self._bodies: dict[tuple[str, int], str] = {}
+
+    def inline(self, body: str) -> str:
+        """`body` without helper calls."""
+        return substitute(body, {}, is_helper, self._replace)
+
+    def _replace(self, name: str, args: list[str]) -> str:
+        helper = self._helpers.get((name, len(args)))
         if helper is None:
             raise InternalError(f"no helper {name} with {len(args)} arguments")
+        if (name, len(args)) not in self._bodies:
+            self._bodies[name, len(args)] = self.inline(helper.body)
         operands = [a if _stands_alone(a) else f"({a})" for a in args]
-        bound = substitute(helper.body, dict(zip(helper.params, operands, strict=True)))
-        return f"({inline(bound, helpers)})"
-
-    return substitute(body, {}, is_helper, replace)
+        bindings = dict(zip(helper.params, operands, strict=True))
+        return f"({substitute(self._bodies[name, len(args)], bindings)})"
 
 
 def is_helper(name: str) -> bool:

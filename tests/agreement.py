@@ -11,6 +11,7 @@ import duckdb
 import oracles
 from hypothesis import strategies as st
 from oracles.counting import Number, PerClass
+from strategies import Case
 
 from sqlpriv.catalog import macro
 
@@ -97,6 +98,11 @@ def assert_rows(found: Answer, expected: Sequence[Sequence[object]], what: objec
     for left, right in zip(found, expected, strict=True):
         assert len(left) == len(right), (what, left, right)
         assert all(map(close, left, right)), (what, left, right)
+
+
+def persons(case: Case) -> st.SearchStrategy[list[str]]:
+    """The last arguments of a call that counts rows (none), or persons (the person column)."""
+    return st.sampled_from([[], [case.person]])
 
 
 @st.composite

@@ -14,8 +14,11 @@ SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 @pytest.fixture(scope="session")
 def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    """An in-memory database with the macros; loading takes a second, so it is done once."""
-    with duckdb.connect() as connection:
+    """An in-memory database with the macros; loading takes a second, so it is done once.
+
+    One thread: the tables are tiny, and there is a process of these for every core.
+    """
+    with duckdb.connect(config={"threads": 1}) as connection:
         sqlpriv.load(connection)
         yield connection
 

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 import strategies
-from agreement import call, macros_of, verify
+from agreement import call, macros_of, persons, verify
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Case
@@ -21,10 +21,9 @@ TESTED = macros_of([*CHECKS, "t_closeness_hierarchical"])
 @given(data=st.data(), case=strategies.cases())
 def test_oracles_agree(con: duckdb.DuckDBPyConnection, data: st.DataObject, case: Case) -> None:
     strategies.create(con, "t", case)
-    for person in ([], [case.person]):
-        for check in CHECKS:
-            more = [case.qis, case.sensitive, *person]
-            verify(con, data, check, ["t", *more], [case.rows, *more])
+    more = [case.qis, case.sensitive, *data.draw(persons(case))]
+    for check in CHECKS:
+        verify(con, data, check, ["t", *more], [case.rows, *more])
 
 
 @given(data=st.data(), case=strategies.text_cases())
@@ -33,10 +32,10 @@ def test_hierarchical_closeness_agrees(con: duckdb.DuckDBPyConnection, data: st.
     names = data.draw(st.permutations(strategies.OUR_NAMES))[: len(paths[0])]
     strategies.create(con, "t", case)
     strategies.create_table(con, "tree", dict.fromkeys(names, "VARCHAR"), paths)
-    for person in ([], [case.person]):
-        asked = ["t", case.qis, case.sensitive, "tree", *person]
-        told = [case.rows, case.qis, case.sensitive, paths, *person]
-        verify(con, data, "t_closeness_hierarchical", asked, told)
+    person = data.draw(persons(case))
+    asked = ["t", case.qis, case.sensitive, "tree", *person]
+    told = [case.rows, case.qis, case.sensitive, paths, *person]
+    verify(con, data, "t_closeness_hierarchical", asked, told)
 
 
 def test_an_enum_is_ordered_as_it_was_declared(con: duckdb.DuckDBPyConnection) -> None:

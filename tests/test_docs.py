@@ -1,0 +1,72 @@
+"""Every example in README and docs/ runs, in a folder where the files it names exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import sqlpriv
+from sqlpriv.demo import examples
+from sqlpriv.pages import markdown
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [(language, re.sub(f"^{indent}", "", text, flags=re.MULTILINE)) for indent, language, text in found]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    con = duckdb.connect()
+    sqlpriv.load(con)
+    examples.create(con)
+    con.execute("COPY patients TO 'patients.csv'").fetchall()
+    for language, text in blocks(page):
+        if language == "sql":
+            for statement in filter(str.strip, re.sub(r"--.*", "", text).split(";")):
+                assert con.execute(statement).fetchall() is not None
+        elif language == "python":
+            exec(compile(text, str(page), "exec"), {})
+        elif language == "sh":
+            run_lines(text)
+        else:
+            pytest.fail(f"{page.name}: nothing runs ```{language}")
+    con.close()
+
+
+def run_lines(text: str) -> None:
+    for line in text.splitlines():
+        command = shlex.split(line, comments=True)
+        if not command or command[0] == "make":  # CI runs the Makefile itself
+            continue
+        assert command[0] == "sqlpriv", line
+        done = subprocess.run([sys.executable, "-m", "sqlpriv.cli", *command[1:]], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+def test_the_makefile_has_the_targets_that_the_readme_names() -> None:
+    named = re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert named
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in named)
+
+
+def test_the_page_of_all_macros_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "macros.md").read_text(encoding="utf-8") == markdown(), "run `make docs`"
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} -> {target}"
