@@ -189,7 +189,7 @@ def _table(source: Source, name: str, sensitive: str | None) -> str:
     """A table that a requirement names: a file, one beside the checked table, or a shape made from it."""
     if name in {"uniform", "table"}:
         macro = "uniform_shape" if name == "uniform" else "shape_from_counts"
-        rows = f"FROM priv.{macro}({_literal(source.table)}, {_literal(sensitive)})"
+        rows = f"FROM {source.need(macro)}({_literal(source.table)}, {_literal(sensitive)})"
         fetch(source.con, f"CREATE OR REPLACE TEMP TABLE __shape AS {rows}")
         return "__shape"
     if Path(name).is_file():
@@ -226,7 +226,7 @@ def _call(
     on_progress: Progress = None,
 ) -> list[tuple[Any, ...]]:
     listed = ", ".join(_literal(a) for a in arguments)
-    return fetch(source.con, f"SELECT {columns} FROM priv.{macro}({listed}) {tail}", on_progress=on_progress)
+    return fetch(source.con, f"SELECT {columns} FROM {source.need(macro)}({listed}) {tail}", on_progress=on_progress)
 
 
 def _literal(value: Any) -> str:

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
+from sqlpriv.catalog import SCHEMA, macro
 from sqlpriv.engine import fetch, translate
 from sqlpriv.errors import InputError
 from sqlpriv.expand import table_parts
-from sqlpriv.install import load, locked_by
+from sqlpriv.install import create_statement, locked_by
 
 _ATTACHED = "checked"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A connection with the macros loaded, the table's name for them, and its columns."""
+    """A connection for the macros, the table's name for them, and its columns."""
 
     con: duckdb.DuckDBPyConnection
     table: str
     label: str
     columns: tuple[str, ...]
+    created: set[str] = field(default_factory=set)
+
+    def need(self, macro_name: str) -> str:
+        """The macro's full name; it is created when first needed, since all of them would take a second."""
+        if macro_name not in self.created:
+            self.con.execute(create_statement(macro(macro_name))).fetchall()
+            self.created.add(macro_name)
+        return f"{SCHEMA}.{macro_name}"
 
     def known(self, names: list[str]) -> None:
         """Refuse names that are no columns, all of them at once."""
@@ -41,7 +50,7 @@ def open_source(data: str, database: Path | None = None) -> Iterator[Source]:
     """Open DATA: a file by its path, or with a database a table or view by its name."""
     con = duckdb.connect()
     try:
-        load(con)
+        con.execute(f"CREATE SCHEMA {SCHEMA}").fetchall()
         table = _attach(con, data, database) if database else _file(con, data)
         rows = fetch(con, f"SELECT column_name FROM (DESCRIBE FROM {table})")
         yield Source(con, table, Path(data).name if database is None else data, tuple(r[0] for r in rows))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -13,6 +16,7 @@ import pytest
 
 import sqlpriv
 from sqlpriv import requirements
+from sqlpriv.cli import main
 from sqlpriv.demo import examples
 from sqlpriv.errors import InputError
 
@@ -27,20 +31,44 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     examples.create(con)
     con.execute(f"COPY patients TO '{target}/patients.csv'").fetchall()
     con.execute(f"COPY patients TO '{target}/patients.parquet'").fetchall()
-    con.execute("CREATE SCHEMA \"odd.one\"; CREATE TABLE \"odd.one\".\"my table\" AS FROM patients").fetchall()
+    con.execute('CREATE SCHEMA "odd.one"; CREATE TABLE "odd.one"."my table" AS FROM patients').fetchall()
     con.execute("CREATE VIEW seen AS FROM patients; CREATE TABLE nobody AS FROM patients LIMIT 0").fetchall()
-    con.execute(f"CREATE TABLE marked AS SELECT '{MARKER}' AS zip, '{MARKER}' AS disease, i AS id FROM range(3) AS r(i)").fetchall()
-    con.execute("CREATE TABLE visits AS SELECT 'p' AS patient, zip, disease FROM patients LIMIT 5").fetchall()
+    con.execute(
+        f"CREATE TABLE marked AS SELECT '{MARKER}' AS zip, '{MARKER}' AS disease, i AS id FROM range(3) AS r(i)"
+    ).fetchall()
+    con.execute("CREATE TABLE visits AS SELECT 'p' AS patient, zip, disease FROM patients WHERE zip = '130**' ").fetchall()
     con.close()
     return target
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
-    return subprocess.run(
-        [sys.executable, "-m", "sqlpriv.cli", *arguments],
-        cwd=folder, capture_output=True, text=True, check=False, env=environment, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+@dataclass
+class Done:
+    """How a run ended and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(folder: Path, *arguments: str) -> Done:
+    """The command line in this process, because starting Python takes longer than most checks."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "120")
+        patch.setattr(sys, "argv", ["sqlpriv", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+            sys.exit(0)
+    return Done(int(stopped.value.code or 0), out.getvalue(), err.getvalue())
+
+
+def test_the_installed_command(folder: Path) -> None:
+    command = [sys.executable, "-m", "sqlpriv.cli", "check", "patients.csv", "--qi", "zip", "--require", "k>=5"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1
+    assert "FAILS  k>=5" in done.stdout
+    assert "\x1b[" not in done.stdout
 
 
 @pytest.mark.parametrize("data", ["patients.csv", "patients.parquet"])
@@ -55,7 +83,9 @@ def test_a_file_is_reported(folder: Path, data: str) -> None:
 
 @pytest.mark.parametrize("table", ["patients", "main.patients", "seen", '"odd.one"."my table"'])
 def test_a_table_or_view_of_a_database(folder: Path, table: str) -> None:
-    done = run(folder, "check", table, "--database", "hospital.duckdb", "--qi", "zip", "--sensitive", "disease", "--json")
+    done = run(
+        folder, "check", table, "--database", "hospital.duckdb", "--qi", "zip", "--sensitive", "disease", "--json"
+    )
     assert done.returncode == 0, done.stderr
     assert {r["model"]: r["value"] for r in json.loads(done.stdout)["report"]}["k_anonymity"] == 4
 
@@ -115,7 +145,20 @@ def test_persons_are_counted_not_rows(folder: Path) -> None:
 
 
 def test_several_combinations_and_sensitive_columns(folder: Path) -> None:
-    done = run(folder, "check", "patients.csv", "--qi", "zip", "--qi", "age", "--sensitive", "disease", "--require", "k>=5", "--json")
+    done = run(
+        folder,
+        "check",
+        "patients.csv",
+        "--qi",
+        "zip",
+        "--qi",
+        "age",
+        "--sensitive",
+        "disease",
+        "--require",
+        "k>=5",
+        "--json",
+    )
     verdicts = [(r["qis"], r["value"], r["passed"]) for r in json.loads(done.stdout)["requirements"]]
     assert verdicts == [(["zip"], 4, False), (["age"], 4, False)]
     both = run(folder, "check", "patients.csv", "--qi", "zip", "--sensitive", "disease,age", "--json")
@@ -224,7 +267,12 @@ def test_colours_and_progress_only_on_a_terminal(folder: Path) -> None:
 
 
 def test_completion_knows_the_macros(folder: Path) -> None:
-    environment = {**os.environ, "_SQLPRIV_COMPLETE": "complete_bash", "COMP_WORDS": "sqlpriv docs t_clo", "COMP_CWORD": "2"}
+    environment = {
+        **os.environ,
+        "_SQLPRIV_COMPLETE": "complete_bash",
+        "COMP_WORDS": "sqlpriv docs t_clo",
+        "COMP_CWORD": "2",
+    }
     code = "import sys; sys.argv = ['sqlpriv']; from sqlpriv.cli import app; app(prog_name='sqlpriv')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert "t_closeness_ordered" in done.stdout
