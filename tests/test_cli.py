@@ -21,6 +21,7 @@ from sqlpriv.demo import examples
 from sqlpriv.errors import InputError
 
 MARKER = "SECRET-42"
+DISEASE = ["check", "patients.csv", "--qi", "zip", "--sensitive", "disease"]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     con.execute(
         f"CREATE TABLE marked AS SELECT '{MARKER}' AS zip, '{MARKER}' AS disease, i AS id FROM range(3) AS r(i)"
     ).fetchall()
-    con.execute("CREATE TABLE visits AS SELECT 'p' AS patient, zip, disease FROM patients WHERE zip = '130**' ").fetchall()
+    con.execute(
+        "CREATE TABLE visits AS SELECT 'p' AS patient, zip, disease FROM patients WHERE zip = '130**' "
+    ).fetchall()
     con.close()
     return target
 
@@ -57,10 +60,12 @@ def run(folder: Path, *arguments: str) -> Done:
         patch.chdir(folder)
         patch.setenv("COLUMNS", "120")
         patch.setattr(sys, "argv", ["sqlpriv", *arguments])
-        with pytest.raises(SystemExit) as stopped:
+        try:
             main()
-            sys.exit(0)
-    return Done(int(stopped.value.code or 0), out.getvalue(), err.getvalue())
+            code = 0
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 def test_the_installed_command(folder: Path) -> None:
@@ -100,24 +105,64 @@ def test_the_database_is_left_as_it_was(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("requirement", "code"),
     [
-        ("k>=4", 0), ("k>=5", 1), ("distinct_l>=3", 0), ("entropy_l>=2.9", 1), ("posterior(l=3)<=0.67", 0),
-        ("recursive_c(l=2)<1", 1), ("recursive_c(l=2)<1.01", 0), ("t<=0.25", 0), ("t_ordered<=0.01", 1), ("alpha<=0.5", 0),
-        ("epsilon_class2(sigma=10)<=4", 0), ("epsilon_class2(sigma=100,b=2)<=4", 1), ("epsilon_class3(shape=uniform)<=2", 0),
-        ("epsilon_class3(shape=table, b=1)<=5", 0), ("t_hierarchical(hierarchy=diseases)<=0.3", 0), ("disclosure(k=1)<0.9", 0),
-        ("disclosure(k=3)<0.9", 1), ("uniques<=0", 0), ("prosecutor<=0.2", 1), ("marketer<=0.2", 0), ("beta<=0.5", 0),
-        ("enhanced_beta<=0.5", 0), ("delta<0.7", 0),
+        ("k>=4", 0),
+        ("k>=5", 1),
+        ("distinct_l>=3", 0),
+        ("entropy_l>=2.9", 1),
+        ("posterior(l=3)<=0.67", 0),
+        ("recursive_c(l=2)<1", 1),
+        ("recursive_c(l=2)<1.01", 0),
+        ("t<=0.25", 0),
+        ("t_ordered<=0.01", 1),
+        ("alpha<=0.5", 0),
+        ("epsilon_class2(sigma=10)<=4", 0),
+        ("epsilon_class2(sigma=100,b=2)<=4", 1),
+        ("epsilon_class3(shape=uniform)<=2", 0),
+        ("epsilon_class3(shape=table, b=1)<=5", 0),
+        ("t_hierarchical(hierarchy=diseases)<=0.3", 0),
+        ("disclosure(k=1)<0.9", 0),
+        ("disclosure(k=3)<0.9", 1),
+        ("uniques<=0", 0),
+        ("prosecutor<=0.2", 1),
+        ("marketer<=0.2", 0),
+        ("beta<=0.5", 0),
+        ("enhanced_beta<=0.5", 0),
+        ("delta<0.7", 0),
     ],
-)  # fmt: skip
+)
 def test_requirements(folder: Path, requirement: str, code: int) -> None:
-    done = run(folder, "check", "patients", "-d", "hospital.duckdb", "--qi", "zip", "--sensitive", "disease",
-               "--require", requirement)  # fmt: skip
+    done = run(
+        folder,
+        "check",
+        "patients",
+        "-d",
+        "hospital.duckdb",
+        "--qi",
+        "zip",
+        "--sensitive",
+        "disease",
+        "--require",
+        requirement,
+    )
     assert done.returncode == code, done.stdout + done.stderr
     assert ("FAILS" if code else "holds") in done.stdout
 
 
 def test_json_carries_the_version_and_no_values(folder: Path) -> None:
-    done = run(folder, "check", "marked", "-d", "hospital.duckdb", "--qi", "zip", "--sensitive", "disease",
-               "--require", "distinct_l>=2", "--json")  # fmt: skip
+    done = run(
+        folder,
+        "check",
+        "marked",
+        "-d",
+        "hospital.duckdb",
+        "--qi",
+        "zip",
+        "--sensitive",
+        "disease",
+        "--require",
+        "distinct_l>=2",
+        "--json",
+    )
     assert done.returncode == 1
     found = json.loads(done.stdout)
     assert found["version"] == sqlpriv.__version__
@@ -138,8 +183,20 @@ def test_values_are_shown_only_when_asked_for(folder: Path) -> None:
 
 
 def test_persons_are_counted_not_rows(folder: Path) -> None:
-    arguments = ("check", "visits", "-d", "hospital.duckdb", "--qi", "zip", "--sensitive", "disease", "--require", "k>=2",
-                 "--require", "epsilon_class2(sigma=10)<=100")  # fmt: skip
+    arguments = (
+        "check",
+        "visits",
+        "-d",
+        "hospital.duckdb",
+        "--qi",
+        "zip",
+        "--sensitive",
+        "disease",
+        "--require",
+        "k>=2",
+        "--require",
+        "epsilon_class2(sigma=10)<=100",
+    )
     assert "holds  k>=2" in run(folder, *arguments).stdout
     assert "FAILS  k>=2  (is 1; zip)" in run(folder, *arguments, "--person", "patient").stdout
 
@@ -178,10 +235,13 @@ def test_without_a_sensitive_column_there_is_k_and_risk(folder: Path) -> None:
         (["check", "patients.csv", "--qi", "zipp,agge"], "has no column 'zipp', 'agge'; it has zip, age, disease"),
         (["check", "patients.csv", "--qi", "zip", "--sensitive", "ill"], "has no column 'ill'"),
         (["check", "patients.csv", "--qi", "zip", "--person", "who"], "has no column 'who'"),
-        (["check", "patients.csv", "--qi", "zip", "--sensitive", "zip"], "the sensitive column is among the quasi-identifiers"),
+        ([*DISEASE, "--sensitive", "zip"], "the sensitive column is among the quasi-identifiers"),
         (["check", "patients.csv", "--qi", ","], "is no list of column names"),
         (["check", "nobody", "-d", "hospital.duckdb", "--qi", "zip"], "the table has no rows"),
-        (["check", "nobody", "-d", "hospital.duckdb", "--qi", "zip", "--sensitive", "disease"], "the table has no rows"),
+        (
+            ["check", "nobody", "-d", "hospital.duckdb", "--qi", "zip", "--sensitive", "disease"],
+            "the table has no rows",
+        ),
         (["check", "nothere", "-d", "hospital.duckdb", "--qi", "zip"], "there is no table"),
         (["check", "patients", "-d", "no.duckdb", "--qi", "zip"], "there is no database file 'no.duckdb'"),
         (["check", "patients", "-d", "patients.csv", "--qi", "zip"], "cannot open patients.csv"),
@@ -189,15 +249,18 @@ def test_without_a_sensitive_column_there_is_k_and_risk(folder: Path) -> None:
         (["check", "patients.csv", "--qi", "zip", "--require", "kk>=5"], "unknown measure 'kk'"),
         (["check", "patients.csv", "--qi", "zip", "--require", "k is 5"], "cannot read the requirement"),
         (["check", "patients.csv", "--qi", "zip", "--require", "t<=0.2"], "needs a sensitive column"),
-        (["check", "patients.csv", "--qi", "zip", "--sensitive", "disease", "--require", "posterior(l=1)<=1"], "l must be a whole number of at least 2"),
-        (["check", "patients.csv", "--qi", "zip", "--sensitive", "disease", "--require", "epsilon_class1<=2"], "needs prior"),
-        (["check", "patients.csv", "--qi", "zip", "--sensitive", "disease", "--require", "epsilon_class1(prior=p)<=2"], "there is no table 'p'"),
+        ([*DISEASE, "--require", "posterior(l=1)<=1"], "l must be a whole number of at least 2"),
+        ([*DISEASE, "--require", "epsilon_class1<=2"], "needs prior"),
+        ([*DISEASE, "--require", "epsilon_class1(prior=p)<=2"], "there is no table 'p'"),
         (["docs", "k_anonimity"], "there is no macro 'k_anonimity'"),
         (["sql", "SELECT 1"], "no call of a priv macro"),
-        (["sql", "FROM priv.ck_safety('t', ['a'], 's', 1)", "--dialect", "spark"], "priv.ck_safety cannot be written for spark"),
+        (
+            ["sql", "FROM priv.ck_safety('t', ['a'], 's', 1)", "--dialect", "spark"],
+            "priv.ck_safety cannot be written for spark",
+        ),
         (["install", "patients.csv"], "cannot open patients.csv: it is not a DuckDB database"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_one_sentence_and_exit_code_2(folder: Path, arguments: list[str], message: str) -> None:
     before = sorted(p.name for p in folder.iterdir())
     done = run(folder, *arguments)

@@ -51,7 +51,9 @@ def run_lines(text: str) -> None:
         if not command or command[0] == "make":  # CI runs the Makefile itself
             continue
         assert command[0] == "sqlpriv", line
-        done = subprocess.run([sys.executable, "-m", "sqlpriv.cli", *command[1:]], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "sqlpriv.cli", *command[1:]], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, f"{line}\n{done.stderr}"
 
 
