@@ -27,16 +27,9 @@ __priv_steps AS MATERIALIZED (
   JOIN __priv_scale AS s ON place > 0 AND c.part = s.part AND c.value IS NOT DISTINCT FROM s.value
 ),
 __priv_gaps AS (FROM _gaps(__priv_steps, __priv_scale)),
-__priv_classes AS MATERIALIZED (
-  SELECT part, t.id, size, most, kinds, _second(r, most) AS second, _distinct_l(r) AS distinct_l, _entropy_l(r, size) AS entropy_l,
-    _t_equal(own_share, share) AS t_equal, _t_ordered(t.own, cum, place, next_place, t.before, any_value(gap), kinds) AS t_ordered,
-    _beta(n, size, base) AS beta, _enhanced_beta(n, size, base, ceiling) AS enhanced_beta, _delta(n, size, base, kinds) AS delta
-  FROM __priv_steps AS t LEFT JOIN __priv_gaps AS g ON t.id = g.id
-  GROUP BY part, t.id, size, most, kinds
-),
 __priv_escapes AS (
-  SELECT part, escape AS least_escape, least_classes, lead(escape) OVER (PARTITION BY part ORDER BY escape) AS next_escape
-  FROM (SELECT part, (size - most) / size AS escape, count(*) AS least_classes FROM __priv_classes GROUP BY ALL)
+  SELECT part, escape AS least_escape, alike, lead(escape) OVER (PARTITION BY part ORDER BY escape) AS next_escape
+  FROM (SELECT part, (size - most) / size AS escape, count(*) AS alike FROM __priv_people GROUP BY ALL)
   QUALIFY row_number() OVER (PARTITION BY part ORDER BY escape) = 1
 ),
 __priv_measured AS MATERIALIZED (
@@ -44,9 +37,15 @@ __priv_measured AS MATERIALIZED (
     _recursive_c(most, size - most) AS recursive2, _recursive_c(most, size - most - second) AS recursive3,
     _negation_posterior(most, size - most - second) AS negation3,
     _epsilon(most, size, 0, most, size + 999999) AS epsilon2, _epsilon(most, size, 0, 1 / kinds, 1) AS epsilon3,
-    _one_implication(size, most, second, CASE WHEN (size - most) / size > least_escape OR least_classes > 1 THEN least_escape
+    _one_implication(size, most, second, CASE WHEN (size - most) / size > least_escape OR alike > 1 THEN least_escape
       ELSE coalesce(next_escape, 1) END) AS disclosure
-  FROM __priv_classes AS c JOIN __priv_escapes AS e ON c.part = e.part
+  FROM (
+    SELECT part, t.id, size, most, kinds, _second(r, most) AS second, _distinct_l(r) AS distinct_l, _entropy_l(r, size) AS entropy_l,
+      _t_equal(own_share, share) AS t_equal, _t_ordered(t.own, cum, place, next_place, t.before, any_value(gap), kinds) AS t_ordered,
+      _beta(n, size, base) AS beta, _enhanced_beta(n, size, base, ceiling) AS enhanced_beta, _delta(n, size, base, kinds) AS delta
+    FROM __priv_steps AS t LEFT JOIN __priv_gaps AS g ON t.id = g.id
+    GROUP BY part, t.id, size, most, kinds
+  ) AS c JOIN __priv_escapes AS e ON c.part = e.part
 ),
 __priv_worst AS MATERIALIZED (
   SELECT part, count(*) AS classes, sum(size) AS people, min(size) AS k, max(alpha) AS alpha, min(distinct_l) AS distinct_l,
@@ -161,14 +160,15 @@ END;
 -- values are numbered, so that those of all combinations are of one type. The two lambdas only name the lists.
 CREATE MACRO _cells_text(tbl, qis, sensitive) AS
 list_transform([_qi_lists(qis)], lambda __priv_l: list_transform([_secrets(sensitive)], lambda __priv_s:
-  _checked(qis, sensitive, __priv_l, __priv_s) || CASE WHEN len(__priv_l) * len(__priv_s) = 1
-  THEN 'SELECT 1 AS part, ROW(' || _fields(__priv_l[1]) || ') AS class, ' || _field(__priv_s[1]) || ' AS value, count(*) AS n'
-    || _from(tbl) || ' GROUP BY ' || _fields(__priv_l[1]) || ', ' || _field(__priv_s[1])
-  ELSE 'WITH __priv_joint AS MATERIALIZED (SELECT ' || _fields(_named(__priv_l, __priv_s)) || ', count(*) AS __priv_n'
-    || _from(tbl) || ' GROUP BY ALL) '
-    || array_to_string(list_transform(range(1, len(__priv_l) * len(__priv_s) + 1), lambda __priv_i:
+  list_transform([_fields(_named(__priv_l, __priv_s))], lambda __priv_f: _checked(qis, sensitive, __priv_l, __priv_s)
+  || CASE WHEN len(__priv_l) * len(__priv_s) = 1
+    THEN 'SELECT 1 AS part, ROW(' || _fields(__priv_l[1]) || ') AS class, ' || _field(__priv_s[1]) || ' AS value, count(*) AS n'
+    ELSE 'WITH __priv_joint AS MATERIALIZED (SELECT ' || __priv_f || ', count(*) AS __priv_n' END
+  || _from(tbl) || ' GROUP BY ' || __priv_f
+  || CASE WHEN len(__priv_l) * len(__priv_s) = 1 THEN ''
+    ELSE ') ' || list_aggr(list_transform(range(1, len(__priv_l) * len(__priv_s) + 1), lambda __priv_i:
       _part_text(_fields(_list_of(__priv_l, __priv_s, __priv_i)), _field(_secret_of(__priv_s, __priv_i)), __priv_i,
-        'sum(__priv_t.__priv_n) AS n', '')), ' UNION ALL ') END)[1])[1];
+        'sum(__priv_t.__priv_n) AS n', '')), 'string_agg', ' UNION ALL ') END)[1])[1])[1];
 
 -- The same for persons: who of which class has which value, in every combination.
 CREATE MACRO _people_text(tbl, qis, sensitive, person) AS
