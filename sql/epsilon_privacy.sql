@@ -116,9 +116,15 @@ SELECT value, n / sum(n) OVER () AS share FROM _counts(tbl, sensitive, person) O
 CREATE MACRO uniform_shape(tbl, sensitive) AS TABLE
 SELECT value, 1 / count(*) OVER () AS share FROM _counts(tbl, sensitive) ORDER BY value;
 
--- Counts by value, in rows and in persons.
-CREATE MACRO _counts(tbl, sensitive) AS TABLE FROM query(_counts_text(tbl, sensitive, 'count(*)'));
-CREATE MACRO _counts(tbl, sensitive, person) AS TABLE FROM query(_counts_text(tbl, sensitive, 'count(DISTINCT ' || _holder(person) || ')'));
+-- Counts by value, in rows and in persons. A table without rows is an error here too: it gives no beliefs.
+CREATE MACRO _counts(tbl, sensitive) AS TABLE FROM _some_counts(query(_counts_text(tbl, sensitive, 'count(*)')));
+CREATE MACRO _counts(tbl, sensitive, person) AS TABLE
+FROM _some_counts(query(_counts_text(tbl, sensitive, 'count(DISTINCT ' || _holder(person) || ')')));
+CREATE MACRO _some_counts(counts) AS TABLE
+WITH __priv_counts AS (FROM counts)
+SELECT value, n FROM __priv_counts
+UNION ALL
+SELECT NULL, NULL FROM __priv_counts HAVING _unless_empty(false);
 CREATE MACRO _counts_text(tbl, sensitive, counted) AS
 list_transform([_field(_column(sensitive))], lambda __priv_s:
   'SELECT ' || __priv_s || ' AS value, ' || counted || ' AS n' || _from(tbl) || ' GROUP BY ' || __priv_s)[1];

@@ -51,19 +51,23 @@ SELECT max(1 / greatest(value, 1)) AS journalist, sum(size / greatest(value, 1))
 FROM _population_by_class(tbl, population, qis, person) HAVING _unless_empty(true);
 
 -- _population_by_class(tbl, population, qis [, person])
--- coalesce refuses columns of two types before any row is read: a failed cast would show a value of the table.
+-- coalesce refuses columns of two types before any row is read: a failed cast would show a value of the table. The
+-- population stands in a CTE because in a join DuckDB looks for its missing columns on the other side. The value asks
+-- for t.size so that the persons of the table are looked at, and a NULL among them refused, also where only it is wanted.
 CREATE MACRO _population_by_class(tbl, population, qis, person) AS TABLE
-SELECT coalesce(t.class, p.class) AS class, t.size, coalesce(p.size, 0) AS value
+WITH __priv_people AS (FROM _sizes(population, qis, person))
+SELECT coalesce(t.class, p.class) AS class, t.size, CASE WHEN t.size > 0 THEN coalesce(p.size, 0) END AS value
 FROM _sizes(tbl, qis, person) AS t
-LEFT JOIN _sizes(population, qis, person) AS p ON t.class IS NOT DISTINCT FROM p.class;
+LEFT JOIN __priv_people AS p ON t.class IS NOT DISTINCT FROM p.class;
 
 -- _presence_by_class(tbl, population, qis [, person])
 CREATE MACRO _presence_by_class(tbl, population, qis, person) AS TABLE
-WITH __priv_table AS (FROM _sizes(tbl, qis, person))
+WITH __priv_table AS (FROM _sizes(tbl, qis, person)),
+__priv_people AS (FROM _sizes(population, qis, person))
 SELECT coalesce(p.class, t.class) AS class, coalesce(t.size, 0) AS size,
   CASE WHEN p.size IS NULL OR t.size > p.size
     THEN error('sqlpriv: the table is not part of the population: a class has more people in the table')
     ELSE coalesce(t.size, 0) / p.size END AS value
 FROM __priv_table AS t
-FULL JOIN _sizes(population, qis, person) AS p ON t.class IS NOT DISTINCT FROM p.class
+FULL JOIN __priv_people AS p ON t.class IS NOT DISTINCT FROM p.class
 WHERE EXISTS (FROM __priv_table);

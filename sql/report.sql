@@ -17,67 +17,77 @@ __priv_totals AS MATERIALIZED (
   FROM __priv_cells GROUP BY part, value
 ),
 __priv_scale AS MATERIALIZED (FROM _scale(__priv_totals)),
-__priv_steps AS MATERIALIZED (
-  SELECT k.part, id, size, most, n, r, n / pairs AS own_share, share, base, ceiling, place, before, cum, kinds, area,
-    sum(n) OVER (PARTITION BY id ORDER BY place ROWS UNBOUNDED PRECEDING) / pairs AS own,
-    lead(place) OVER (PARTITION BY id ORDER BY place) AS next_place,
-    lead(before) OVER (PARTITION BY id ORDER BY place) AS next_before
-  FROM __priv_cells AS c
-  JOIN __priv_people AS k ON c.class IS NOT DISTINCT FROM k.class
-  JOIN __priv_scale AS s ON place > 0 AND c.part = s.part AND c.value IS NOT DISTINCT FROM s.value
-),
-__priv_gaps AS (FROM _gaps(__priv_steps, __priv_scale)),
 __priv_escapes AS (
   SELECT part, escape AS least_escape, alike, lead(escape) OVER (PARTITION BY part ORDER BY escape) AS next_escape
   FROM (SELECT part, (size - most) / size AS escape, count(*) AS alike FROM __priv_people GROUP BY ALL)
   QUALIFY row_number() OVER (PARTITION BY part ORDER BY escape) = 1
 ),
 __priv_measured AS MATERIALIZED (
-  SELECT c.part, size, most / size AS alpha, distinct_l, entropy_l, t_equal, t_ordered, beta, enhanced_beta, delta,
+  SELECT c.part, id, size, most / size AS alpha, distinct_l, entropy_l, t_equal, shift, reach, beta, enhanced_beta, delta,
     _recursive_c(most, size - most) AS recursive2, _recursive_c(most, size - most - second) AS recursive3,
-    _negation_posterior(most, size - most - second) AS negation3,
     _epsilon(most, size, 0, most, size + 999999) AS epsilon2, _epsilon(most, size, 0, 1 / kinds, 1) AS epsilon3,
     _one_implication(size, most, second, CASE WHEN (size - most) / size > least_escape OR alike > 1 THEN least_escape
       ELSE coalesce(next_escape, 1) END) AS disclosure
   FROM (
-    SELECT part, t.id, size, most, kinds, _second(r, most) AS second, _distinct_l(r) AS distinct_l, _entropy_l(r, size) AS entropy_l,
-      _t_equal(own_share, share) AS t_equal, _t_ordered(t.own, cum, place, next_place, t.before, any_value(gap), kinds) AS t_ordered,
+    SELECT k.part, id, size, most, kinds, _second(r, most) AS second, _distinct_l(r) AS distinct_l, _entropy_l(r, size) AS entropy_l,
+      _t_equal(n / pairs, share) AS t_equal, _shift(n / pairs, place, mean_place, kinds) AS shift,
+      _reach(n / pairs, share, arm, mean_arm, kinds) AS reach,
       _beta(n, size, base) AS beta, _enhanced_beta(n, size, base, ceiling) AS enhanced_beta, _delta(n, size, base, kinds) AS delta
-    FROM __priv_steps AS t LEFT JOIN __priv_gaps AS g ON t.id = g.id
-    GROUP BY part, t.id, size, most, kinds
+    FROM __priv_cells AS c
+    JOIN __priv_people AS k ON c.class IS NOT DISTINCT FROM k.class
+    JOIN __priv_scale AS s ON place > 0 AND c.part = s.part AND c.value IS NOT DISTINCT FROM s.value
+    GROUP BY k.part, id, size, most, kinds, mean_place, mean_arm
   ) AS c JOIN __priv_escapes AS e ON c.part = e.part
 ),
 __priv_worst AS MATERIALIZED (
   SELECT part, count(*) AS classes, sum(size) AS people, min(size) AS k, max(alpha) AS alpha, min(distinct_l) AS distinct_l,
-    min(entropy_l) AS entropy_l, max(recursive2) AS recursive2, max(recursive3) AS recursive3,
-    max(negation3) AS negation3, max(t_equal) AS t_equal, max(t_ordered) AS t_ordered, max(beta) AS beta,
-    max(enhanced_beta) AS enhanced_beta, max(delta) AS delta, max(epsilon2) AS epsilon2, max(epsilon3) AS epsilon3,
+    min(entropy_l) AS entropy_l, max(recursive2) AS recursive2, max(recursive3) AS recursive3, max(t_equal) AS t_equal, max(shift) AS shift,
+    max(beta) AS beta, max(enhanced_beta) AS enhanced_beta, max(delta) AS delta, max(epsilon2) AS epsilon2, max(epsilon3) AS epsilon3,
     max(disclosure) AS disclosure, sum(CASE WHEN size = 1 THEN 1 ELSE 0 END) AS uniques
   FROM __priv_measured GROUP BY part
 ),
-__priv_figures AS (
-  SELECT part, any_value(figures) AS figures, [k, min(CASE WHEN m.alpha = w.alpha THEN size END),
-    min(CASE WHEN m.distinct_l = w.distinct_l THEN size END),
-    min(CASE WHEN m.entropy_l = w.entropy_l THEN size END),
-    min(CASE WHEN m.recursive2 = w.recursive2 THEN size END),
-    min(CASE WHEN m.recursive3 = w.recursive3 THEN size END),
-    min(CASE WHEN m.alpha = w.alpha THEN size END),
-    min(CASE WHEN m.negation3 = w.negation3 THEN size END),
-    min(CASE WHEN m.t_equal = w.t_equal THEN size END),
-    min(CASE WHEN m.t_ordered = w.t_ordered THEN size END),
-    min(CASE WHEN m.beta = w.beta THEN size END),
-    min(CASE WHEN m.enhanced_beta = w.enhanced_beta THEN size END),
-    min(CASE WHEN m.delta = w.delta THEN size END),
-    min(CASE WHEN m.epsilon2 = w.epsilon2 THEN size END),
-    min(CASE WHEN m.epsilon3 = w.epsilon3 THEN size END),
-    k, min(CASE WHEN m.disclosure = w.disclosure THEN size END),
-    k, k, k] AS sizes
+-- The ordered distance lies between shift and reach, so only a class whose reach comes up to the largest shift can be the worst.
+__priv_steps AS MATERIALIZED (
+  SELECT k.part, k.id, k.size, place, before, cum, kinds, area,
+    sum(n) OVER (PARTITION BY k.id ORDER BY place ROWS UNBOUNDED PRECEDING) / pairs AS own,
+    lead(place) OVER (PARTITION BY k.id ORDER BY place) AS next_place,
+    lead(before) OVER (PARTITION BY k.id ORDER BY place) AS next_before
+  FROM __priv_measured AS m
+  JOIN __priv_worst AS w ON m.part = w.part AND m.reach + 2e-12 >= w.shift
+  JOIN __priv_people AS k ON m.id = k.id
+  JOIN __priv_cells AS c ON c.class IS NOT DISTINCT FROM k.class
+  JOIN __priv_scale AS s ON place > 0 AND c.part = s.part AND c.value IS NOT DISTINCT FROM s.value
+),
+__priv_ordered AS (
+  SELECT part, max(t_ordered) AS t_ordered, min(size) AS t_ordered_size
   FROM (
-    SELECT *, CAST([k, alpha, distinct_l, entropy_l, recursive2, recursive3, alpha, negation3, t_equal, t_ordered, beta, enhanced_beta,
-      delta, epsilon2, epsilon3, CAST('Infinity' AS DOUBLE), disclosure, 1 / k, classes / people, uniques] AS DOUBLE[]) AS figures
-    FROM __priv_worst
-  ) AS w JOIN __priv_measured AS m USING (part)
-  GROUP BY part, k
+    SELECT part, size, t_ordered, max(t_ordered) OVER (PARTITION BY part) AS worst_ordered
+    FROM (
+      SELECT part, size, _t_ordered(own, cum, place, next_place, before, any_value(gap), kinds) AS t_ordered
+      FROM __priv_steps AS t LEFT JOIN _gaps(__priv_steps, __priv_scale) AS g ON t.id = g.id
+      GROUP BY part, t.id, size, kinds
+    )
+  )
+  WHERE _attains(t_ordered, worst_ordered)
+  GROUP BY part
+),
+__priv_figures AS (
+  SELECT part, figures, [k, alpha, distinct_l, entropy_l, alpha, recursive3, alpha, recursive3, t_equal, t_ordered_size, beta, enhanced_beta,
+    delta, epsilon2, alpha, k, disclosure, k, k, k] AS sizes
+  FROM (
+    SELECT part, k, min(CASE WHEN m.alpha = w.alpha THEN size END) AS alpha, min(CASE WHEN m.distinct_l = w.distinct_l THEN size END) AS distinct_l,
+      min(CASE WHEN _attains(w.entropy_l, m.entropy_l) THEN size END) AS entropy_l, min(CASE WHEN m.recursive3 = w.recursive3 THEN size END) AS recursive3,
+      min(CASE WHEN _attains(m.t_equal, w.t_equal) THEN size END) AS t_equal, min(CASE WHEN _attains(m.beta, w.beta) THEN size END) AS beta,
+      min(CASE WHEN _attains(m.enhanced_beta, w.enhanced_beta) THEN size END) AS enhanced_beta, min(CASE WHEN _attains(m.delta, w.delta) THEN size END) AS delta,
+      min(CASE WHEN m.epsilon2 = w.epsilon2 THEN size END) AS epsilon2, min(CASE WHEN _attains(m.disclosure, w.disclosure) THEN size END) AS disclosure
+    FROM __priv_measured AS m JOIN __priv_worst AS w USING (part)
+    GROUP BY part, k
+  )
+  JOIN (
+    SELECT part, t_ordered_size, CAST([k, alpha, distinct_l, entropy_l, recursive2, recursive3, alpha, _negation_from(recursive3), t_equal, t_ordered,
+      beta, enhanced_beta, delta, epsilon2, epsilon3, CAST('Infinity' AS DOUBLE), disclosure, 1 / k, classes / people, uniques] AS DOUBLE[]) AS figures
+    FROM __priv_worst JOIN __priv_ordered USING (part)
+  ) USING (part)
 )
 SELECT _list_of(_qi_lists(qis), _secrets(sensitive), part) AS qis, _secret_of(_secrets(sensitive), part) AS sensitive, model, parameters, value,
   CASE WHEN value = CAST('Infinity' AS DOUBLE) THEN when_infinite
@@ -92,6 +102,10 @@ FROM (
   SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM __priv_figures HAVING _unless_empty(false)
 )
 ORDER BY part, place;
+
+-- Whether a measure is the worst one up to rounding: what several operations gave may differ in the last digit between
+-- two classes that are equally bad. Single divisions do not.
+CREATE MACRO _attains(measure, worst) AS (measure >= worst * 0.999999999999 - 1e-12);
 
 -- The models of the report with their sentences: the value goes between the two halves, infinity has its own.
 CREATE MACRO _models() AS TABLE
@@ -197,6 +211,17 @@ WITH __priv_people AS MATERIALIZED (FROM query(_people_text(tbl, qis, sensitive,
 SELECT parts.part, c.class, c.value, c.n, c.members, c.r
 FROM _concentrated(_tallied(__priv_people)) AS c
 JOIN (SELECT DISTINCT part, class FROM __priv_people) AS parts ON c.class IS NOT DISTINCT FROM parts.class;
+
+-- How far the mean place of a class lies from the table's: a lower bound of the ordered distance, and cheap.
+CREATE MACRO _shift(own, place, mean_place, kinds) AS
+CASE WHEN kinds <= 1 THEN 0.0 ELSE abs(sum(own * place) - mean_place) / (kinds - 1) END;
+
+-- An upper bound of it, as cheap: what it costs to bring every surplus to the middle place and every deficit from there.
+CREATE MACRO _reach(own, share, arm, mean_arm, kinds) AS
+CASE WHEN kinds <= 1 THEN 0.0 ELSE (mean_arm + sum((abs(own - share) - share) * arm)) / (kinds - 1) END;
+
+-- The belief that belongs to a recursive c: r1 / (r1 + tail) where c is r1 / tail.
+CREATE MACRO _negation_from(c) AS CASE WHEN c = CAST('Infinity' AS DOUBLE) THEN 1.0 ELSE c / (1 + c) END;
 
 -- The second largest count of one class, 0 if there is none.
 CREATE MACRO _second(r, most) AS

@@ -27,4 +27,11 @@ FROM _largest_first(__priv_classes, _above(value, threshold));
 -- example: FROM priv.class_sizes('patients', ['zip'])
 -- expect: [(4, 1, 4), (8, 1, 8)]
 CREATE MACRO class_sizes(tbl, qis, person) AS TABLE
-SELECT size, count(*) AS classes, CAST(sum(size) AS BIGINT) AS rows FROM _sizes(tbl, qis, person) GROUP BY size ORDER BY size;
+WITH __priv_sizes AS (FROM _sizes(tbl, qis, person))
+SELECT size, classes, rows
+FROM (
+  SELECT size, count(*) AS classes, CAST(sum(size) AS BIGINT) AS rows FROM __priv_sizes GROUP BY size
+  UNION ALL
+  SELECT NULL, NULL, NULL FROM __priv_sizes HAVING _unless_empty(false)
+)
+ORDER BY size;

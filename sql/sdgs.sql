@@ -55,7 +55,7 @@ FROM __priv_search WHERE step = 60;
 -- expect: [(9,)]
 CREATE MACRO sdgs_k(beta, epsilon, delta) AS TABLE
 WITH RECURSIVE __priv_search AS (
-  SELECT 0 AS step, CAST(0 AS BIGINT) AS low, TRY_CAST(greatest(ceil(ln(_asked(delta)) / ln(_sdgs_smooth(1, _sampling(beta), epsilon))), 1) AS BIGINT) AS high
+  SELECT 0 AS step, CAST(0 AS BIGINT) AS low, TRY_CAST(greatest(ceil(ln(_asked(delta)) / ln(CASE WHEN _sdgs_sound(1, beta, epsilon) THEN _sdgs_smooth(1, beta, epsilon) END)), 1) AS BIGINT) AS high
   UNION ALL
   SELECT step + 1,
     CASE WHEN _sdgs_delta((low + high) // 2, beta, epsilon) <= delta THEN low ELSE (low + high) // 2 END,

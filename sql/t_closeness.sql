@@ -105,15 +105,17 @@ SELECT part, value, place, share, base, _gain_ceiling(base) AS ceiling, cum,
   coalesce(lead(cum) OVER (PARTITION BY part ORDER BY place), 2) AS next_cum,
   sum(cum) OVER (PARTITION BY part ORDER BY place ROWS UNBOUNDED PRECEDING) AS through,
   sum(cum) OVER (PARTITION BY part ORDER BY place ROWS UNBOUNDED PRECEDING) - cum AS before,
-  max(place) OVER (PARTITION BY part) AS kinds, sum(cum) OVER (PARTITION BY part) AS area
+  max(place) OVER (PARTITION BY part) AS kinds, sum(cum) OVER (PARTITION BY part) AS area,
+  sum(share * place) OVER (PARTITION BY part) AS mean_place, abs(place - (places + 1) / 2) AS arm,
+  sum(share * abs(place - (places + 1) / 2)) OVER (PARTITION BY part) AS mean_arm
 FROM (
   SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value NULLS LAST) AS place,
     total / sum(total) OVER (PARTITION BY part) AS share, total / people AS base,
     sum(total) OVER (PARTITION BY part ORDER BY value NULLS LAST ROWS UNBOUNDED PRECEDING)
-      / sum(total) OVER (PARTITION BY part) AS cum
+      / sum(total) OVER (PARTITION BY part) AS cum, count(*) OVER (PARTITION BY part) AS places
   FROM totals
   UNION ALL
-  SELECT part, NULL, 0, NULL, NULL, 0 FROM (SELECT DISTINCT part FROM totals)
+  SELECT part, NULL, 0, NULL, NULL, 0, 0 FROM (SELECT DISTINCT part FROM totals)
 );
 
 -- The sums of |own - cum| over the gaps of each class: own - cum up to the crossing, the last place with cum <= own, and

@@ -30,7 +30,7 @@ __priv_pairs AS (
   SELECT n.labels AS labels, o.labels AS leaves FROM __priv_new AS n JOIN __priv_old AS o ON n.record = o.record
 ),
 __priv_cells AS (
-  SELECT place, labels[place] AS label, count(DISTINCT coalesce('v' || leaves[place], 'n')) AS leaf_count
+  SELECT place, labels[place] AS label, count(DISTINCT leaves[place]) AS leaf_count
   FROM __priv_pairs, (SELECT unnest(range(1, len(_columns(qis)) + 1)) AS place)
   GROUP BY ALL
 ),
@@ -43,16 +43,17 @@ __priv_classes AS (
 __priv_tuples AS (SELECT labels, leaves, count(*) AS copies FROM __priv_pairs GROUP BY labels, leaves),
 __priv_shares AS (SELECT leaves, sum(copies) AS total FROM __priv_tuples GROUP BY leaves)
 SELECT CASE
-    WHEN max(records) IS NULL THEN error('sqlpriv: the table has no rows: there is nothing to check')
+    WHEN max(records) IS NULL AND NOT EXISTS (FROM __priv_new) THEN error('sqlpriv: the table has no rows: there is nothing to check')
     WHEN max(records) <> max(ids) OR max(originals) <> max(original_ids) THEN error('sqlpriv: the id column is not unique')
-    WHEN sum(copies) <> max(records) THEN error('sqlpriv: a record of the table has no original with its id')
+    WHEN max(records) IS NULL OR sum(copies) <> max(records) THEN error('sqlpriv: a record of the table has no original with its id')
     ELSE sum(copies / records * ln(total * volume / size))
   END AS kl
 FROM __priv_tuples AS t
 JOIN __priv_shares AS s ON t.leaves IS NOT DISTINCT FROM s.leaves
 JOIN __priv_classes AS c ON t.labels IS NOT DISTINCT FROM c.labels, __priv_counts;
 
--- The quasi-identifiers of each record as a list of texts, with its id.
+-- The quasi-identifiers of each record as a list of numbers, equal exactly where the values are, with its id. As texts
+-- 0.0 and -0.0 would differ.
 CREATE MACRO _labels(tbl, qis, id) AS TABLE
-FROM query('SELECT [CAST(' || replace(_fields(_columns(qis)), '", __priv_t."', '" AS VARCHAR), CAST(__priv_t."')
-  || ' AS VARCHAR)] AS labels, CAST(' || _field(_column(id)) || ' AS VARCHAR) AS record' || _from(tbl));
+FROM query('SELECT [dense_rank() OVER (ORDER BY ' || replace(_fields(_columns(qis)), '", __priv_t."', '"), dense_rank() OVER (ORDER BY __priv_t."')
+  || ')] AS labels, CAST(' || _field(_column(id)) || ' AS VARCHAR) AS record' || _from(tbl));

@@ -5,4 +5,4 @@
 -- example: SELECT count(*) FROM priv.version()
 -- expect: [(1,)]
 CREATE MACRO version() AS TABLE
-SELECT '__SQLPRIV_VERSION__' AS version;
+SELECT __priv_v AS version FROM (SELECT '__SQLPRIV_VERSION__' AS __priv_v);
