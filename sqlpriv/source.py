@@ -50,6 +50,8 @@ def open_source(data: str, database: Path | None = None) -> Iterator[Source]:
     """Open DATA: a file by its path, or with a database a table or view by its name."""
     con = duckdb.connect()
     try:
+        # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
+        con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
         con.execute(f"CREATE SCHEMA {SCHEMA}").fetchall()
         table = _attach(con, data, database) if database else _file(con, data)
         rows = fetch(con, f"SELECT column_name FROM (DESCRIBE FROM {table})")
