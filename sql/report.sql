@@ -25,7 +25,7 @@ __priv_escapes AS (
 __priv_measured AS MATERIALIZED (
   SELECT c.part, id, size, most / size AS alpha, distinct_l, entropy_l, t_equal, shift, reach, beta, enhanced_beta, delta,
     _recursive_c(most, size - most) AS recursive2, _recursive_c(most, size - most - second) AS recursive3,
-    _epsilon(most, size, 0, most, size + 999999) AS epsilon2, _epsilon(most, size, 0, 1 / kinds, 1) AS epsilon3,
+    _epsilon(most, size, 0, most, size + greatest(1000000, kinds) - 1) AS epsilon2, _epsilon(most, size, 0, 1 / kinds, 1) AS epsilon3,
     _one_implication(size, most, second, CASE WHEN (size - most) / size > least_escape OR alike > 1 THEN least_escape
       ELSE coalesce(next_escape, 1) END) AS disclosure
   FROM (

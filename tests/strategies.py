@@ -118,7 +118,8 @@ def layouts(draw: st.DrawFn) -> tuple[Case, dict[str, list[object]]]:
     )
     qis, sensitive, person = tuple(names[:count]), names[count], names[count + 1]
     kinds = {name: draw(domains(list(KINDS), 3)) for name in names}
-    kinds[sensitive] = draw(domains(SENSITIVE_KINDS, 6))
+    for name in (sensitive, *names[count + 2 :]):  # a column without a role may serve as a second secret
+        kinds[name] = draw(domains(SENSITIVE_KINDS, 6))
     kinds[person] = draw(domains(PERSON_KINDS, 5, nulls=False))
     order = draw(st.permutations(names))
     values = {name: kinds[name][1] for name in order}

@@ -1,0 +1,204 @@
+"""Calls of every macro of the catalogue with arguments that work, to be spoilt one at a time."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import duckdb
+import pytest
+
+from sqlpriv.catalog import macros
+from sqlpriv.macros import is_helper
+
+# Every cell of the private table that could be told apart from our own words holds this.
+MARKER = "SECRET-42"
+TABLES = f"""
+CREATE TABLE people AS FROM (VALUES
+  (1, '{MARKER}-ann', '{MARKER}-130', 31, '{MARKER}-flu'),
+  (2, '{MARKER}-ann', '{MARKER}-130', 31, '{MARKER}-cold'),
+  (3, '{MARKER}-bob', '{MARKER}-130', 31, '{MARKER}-flu'),
+  (4, '{MARKER}-cyd', '{MARKER}-130', 31, NULL),
+  (5, '{MARKER}-dan', NULL, 44, '{MARKER}-flu'),
+  (6, '{MARKER}-eve', NULL, 44, '{MARKER}-cold'),
+  (7, '{MARKER}-eve', NULL, 44, '{MARKER}-cold'),
+  (8, '{MARKER}-fay', '{MARKER}-148', NULL, NULL),
+  (9, '{MARKER}-gus', '{MARKER}-148', NULL, '{MARKER}-flu'),
+  (10, '{MARKER}-hal', '{MARKER}-148', NULL, '{MARKER}-cold')
+) AS v(record, patient, zip, age, disease);
+CREATE TABLE town AS SELECT record, concat(patient, copy) AS patient, zip, age
+  FROM people, range(2) AS r(copy);
+CREATE TABLE nobody AS FROM people WHERE false;
+CREATE TABLE prior AS FROM (VALUES
+  ('{MARKER}-flu', 20), ('{MARKER}-cold', 30), (NULL, 5)) AS v(value, sigma);
+CREATE TABLE shape AS FROM (VALUES
+  ('{MARKER}-flu', 0.5), ('{MARKER}-cold', 0.25), (NULL, 0.25)) AS v(value, share);
+CREATE TABLE sets AS FROM (VALUES
+  ('any', '{MARKER}-flu'), ('any', '{MARKER}-cold'), ('flu', '{MARKER}-flu')) AS v(name, value);
+CREATE TABLE own_sets AS FROM (VALUES
+  ('{MARKER}-ann', 'any', '{MARKER}-flu'), ('{MARKER}-fay', 'none', NULL)) AS v(id, name, value);
+CREATE TABLE tree AS FROM (VALUES
+  ('{MARKER}-flu', 'infection', '*'), ('{MARKER}-cold', 'infection', '*'), (NULL, 'unknown', '*')
+) AS v(disease, kind, top);
+"""
+GOOD: Mapping[str, object] = {
+    "tbl": "people",
+    "population": "town",
+    "original": "people",
+    "prior": "prior",
+    "shape": "shape",
+    "predicates": "sets",
+    "hierarchy": "tree",
+    "qis": ["zip", "age"],
+    "buckets": ["zip", "age"],
+    "sensitive": "disease",
+    "person": "patient",
+    "id": "patient",
+    "threshold": 0.25,
+    "sigma": 1000,
+    "b": 1,
+    "l": 2,
+    "k": 2,
+    "beta": 0.1,
+    "epsilon": 1.0,
+    "delta": 0.05,
+    "n": 1000,
+    "epsilons": [0.5, 1.0],
+    "deltas": [0.0, 1e-6],
+}
+TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy")
+LIST_PARAMS = ("qis", "buckets")
+COLUMN_PARAMS = ("sensitive", "person", "id")
+Rows = list[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One overload of a macro."""
+
+    name: str
+    params: tuple[str, ...]
+    is_table: bool
+    usual: Mapping[str, object] = field(hash=False, compare=False)
+
+    def sql(self, **changes: object) -> str:
+        """The call with the usual arguments, but for the changes."""
+        given = {**self.usual, **{p: v for p, v in changes.items() if p in self.params}}
+        called = f"priv.{self.name}({', '.join(literal(given[p]) for p in self.params)})"
+        return f"FROM {called}" if self.is_table else f"SELECT {called}"
+
+    def ask(self, con: duckdb.DuckDBPyConnection, **changes: object) -> Rows:
+        return con.execute(self.sql(**changes)).fetchall()
+
+
+def literal(value: object) -> str:
+    """A Python value as the SQL that a user would write."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"CAST('{value}' AS DOUBLE)"
+    return repr(value)
+
+
+@cache
+def attempts(*params: str) -> list[Attempt]:
+    """Every overload of every macro that takes one of these parameters; all without any.
+
+    Of the companions only the longest: they read the table by the same text as their checks.
+    """
+    found = [
+        Attempt(macro.name, overload.params, macro.is_table, _usual(macro.name, overload.params))
+        for macro in macros().values()
+        for overload in macro.overloads[-1 if macro.name.endswith("_classes") else 0 :]
+    ]
+    return [a for a in found if not params or set(params) & set(a.params)]
+
+
+def cases(*params: str) -> list[Any]:
+    """The same, to parametrize a test with."""
+    return [pytest.param(a, id=f"{a.name}-{len(a.params)}") for a in attempts(*params)]
+
+
+def _usual(name: str, params: tuple[str, ...]) -> Mapping[str, object]:
+    """kl_divergence matches single records; with an id column predicates may be each person's own."""
+    usual = dict(GOOD)
+    if name == "kl_divergence":
+        usual["id"] = "record"
+    if "predicates" in params and "id" in params:
+        usual["predicates"] = "own_sets"
+    return usual
+
+
+def share(attempt: Attempt, items: Sequence[Any], of: int) -> Sequence[Any]:
+    """Every `of`-th of the items, others for the next macro: all with all would take minutes."""
+    return items[attempts().index(attempt) % of :: of]
+
+
+def refusal(con: duckdb.DuckDBPyConnection, sql: str, values: object = None) -> str:
+    """What the database says when it refuses, without the place; no cell of a table may be in it."""
+    with pytest.raises(duckdb.Error) as caught:
+        con.execute(sql, values).fetchall() if values else con.execute(sql).fetchall()
+    said = str(caught.value).split("\n\nLINE ")[0]
+    assert MARKER not in said, sql
+    return said
+
+
+def refused_by_us(con: duckdb.DuckDBPyConnection, sql: str, values: object = None) -> str:
+    """The same for a refusal of ours: what stands after its mark."""
+    said = refusal(con, sql, values)
+    assert said.startswith("Invalid Input Error: sqlpriv: "), (sql, said)
+    return said.removeprefix("Invalid Input Error: sqlpriv: ")
+
+
+def everything(con: duckdb.DuckDBPyConnection) -> dict[str, object]:
+    """All tables with their rows, and the names of all other objects: what an attack may not change."""
+    tables = con.execute("SELECT database_name, schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+    names = [".".join('"' + str(p).replace('"', '""') + '"' for p in t) for t in tables]
+    found: dict[str, object] = {n: con.execute(f"FROM {n} ORDER BY ALL").fetchall() for n in names}
+    found["views"] = con.execute("SELECT view_name FROM duckdb_views() ORDER BY ALL").fetchall()
+    found["macros"] = con.execute(
+        "SELECT function_name, count(*) FROM duckdb_functions() WHERE NOT internal GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+    return found
+
+
+def same(left: Iterable[tuple[Any, ...]], right: Iterable[tuple[Any, ...]]) -> bool:
+    """Equal row by row, doubles up to their last digits."""
+    pairs = list(zip(left, right, strict=True))
+    return all(_equal(x, y) for a, b in pairs for x, y in zip(a, b, strict=True))
+
+
+def _equal(left: object, right: object) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return left == pytest.approx(right, rel=1e-9, abs=1e-12)
+    return left == right
+
+
+@cache
+def our_names() -> list[str]:
+    """Every name and keyword that occurs in sql/, also inside its texts, but for the reserved ones."""
+    found = {name.lower() for name in _names() if not is_helper(name)}
+    return sorted(name for name in found if not name.startswith("__priv_"))
+
+
+@cache
+def our_relations() -> list[str]:
+    """The reserved names, as those of our common table expressions."""
+    return sorted({name for name in _names() if name.startswith("__priv_")})
+
+
+def _names() -> Iterable[str]:
+    for file in files("sqlpriv.sql").iterdir():
+        if file.name.endswith(".sql"):
+            lines = file.read_text(encoding="utf-8").splitlines()
+            code = "\n".join(line for line in lines if not line.startswith("--"))
+            yield from re.findall(r"[A-Za-z_]\w*", code)

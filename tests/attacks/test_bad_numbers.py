@@ -1,0 +1,114 @@
+"""l, k, b, sigma and the arithmetic: negative, fractional, NULL, NaN, infinite or no number at all."""
+
+import duckdb
+import pytest
+from attempts import Attempt, cases, refused_by_us, share
+
+NAN, INF, MINUS_INF = (f"CAST('{x}' AS DOUBLE)" for x in ("nan", "inf", "-inf"))
+NO_NUMBER = ["NULL", "CAST(NULL AS INTEGER)", NAN, "'x'", "''", "[1]"]
+NOT_WHOLE = [*NO_NUMBER, INF, MINUS_INF, "1.5", "-1", "1e30"]
+SIGMA = "sigma must be a number, at least the number of sensitive values"
+
+
+def spoil(attempt: Attempt, param: str, given: str) -> str:
+    return attempt.sql(**{param: "<n>"}).replace("'<n>'", given)
+
+
+@pytest.mark.parametrize("attempt", [a for a in cases("l") if "tbl" in a.values[0].params])
+def test_l_is_a_whole_number(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    least = 1 if attempt.name.startswith("recursive") else 2
+    for given in [*NOT_WHOLE, str(least - 1)]:
+        said = refused_by_us(shared, spoil(attempt, "l", given))
+        assert said == f"l must be a whole number of at least {least}"
+    assert shared.execute(spoil(attempt, "l", "2.0")).fetchall() == attempt.ask(shared, l=2)
+    assert shared.execute(spoil(attempt, "l", "'2'")).fetchall() == attempt.ask(shared, l=2)
+
+
+@pytest.mark.parametrize("attempt", [a for a in cases("k") if "tbl" in a.values[0].params])
+def test_the_number_of_implications_is_whole(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    for given in NOT_WHOLE:
+        said = refused_by_us(shared, spoil(attempt, "k", given))
+        assert said == "k, the number of implications, must be a whole number of at least 0"
+
+
+@pytest.mark.parametrize("attempt", cases("b"))
+def test_the_number_of_known_tuples_is_whole(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    for given in ("NULL", *share(attempt, NOT_WHOLE, 3)):
+        said = refused_by_us(shared, spoil(attempt, "b", given))
+        assert said == "b, the number of known tuples, must be a whole number of at least 0"
+
+
+def test_class_4_is_infinite_for_every_b(shared: duckdb.DuckDBPyConnection) -> None:
+    for b in (0, 3, 99):
+        sql = f"FROM priv.epsilon_class4('people', ['zip'], 'disease', {b})"
+        assert shared.execute(sql).fetchall() == [(float("inf"),)]
+
+
+def test_who_knows_everybody_else_knows_everything(shared: duckdb.DuckDBPyConnection) -> None:
+    for b in (3, 10, 1_000_000):
+        sql = f"FROM priv.epsilon_class2('people', ['zip'], 'disease', 1000, {b})"
+        assert shared.execute(sql).fetchall() == [(float("inf"),)]
+
+
+@pytest.mark.parametrize("attempt", cases("sigma"))
+def test_sigma_is_a_number_and_large_enough(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    """A NULL here once came back as epsilon = 1, the best answer there is."""
+    for given in [*NO_NUMBER, INF, MINUS_INF, "-5", "0", "1", "2.9"]:
+        assert refused_by_us(shared, spoil(attempt, "sigma", given)).startswith(SIGMA), given
+    assert attempt.ask(shared, sigma=3.5)
+
+
+K = "k must be a whole number of at least 1"
+BETA = "beta, the sampling probability, must lie between 0 and 1"
+EPSILON = "epsilon must be "
+DELTA = "delta must be greater than 0 and at most 1"
+SAMPLING = {
+    "k": (K, ["0", "-3", "2.5", NAN, INF]),
+    "beta": (BETA, ["0", "1", "-0.1", "1.5", NAN, INF]),
+    "epsilon": (EPSILON, ["-1", NAN, MINUS_INF]),
+    "delta": (DELTA, ["0", "-0.1", "1.5", NAN, INF]),
+    "n": ("n must be a number of at least 0", ["-1", NAN, INF]),
+}
+
+
+@pytest.mark.parametrize("attempt", [a for a in cases(*SAMPLING) if "tbl" not in a.values[0].params])
+def test_the_arithmetic_of_sampling_refuses_what_is_out_of_range(
+    shared: duckdb.DuckDBPyConnection, attempt: Attempt
+) -> None:
+    for param, (why, wrong) in SAMPLING.items():
+        for given in wrong if param in attempt.params else []:
+            if (attempt.name, given) == ("amplified_epsilon", "1"):
+                continue  # no sampling at all is a sample, too
+            assert refused_by_us(shared, spoil(attempt, param, given)).startswith(why), given
+
+
+@pytest.mark.parametrize("attempt", [a for a in cases(*SAMPLING) if "tbl" not in a.values[0].params])
+def test_null_in_null_out(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    """greatest() ignores NULL: a NULL epsilon once gave a delta of 1e-20."""
+    for param in attempt.params:
+        rows = shared.execute(spoil(attempt, param, "NULL")).fetchall()
+        assert rows[0][-1] is None, param
+
+
+def test_no_privacy_at_all_leaves_the_chance_that_all_copies_are_sampled(
+    shared: duckdb.DuckDBPyConnection,
+) -> None:
+    for epsilon in ("40", "1000", INF):
+        found = shared.execute(f"SELECT priv.sdgs_delta(20, 0.1, {epsilon})").fetchall()
+        assert found == [(pytest.approx(1e-20),)]
+
+
+def test_k_for_an_epsilon_that_sampling_cannot_give(shared: duckdb.DuckDBPyConnection) -> None:
+    for epsilon in ("0.01", "0", "0.1053"):
+        said = refused_by_us(shared, f"FROM priv.sdgs_k(0.1, {epsilon}, 1e-6)")
+        assert said == "epsilon must be at least -ln(1 - beta)"
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "deltas"),
+    [("NULL", "NULL"), ("NULL", "[0.1]"), ("[0.1]", "NULL"), ("[]", "[]"), ("[0.1, 0.2]", "[0.1]"),
+     ("[0.1, NULL]", "[0, 0]"), ("[0.1]", "[NULL]"), ("[-0.1]", "[0]"), ("[0.1]", "[-0.1]"),
+     (f"[{NAN}]", "[0]"), ("[0.1]", f"[{NAN}]")],
+)  # fmt: skip
+def test_a_composition_needs_numbers_in_pairs(shared: duckdb.DuckDBPyConnection, epsilons: str, deltas: str) -> None:
+    refused_by_us(shared, f"FROM priv.composition({epsilons}, {deltas})")

@@ -1,0 +1,11 @@
+"""The calls that the attacks spoil are good ones: otherwise a refusal would prove nothing."""
+
+import duckdb
+import pytest
+from attempts import Attempt, cases
+
+
+@pytest.mark.parametrize("attempt", cases())
+def test_the_unspoilt_call_is_answered(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    answer = attempt.ask(shared)
+    assert attempt.name.endswith("_classes") or answer[0][-1] is not None

@@ -1,0 +1,67 @@
+"""An empty table passes every "for all classes": nothing may be concluded from it."""
+
+import duckdb
+import pytest
+from attempts import LIST_PARAMS, Attempt, cases, refused_by_us
+
+EMPTY = "the table has no rows: there is nothing to check"
+
+
+@pytest.mark.parametrize("attempt", cases("tbl"))
+def test_a_table_without_rows_is_refused(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    assert refused_by_us(shared, attempt.sql(tbl="nobody", predicates=None)) == EMPTY
+
+
+@pytest.mark.parametrize("attempt", cases("tbl"))
+def test_it_is_refused_whatever_is_asked_of_it(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    """DuckDB leaves out what a query does not need. Lists of classes are also asked how long they are."""
+    call = attempt.sql(tbl="nobody", predicates=None)
+    columns = [f'"{c[0]}"' for c in shared.execute(f"DESCRIBE {attempt.sql()}").fetchall()]
+    listed = attempt.name.endswith("_classes") or attempt.name == "report"
+    for asked in [columns[0], columns[-1], "count(*)"] if listed else columns:
+        assert refused_by_us(shared, f"SELECT {asked} {call}") == EMPTY, asked
+
+
+@pytest.mark.parametrize("attempt", cases("predicates"))
+def test_predicates_on_nobody_are_refused(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    """As an empty table, or because no value of theirs is in it."""
+    said = refused_by_us(shared, attempt.sql(tbl="nobody"))
+    assert said == EMPTY or said.startswith("a value of the predicates is neither in the table")
+
+
+def test_an_empty_population_hides_nobody(shared: duckdb.DuckDBPyConnection) -> None:
+    assert shared.execute("FROM priv.k_map('people', 'nobody', ['zip'])").fetchall() == [(0,)]
+    risk = shared.execute("FROM priv.population_risk('people', 'nobody', ['zip'])").fetchall()
+    assert risk == [(1.0, 1.0)]
+    said = refused_by_us(shared, "FROM priv.delta_presence('people', 'nobody', ['zip'])")
+    assert said.startswith("the table is not part of the population")
+
+
+def test_an_empty_original_is_refused(shared: duckdb.DuckDBPyConnection) -> None:
+    sql = "FROM priv.kl_divergence('people', 'nobody', ['zip'], 'record')"
+    refused_by_us(shared, sql)
+
+
+@pytest.mark.parametrize("attempt", cases(*LIST_PARAMS))
+def test_one_row_is_one_class_of_one(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    db.execute("CREATE TEMP TABLE single AS FROM people WHERE record = 1").fetchall()
+    given = {"tbl": "single", "original": "single", "qis": ["zip"], "buckets": ["zip"], "predicates": None}
+    rows = attempt.ask(db, **given)
+    worst = {
+        "k_anonymity": (1,),
+        "alpha_k_anonymity": (1.0, 1),
+        "l_diversity": (1, 1.0),
+        "recursive_diversity": (float("inf"),),
+        "negation_diversity": (1.0,),
+        "t_closeness": (0.0,),
+        "t_closeness_ordered": (0.0,),
+        "t_closeness_hierarchical": (0.0,),
+        "beta_likeness": (0.0,),
+        "ck_safety": (1.0,),
+        "epsilon_class4": (float("inf"),),
+        "risk": (1.0, 1.0, 1, 1.0),
+        "utility": (1, 1, 1.0, 1),
+        "class_sizes": (1, 1, 1),
+        "kl_divergence": (0.0,),
+    }
+    assert rows == [worst[attempt.name]] if attempt.name in worst else True
