@@ -106,9 +106,19 @@ def test_k_for_an_epsilon_that_sampling_cannot_give(shared: duckdb.DuckDBPyConne
 
 @pytest.mark.parametrize(
     ("epsilons", "deltas"),
-    [("NULL", "NULL"), ("NULL", "[0.1]"), ("[0.1]", "NULL"), ("[]", "[]"), ("[0.1, 0.2]", "[0.1]"),
-     ("[0.1, NULL]", "[0, 0]"), ("[0.1]", "[NULL]"), ("[-0.1]", "[0]"), ("[0.1]", "[-0.1]"),
-     (f"[{NAN}]", "[0]"), ("[0.1]", f"[{NAN}]")],
-)  # fmt: skip
+    [
+        ("NULL", "NULL"),
+        ("NULL", "[0.1]"),
+        ("[0.1]", "NULL"),
+        ("[]", "[]"),
+        ("[0.1, 0.2]", "[0.1]"),
+        ("[0.1, NULL]", "[0, 0]"),
+        ("[0.1]", "[NULL]"),
+        ("[-0.1]", "[0]"),
+        ("[0.1]", "[-0.1]"),
+        (f"[{NAN}]", "[0]"),
+        ("[0.1]", f"[{NAN}]"),
+    ],
+)
 def test_a_composition_needs_numbers_in_pairs(shared: duckdb.DuckDBPyConnection, epsilons: str, deltas: str) -> None:
     refused_by_us(shared, f"FROM priv.composition({epsilons}, {deltas})")

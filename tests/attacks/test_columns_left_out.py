@@ -39,7 +39,12 @@ def test_a_bad_number_is_refused_whatever_is_asked(shared: duckdb.DuckDBPyConnec
 
 @pytest.mark.parametrize("column", ["epsilon", "delta"])
 def test_a_composition_does_not_add_up_half_of_a_mistake(shared: duckdb.DuckDBPyConnection, column: str) -> None:
-    for epsilons, deltas in (("[1.0, 2.0]", "[1e-6]"), ("[1.0]", "[-1.0]"), ("[-1.0]", "[0.0]"), ("[1.0, NULL]", "[0, 0]")):  # fmt: skip
+    for epsilons, deltas in (
+        ("[1.0, 2.0]", "[1e-6]"),
+        ("[1.0]", "[-1.0]"),
+        ("[-1.0]", "[0.0]"),
+        ("[1.0, NULL]", "[0, 0]"),
+    ):
         refused_by_us(shared, f"SELECT {column} FROM priv.composition({epsilons}, {deltas})")
 
 

@@ -19,7 +19,28 @@ from attempts import (
 )
 
 # The names that the SQL texts give to what they read, and those that a user is likely to have.
-CORE = ["n", "class", "count", "value", "size", "r", "part", "holder", "members", "pairs", "labels", "record", "id", "name", "item", "rows", "k", "s", "t", "person"]  # fmt: skip
+CORE = [
+    "n",
+    "class",
+    "count",
+    "value",
+    "size",
+    "r",
+    "part",
+    "holder",
+    "members",
+    "pairs",
+    "labels",
+    "record",
+    "id",
+    "name",
+    "item",
+    "rows",
+    "k",
+    "s",
+    "t",
+    "person",
+]
 # With a column `id` predicates are those of single persons; the others are columns of the small tables anyway.
 PLAIN = [n for n in our_names() if n not in {"id", "name", "value", "sigma", "share"}]
 SHARES = 8
@@ -85,10 +106,16 @@ def test_the_answer_does_not_depend_on_the_names(con: duckdb.DuckDBPyConnection,
     for at in {number % len(CORE), CORE.index("n")}:
         *qis, disease, patient, record = roles(at)
         given = attempt.ask(
-            con, tbl=f"people_{at}", original=f"people_{at}", population=f"town_{at}",
-            qis=qis, buckets=qis, sensitive=disease, person=patient,
+            con,
+            tbl=f"people_{at}",
+            original=f"people_{at}",
+            population=f"town_{at}",
+            qis=qis,
+            buckets=qis,
+            sensitive=disease,
+            person=patient,
             id=record if attempt.name == "kl_divergence" else patient,
-        )  # fmt: skip
+        )
         assert same(without_names(given), expected), roles(at)
 
 

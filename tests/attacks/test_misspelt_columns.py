@@ -4,7 +4,7 @@ import duckdb
 import pytest
 from attempts import COLUMN_PARAMS, LIST_PARAMS, Attempt, cases, refusal
 
-NEARLY = {"qis": ["zip", "agee"], "buckets": ["zip", "agee"], "sensitive": "diseas", "person": "patien", "id": "recor"}  # fmt: skip
+NEARLY = {"qis": ["zip", "agee"], "buckets": ["zip", "agee"], "sensitive": "diseas", "person": "patien", "id": "recor"}
 
 
 @pytest.mark.parametrize("attempt", cases(*NEARLY))

@@ -65,11 +65,16 @@ def test_a_table_of_nothing_but_nulls_has_one_class(db: duckdb.DuckDBPyConnectio
         "CAST(NULL AS INTEGER) AS age, CAST(NULL AS VARCHAR) AS disease FROM people"
     ).fetchall()
     db.execute("CREATE TEMP TABLE unknown AS FROM (VALUES ('unknown', NULL)) AS v(name, value)").fetchall()
-    below = attempt.name in {"k_anonymity_classes", "l_diversity_classes", "entropy_diversity_classes", "k_map_classes"}  # fmt: skip
+    below = attempt.name in {"k_anonymity_classes", "l_diversity_classes", "entropy_diversity_classes", "k_map_classes"}
     rows = attempt.ask(
-        db, tbl="void", population="void", original="void", predicates="unknown", sigma=9,
+        db,
+        tbl="void",
+        population="void",
+        original="void",
+        predicates="unknown",
+        sigma=9,
         threshold=1e9 if below else -1.0,
-    )  # fmt: skip
+    )
     if attempt.name.endswith("_classes"):
         assert [row[0] for row in rows] == [{"zip": None, "age": None}]
         assert rows[0][1] == (8 if {"person", "id"} & set(attempt.params) else 10)

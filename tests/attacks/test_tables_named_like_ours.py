@@ -1,4 +1,4 @@
-"""A table called like a common table expression of ours would be read in its place; one called like an alias must not."""
+"""A table called like one of our common table expressions would be read in its place; one like an alias must not."""
 
 import re
 from functools import cache
