@@ -31,9 +31,10 @@ test: $(DEVELOP) ## Run the tests on the newest DuckDB
 	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
 	@$(VENV)/$(PYTEST) -m "not deep"
 
-test-1.5: $(DEVELOP_15) ## Run the tests on DuckDB 1.5.6
+# The formulas are compared in full on the newest DuckDB; here a quarter of the random tables finds what differs.
+test-1.5: $(DEVELOP_15) ## Run the tests on DuckDB 1.5.6, with fewer random tables
 	@echo "Testing on $$($(VENV_15)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
-	@$(VENV_15)/$(PYTEST) -m "not deep"
+	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-50} $(VENV_15)/$(PYTEST) -m "not deep"
 
 test-peers: $(PEERS) ## Run the tests that compare with other libraries
 	@echo "Testing against $$($(VENV_PEERS)/bin/python -m pip freeze | grep -i pycanon)"
