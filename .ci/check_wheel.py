@@ -48,11 +48,7 @@ def differences(expected: dict[str, bytes], found: dict[str, bytes]) -> list[str
     return [
         *(f"lacks {name}" for name in sorted(expected.keys() - found.keys())),
         *(f"should not hold {name}" for name in sorted(found.keys() - expected.keys())),
-        *(
-            f"holds another {name}"
-            for name in sorted(expected.keys() & found.keys())
-            if expected[name] != found[name]
-        ),
+        *(f"holds another {name}" for name in sorted(expected.keys() & found.keys()) if expected[name] != found[name]),
     ]
 
 

@@ -10,6 +10,8 @@ CASE
   WHEN contains(lower(CAST(tbl AS VARCHAR)), '__priv_') THEN error('sqlpriv: names that start with __priv_ are reserved')
   WHEN contains(CAST(tbl AS VARCHAR), '""') AND version() < 'v2'
     THEN error('sqlpriv: a table name with a double quote inside needs DuckDB 2.0; make a view with a plain name')
+  WHEN current_schema() <> 'main' AND regexp_matches(CAST(tbl AS VARCHAR), '^"?main"?[.]([^.]*|"[^"]*")$', 'i')
+    THEN error('sqlpriv: name the database too, as in db.main.t: query_table takes main for the current schema')
   ELSE CAST(tbl AS VARCHAR)
 END;
 

@@ -74,7 +74,7 @@ FROM __priv_search ORDER BY step DESC LIMIT 1;
 -- expect: [(0.297342,)]
 CREATE MACRO sdgs_beta(k, epsilon, delta) AS TABLE
 WITH RECURSIVE __priv_search AS (
-  SELECT 0 AS step, CAST(0 AS DOUBLE) AS low, 1 - exp(-_budget(epsilon)) AS high
+  SELECT 0 AS step, CAST(0 AS DOUBLE) AS low, CASE WHEN _copies(k) > 0 THEN 1 - exp(-_budget(epsilon)) END AS high
   UNION ALL
   SELECT step + 1,
     CASE WHEN _sdgs_delta(k, (low + high) / 2, epsilon) <= delta THEN (low + high) / 2 ELSE low END,

@@ -116,7 +116,9 @@ def constant_value(expression: str) -> object:
         return _blank().cursor().execute(f"SELECT {expression}").fetchall()[0][0]
     except duckdb.Error as error:
         ours = refusal(error)
-        raise (InputError(ours) if ours else UnsupportedSQLError("the arguments of a macro must be constants")) from None
+        raise (
+            InputError(ours) if ours else UnsupportedSQLError("the arguments of a macro must be constants")
+        ) from None
 
 
 @cache

@@ -50,39 +50,31 @@ def known_tuples(case: Case) -> st.SearchStrategy[int]:
 
 
 @given(data=st.data(), case=strategies.text_cases())
-def test_rows_and_sets_agree(con: Con, data: st.DataObject, case: Case) -> None:
+def test_oracles_agree(con: Con, data: st.DataObject, case: Case) -> None:
     strategies.create(con, "t", case)
     known, b = data.draw(beliefs(con, case)), data.draw(known_tuples(case))
     for check, (asked, told, values) in known.items():
-        sets = data.draw(st.none() | strategies.predicates(values))
-        more = data.draw(st.sampled_from([[], [None]])) if sets is None else [create_sets(con, sets)]
+        last, options = data.draw(secrets(con, case, values))
         verify(
             con,
             data,
             check,
-            ["t", case.qis, case.sensitive, *asked, b, *more],
+            ["t", case.qis, case.sensitive, *asked, b, *last],
             [case.rows, case.qis, case.sensitive, *told, b],
-            predicates=sets,
+            **options,
         )
 
 
-@given(data=st.data(), case=strategies.text_cases())
-def test_persons_and_their_sets_agree(con: Con, data: st.DataObject, case: Case) -> None:
-    strategies.create(con, "t", case)
-    known, b = data.draw(beliefs(con, case)), data.draw(known_tuples(case))
-    for check, (asked, told, values) in known.items():
-        own = strategies.person_predicates(case, values)
-        sets: Any = data.draw(st.none() | strategies.predicates(values) | own)
-        whose = {"id_column": case.person} if sets and len(sets[0]) == 3 else {"person": case.person}
-        verify(
-            con,
-            data,
-            check,
-            ["t", case.qis, case.sensitive, *asked, b, sets and create_sets(con, sets), case.person],
-            [case.rows, case.qis, case.sensitive, *told, b],
-            predicates=sets,
-            **whose,
-        )
+@st.composite
+def secrets(draw: st.DrawFn, con: Con, case: Case, values: Texts) -> tuple[list[object], dict[str, Any]]:
+    """Single values or sets, of rows, of persons, or each person's own: the last arguments in SQL and in Python."""
+    sets: Any = draw(st.none() | strategies.predicates(values))
+    person, whose = draw(st.sampled_from([([], {}), ([case.person], {"person": case.person})]))
+    if person and draw(st.booleans()):
+        sets = draw(strategies.person_predicates(case, values))
+        whose = {"id_column": case.person}
+    named = [] if sets is None and not person and draw(st.booleans()) else [sets and create_sets(con, sets)]
+    return [*named, *person], {"predicates": sets, **whose}
 
 
 @given(case=strategies.cases(), data=st.data())
@@ -96,6 +88,7 @@ def test_priors_and_shapes_from_tables_agree(con: Con, data: st.DataObject, case
         assert_rows([(found[value],) for value in expected], [(weight,) for weight in expected.values()], name)
 
 
+@strategies.fewer(4)
 @given(case=strategies.text_cases(), data=st.data())
 def test_a_prior_made_by_a_macro_is_taken(con: Con, data: st.DataObject, case: Case) -> None:
     strategies.create(con, "t", case)

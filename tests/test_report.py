@@ -113,6 +113,7 @@ def test_every_combination_is_its_oracles(con: Con, data: st.DataObject, case: C
     assert_report(con, case.rows, lists, secrets, person)
 
 
+@strategies.fewer(4)
 @given(data=st.data(), case=strategies.text_cases())
 def test_every_row_is_its_macros(con: Con, data: st.DataObject, case: Case) -> None:
     """Some rows of a report against the macros that they name, asked the same."""
