@@ -64,7 +64,7 @@ def test_worlds_are_counted_rightly(con: Con, values: list[tuple[int, int]], k: 
 @pytest.mark.parametrize("k", range(5))
 def test_many_buckets_of_few_kinds(con: Con, k: int) -> None:
     """More buckets than atoms, alike and not: only the best for the attacker may matter."""
-    kinds = [[9, 8, 7, 6], [9, 9, 4, 4, 4], [6, 6, 6, 6, 6], [8, 3, 3, 3, 3, 3], [7, 7, 7, 1, 1, 1]]
+    kinds = [[9, 8, 7, 6, 5, 4, 3], [9, 9, 4, 4, 4, 4, 4], [6] * 7, [8, 3, 3, 3, 3, 3, 3], [7, 7, 7, 2, 2, 2, 2]]
     rows = rows_of([kinds[i % len(kinds)] for i in range(23)])
     create(con, rows)
     expected = oracles.ck_safety(rows, ["bucket"], "s", k)

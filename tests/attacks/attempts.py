@@ -123,6 +123,16 @@ def attempts(*params: str) -> list[Attempt]:
     return [a for a in found if not params or set(params) & set(a.params)]
 
 
+_ANSWERS: dict[Attempt, Rows] = {}
+
+
+def usually(con: duckdb.DuckDBPyConnection, attempt: Attempt) -> Rows:
+    """The answer to the unspoilt call, asked once for all tests."""
+    if attempt not in _ANSWERS:
+        _ANSWERS[attempt] = attempt.ask(con)
+    return _ANSWERS[attempt]
+
+
 def cases(*params: str) -> list[Any]:
     """The same, to parametrize a test with."""
     return [pytest.param(a, id=f"{a.name}-{len(a.params)}") for a in attempts(*params)]
