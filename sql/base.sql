@@ -112,7 +112,8 @@ FROM (
 );
 
 -- The value of a summary, unless there was nothing to summarise. Summaries of several columns say HAVING
--- _unless_empty(true), since a guard on one column is gone when a query asks for another.
+-- _unless_empty(true), since a guard on one column is gone when a query asks for another. Lists of classes guard both
+-- the row that an empty table gives and each of its columns: DuckDB would drop a row of NULLs that a condition rules out.
 CREATE MACRO _unless_empty(summary) AS
 CASE WHEN count(*) = 0 THEN error('sqlpriv: the table has no rows: there is nothing to check') ELSE summary END;
 
@@ -132,7 +133,7 @@ SELECT class, size, value
 FROM (
   SELECT class, size, value FROM classes WHERE fails
   UNION ALL
-  SELECT NULL, NULL, NULL FROM classes HAVING _unless_empty(false)
+  SELECT _unless_empty(any_value(class)), _unless_empty(max(size)), _unless_empty(max(value)) FROM classes HAVING _unless_empty(false)
 )
 ORDER BY value, size, class;
 
@@ -142,6 +143,6 @@ SELECT class, size, value
 FROM (
   SELECT class, size, value FROM classes WHERE fails
   UNION ALL
-  SELECT NULL, NULL, NULL FROM classes HAVING _unless_empty(false)
+  SELECT _unless_empty(any_value(class)), _unless_empty(max(size)), _unless_empty(max(value)) FROM classes HAVING _unless_empty(false)
 )
 ORDER BY value DESC, size, class;

@@ -99,7 +99,8 @@ FROM (
     figures[place] AS value, sizes[place] AS worst_class_size
   FROM __priv_figures, (FROM _models())
   UNION ALL
-  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM __priv_figures HAVING _unless_empty(false)
+  SELECT none, none, CAST(none AS VARCHAR), CAST(none AS VARCHAR), NULL, NULL, NULL, none, none
+  FROM (SELECT _unless_empty(CAST(NULL AS BIGINT)) AS none FROM __priv_figures HAVING _unless_empty(false))
 )
 ORDER BY part, place;
 

@@ -32,6 +32,6 @@ SELECT size, classes, rows
 FROM (
   SELECT size, count(*) AS classes, CAST(sum(size) AS BIGINT) AS rows FROM __priv_sizes GROUP BY size
   UNION ALL
-  SELECT NULL, NULL, NULL FROM __priv_sizes HAVING _unless_empty(false)
+  SELECT _unless_empty(max(size)), _unless_empty(count(*)), _unless_empty(count(*)) FROM __priv_sizes HAVING _unless_empty(false)
 )
 ORDER BY size;

@@ -118,15 +118,14 @@ END;
 -- example: FROM priv.composition([0.5, 1.0], [1e-6, 1e-6])
 -- expect: [(1.5, 2e-06)]
 CREATE MACRO composition(epsilons, deltas) AS TABLE
-SELECT CAST(list_sum(epsilons) AS DOUBLE) AS epsilon, CAST(list_sum(deltas) AS DOUBLE) AS delta
+SELECT sums[1] AS epsilon, sums[2] AS delta
 FROM (SELECT CASE
     WHEN coalesce(len(epsilons), 0) = 0 OR coalesce(len(epsilons) <> len(deltas), true) THEN error('sqlpriv: composition needs one delta for each epsilon')
     WHEN list_count(epsilons) < len(epsilons) OR list_count(deltas) < len(deltas) THEN error('sqlpriv: an epsilon or delta is NULL')
     WHEN least(list_min(epsilons), list_min(deltas)) < 0 OR greatest(list_max(epsilons), list_max(deltas)) > CAST('Infinity' AS DOUBLE)
       THEN error('sqlpriv: an epsilon or delta is negative or not a number')
-    ELSE true
-  END AS sound)
-WHERE sound;
+    ELSE [CAST(list_sum(epsilons) AS DOUBLE), CAST(list_sum(deltas) AS DOUBLE)]
+  END AS sums);
 
 -- delta, its arguments checked. greatest() ignores NULL, so a NULL has to be caught before the formula.
 CREATE MACRO _sdgs_delta_checked(k, beta, epsilon) AS
