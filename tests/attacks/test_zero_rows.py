@@ -19,6 +19,20 @@ def test_a_table_without_rows_is_refused_whatever_is_asked_of_it(
         assert refused_by_us(shared, f"SELECT {asked} {call}") == EMPTY, asked
 
 
+LISTS = [a for a in cases("tbl") if a.values[0].name == "report" or a.values[0].name.endswith("_classes")]
+
+
+@pytest.mark.parametrize("attempt", LISTS)
+def test_a_condition_does_not_make_it_pass(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    """As a test of dbt would ask: no row that is too bad. DuckDB drops what a condition rules out before it is read."""
+    call = attempt.sql(tbl="nobody", predicates=None)
+    conditions = ["value < 3", "size < 3 OR value > 0", "class.zip = 'x'", "class IS NOT NULL"]
+    if attempt.name == "report":
+        conditions = ["value < 3", "model = 'k_anonymity' AND value < 3", "parameters = ''", "worst_class_size = 1"]
+    for condition in conditions:
+        assert refused_by_us(shared, f"{call} WHERE {condition}") == EMPTY, condition
+
+
 @pytest.mark.parametrize("attempt", cases("predicates"))
 def test_predicates_on_nobody_are_refused(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """As an empty table, or because no value of theirs is in it."""
