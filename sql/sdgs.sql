@@ -83,7 +83,7 @@ WITH RECURSIVE __priv_search AS (
 )
 SELECT CASE
     WHEN _sdgs_delta_checked(k, 1 - exp(-epsilon), epsilon) <= _asked(delta) THEN 1 - exp(-epsilon)
-    WHEN k + epsilon + delta IS NOT NULL THEN low
+    WHEN k IS NOT NULL AND epsilon IS NOT NULL AND delta IS NOT NULL THEN low
   END AS beta
 FROM __priv_search WHERE step = 60;
 
@@ -134,7 +134,7 @@ CASE WHEN _sdgs_sound(k, beta, epsilon) THEN _sdgs_delta(k, beta, epsilon) END;
 -- Whether the arguments make sense: an error if not, NULL if one is NULL. To DuckDB NaN is above infinity.
 CREATE MACRO _sdgs_sound(k, beta, epsilon) AS
 CASE
-  WHEN _copies(k) + _sampling(beta) + epsilon IS NULL THEN NULL
+  WHEN CAST(_copies(k) AS DOUBLE) + _sampling(beta) + CAST(epsilon AS DOUBLE) IS NULL THEN NULL
   WHEN NOT (epsilon >= -ln(1 - _sampling(beta)) - 1e-12 AND epsilon <= CAST('Infinity' AS DOUBLE))
     THEN error('sqlpriv: epsilon must be at least -ln(1 - beta)')
   ELSE true

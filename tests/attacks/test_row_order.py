@@ -8,9 +8,9 @@ from attempts import Attempt, Rows, cases, same
 
 MANY = """
 CREATE TEMP TABLE {name} AS
-SELECT i AS record, 'p' || (i % 900) AS patient, 'z' || (hash(i * 7) % 12) AS zip, hash(i * 13) % 4 AS age,
+SELECT i AS record, 'p' || (i % 300) AS patient, 'z' || (hash(i * 7) % 12) AS zip, hash(i * 13) % 4 AS age,
   'd' || least(hash(i * 29) % 7, hash(i * 31) % 7) AS disease
-FROM range(3000) AS r(i) ORDER BY {order};
+FROM range(1000) AS r(i) ORDER BY {order};
 """
 AROUND = """
 CREATE TEMP TABLE everyone AS FROM many UNION ALL FROM many;

@@ -14,7 +14,7 @@ def test_what_is_no_name_is_refused(shared: duckdb.DuckDBPyConnection, attempt: 
     for param in set(attempt.params) & set(COLUMN_PARAMS):
         if (attempt.name, param) == ("report", "sensitive"):
             continue  # takes lists, see below
-        for given in ("NULL", *share(attempt, WRONG, 3)):
+        for given in ("NULL", *share(attempt, WRONG, 8)):
             sql = attempt.sql(**{param: "<name>"}).replace("'<name>'", given)
             assert refused_by_us(shared, sql) == ONE_NAME, sql
 
