@@ -218,9 +218,9 @@ def priors(draw: st.DrawFn, case: Case) -> dict[str | None, float]:
     return {value: draw(st.integers(4, 400)) / 4 for value in values}
 
 
-def sigmas(case: Case) -> st.SearchStrategy[int]:
-    """A stubbornness for class II that some prior over the values can have."""
-    return st.integers(len(case.texts()), 10_000)
+def sigmas(case: Case) -> st.SearchStrategy[float]:
+    """A stubbornness for class II that some prior over the values can have, in quarters."""
+    return st.integers(4 * len(case.texts()), 40_000).map(lambda quarters: quarters / 4)
 
 
 @st.composite
