@@ -131,8 +131,12 @@ list_transform([_field(_column(sensitive))], lambda __priv_s:
 
 -- _epsilon1_by_class(tbl, qis, sensitive, prior, b [, predicates [, id]])
 CREATE MACRO _epsilon1_by_class(tbl, qis, sensitive, prior, b, predicates, id) AS TABLE
+FROM _epsilon1_of(_holdings(tbl, qis, sensitive, id), prior, b, predicates, id);
+
+-- _epsilon1_of(holdings, prior, b [, predicates [, id]])
+CREATE MACRO _epsilon1_of(holdings, prior, b, predicates, id) AS TABLE
 WITH __priv_weights AS MATERIALIZED (SELECT CAST(__priv_p.value AS VARCHAR) AS item, TRY_CAST(__priv_p.sigma AS DOUBLE) AS weight FROM query_table(_table(prior)) AS __priv_p),
-__priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
+__priv_holdings AS MATERIALIZED (FROM holdings),
 __priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_weights, predicates, id)),
 __priv_total AS (
   SELECT CASE
@@ -150,7 +154,11 @@ FROM _worst_ratio(_covered(__priv_holdings, __priv_weights), __priv_ratios, _kno
 
 -- _epsilon2_by_class(tbl, qis, sensitive, sigma, b [, predicates [, id]])
 CREATE MACRO _epsilon2_by_class(tbl, qis, sensitive, sigma, b, predicates, id) AS TABLE
-WITH __priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
+FROM _epsilon2_of(_holdings(tbl, qis, sensitive, id), sigma, b, predicates, id);
+
+-- _epsilon2_of(holdings, sigma, b [, predicates [, id]])
+CREATE MACRO _epsilon2_of(holdings, sigma, b, predicates, id) AS TABLE
+WITH __priv_holdings AS MATERIALIZED (FROM holdings),
 __priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_holdings, predicates, id)),
 __priv_domain AS (SELECT count(*) AS kinds FROM (SELECT DISTINCT item FROM __priv_holdings)),
 __priv_ratios AS (
@@ -165,8 +173,12 @@ FROM _worst_ratio(__priv_holdings, __priv_ratios, _known(b));
 
 -- _epsilon3_by_class(tbl, qis, sensitive, shape, b [, predicates [, id]])
 CREATE MACRO _epsilon3_by_class(tbl, qis, sensitive, shape, b, predicates, id) AS TABLE
+FROM _epsilon3_of(_holdings(tbl, qis, sensitive, id), shape, b, predicates, id);
+
+-- _epsilon3_of(holdings, shape, b [, predicates [, id]])
+CREATE MACRO _epsilon3_of(holdings, shape, b, predicates, id) AS TABLE
 WITH __priv_weights AS MATERIALIZED (SELECT CAST(__priv_p.value AS VARCHAR) AS item, TRY_CAST(__priv_p.share AS DOUBLE) AS weight FROM query_table(_table(shape)) AS __priv_p),
-__priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
+__priv_holdings AS MATERIALIZED (FROM holdings),
 __priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_weights, predicates, id)),
 __priv_total AS (
   SELECT CASE

@@ -3,7 +3,7 @@
 -- same distance between any two values: half the L1 distance (Li et al. 2007).
 -- nulls: NULL is a value of its own.
 -- guarantee: no class tells much more about its people than the table as a whole. An average: a class may be
--- homogeneous and still close, see reference in docs/checks.md and epsilon_class3 for the pointwise form.
+-- homogeneous and still close, see docs/definitions.md and epsilon_class3 for the pointwise form.
 -- example: FROM priv.t_closeness('patients', ['zip', 'age'], 'disease')
 -- expect: [(0.583333,)]
 CREATE MACRO t_closeness(tbl, qis, sensitive, person) AS TABLE
@@ -82,7 +82,9 @@ CREATE MACRO _t_equal(own, share) AS greatest((sum(abs(own - share)) + 1 - sum(s
 -- the table that is one term |own - cum|; the wider gaps are summed in _gaps. A class so costs as many rows as it has
 -- values, however many the table has.
 CREATE MACRO _t_ordered_by_class(tbl, qis, sensitive, person) AS TABLE
-WITH __priv_histogram AS MATERIALIZED (FROM _histogram(tbl, qis, sensitive, person)),
+FROM _t_ordered_of(_histogram(tbl, qis, sensitive, person));
+CREATE MACRO _t_ordered_of(histogram) AS TABLE
+WITH __priv_histogram AS MATERIALIZED (FROM histogram),
 __priv_totals AS (SELECT 1 AS part, value, sum(n) AS total, sum(sum(members)) OVER () AS people FROM __priv_histogram GROUP BY value),
 __priv_scale AS MATERIALIZED (FROM _scale(__priv_totals)),
 __priv_steps AS MATERIALIZED (
@@ -140,11 +142,13 @@ END;
 -- Only nodes with some share in the class can have a surplus, so the others are never looked at: what the table has
 -- below a node in children that the class lacks is all deficit.
 CREATE MACRO _t_hierarchical_by_class(tbl, qis, sensitive, hierarchy, person) AS TABLE
+FROM _t_hierarchical_of(_histogram(tbl, qis, sensitive, person), hierarchy);
+CREATE MACRO _t_hierarchical_of(histogram, hierarchy) AS TABLE
 WITH __priv_paths AS (FROM _paths(hierarchy)),
 __priv_histogram AS (
   SELECT h.class, h.value, h.size, h.n, h.pairs,
     CASE WHEN p.labels IS NULL THEN error('sqlpriv: the hierarchy does not cover every sensitive value') ELSE p.labels END AS labels
-  FROM _histogram(tbl, qis, sensitive, person) AS h
+  FROM histogram AS h
   LEFT JOIN __priv_paths AS p ON CAST(h.value AS VARCHAR) IS NOT DISTINCT FROM p.labels[1]
 ),
 __priv_levels AS (SELECT unnest(range(1, (SELECT len(labels) FROM __priv_paths LIMIT 1))) AS height),
@@ -172,7 +176,7 @@ SELECT class, CAST(size AS BIGINT) AS size, sum(height * moved) / (SELECT max(he
 FROM __priv_costs
 GROUP BY class, size;
 
--- A hierarchy as one list of labels a value, checked: labels nest, one top. NULL labels only at the bottom.
+-- A hierarchy as one list of labels a value, checked: labels nest, one top. Only NULL itself may have NULL labels, below the top.
 CREATE MACRO _paths(hierarchy) AS TABLE
 WITH __priv_read AS (
   SELECT DISTINCT list_value(*COLUMNS(*)) AS labels FROM (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM query_table(_table(hierarchy)))
@@ -183,7 +187,7 @@ __priv_edges AS (
 ),
 __priv_faults AS (
   SELECT max(parents) AS parents, (SELECT count(DISTINCT labels[-1]) FROM __priv_read) AS tops,
-    (SELECT count(*) FROM __priv_edges WHERE parent IS NULL) AS gaps
+    (SELECT count(*) FROM __priv_read WHERE labels[1] IS NOT NULL AND list_count(labels) < len(labels) OR labels[-1] IS NULL) AS gaps
   FROM (SELECT count(DISTINCT parent) AS parents FROM __priv_edges GROUP BY height, node)
 )
 SELECT CASE
