@@ -16,14 +16,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sqlpriv import catalog, requirements
+from sqlpriv import catalog, init, requirements
 from sqlpriv.check import Job, Result, check
 from sqlpriv.check import Progress as OnProgress
 from sqlpriv.demo import hospital
 from sqlpriv.dialects import DIALECTS, transpile
 from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.install import install, locked_by
-from sqlpriv.show import show_macro, show_macros, show_result
+from sqlpriv.show import show_draft, show_macro, show_macros, show_result
 from sqlpriv.source import open_source
 from sqlpriv.version import __version__
 
@@ -127,6 +127,25 @@ def install_command(
     """Put the macros into a database file, for every DuckDB client to use without Python."""
     install(database)
     out.print(f"sqlpriv {__version__} is in {database.name}: try FROM priv.report('table', ['qi'], 'sensitive')")
+
+
+@app.command("init")
+def init_command(
+    data: Annotated[str, typer.Argument(help="A Parquet, CSV or JSON file, or with --database a table or view.")],
+    database: Database = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The policy file to write.")] = Path("policy.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace the policy file if it exists.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the proposal for machines, too.")] = False,
+) -> None:
+    """Look at a table and write a policy for it: roles, hierarchies and requirements, for you to review."""
+    init.check_target(output, data, database, force)
+    proposed = init.draft(data, database, output.parent)
+    init.write(proposed, output)
+    if as_json:
+        print(proposed.to_json())
+        return
+    show_draft(out, proposed)
+    _say(f"Wrote {escape(str(output))}. Review the roles, then: [bold]sqlpriv anonymize {escape(str(output))}[/bold]")
 
 
 @app.command("demo")

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sqlpriv.check import Finding, Result
+from sqlpriv.init import Draft
 from sqlpriv.macros import Macro
 
 
@@ -24,6 +25,22 @@ def show_result(console: Console, result: Result) -> None:
         mark = "[green]holds[/green]" if v.passed else "[bold red]FAILS[/bold red]"
         where = f"{', '.join(v.qis)}{f' / {v.sensitive}' if v.sensitive else ''}"
         console.print(f"{mark}  {escape(v.requirement)}  (is {_number(v.value)}; {escape(where)})")
+
+
+def show_draft(console: Console, draft: Draft) -> None:
+    """The proposed roles, and why."""
+    console.print(f"[bold]{escape(draft.table['source'])}[/bold]: {draft.rows:,} rows")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("column", "role", "hierarchy", "why"):
+        table.add_column(heading, overflow="fold")
+    for c in draft.columns:
+        table.add_row(escape(c.name), c.role, c.hierarchy or "", c.reason)
+    console.print(table)
+    requirements = [f"k = {draft.require['k']}"]
+    requirements += [f"distinct_l = {n} for {name}" for name, n in draft.require.get("distinct_l", {}).items()]
+    console.print(f"Required: {escape('; '.join(requirements))}", soft_wrap=True)
+    for note in draft.notes:
+        console.print(f"[yellow]{escape(note)}[/yellow]", soft_wrap=True)
 
 
 def show_macro(console: Console, macro: Macro) -> None:
