@@ -15,17 +15,15 @@ SCHEMA = "priv"
 @cache
 def macros() -> dict[str, Macro]:
     """All public macros by name, each standing alone: no helper is left in its text."""
-    read = list(_read())
-    inliner = Inliner(_helpers(read))
     return {
         m.name: Macro(
             m.name,
             m.is_table,
-            tuple(Overload(o.params, inliner.inline(o.body)) for o in m.overloads),
+            tuple(Overload(o.params, inlined(o.body)) for o in m.overloads),
             m.header,
             m.file,
         )
-        for m in read
+        for m in _read()
         if not is_helper(m.name)
     }
 
@@ -39,6 +37,17 @@ def macro(name: str) -> Macro:
     return found
 
 
+def inlined(text: str) -> str:
+    """SQL that calls helpers, with the text of the helpers in their place."""
+    return _inliner().inline(text)
+
+
+@cache
+def _inliner() -> Inliner:
+    return Inliner(_helpers(_read()))
+
+
+@cache
 def _read() -> list[Macro]:
     folder = files("sqlpriv.sql")
     names = sorted(f.name for f in folder.iterdir() if f.name.endswith(".sql"))

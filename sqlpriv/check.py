@@ -18,6 +18,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError
 from sqlpriv.requirements import Requirement
 from sqlpriv.source import Source
+from sqlpriv.sqltext import literal, quoted
 from sqlpriv.version import __version__
 
 Progress = Callable[[float], None] | None
@@ -174,10 +175,10 @@ def _measured(source: Source, job: Job, requirement: Requirement, qis: tuple[str
     arguments: list[Any] = [source.table, list(qis)]
     if requirement.measure.needs_sensitive:
         arguments.append(sensitive)
-    names = list(requirement.measure.extra or {})
-    for name, value in zip(names, requirement.arguments, strict=True):
-        is_table = name in {"prior", "shape", "hierarchy"}
-        arguments.append(_table(source, str(value), sensitive) if is_table else value)
+    for name, value in requirement.arguments.items():
+        is_table = name in {"prior", "shape", "hierarchy", "population"}
+        place = 1 if name == "population" else len(arguments)
+        arguments.insert(place, _table(source, str(value), sensitive) if is_table else value)
     if job.person and requirement.measure.macro.startswith("epsilon_"):
         arguments.append(None)  # predicates: none, so that the next one is the person
     arguments += filter(None, [job.person])
@@ -189,7 +190,7 @@ def _table(source: Source, name: str, sensitive: str | None) -> str:
     """A table that a requirement names: a file, one beside the checked table, or a shape made from it."""
     if name in {"uniform", "table"}:
         macro = "uniform_shape" if name == "uniform" else "shape_from_counts"
-        rows = f"FROM {source.need(macro)}({_literal(source.table)}, {_literal(sensitive)})"
+        rows = f"FROM {source.need(macro)}({literal(source.table)}, {literal(sensitive)})"
         fetch(source.con, f"CREATE OR REPLACE TEMP TABLE __shape AS {rows}")
         return "__shape"
     if Path(name).is_file():
@@ -209,10 +210,10 @@ def _worst_classes(source: Source, job: Job, qis: tuple[str, ...]) -> list[Worst
 
 
 def _sensitive_counts(source: Source, job: Job, values: dict[str, Any]) -> dict[str, dict[Any, int]]:
-    same = " AND ".join(f"{_quoted(name)} IS NOT DISTINCT FROM ?" for name in values)
+    same = " AND ".join(f"{quoted(name)} IS NOT DISTINCT FROM ?" for name in values)
     found: dict[str, dict[Any, int]] = {}
     for column in job.sensitive:
-        sql = f"SELECT {_quoted(column)}, count(*) FROM {source.table} WHERE {same} GROUP BY 1 ORDER BY 2 DESC, 1"
+        sql = f"SELECT {quoted(column)}, count(*) FROM {source.table} WHERE {same} GROUP BY 1 ORDER BY 2 DESC, 1"
         found[column] = dict(fetch(source.con, sql, list(values.values())))
     return found
 
@@ -225,20 +226,8 @@ def _call(
     tail: str = "",
     on_progress: Progress = None,
 ) -> list[tuple[Any, ...]]:
-    listed = ", ".join(_literal(a) for a in arguments)
+    listed = ", ".join(literal(a) for a in arguments)
     return fetch(source.con, f"SELECT {columns} FROM {source.need(macro)}({listed}) {tail}", on_progress=on_progress)
-
-
-def _literal(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, list):
-        return "[" + ", ".join(_literal(v) for v in value) + "]"
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _plain(value: float) -> float | str:

@@ -13,6 +13,14 @@ class InputError(SqlprivError):
     """The caller named something that does not exist or does not make sense."""
 
 
+class PolicyError(SqlprivError):
+    """The policy file does not make sense, by itself or for its table."""
+
+
+class ReleaseError(SqlprivError):
+    """A release cannot be made, or is not what it should be."""
+
+
 class UnsupportedSQLError(SqlprivError):
     """The SQL cannot be expanded, or not for the dialect asked for."""
 

@@ -32,6 +32,7 @@ class Measure:
 _AT_LEAST = (">=", ">")
 _AT_MOST = ("<=", "<")
 _BELOW = ("<",)
+_POPULATION = {"population": None}
 
 MEASURES: dict[str, Measure] = {
     "k": Measure("k_anonymity", "k", _AT_LEAST, ("k_anonymity", ""), needs_sensitive=False),
@@ -53,6 +54,9 @@ MEASURES: dict[str, Measure] = {
     "prosecutor": Measure("risk", "prosecutor", _AT_MOST, ("risk", "prosecutor"), needs_sensitive=False),
     "marketer": Measure("risk", "marketer", _AT_MOST, ("risk", "marketer"), needs_sensitive=False),
     "uniques": Measure("risk", "uniques", _AT_MOST, ("risk", "uniques"), needs_sensitive=False),
+    "k_map": Measure("k_map", "k", _AT_LEAST, extra=_POPULATION, needs_sensitive=False),
+    "delta_presence": Measure("delta_presence", "delta_max", _AT_MOST, extra=_POPULATION, needs_sensitive=False),
+    "journalist": Measure("population_risk", "journalist", _AT_MOST, extra=_POPULATION, needs_sensitive=False),
 }
 
 _FORM = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*(>=|<=|>|<|==|=)\s*([-+.\deE]+)\s*")
@@ -60,13 +64,19 @@ _FORM = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*(>=|<=|>|<|==|=)\s*([-+.\deE]+)\
 
 @dataclass(frozen=True)
 class Requirement:
-    """One requirement, read and found sensible."""
+    """One requirement, read and found sensible: of every sensitive column, or of the one it names."""
 
     text: str
-    measure: Measure
-    arguments: tuple[float | str, ...]
+    name: str
+    arguments: Mapping[str, float | str]
     operator: str
     threshold: float
+    sensitive: str | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """The number that is required."""
+        return MEASURES[self.name]
 
     def holds(self, value: float) -> bool:
         """Whether the value meets the threshold, with the tolerance of docs/definitions.md."""
@@ -95,10 +105,10 @@ def parse(text: str) -> Requirement:
         threshold = float(number)
     except ValueError:
         raise InputError(f"{number!r} in {text!r} is not a number") from None
-    return Requirement(text.strip(), measure, _arguments(name, measure, given, text), operator, threshold)
+    return Requirement(text.strip(), name, _arguments(name, measure, given, text), operator, threshold)
 
 
-def _arguments(name: str, measure: Measure, given: str | None, text: str) -> tuple[float | str, ...]:
+def _arguments(name: str, measure: Measure, given: str | None, text: str) -> dict[str, float | str]:
     values = dict(measure.extra or {})
     for part in filter(None, (given or "").split(",")):
         key, equals, value = (x.strip() for x in part.partition("="))
@@ -109,7 +119,7 @@ def _arguments(name: str, measure: Measure, given: str | None, text: str) -> tup
     missing = [k for k, v in values.items() if v is None]
     if missing:
         raise InputError(f"{name} in {text!r} needs {missing[0]}, as in {name}({missing[0]}=...)")
-    return tuple(v for v in values.values() if v is not None)
+    return {k: v for k, v in values.items() if v is not None}
 
 
 def _number(text: str) -> float | str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -14,6 +15,7 @@ from sqlpriv.engine import fetch, translate
 from sqlpriv.errors import InputError
 from sqlpriv.expand import table_parts
 from sqlpriv.install import create_statement, locked_by
+from sqlpriv.sqltext import literal
 
 _ATTACHED = "checked"
 
@@ -46,25 +48,25 @@ class Source:
 
 
 @contextmanager
-def open_source(data: str, database: Path | None = None) -> Iterator[Source]:
-    """Open DATA: a file by its path, or with a database a table or view by its name."""
+def open_source(data: str, database: Path | None = None, options: Mapping[str, Any] | None = None) -> Iterator[Source]:
+    """Open DATA: a file by its path, or with a database a table or view by its name. `options` are read_csv's."""
     con = duckdb.connect()
     try:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
         con.execute(f"CREATE SCHEMA {SCHEMA}").fetchall()
-        table = _attach(con, data, database) if database else _file(con, data)
+        table = _attach(con, data, database) if database else _file(con, data, options or {})
         rows = fetch(con, f"SELECT column_name FROM (DESCRIBE FROM {table})")
         yield Source(con, table, Path(data).name if database is None else data, tuple(r[0] for r in rows))
     finally:
         con.close()
 
 
-def _file(con: duckdb.DuckDBPyConnection, data: str) -> str:
+def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any]) -> str:
     if not Path(data).is_file():
         raise InputError(f"there is no file {data!r}; for a table name its database with --database")
     try:
-        con.execute(f"CREATE VIEW __data AS FROM {_literal(data)}").fetchall()
+        con.execute(f"CREATE VIEW __data AS FROM {_reader(data, options)}").fetchall()
     except duckdb.CatalogException:
         raise InputError(f"{Path(data).name} is neither Parquet nor CSV nor JSON by its name") from None
     except duckdb.Error as error:
@@ -72,15 +74,19 @@ def _file(con: duckdb.DuckDBPyConnection, data: str) -> str:
     return "__data"
 
 
+def _reader(data: str, options: Mapping[str, Any]) -> str:
+    """The file itself, which DuckDB reads by its name, or a call of read_csv with options."""
+    if not options:
+        return literal(data)
+    listed = ", ".join(f"{'delim' if k == 'delimiter' else k} = {literal(v)}" for k, v in options.items())
+    return f"read_csv({literal(data)}, {listed})"
+
+
 def _attach(con: duckdb.DuckDBPyConnection, data: str, database: Path) -> str:
     if not database.is_file():
         raise InputError(f"there is no database file {str(database)!r}")
     try:
-        con.execute(f"ATTACH {_literal(str(database))} AS {_ATTACHED} (READ_ONLY)").fetchall()
+        con.execute(f"ATTACH {literal(str(database))} AS {_ATTACHED} (READ_ONLY)").fetchall()
     except duckdb.Error as error:
         raise InputError(f"cannot open {database.name}: {locked_by(error)}") from None
     return ".".join(f'"{part}"' for part in [_ATTACHED, *table_parts(data)])
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

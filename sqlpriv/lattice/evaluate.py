@@ -1,0 +1,242 @@
+"""Judge a batch of nodes in one query: base x nodes, one GROUP BY into classes, one into nodes.
+
+The number of a class is node * numbers + (sum of the label numbers), so all classes of all nodes stand in one column
+and the formulas of sql/ treat them like the classes of one table. That every node holds the whole table keeps the
+shares right that some formulas take from the histogram they are given.
+
+Where a batch lies above some node, that node's own classes are as good a base as the table and much smaller: `rolled`
+makes it, by the same lists of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlpriv.catalog import inlined
+from sqlpriv.engine import Row, fetch
+from sqlpriv.lattice.domain import Domain
+from sqlpriv.lattice.measures import AGGREGATE, POPULATION, RELATION, TABLE, ClassMeasure
+
+Node = tuple[int, ...]
+COSTS = ("loss", "entropy", "volume")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a node gives. Sums are over the classes that are published; `costs` also over suppressed rows, at the top."""
+
+    suppressed: int
+    ruled_out: int
+    classes: int
+    all_classes: int
+    squares: int
+    all_squares: int
+    size_logs: float
+    all_size_logs: float
+    table_fails: bool
+    suppressed_by: tuple[int, ...]
+    worst: tuple[float | None, ...]
+    costs: tuple[float, ...]
+
+
+def evaluate(
+    domain: Domain,
+    measures: Sequence[ClassMeasure],
+    nodes: Sequence[Node],
+    *,
+    with_costs: bool = False,
+    base: str = "base",
+) -> list[Outcome]:
+    """The outcomes of the nodes, in their order."""
+    if not nodes:
+        return []
+    _write_nodes(domain, nodes)
+    rows = fetch(domain.source.con, _query(domain, measures, with_costs, base))
+    return [_outcome(r, len(measures)) for r in rows]
+
+
+def _outcome(row: Row, measures: int) -> Outcome:
+    counts, rest = row[1:10], row[10:]
+    return Outcome(
+        *(int(c) for c in counts[:6]),
+        float(counts[6]),
+        float(counts[7]),
+        bool(counts[8]),
+        tuple(int(x) for x in rest[:measures]),
+        tuple(rest[measures : 2 * measures]),
+        tuple(float(x) for x in rest[2 * measures :]),
+    )
+
+
+def _write_nodes(domain: Domain, nodes: Sequence[Node]) -> None:
+    levels = ", ".join(f"level{a}" for a in range(len(domain.heights)))
+    listed = ", ".join(f"({i}, {', '.join(str(level + 1) for level in node)})" for i, node in enumerate(nodes))
+    fetch(domain.source.con, f"CREATE OR REPLACE TABLE nodes AS FROM (VALUES {listed}) AS n(node, {levels})")
+
+
+def class_ctes(domain: Domain, measures: Sequence[ClassMeasure], costs: Sequence[str] = (), base: str = "base") -> str:
+    """The common table expressions up to __priv_classes: one row a class of a node, with every value and `fails`."""
+    attributes = range(len(domain.heights))
+    number = " + ".join(f"a{a}[level{a}]" for a in attributes)
+    node = f"CAST(node AS {domain.number_type}) * {domain.numbers}"
+    used = sorted({m.sensitive for m in measures if m.sensitive is not None})
+    person = domain.policy.person is not None
+    columns = [f"s{j}" for j in used] + (["holder"] if person else []) + ["n"]
+    columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in costs]
+    columns += [f"n * ({' + '.join(f'{c}{a}[-1]' for a in attributes)}) AS top_{c}" for c in costs]
+    parts = [f"__priv_rows AS (SELECT {node} + {number} AS class, {', '.join(columns)} FROM {base}, nodes)"]
+    parts += _sizes(used, costs, person)
+    for j in used:
+        parts += _histogram(j, [m for m in measures if m.sensitive == j], person)
+    parts += [f"__priv_relation_{m.number} AS ({m.sql})" for m in measures if m.kind == RELATION]
+    parts += [_population(domain, m, number, node) for m in measures if m.kind == POPULATION]
+    return ", ".join([*parts, *_classes(domain, measures, used, costs)])
+
+
+def _sizes(used: Sequence[int], costs: Sequence[str], person: bool) -> list[str]:
+    """Rows of each class, its size in rows or persons, and its costs; without persons also the counts by value."""
+    counts = [
+        f"__priv_counts_{j} AS MATERIALIZED (SELECT class, s{j} AS value, sum(n) AS n FROM __priv_rows GROUP BY class, s{j})"
+        for j in (() if person else used)
+    ]
+    size = "count(DISTINCT holder)" if person else "sum(n)"
+    sums = "".join(f", sum({c}) AS {c}, sum(top_{c}) AS top_{c}" for c in costs)
+    # Counts by value are fewer than rows and have to be made anyway, but they do not carry costs.
+    origin = f"__priv_counts_{used[0]}" if counts and not costs else "__priv_rows"
+    sizes = f"SELECT class, {size} AS size, sum(n) AS rows{sums} FROM {origin} GROUP BY class"
+    return [*counts, f"__priv_sizes AS MATERIALIZED ({sizes})"]
+
+
+def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[str]:
+    """The histogram of a sensitive column with all aggregates over it, and what the relations read."""
+    if person:
+        held = f"__priv_held_{j} AS MATERIALIZED (SELECT DISTINCT class, s{j} AS value, holder FROM __priv_rows)"
+        parts = [held, f"__priv_histogram_{j} AS ({inlined(f'FROM _concentrated(_tallied(__priv_held_{j}))')})"]
+    else:
+        parts = [
+            f"__priv_histogram_{j} AS (SELECT class, value, n, n AS members, n AS r, size, size AS pairs "
+            f"FROM __priv_counts_{j} JOIN __priv_sizes USING (class))"
+        ]
+    if any(m.kind == RELATION for m in measures):
+        parts += _relation_inputs(j, person)
+    aggregates = [m for m in measures if m.kind == AGGREGATE]
+    if aggregates:
+        ranked = any("place" in m.sql for m in aggregates)
+        place = ", row_number() OVER (PARTITION BY class ORDER BY r DESC) AS place" if ranked else ""
+        listed = ", ".join(f"{m.sql} AS {m.column}" for m in aggregates)
+        parts.append(
+            f"__priv_measured_{j} AS (SELECT class, {listed} FROM (SELECT *{place} FROM __priv_histogram_{j}) AS h "
+            f"JOIN values_{j} AS v ON h.value = v.id GROUP BY class, size)"
+        )
+    return parts
+
+
+def _relation_inputs(j: int, person: bool) -> list[str]:
+    """The histogram with the values themselves, and who holds what, as sql/epsilon_privacy.sql wants them."""
+    texts = (
+        f"__priv_texts_{j} AS (SELECT h.* REPLACE (v.value AS value) "
+        f"FROM __priv_histogram_{j} AS h JOIN values_{j} AS v ON h.value = v.id)"
+    )
+    item = "CAST(v.value AS VARCHAR) AS item"
+    if person:
+        holdings = (
+            f"SELECT h.class, CAST(size AS BIGINT) AS size, {item}, CAST(holder AS VARCHAR) AS holder, 1 AS n "
+            f"FROM __priv_held_{j} AS h JOIN __priv_sizes AS z ON h.class = z.class JOIN values_{j} AS v ON h.value = v.id"
+        )
+    else:
+        holdings = (
+            f"SELECT class, CAST(size AS BIGINT) AS size, {item}, NULL AS holder, n "
+            f"FROM __priv_histogram_{j} AS h JOIN values_{j} AS v ON h.value = v.id"
+        )
+    return [texts, f"__priv_holdings_{j} AS ({holdings})"]
+
+
+def _population(domain: Domain, measure: ClassMeasure, number: str, node: str) -> str:
+    i = measure.number
+    counted = "count(DISTINCT holder)" if domain.policy.person is not None else "sum(n)"
+    return (
+        f"__priv_population_{i} AS (SELECT {node} + {number} AS class, {counted} AS people{i} "
+        f"FROM population_{i}, nodes WHERE {number} IS NOT NULL GROUP BY 1)"
+    )
+
+
+def _classes(domain: Domain, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str]) -> list[str]:
+    joins = "".join(
+        f" LEFT JOIN __priv_measured_{j} AS measured_{j} ON z.class = measured_{j}.class"
+        for j in used
+        if any(m.kind == AGGREGATE and m.sensitive == j for m in measures)
+    )
+    joins += "".join(
+        f" LEFT JOIN __priv_{kind}_{m.number} AS {kind}_{m.number} ON z.class = {kind}_{m.number}.class"
+        for m in measures
+        for kind in [m.kind]
+        if kind in {RELATION, POPULATION}
+    )
+    values = "".join(f", {_value(m)} AS {m.column}" for m in measures if m.kind != TABLE)
+    kept = "".join(f", {c}, top_{c}" for c in costs)
+    judged = [m for m in measures if m.kind != TABLE]
+    fails = " OR ".join(m.fails for m in judged) or "false"
+    ruling = [m for m in judged if (m.monotone_suppressed if allowance(domain) else m.monotone)]
+    ruled = " OR ".join(m.fails for m in ruling) or "false"
+    return [
+        f"__priv_values AS (SELECT z.class, z.size, z.rows{kept}{values} FROM __priv_sizes AS z{joins})",
+        f"__priv_classes AS (SELECT class // {domain.numbers} AS node, *, {fails} AS fails, {ruled} AS rules_out FROM __priv_values)",
+    ]
+
+
+def _value(measure: ClassMeasure) -> str:
+    if measure.kind == AGGREGATE:
+        return f"measured_{measure.sensitive}.{measure.column}"
+    if measure.kind == RELATION:
+        return f"relation_{measure.number}.value"
+    return measure.sql
+
+
+def allowance(domain: Domain) -> int:
+    """How many rows may be suppressed; compared in whole rows, so 0.05 of 20 rows is exactly one."""
+    share = domain.policy.suppression
+    return int(share * domain.rows + 1e-9)
+
+
+def _query(domain: Domain, measures: Sequence[ClassMeasure], with_costs: bool, base: str) -> str:
+    costs = COSTS if with_costs else ()
+    judged = [m for m in measures if m.kind != TABLE]
+    by = "".join(
+        f", coalesce(sum(CASE WHEN {m.fails} THEN rows END), 0) AS f{m.number}"
+        if m in judged
+        else f", 0 AS f{m.number}"
+        for m in measures
+    )
+    worst = "".join(f", {m.worst}({m.column}) AS m{m.number}" if m in judged else "" for m in measures)
+    sums = "".join(f", sum(CASE WHEN fails THEN top_{c} ELSE {c} END) AS {c}" for c in costs)
+    tables = [m for m in measures if m.kind == TABLE]
+    table_values = "".join(f", {m.sql} AS {m.column}" for m in tables)
+    table_fails = " OR ".join(m.fails for m in tables) or "false"
+    listed = "".join(f", f{m.number}" for m in measures) + "".join(f", {m.column}" for m in measures)
+    listed += "".join(f", {c}" for c in costs)
+    return (
+        f"WITH {class_ctes(domain, measures, costs, base)}, __priv_nodes AS (SELECT node, "
+        "coalesce(sum(CASE WHEN fails THEN rows END), 0) AS suppressed, "
+        "coalesce(sum(CASE WHEN rules_out THEN rows END), 0) AS ruled_out, "
+        "count(CASE WHEN NOT fails THEN 1 END) AS classes, count(*) AS all_classes, "
+        "coalesce(sum(CASE WHEN NOT fails THEN rows * rows END), 0) AS squares, sum(rows * rows) AS all_squares, "
+        "coalesce(sum(CASE WHEN NOT fails THEN rows * ln(rows) END), 0) AS size_logs, sum(rows * ln(rows)) AS all_size_logs, "
+        "count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques, "
+        f"coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size{by}{worst}{sums} FROM __priv_classes GROUP BY node), "
+        f"__priv_tables AS (SELECT *{table_values} FROM __priv_nodes) "
+        f"SELECT node, suppressed, ruled_out, classes, all_classes, squares, all_squares, size_logs, all_size_logs, "
+        f"{table_fails} AS table_fails{listed} FROM __priv_tables ORDER BY node"
+    )
+
+
+def rolled(domain: Domain, node: Node, name: str) -> str:
+    """A table like the base with the classes of a node as its rows: fit for every node above it, but without costs."""
+    attributes = range(len(domain.heights))
+    lists = ", ".join(f"any_value(a{a}) AS a{a}" for a in attributes)
+    kept = [f"s{j}" for j in range(len(domain.policy.sensitive))] + (["holder"] if domain.policy.person else [])
+    grouped = ", ".join([f"a{a}[{level + 1}]" for a, level in zip(attributes, node, strict=True)] + kept)
+    listed = "".join(f", {k}" for k in kept)
+    sql = f"SELECT {lists}{listed}, sum(n) AS n FROM base GROUP BY {grouped}"
+    fetch(domain.source.con, f"CREATE OR REPLACE TABLE {name} AS {sql}")
+    return name

@@ -1,0 +1,27 @@
+"""Tables that a policy names beside its own: a file in the policy's folder, or a table beside the private one."""
+
+from __future__ import annotations
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.policy import Policy
+from sqlpriv.source import Source
+from sqlpriv.sqltext import literal, quoted
+
+
+def read_named(source: Source, policy: Policy, name: str, copy: str, options: str = "") -> str:
+    """Copy the table or file into the working database, under a name of ours, and return that name."""
+    wanted = name.removeprefix("table:")
+    if policy.path(wanted).is_file():
+        reader = (
+            f"read_csv({literal(str(policy.path(wanted)))}{options})" if options else literal(str(policy.path(wanted)))
+        )
+    elif policy.database is not None:
+        head, _, _ = source.table.rpartition(".")
+        reader = f"{head}.{quoted(wanted)}"
+    else:
+        raise PolicyError(
+            f"there is no file {wanted!r} beside the policy, and no database that could hold such a table"
+        )
+    fetch(source.con, f"CREATE OR REPLACE TABLE {quoted(copy)} AS FROM {reader}")
+    return copy

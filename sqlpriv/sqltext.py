@@ -1,0 +1,26 @@
+"""Python values and names as SQL text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def literal(value: Any) -> str:
+    """A text, number, boolean, list, mapping or None as a SQL literal."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{literal(str(k))}: {literal(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(literal(v) for v in value) + "]"
+    return repr(value)
+
+
+def quoted(*parts: str) -> str:
+    """A name, or the parts of a qualified one, as SQL identifiers."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
