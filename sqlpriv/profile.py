@@ -1,4 +1,4 @@
-"""What each column of a table looks like: counts and shapes from one SQL pass. No cell value comes to Python.
+"""What each column of a table looks like: counts and shapes, computed in SQL. No cell value comes to Python.
 
 The smallest and largest number stay inside this process, to choose the widths of ranges; nobody prints them.
 """
@@ -6,6 +6,7 @@ The smallest and largest number stay inside this process, to choose the widths o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ DATE_LEVELS = ("day", "month", "quarter", "year", "decade")
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
 _INTEGERS = _WHOLE | {f"U{name}" for name in _WHOLE}
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL"}
+_AT_ONCE = 25  # columns in a query: its time grows with their square, and beyond this that is what counts
 _UNREADABLE = {"STRUCT", "MAP", "UNION", "JSON", "BLOB", "BIT", "GEOMETRY", "VARIANT"}
 
 
@@ -66,9 +68,15 @@ class ColumnProfile:
 def profile(con: duckdb.DuckDBPyConnection, relation: str) -> tuple[ColumnProfile, ...]:
     """A profile of every column of a relation (any SQL that can follow FROM)."""
     columns = [(str(name), kind_of(str(kind))) for name, kind, *_ in fetch(con, f"DESCRIBE FROM {relation}")]
+    chunks = [columns[start : start + _AT_ONCE] for start in range(0, len(columns), _AT_ONCE)]
+    return tuple(p for chunk in chunks for p in _profiles(con, relation, chunk))
+
+
+def _profiles(con: duckdb.DuckDBPyConnection, relation: str, columns: list[tuple[str, str]]) -> Iterator[ColumnProfile]:
     measures = ", ".join(f"{_measures(name, kind)} AS c{n}" for n, (name, kind) in enumerate(columns))
     rows, *measured = fetch(con, f"SELECT count(*) AS n, {measures} FROM {relation}")[0]
-    return tuple(_profile(name, kind, rows, m) for (name, kind), m in zip(columns, measured, strict=True))
+    for (name, kind), measures_of_column in zip(columns, measured, strict=True):
+        yield _profile(name, kind, rows, measures_of_column)
 
 
 def kind_of(duckdb_type: str) -> str:

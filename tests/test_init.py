@@ -112,6 +112,12 @@ def test_a_table_of_a_database_and_its_odd_names(folder: Path, tmp_path: Path) -
     assert policy["release"]["output"] == "odd-one-release.duckdb"
 
 
+def test_a_wide_table_is_proposed_whole_and_in_order() -> None:
+    names = [f"c{n}" for n in range(60)]
+    proposed = _proposed(f"SELECT {', '.join(f'i % {n + 2} AS c{n}' for n in range(60))} FROM range(200) AS r(i)")
+    assert list(proposed) == names
+
+
 def test_the_release_is_not_written_over_its_own_database(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "t-release.duckdb")) as con:
         con.execute("CREATE TABLE t AS SELECT i % 3 AS a FROM range(9) AS r(i)").fetchall()
