@@ -27,7 +27,10 @@ TOP = "*"
 # A wide file as ARX writes it: no header, semicolons.
 _WIDE_FILE = ", delim = ';', header = false, all_varchar = true, quote = '\"'"
 _DATE_UNITS = ("day", "month", "quarter", "year", "decade")
-KINDS = "ranges:5,10@0, mask:5, dates:month,year, bins:8,4,2, suppression, tree:FILE, table:NAME, a .csv file or a list of SQL"
+KINDS = (
+    "ranges:5,10@0, mask:5, dates:month,year, bins:8,4,2, suppression, tree:FILE, table:NAME, "
+    "a .csv file or a list of SQL expressions"
+)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlpriv.errors import PolicyError
-from sqlpriv.requirements import Requirement
 from sqlpriv.policy_requirements import read_requirements
+from sqlpriv.requirements import Requirement
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -230,7 +230,8 @@ class _Reader:
                 inside = bool(named) and named[0] == section
                 if inside and (best == 1 or any(k in named[1:] for k in keys[1:])):
                     best = number
-            elif inside and (key := re.match(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[\w-]+)""", line)):
-                if len(keys) > 1 and key.group(1).strip("\"'") == keys[1].replace('"', '\\"'):
-                    return number
+                continue
+            key = re.match(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[\w-]+)""", line)
+            if inside and key and len(keys) > 1 and key.group(1).strip("\"'") == keys[1].replace('"', '\\"'):
+                return number
         return best

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlpriv.catalog import inlined
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.hierarchy import TOP, Hierarchy, make_hierarchies
@@ -47,8 +48,8 @@ class Domain:
 
     @property
     def number_type(self) -> str:
-        """The SQL type that holds the number of every class of a batch of nodes."""
-        return "BIGINT" if self.numbers < 2**40 else "HUGEINT"
+        """The SQL type of the number of a class."""
+        return _number_type(self.numbers)
 
 
 def read_domain(source: Source, policy: Policy) -> Domain:
@@ -61,7 +62,7 @@ def read_domain(source: Source, policy: Policy) -> Domain:
     hierarchies = make_hierarchies(source, policy, FREQUENCIES)
     _list_paths(source, hierarchies)
     _refuse_faults(source, hierarchies)
-    numbers = _number_labels(source, policy)
+    numbers = _number_labels(source)
     _write_base(source, policy)
     for j, column in enumerate(policy.sensitive):
         _write_values(source, policy, j, column)
@@ -127,106 +128,69 @@ def _list_paths(source: Source, hierarchies: tuple[Hierarchy, ...]) -> None:
     )
 
 
-# Each fault as a query of attribute, level and how many; %s is filled from the row.
-_FAULTS = (
-    ("{n} value(s) of the table are not in it",
-     "SELECT c.attribute, 0, count(*) FROM counts AS c WHERE NOT EXISTS (FROM paths AS p WHERE "
-     "p.attribute = c.attribute AND p.labels[1] IS NOT DISTINCT FROM c.value) GROUP BY 1"),
-    ("{n} value(s) are listed twice with different labels",
-     "SELECT attribute, 0, count(*) FROM (SELECT attribute, labels[1] FROM paths GROUP BY ALL HAVING count(*) > 1) "
-     "GROUP BY 1"),
-    ("{n} value(s) have no label on it",
-     "SELECT attribute, level, count(*) FROM (SELECT attribute, labels, unnest(range(1, len(labels))) AS level "
-     "FROM paths) WHERE labels[level + 1] IS NULL AND (labels[1] IS NOT NULL OR level = len(labels) - 1) GROUP BY 1, 2"),
-    ("{n} label(s) have two different labels above them: the levels do not nest",
-     "SELECT attribute, level, count(*) FROM (SELECT attribute, level, label FROM (SELECT attribute, level, "
-     "labels[level + 1] AS label, labels[level + 2] AS parent FROM (SELECT attribute, labels, "
-     "unnest(range(1, len(labels) - 1)) AS level FROM paths)) GROUP BY ALL HAVING count(DISTINCT parent) > 1 "
-     "OR (count(parent) > 0 AND count(parent) < count(*))) GROUP BY 1, 2"),
-    ("it is the top and has {n} labels; one label must stand for all values",
-     "SELECT attribute, max(len(labels)) - 1, count(DISTINCT labels[-1]) FROM paths GROUP BY 1 "
-     "HAVING count(DISTINCT labels[-1]) > 1"),
-)  # fmt: skip
-
-
 def _refuse_faults(source: Source, hierarchies: tuple[Hierarchy, ...]) -> None:
     """Refuse hierarchies that do not fit the table, naming the attribute, the level and how many."""
-    faults = " UNION ALL ".join(f"SELECT {i}, * FROM ({query})" for i, (_, query) in enumerate(_FAULTS))
     found = [
-        f"hierarchy of {hierarchies[attribute].column!r}, level {level}: {_FAULTS[fault][0].format(n=number)}"
-        for fault, attribute, level, number in sorted(fetch(source.con, faults))
+        f"hierarchy of {hierarchies[attribute].column!r}, level {level}: {number} {fault}"
+        for fault, attribute, level, number in fetch(
+            source.con, inlined("FROM _lattice_faults(paths, counts) ORDER BY attribute, level, fault")
+        )
     ]
     if found:
         raise PolicyError("; ".join(found))
 
 
-def _number_labels(source: Source, policy: Policy) -> int:
+def _number_labels(source: Source) -> int:
     """Write labels and leaves; return how many numbers the classes of one node need."""
-    fetch(
-        source.con,
-        "CREATE OR REPLACE TABLE labels AS WITH entries AS (SELECT p.attribute, level, labels[level + 1] AS label, rows "
-        "FROM (SELECT attribute, labels, unnest(range(0, len(labels))) AS level FROM paths) AS p "
-        "LEFT JOIN counts AS c ON p.attribute = c.attribute AND p.labels[1] IS NOT DISTINCT FROM c.value) "
-        "SELECT attribute, level, label, leaves, rows, seen, row_number() OVER (PARTITION BY attribute, level "
-        "ORDER BY seen = 0, label) - 1 AS number FROM (SELECT attribute, level, label, count(*) AS leaves, "
-        "coalesce(sum(rows), 0) AS rows, count(rows) AS seen FROM entries GROUP BY ALL)",
-    )
-    seen = fetch(
-        source.con, "SELECT count(*) FROM labels WHERE level = 0 AND seen > 0 GROUP BY attribute ORDER BY attribute"
-    )
+    con = source.con
+    fetch(con, f"CREATE OR REPLACE TABLE labels AS {inlined('FROM _lattice_labels(paths, counts)')}")
+    seen = fetch(con, "SELECT count(*) FROM labels WHERE level = 0 AND seen > 0 GROUP BY attribute ORDER BY attribute")
     radix, radices = 1, []
     for (count,) in seen:
         radices.append(radix)
         radix *= count
     if radix > _LARGEST_NUMBER:
         raise PolicyError("the quasi-identifiers have too many different values together; start from coarser ones")
-    listed = ", ".join(f"({i}, CAST({r} AS HUGEINT))" for i, r in enumerate(radices))
-    kind = "BIGINT" if radix < 2**40 else "HUGEINT"
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE leaves AS SELECT p.attribute, p.value, "
-        f"list(CAST(number * radix AS {kind}) ORDER BY p.level) AS numbers, "
-        f"list(CASE WHEN domain > 1 THEN (leaves - 1) / (domain - 1) ELSE 0 END ORDER BY p.level) AS loss, "
-        f"list(log2(l.rows / c.rows) ORDER BY p.level) AS entropy, list(ln(seen) ORDER BY p.level) AS volume, "
-        f"any_value(c.rows) AS rows "
-        f"FROM (SELECT attribute, labels[1] AS value, labels, unnest(range(0, len(labels))) AS level FROM paths) AS p "
-        f"JOIN labels AS l ON p.attribute = l.attribute AND p.level = l.level AND p.labels[p.level + 1] IS NOT DISTINCT FROM l.label "
-        f"JOIN counts AS c ON p.attribute = c.attribute AND p.value IS NOT DISTINCT FROM c.value "
-        f"JOIN (SELECT attribute, count(*) AS domain FROM paths GROUP BY 1) AS d ON p.attribute = d.attribute "
-        f"JOIN (VALUES {listed}) AS r(attribute, radix) ON p.attribute = r.attribute GROUP BY p.attribute, p.value",
-    )
+    listed = ", ".join(f"({i}, CAST({r} AS {_number_type(radix)}))" for i, r in enumerate(radices))
+    fetch(con, f"CREATE OR REPLACE TABLE radices AS FROM (VALUES {listed}) AS r(attribute, radix)")
+    fetch(con, f"CREATE OR REPLACE TABLE leaves AS {inlined('FROM _lattice_leaves(paths, counts, labels, radices)')}")
     return radix
 
 
-def _write_base(source: Source, policy: Policy) -> None:
-    """The frequencies by numbers: columns a<i> (class numbers), loss<i> ... , s<j>, person, n."""
-    lists = ", ".join(
-        f"l{i}.numbers AS a{i}, l{i}.loss AS loss{i}, l{i}.entropy AS entropy{i}, l{i}.volume AS volume{i}"
-        for i in range(len(policy.qis))
-    )
-    sensitive = "".join(f", f.{quoted(c)} AS s{j}" for j, c in enumerate(policy.sensitive))
-    person = f", f.{quoted(policy.person)} AS holder" if policy.person else ""
+def _number_type(numbers: int) -> str:
+    """The SQL type that holds the number of every class of a batch of nodes."""
+    return "BIGINT" if numbers < 2**40 else "HUGEINT"
+
+
+def number_rows(policy: Policy, table: str, columns: str, values: str = "leaves") -> str:
+    """A query of `columns` over a table t, its quasi-identifiers joined with their leaves l0, l1, ..."""
     joins = "".join(
-        f" JOIN leaves AS l{i} ON l{i}.attribute = {i} AND CAST(f.{quoted(q)} AS VARCHAR) IS NOT DISTINCT FROM l{i}.value"
+        f" JOIN {values} AS l{i} ON l{i}.attribute = {i} "
+        f"AND CAST(t.{quoted(q)} AS VARCHAR) IS NOT DISTINCT FROM l{i}.value"
         for i, q in enumerate(policy.qis)
     )
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE base AS SELECT {lists}{sensitive}{person}, __priv_n AS n FROM {FREQUENCIES} AS f{joins}",
-    )
+    return f"SELECT {columns} FROM {table} AS t{joins}"
+
+
+def _write_base(source: Source, policy: Policy) -> None:
+    """The frequencies by numbers: for each attribute a<i> (class numbers) and its costs; then s<j>, holder, n."""
+    lists = [
+        f"l{i}.numbers AS a{i}, l{i}.loss AS loss{i}, l{i}.entropy AS entropy{i}, l{i}.volume AS volume{i}"
+        for i in range(len(policy.qis))
+    ]
+    kept = [f"t.{quoted(c)} AS s{j}" for j, c in enumerate(policy.sensitive)]
+    kept += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
+    query = number_rows(policy, FREQUENCIES, ", ".join([*lists, *kept, "__priv_n AS n"]))
+    fetch(source.con, f"CREATE OR REPLACE TABLE base AS {query}")
 
 
 def _write_values(source: Source, policy: Policy, j: int, column: str) -> None:
     """Number the sensitive values in their order, NULL last, and replace them in the base."""
-    name = quoted(column)
     counted = f"count(DISTINCT {quoted(policy.person)})" if policy.person else "sum(__priv_n)"
+    totals = f"(SELECT {quoted(column)} AS value, {counted} AS total FROM {FREQUENCIES} GROUP BY 1)"
     people = f"(SELECT {counted} FROM {FREQUENCIES})"
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE values_{j} AS SELECT value, row_number() OVER (ORDER BY value NULLS LAST) AS id, "
-        f"total, total / sum(total) OVER () AS share, total / {people} AS base, count(*) OVER () AS kinds "
-        f"FROM (SELECT {name} AS value, {counted} AS total FROM {FREQUENCIES} GROUP BY 1)",
-    )
+    values = inlined(f"FROM _lattice_values({totals}, {people})")
+    fetch(source.con, f"CREATE OR REPLACE TABLE values_{j} AS {values}")
     fetch(
         source.con,
         f"CREATE OR REPLACE TABLE base AS SELECT b.* REPLACE (v.id AS s{j}) "
@@ -239,7 +203,7 @@ def _marginal(source: Source, hierarchies: tuple[Hierarchy, ...], cost: str) -> 
     found = fetch(
         source.con,
         f"SELECT attribute, level, sum(rows * {cost}[level + 1]) FROM (SELECT attribute, rows, {cost}, "
-        f"unnest(range(0, len({cost}))) AS level FROM leaves) GROUP BY ALL ORDER BY ALL",
+        f"unnest(range(0, len({cost}))) AS level FROM leaves WHERE rows > 0) GROUP BY ALL ORDER BY ALL",
     )
     return tuple(
         tuple(float(total) for attribute, _, total in found if attribute == i) for i in range(len(hierarchies))

@@ -24,7 +24,7 @@ COSTS = ("loss", "entropy", "volume")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a node gives. Sums are over the classes that are published; `costs` also over suppressed rows, at the top."""
+    """What a node gives. Sums are over the published classes; costs also over suppressed rows, at the top level."""
 
     suppressed: int
     ruled_out: int
@@ -37,7 +37,8 @@ class Outcome:
     table_fails: bool
     suppressed_by: tuple[int, ...]
     worst: tuple[float | None, ...]
-    costs: tuple[float, ...]
+    costs: tuple[float, ...] = ()
+    published_worst: tuple[float | None, ...] = ()
 
 
 def evaluate(
@@ -51,25 +52,32 @@ def evaluate(
     """The outcomes of the nodes, in their order."""
     if not nodes:
         return []
-    _write_nodes(domain, nodes)
+    write_nodes(domain, nodes)
     rows = fetch(domain.source.con, _query(domain, measures, with_costs, base))
     return [_outcome(r, len(measures)) for r in rows]
 
 
 def _outcome(row: Row, measures: int) -> Outcome:
-    counts, rest = row[1:10], row[10:]
+    _, suppressed, ruled_out, classes, all_classes, squares, all_squares, logs, all_logs, table_fails, *rest = row
     return Outcome(
-        *(int(c) for c in counts[:6]),
-        float(counts[6]),
-        float(counts[7]),
-        bool(counts[8]),
+        int(suppressed),
+        int(ruled_out),
+        int(classes),
+        int(all_classes),
+        int(squares),
+        int(all_squares),
+        float(logs),
+        float(all_logs),
+        bool(table_fails),
         tuple(int(x) for x in rest[:measures]),
         tuple(rest[measures : 2 * measures]),
-        tuple(float(x) for x in rest[2 * measures :]),
+        tuple(float(x) for x in rest[2 * measures : 2 * measures + len(COSTS)]),
+        tuple(rest[2 * measures + len(COSTS) :]),
     )
 
 
-def _write_nodes(domain: Domain, nodes: Sequence[Node]) -> None:
+def write_nodes(domain: Domain, nodes: Sequence[Node]) -> None:
+    """Table nodes: what the next query looks at, levels counted from 1 as list entries are."""
     levels = ", ".join(f"level{a}" for a in range(len(domain.heights)))
     listed = ", ".join(f"({i}, {', '.join(str(level + 1) for level in node)})" for i, node in enumerate(nodes))
     fetch(domain.source.con, f"CREATE OR REPLACE TABLE nodes AS FROM (VALUES {listed}) AS n(node, {levels})")
@@ -97,7 +105,8 @@ def class_ctes(domain: Domain, measures: Sequence[ClassMeasure], costs: Sequence
 def _sizes(used: Sequence[int], costs: Sequence[str], person: bool) -> list[str]:
     """Rows of each class, its size in rows or persons, and its costs; without persons also the counts by value."""
     counts = [
-        f"__priv_counts_{j} AS MATERIALIZED (SELECT class, s{j} AS value, sum(n) AS n FROM __priv_rows GROUP BY class, s{j})"
+        f"__priv_counts_{j} AS MATERIALIZED ("
+        f"SELECT class, s{j} AS value, sum(n) AS n FROM __priv_rows GROUP BY class, s{j})"
         for j in (() if person else used)
     ]
     size = "count(DISTINCT holder)" if person else "sum(n)"
@@ -142,7 +151,8 @@ def _relation_inputs(j: int, person: bool) -> list[str]:
     if person:
         holdings = (
             f"SELECT h.class, CAST(size AS BIGINT) AS size, {item}, CAST(holder AS VARCHAR) AS holder, 1 AS n "
-            f"FROM __priv_held_{j} AS h JOIN __priv_sizes AS z ON h.class = z.class JOIN values_{j} AS v ON h.value = v.id"
+            f"FROM __priv_held_{j} AS h JOIN __priv_sizes AS z ON h.class = z.class "
+            f"JOIN values_{j} AS v ON h.value = v.id"
         )
     else:
         holdings = (
@@ -181,7 +191,8 @@ def _classes(domain: Domain, measures: Sequence[ClassMeasure], used: Sequence[in
     ruled = " OR ".join(m.fails for m in ruling) or "false"
     return [
         f"__priv_values AS (SELECT z.class, z.size, z.rows{kept}{values} FROM __priv_sizes AS z{joins})",
-        f"__priv_classes AS (SELECT class // {domain.numbers} AS node, *, {fails} AS fails, {ruled} AS rules_out FROM __priv_values)",
+        f"__priv_classes AS (SELECT class // {domain.numbers} AS node, *, {fails} AS fails, {ruled} AS rules_out "
+        "FROM __priv_values)",
     ]
 
 
@@ -199,35 +210,43 @@ def allowance(domain: Domain) -> int:
     return int(share * domain.rows + 1e-9)
 
 
+_SUMS = """node, coalesce(sum(CASE WHEN fails THEN rows END), 0) AS suppressed,
+coalesce(sum(CASE WHEN rules_out THEN rows END), 0) AS ruled_out,
+count(CASE WHEN NOT fails THEN 1 END) AS classes, count(*) AS all_classes,
+coalesce(sum(CASE WHEN NOT fails THEN rows * rows END), 0) AS squares, sum(rows * rows) AS all_squares,
+coalesce(sum(CASE WHEN NOT fails THEN rows * ln(rows) END), 0) AS size_logs, sum(rows * ln(rows)) AS all_size_logs,
+count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
+coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""
+_COUNTED = "suppressed, ruled_out, classes, all_classes, squares, all_squares, size_logs, all_size_logs"
+
+
 def _query(domain: Domain, measures: Sequence[ClassMeasure], with_costs: bool, base: str) -> str:
     costs = COSTS if with_costs else ()
-    judged = [m for m in measures if m.kind != TABLE]
-    by = "".join(
-        f", coalesce(sum(CASE WHEN {m.fails} THEN rows END), 0) AS f{m.number}"
-        if m in judged
-        else f", 0 AS f{m.number}"
-        for m in measures
-    )
-    worst = "".join(f", {m.worst}({m.column}) AS m{m.number}" if m in judged else "" for m in measures)
-    sums = "".join(f", sum(CASE WHEN fails THEN top_{c} ELSE {c} END) AS {c}" for c in costs)
+    sums = [_SUMS]
+    sums += [f"{_suppressed_by(m)} AS f{m.number}" for m in measures]
+    sums += [f"{m.worst}({m.column}) AS {m.column}" for m in measures if m.kind != TABLE]
+    sums += [f"sum(CASE WHEN fails THEN top_{c} ELSE {c} END) AS {c}" for c in costs]
+    if with_costs:
+        sums += [
+            f"{m.worst}(CASE WHEN NOT fails THEN {m.column} END) AS p{m.number}" for m in measures if m.kind != TABLE
+        ]
     tables = [m for m in measures if m.kind == TABLE]
     table_values = "".join(f", {m.sql} AS {m.column}" for m in tables)
     table_fails = " OR ".join(m.fails for m in tables) or "false"
-    listed = "".join(f", f{m.number}" for m in measures) + "".join(f", {m.column}" for m in measures)
-    listed += "".join(f", {c}" for c in costs)
+    listed = [*(f"f{m.number}" for m in measures), *(m.column for m in measures), *costs]
+    if with_costs:
+        listed += [m.column if m.kind == TABLE else f"p{m.number}" for m in measures]
     return (
-        f"WITH {class_ctes(domain, measures, costs, base)}, __priv_nodes AS (SELECT node, "
-        "coalesce(sum(CASE WHEN fails THEN rows END), 0) AS suppressed, "
-        "coalesce(sum(CASE WHEN rules_out THEN rows END), 0) AS ruled_out, "
-        "count(CASE WHEN NOT fails THEN 1 END) AS classes, count(*) AS all_classes, "
-        "coalesce(sum(CASE WHEN NOT fails THEN rows * rows END), 0) AS squares, sum(rows * rows) AS all_squares, "
-        "coalesce(sum(CASE WHEN NOT fails THEN rows * ln(rows) END), 0) AS size_logs, sum(rows * ln(rows)) AS all_size_logs, "
-        "count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques, "
-        f"coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size{by}{worst}{sums} FROM __priv_classes GROUP BY node), "
+        f"WITH {class_ctes(domain, measures, costs, base)}, "
+        f"__priv_nodes AS (SELECT {', '.join(sums)} FROM __priv_classes GROUP BY node), "
         f"__priv_tables AS (SELECT *{table_values} FROM __priv_nodes) "
-        f"SELECT node, suppressed, ruled_out, classes, all_classes, squares, all_squares, size_logs, all_size_logs, "
-        f"{table_fails} AS table_fails{listed} FROM __priv_tables ORDER BY node"
+        f"SELECT node, {_COUNTED}, {table_fails} AS table_fails, {', '.join(listed)} FROM __priv_tables ORDER BY node"
     )
+
+
+def _suppressed_by(measure: ClassMeasure) -> str:
+    """The rows in classes that fail this requirement."""
+    return "0" if measure.kind == TABLE else f"coalesce(sum(CASE WHEN {measure.fails} THEN rows END), 0)"
 
 
 def rolled(domain: Domain, node: Node, name: str) -> str:

@@ -122,7 +122,8 @@ class _Search:
             (self._loss < best.loss - 1e-12)
             | ((self._loss <= best.loss + 1e-12) & (self._order < self._order[best.node]))
         )
-        return self._open & ((self._bound < best.cost - slack) | ties)
+        better: Mask = self._open & ((self._bound < best.cost - slack) | ties)
+        return better
 
     def _choose(self, candidates: Mask) -> list[Node]:
         chosen: dict[Node, None] = {}
@@ -261,8 +262,8 @@ def _node(index: np.intp, shape: tuple[int, ...]) -> Node:
 
 
 def _above(node: Node, shape: tuple[int, ...]) -> Iterable[Node]:
-    return (node[:a] + (level + 1,) + node[a + 1 :] for a, level in enumerate(node) if level + 1 < shape[a])
+    return ((*node[:a], level + 1, *node[a + 1 :]) for a, level in enumerate(node) if level + 1 < shape[a])
 
 
 def _below(node: Node) -> Iterable[Node]:
-    return (node[:a] + (level - 1,) + node[a + 1 :] for a, level in enumerate(node) if level > 0)
+    return ((*node[:a], level - 1, *node[a + 1 :]) for a, level in enumerate(node) if level > 0)

@@ -1,0 +1,79 @@
+"""Every node of the lattice with every measure: what `sqlpriv lattice` shows and the pictures are drawn from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlpriv.errors import PolicyError
+from sqlpriv.lattice.domain import Domain
+from sqlpriv.lattice.evaluate import Node, Outcome, evaluate
+from sqlpriv.lattice.measures import ClassMeasure
+from sqlpriv.lattice.objectives import make_objective
+from sqlpriv.lattice.search import is_valid, nodes_total
+from sqlpriv.policy import OBJECTIVES
+
+MOST_LISTED = 200_000
+_BATCH = 128
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """One node: its outcome, whether it meets everything, whether nothing below it does, and all objectives.
+
+    `holds` says for each requirement whether it holds with nothing suppressed.
+    """
+
+    node: Node
+    outcome: Outcome
+    holds: tuple[bool, ...]
+    valid: bool
+    minimal: bool
+    objectives: dict[str, float]
+
+
+def all_nodes(
+    domain: Domain, measures: tuple[ClassMeasure, ...], on_progress: Callable[[float], None] | None = None
+) -> list[NodeRow]:
+    """All nodes, in lexicographic order."""
+    total = nodes_total(domain)
+    if total > MOST_LISTED:
+        raise PolicyError(
+            f"the lattice has {total:,} nodes, too many to list; `sqlpriv anonymize` searches it all the same"
+        )
+    nodes = list(itertools.product(*(range(h + 1) for h in domain.heights)))
+    outcomes: dict[Node, Outcome] = {}
+    for start in range(0, total, _BATCH):
+        batch = nodes[start : start + _BATCH]
+        outcomes.update(zip(batch, evaluate(domain, measures, batch, with_costs=True), strict=True))
+        if on_progress:
+            on_progress(len(outcomes) / total)
+    valid = {n for n, o in outcomes.items() if is_valid(domain, o)}
+    minimal = _minimal(valid)
+    objectives = [make_objective(domain, name) for name in OBJECTIVES]
+    return [
+        NodeRow(
+            node,
+            outcome,
+            tuple(_holds(m, outcome) for m in measures),
+            node in valid,
+            node in minimal,
+            {o.name: o.shown(o.cost(node, outcome)) for o in objectives},
+        )
+        for node, outcome in outcomes.items()
+    ]
+
+
+def _holds(measure: ClassMeasure, outcome: Outcome) -> bool:
+    value = outcome.worst[measure.number]
+    return value is None or measure.requirement.holds(float(value))
+
+
+def _minimal(valid: set[Node]) -> set[Node]:
+    """The valid nodes with no other valid node below them on every attribute."""
+    found: list[Node] = []
+    for node in sorted(valid, key=sum):
+        if not any(all(m <= n for m, n in zip(other, node, strict=True)) for other in found):
+            found.append(node)
+    return set(found)

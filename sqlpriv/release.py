@@ -1,0 +1,219 @@
+"""A release: one DuckDB file with the published table, what is guaranteed about it, and the macros to check it.
+
+Schema main holds the table under the private table's own name; schema release says what it is:
+
+    about          method, version, objective, suppressed rows
+    columns        each published column: role, level it stands on, levels there are
+    requirements   what was required, and what it guarantees
+    hierarchy_<c>  the labels of column c that occur, with the labels above them
+
+It never holds an identifier, a value that no published row has, a count beside the number of suppressed rows, or a
+path. Rows are sorted by what they show, so their order says nothing. The file is written under another name, checked
+again from what was written, and only then renamed: a crash leaves the old release or none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from sqlpriv.catalog import macro
+from sqlpriv.engine import fetch, translate
+from sqlpriv.errors import ReleaseError
+from sqlpriv.hierarchy import TOP
+from sqlpriv.install import STORAGE, load
+from sqlpriv.lattice.domain import Domain, number_rows
+from sqlpriv.lattice.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
+from sqlpriv.lattice.measures import ClassMeasure
+from sqlpriv.sqltext import literal, quoted
+from sqlpriv.version import __version__
+
+_FILE = "release_file"
+_PUBLISHED = ("quasi-identifier", "sensitive", "other")
+
+
+def write_release(
+    domain: Domain,
+    measures: tuple[ClassMeasure, ...],
+    node: Node,
+    outcome: Outcome,
+    output: Path,
+    about: dict[str, str],
+) -> None:
+    """Write the node as a release file, check it from the file, and put it in its place."""
+    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
+    try:
+        _remove(partial)
+        _write(domain, measures, node, partial, about)
+        _check(domain, measures, node, outcome, partial)
+        os.replace(partial, output)
+    except duckdb.Error as error:
+        raise translate(error) from None
+    except OSError:
+        raise ReleaseError(f"cannot write {output.name} in its folder") from None
+    finally:
+        _remove(partial)
+
+
+def table_name(domain: Domain) -> str:
+    """The name of the published table: that of the private one."""
+    source = domain.policy.source
+    return source.rpartition(".")[2].strip('"') if domain.policy.database else Path(source).name.partition(".")[0]
+
+
+def published_columns(domain: Domain) -> list[str]:
+    """The columns of the release, in the order of the private table."""
+    names = {n.lower(): n for n in domain.policy.named(*_PUBLISHED)}
+    return [c for c in domain.source.columns if c.lower() in names]
+
+
+def _write(
+    domain: Domain, measures: tuple[ClassMeasure, ...], node: Node, partial: Path, about: dict[str, str]
+) -> None:
+    con = domain.source.con
+    fetch(con, f"ATTACH {literal(str(partial))} AS {_FILE} (STORAGE_VERSION {literal(STORAGE)})")
+    try:
+        _write_suppressed(domain, measures, node)
+        fetch(con, f"CREATE TABLE {quoted(_FILE, 'main', table_name(domain))} AS {_published_rows(domain, node)}")
+        fetch(con, f"CREATE SCHEMA {_FILE}.release")
+        _write_tables(domain, measures, node, about)
+    finally:
+        fetch(con, f"DETACH {_FILE}")
+    with duckdb.connect(str(partial), config={"storage_compatibility_version": STORAGE}) as released:
+        load(released)
+
+
+def _write_suppressed(domain: Domain, measures: Sequence[ClassMeasure], node: Node) -> None:
+    """Tables shown (each value's label and number under the node) and suppressed (numbers of the failing classes)."""
+    con = domain.source.con
+    listed = ", ".join(f"({a}, {level}, {h})" for a, (level, h) in enumerate(zip(node, domain.heights, strict=True)))
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE shown AS SELECT l.attribute, l.value, l.numbers[level + 1] AS number, "
+        f"CASE WHEN level = height THEN {literal(TOP)} ELSE p.labels[level + 1] END AS label, "
+        f"p.labels[level + 2 : height] || CASE WHEN level < height THEN [{literal(TOP)}] ELSE [] END AS above "
+        f"FROM leaves AS l JOIN (VALUES {listed}) AS n(attribute, level, height) ON l.attribute = n.attribute "
+        f"JOIN paths AS p ON l.attribute = p.attribute AND l.value IS NOT DISTINCT FROM p.labels[1]",
+    )
+    write_nodes(domain, [node])
+    query = f"WITH {class_ctes(domain, measures)} SELECT class FROM __priv_classes WHERE fails"
+    fetch(con, f"CREATE OR REPLACE TABLE suppressed AS {query}")
+
+
+def _published_rows(domain: Domain, node: Node) -> str:
+    policy = domain.policy
+    place = {qi.lower(): a for a, qi in enumerate(policy.qis)}
+    number = " + ".join(f"l{a}.number" for a in range(len(policy.qis)))
+    hidden = f"({number}) IN (FROM suppressed)"
+    sensitive = {c.lower() for c in policy.sensitive}
+    shown, starred = [], []
+    for column in published_columns(domain):
+        name, cell = quoted(column), f"t.{quoted(column)}"
+        a = place.get(column.lower())
+        if a is None:
+            shown.append(f"{cell} AS {name}")
+            starred.append(f"{'NULL' if column.lower() in sensitive else cell} AS {name}")
+        else:
+            # A column that was not generalized keeps its type, unless a star has to stand in it.
+            label = cell if node[a] == 0 and not policy.keep_suppressed else f"l{a}.label"
+            shown.append(f"{label} AS {name}")
+            starred.append(f"{literal(TOP)} AS {name}")
+    rows = number_rows(policy, domain.source.table, ", ".join(shown), "shown") + f" WHERE NOT {hidden}"
+    if policy.keep_suppressed:
+        rows += " UNION ALL " + number_rows(policy, domain.source.table, ", ".join(starred), "shown")
+        rows += f" WHERE {hidden}"
+    return f"FROM ({rows}) ORDER BY ALL"
+
+
+def _write_tables(domain: Domain, measures: Sequence[ClassMeasure], node: Node, about: dict[str, str]) -> None:
+    con, policy = domain.source.con, domain.policy
+    facts = ", ".join(f"({literal(k)}, {literal(v)})" for k, v in {"sqlpriv": __version__, **about}.items())
+    fetch(con, f"CREATE TABLE {_FILE}.release.about AS FROM (VALUES {facts}) AS a(name, value)")
+    roles = {c.name.lower(): c.role for c in policy.columns}
+    place = {qi.lower(): a for a, qi in enumerate(policy.qis)}
+    columns = ", ".join(
+        f"({literal(c)}, {literal(roles[c.lower()])}, "
+        + (f"{node[place[c.lower()]]}, {domain.heights[place[c.lower()]]})" if c.lower() in place else "NULL, NULL)")
+        for c in published_columns(domain)
+    )
+    fetch(con, f'CREATE TABLE {_FILE}.release.columns AS FROM (VALUES {columns}) AS c("column", role, level, levels)')
+    promises = ", ".join(
+        f"({literal(m.requirement.text)}, {literal(_guarantee(m.requirement.measure.macro))})" for m in measures
+    )
+    fetch(con, f"CREATE TABLE {_FILE}.release.requirements AS FROM (VALUES {promises}) AS r(requirement, guarantee)")
+    for a, qi in enumerate(policy.qis):
+        above = "".join(f", above[{i}] AS level{node[a] + i}" for i in range(1, domain.heights[a] - node[a] + 1))
+        fetch(
+            con,
+            f"CREATE TABLE {quoted(_FILE, 'release', f'hierarchy_{qi}')} AS SELECT DISTINCT label AS value{above} "
+            f"FROM shown WHERE attribute = {a} AND label IN (SELECT CAST({quoted(qi)} AS VARCHAR) "
+            f"FROM {quoted(_FILE, 'main', table_name(domain))}) ORDER BY ALL",
+        )
+
+
+def _guarantee(name: str) -> str:
+    return macro(name).header.fields["guarantee"].replace("\n", " ")
+
+
+def _check(domain: Domain, measures: tuple[ClassMeasure, ...], node: Node, outcome: Outcome, partial: Path) -> None:
+    """Judge the file as it was written, against the shares and priors of the private table."""
+    con = domain.source.con
+    fetch(con, f"ATTACH {literal(str(partial))} AS {_FILE} (READ_ONLY)")
+    try:
+        table = quoted(_FILE, "main", table_name(domain))
+        names = [r[0] for r in fetch(con, f"DESCRIBE {table}")]
+        if names != published_columns(domain):
+            raise ReleaseError("the release does not have the columns it should have; nothing was published")
+        if domain.policy.person is not None:
+            # Persons are not published, so they cannot be counted again; that no row came or went can be checked.
+            rows = fetch(con, f"SELECT count(*) FROM {table} WHERE {_is_judged(domain, node)}")[0][0]
+            holds = rows == domain.rows - outcome.suppressed
+        else:
+            _read_back(domain, node, table)
+            (again,) = evaluate(domain, measures, [node], base="published")
+            holds = (again.suppressed, again.classes, again.squares, again.table_fails) == (
+                0,
+                outcome.classes,
+                outcome.squares,
+                False,
+            )
+    finally:
+        fetch(con, f"DETACH {_FILE}")
+    if not holds:
+        raise ReleaseError("the table changed while it was being anonymized, so nothing was published; run it again")
+
+
+def _is_judged(domain: Domain, node: Node) -> str:
+    """SQL that tells the published rows from suppressed ones that are kept, by their stars."""
+    if not domain.policy.keep_suppressed or node == domain.heights:
+        return "true"
+    return "NOT (" + " AND ".join(f"{quoted(q)} IS NOT DISTINCT FROM '*'" for q in domain.policy.qis) + ")"
+
+
+def _read_back(domain: Domain, node: Node, table: str) -> None:
+    """Table published: the release as a base. A label or value that the private table does not have gets no number."""
+    policy = domain.policy
+    columns, joins = [], []
+    for a, qi in enumerate(policy.qis):
+        # The number stands on every level, so that the one that is looked at is right.
+        columns.append(f"list_transform(range(0, {domain.heights[a] + 1}), lambda i: n{a}.number) AS a{a}")
+        joins.append(
+            f" LEFT JOIN (SELECT DISTINCT label, number FROM shown WHERE attribute = {a}) AS n{a} "
+            f"ON CAST(t.{quoted(qi)} AS VARCHAR) IS NOT DISTINCT FROM n{a}.label"
+        )
+    for j, column in enumerate(policy.sensitive):
+        columns.append(f"v{j}.id AS s{j}")
+        joins.append(f" LEFT JOIN values_{j} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
+    rows = f"SELECT {', '.join(columns)} FROM {table} AS t{''.join(joins)} WHERE {_is_judged(domain, node)}"
+    fetch(
+        domain.source.con,
+        f"CREATE OR REPLACE TABLE published AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL",
+    )
+
+
+def _remove(partial: Path) -> None:
+    for path in (partial, partial.with_name(partial.name + ".wal")):
+        path.unlink(missing_ok=True)
