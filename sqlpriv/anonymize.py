@@ -15,9 +15,10 @@ from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.lattice.domain import Domain, read_domain
 from sqlpriv.lattice.evaluate import Node, evaluate
 from sqlpriv.lattice.measures import ClassMeasure, write_measures
-from sqlpriv.lattice.objectives import Objective, make_objective
+from sqlpriv.lattice.objectives import Objective, make_objective, workload_objective
 from sqlpriv.lattice.search import Answer, nodes_total, search
-from sqlpriv.policy import Policy
+from sqlpriv.lattice.workload import Workload, other_columns, read_workload
+from sqlpriv.policy import WORKLOAD, Policy
 from sqlpriv.release import write_release
 from sqlpriv.source import Source, open_source
 from sqlpriv.sqltext import quoted
@@ -87,17 +88,18 @@ def anonymize(
     output: Path | None = None,
     time_limit: float | None = None,
     on_progress: Progress = None,
+    *,
+    dry_run: bool = False,
 ) -> Anonymized:
-    """Publish the table under the best node of its lattice. Without an output nothing is written, only found."""
-    target = output or (policy.path(policy.output) if policy.output else None)
+    """Publish the table under the best node of its lattice, to `output` or where the policy says."""
+    target = None if dry_run else output or (policy.path(policy.output) if policy.output else None)
+    if target is None and not dry_run:
+        raise PolicyError("the policy names no output; add it to [release], or give one")
     if target is not None and not target.parent.is_dir():
         raise ReleaseError(f"there is no folder for the release {target.name!r}")
     with open_policy(policy) as source:
         before = _fingerprint(policy)
-        domain = read_domain(source, policy)
-        nodes_total(domain)
-        measures = write_measures(domain)
-        objective = make_objective(domain, policy.objective)
+        domain, measures, objective = prepare(source, policy)
         answer = search(domain, measures, objective, time_limit, on_progress)
         result = _result(domain, measures, objective, answer, target)
         if target is not None and answer.best is not None:
@@ -105,6 +107,19 @@ def anonymize(
                 raise ReleaseError("the file changed while it was read, so nothing was published; run it again")
             write_release(domain, measures, answer.best.node, answer.best.outcome, target, _about(result))
     return result
+
+
+def prepare(source: Source, policy: Policy) -> tuple[Domain, tuple[ClassMeasure, ...], Objective]:
+    """Scan the table and make ready what nodes are judged by."""
+    queries = None
+    if policy.objective.startswith(WORKLOAD):
+        queries = read_workload(policy, policy.objective.removeprefix(WORKLOAD))
+    domain = read_domain(source, policy, other_columns(queries or []))
+    nodes_total(domain)
+    measures = write_measures(domain)
+    if queries is not None:
+        return domain, measures, workload_objective(Workload(domain, measures, queries))
+    return domain, measures, make_objective(domain, policy.objective)
 
 
 def _fingerprint(policy: Policy) -> tuple[int, int] | None:

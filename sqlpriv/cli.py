@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -14,15 +12,14 @@ import duckdb
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sqlpriv import catalog, init, requirements
+from sqlpriv import catalog, cli_policy, init, requirements
 from sqlpriv.check import Job, Result, check
-from sqlpriv.check import Progress as OnProgress
 from sqlpriv.demo import hospital
 from sqlpriv.dialects import DIALECTS, transpile
 from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.install import install, locked_by
+from sqlpriv.progress import progress
 from sqlpriv.show import show_draft, show_macro, show_macros, show_result
 from sqlpriv.source import open_source
 from sqlpriv.version import __version__
@@ -35,6 +32,8 @@ app = typer.Typer(
 )
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+cli_policy.register(app)
 
 Database = Annotated[
     Path | None,
@@ -84,7 +83,7 @@ def check_command(
         worst=worst,
         show_values=show_values,
     )
-    with open_source(data, database) as source, _progress() as on_progress:
+    with open_source(data, database) as source, progress("checking") as on_progress:
         result = check(source, job, on_progress)
     _print(result, as_json)
     if not result.passed:
@@ -168,7 +167,7 @@ def demo_command(
         person="patient_id",
         requirements=(requirements.parse("k>=5"), requirements.parse("distinct_l>=3")),
     )
-    with open_source(str(files.admissions)) as source, _progress() as on_progress:
+    with open_source(str(files.admissions)) as source, progress("checking") as on_progress:
         show_result(out, check(source, job, on_progress))
     _say(
         "\nThis table must not go out as it is: zip and sex alone leave people in classes of their own."
@@ -212,18 +211,6 @@ def _read_only(database: Path) -> duckdb.DuckDBPyConnection:
         return duckdb.connect(str(database), read_only=True)
     except duckdb.Error as error:
         raise InputError(f"cannot open {database.name}: {locked_by(error)}") from None
-
-
-@contextmanager
-def _progress() -> Iterator[OnProgress]:
-    """A bar on the error stream, for people only."""
-    if not err.is_terminal:
-        yield None
-        return
-    bar = Progress(TextColumn("checking"), BarColumn(), TimeElapsedColumn(), console=err, transient=True)
-    with bar:
-        task = bar.add_task("checking", total=1.0)
-        yield lambda share: bar.update(task, completed=share)
 
 
 if __name__ == "__main__":

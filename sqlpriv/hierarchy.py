@@ -9,14 +9,16 @@ top) is checked by `faults`, for all kinds alike, because also a file or an edit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import sqlglot
 from sqlglot import exp
 
 from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError, SqlprivError
+from sqlpriv.errors import InputError, PolicyError, SqlprivError
+from sqlpriv.install import STORAGE
 from sqlpriv.named import read_named
 from sqlpriv.policy import Policy
 from sqlpriv.source import Source
@@ -180,3 +182,22 @@ def _branch(
         yield from _branch(source, table, labels, [*above, label], most)
     if len(rows) > most:
         yield depth, f"... and {len(rows) - most} more", sum(r[1] for r in rows[most:])
+
+
+def save_hierarchies(source: Source, hierarchies: Sequence[Hierarchy], database: Path) -> list[str]:
+    """Write the wide tables into a database file as hierarchy_<column>; none of these names may be taken."""
+    names = [f"hierarchy_{h.column}" for h in hierarchies]
+    fetch(source.con, f"ATTACH {literal(str(database))} AS kept (STORAGE_VERSION {literal(STORAGE)})")
+    try:
+        fetch(source.con, "BEGIN")
+        for name, hierarchy in zip(names, hierarchies, strict=True):
+            fetch(source.con, f"CREATE TABLE {quoted('kept', name)} AS FROM {hierarchy.table}")
+        fetch(source.con, "COMMIT")
+    except SqlprivError:
+        fetch(source.con, "ROLLBACK")
+        raise InputError(
+            f"{database.name} has a table like {names[0]} already; drop it or choose another file"
+        ) from None
+    finally:
+        fetch(source.con, "DETACH kept")
+    return names

@@ -12,6 +12,7 @@ names its class. All of it is ordinary tables in a database in memory: private, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlpriv.catalog import inlined
@@ -52,10 +53,13 @@ class Domain:
         return _number_type(self.numbers)
 
 
-def read_domain(source: Source, policy: Policy) -> Domain:
-    """Scan the table once, make the hierarchies, check that they fit, and number their labels."""
+def read_domain(source: Source, policy: Policy, others: Sequence[str] = ()) -> Domain:
+    """Scan the table once, make the hierarchies, check that they fit, and number their labels.
+
+    `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
+    """
     _check_columns(source, policy)
-    _scan(source, policy)
+    _scan(source, policy, others)
     rows, combinations = fetch(source.con, f"SELECT coalesce(sum(__priv_n), 0), count(*) FROM {FREQUENCIES}")[0]
     if rows == 0:
         raise InputError(f"{source.label} has no rows: there is nothing to publish")
@@ -89,8 +93,8 @@ def _listed(names: list[str]) -> str:
     return f"the column{'s' if len(names) > 1 else ''} {', '.join(repr(n) for n in names)}"
 
 
-def _scan(source: Source, policy: Policy) -> None:
-    columns = [*policy.qis, *policy.sensitive, *filter(None, [policy.person])]
+def _scan(source: Source, policy: Policy, others: Sequence[str]) -> None:
+    columns = dict.fromkeys([*policy.qis, *policy.sensitive, *filter(None, [policy.person]), *others])
     listed = ", ".join(f"__priv_t.{quoted(c)}" for c in columns)
     guard = f" WHERE {_person_guard(policy.person)}" if policy.person else ""
     fetch(

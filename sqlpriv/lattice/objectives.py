@@ -10,7 +10,7 @@ divergence need the classes; their bound is the cost of the node with nothing su
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,23 +19,28 @@ import numpy.typing as npt
 from sqlpriv.engine import fetch
 from sqlpriv.lattice.domain import Domain
 from sqlpriv.lattice.evaluate import Node, Outcome
+from sqlpriv.lattice.workload import Workload
 
 Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A cost to make small. `shown` turns it into the number that people know (precision grows, its cost shrinks)."""
+    """A cost to make small. `shown` turns it into the number that people know (precision grows, its cost shrinks).
+
+    Where the cost needs more than the outcome of a node, `asked` finds it for several nodes at once.
+    """
 
     name: str
     cost: Callable[[Node, Outcome], float]
     bound: Callable[[Node, Outcome], float]
     before: Array | None = None
     shown: Callable[[float], float] = lambda cost: cost
+    asked: Callable[[Sequence[Node]], dict[Node, float]] | None = None
 
 
 def make_objective(domain: Domain, name: str) -> Objective:
-    """The objective of that name, for this table."""
+    """The objective of that name, for this table; a workload is made by `workload_objective`."""
     makers = {
         "loss": _loss,
         "entropy": _entropy,
@@ -46,6 +51,11 @@ def make_objective(domain: Domain, name: str) -> Objective:
         "kl": _kl,
     }
     return makers[name](domain)
+
+
+def workload_objective(workload: Workload) -> Objective:
+    """The mean error of counting queries. Nothing is known of a node before it was asked."""
+    return Objective("workload", lambda _, __: math.nan, lambda _, __: 0.0, asked=workload.errors)
 
 
 def loss_of(domain: Domain, outcome: Outcome) -> float:

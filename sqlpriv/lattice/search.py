@@ -131,7 +131,7 @@ class _Search:
         if best is not None:
             chosen.update(dict.fromkeys(n for n in _below(best.node) if candidates[n]))
         if self._objective.before is None:
-            chosen.update(dict.fromkeys(self._middle(candidates)))
+            chosen.update(dict.fromkeys(of_middle_height(candidates)))
         else:
             if self._all_rule_out or any(rules_out(self._domain, m) for m in self._measures):
                 highest = _maximal(candidates)
@@ -139,16 +139,6 @@ class _Search:
             if not self._all_rule_out:
                 chosen.update(dict.fromkeys(_nodes(candidates, self._bound, _BATCH)))
         return list(chosen)
-
-    def _middle(self, candidates: Mask) -> list[Node]:
-        """Candidates of middle height: one that fails closes what is below, one that holds what is above."""
-        flat = np.flatnonzero(candidates)
-        heights = np.array(np.unravel_index(flat, candidates.shape)).sum(axis=0)
-        distance = np.abs(heights - np.median(heights))
-        nearest = flat[np.argsort(distance, kind="stable")]
-        level = nearest[distance[np.argsort(distance, kind="stable")] <= distance.min() + 0.5]
-        picked = level[:: max(1, len(level) // _BATCH)][:_BATCH]
-        return [_node(i, candidates.shape) for i in picked]
 
     def _greedy_path(self) -> list[Node]:
         """From the bottom, always to the neighbour above that costs least, up to the top."""
@@ -174,8 +164,10 @@ class _Search:
     def _compare(self, valid: dict[Node, Outcome]) -> None:
         costed = with_costs(self._domain, self._measures, valid)
         self._answer.seen.update(costed)
+        asked = self._objective.asked(list(costed)) if self._objective.asked and costed else {}
         for node, outcome in costed.items():
-            found = Found(node, self._objective.cost(node, outcome), loss_of(self._domain, outcome), outcome)
+            cost = asked[node] if asked else self._objective.cost(node, outcome)
+            found = Found(node, cost, loss_of(self._domain, outcome), outcome)
             if self._answer.best is None or _is_better(found, self._answer.best):
                 self._answer.best = found
 
@@ -246,6 +238,15 @@ def _maximal(candidates: Mask) -> Mask:
         lower[axis], upper[axis] = slice(0, -1), slice(1, None)
         covered[tuple(lower)] |= candidates[tuple(upper)]
     return candidates & ~covered
+
+
+def of_middle_height(candidates: Mask) -> list[Node]:
+    """Some candidates of middle height: one that fails closes what is below, one that holds what is above."""
+    flat = np.flatnonzero(candidates)
+    heights = np.array(np.unravel_index(flat, candidates.shape)).sum(axis=0)
+    distance = np.abs(heights - np.median(heights))
+    level = flat[distance <= distance.min()]
+    return [_node(i, candidates.shape) for i in level[:: max(1, len(level) // _BATCH)][:_BATCH]]
 
 
 def _nodes(mask: Mask, bound: npt.NDArray[np.float64], most: int) -> list[Node]:

@@ -6,12 +6,14 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from sqlpriv.errors import PolicyError
 from sqlpriv.lattice.domain import Domain
 from sqlpriv.lattice.evaluate import Node, Outcome, evaluate
-from sqlpriv.lattice.measures import ClassMeasure
+from sqlpriv.lattice.measures import TABLE, ClassMeasure
 from sqlpriv.lattice.objectives import make_objective
-from sqlpriv.lattice.search import is_valid, nodes_total
+from sqlpriv.lattice.search import is_valid, nodes_total, of_middle_height, rules_out
 from sqlpriv.policy import OBJECTIVES
 
 MOST_LISTED = 200_000
@@ -43,21 +45,58 @@ def all_nodes(
             f"the lattice has {total:,} nodes, too many to list; `sqlpriv anonymize` searches it all the same"
         )
     nodes = list(itertools.product(*(range(h + 1) for h in domain.heights)))
+    outcomes = _evaluated(domain, measures, nodes, on_progress)
+    return _rows(domain, measures, outcomes, _minimal({n for n, o in outcomes.items() if is_valid(domain, o)}))
+
+
+def minimal_nodes(
+    domain: Domain, measures: tuple[ClassMeasure, ...], on_progress: Callable[[float], None] | None = None
+) -> list[NodeRow]:
+    """The valid nodes below which no node is valid. Where all requirements are monotone most nodes are never seen."""
+    total = nodes_total(domain)
+    if not all(m.kind != TABLE and rules_out(domain, m) for m in measures):
+        return [r for r in all_nodes(domain, measures, on_progress) if r.minimal]
+    unknown = np.ones([h + 1 for h in domain.heights], dtype=bool)
+    valid: set[Node] = set()
+    while unknown.any():
+        batch = of_middle_height(unknown)
+        for node, outcome in zip(batch, evaluate(domain, measures, batch), strict=True):
+            if is_valid(domain, outcome):
+                valid.add(node)
+                unknown[tuple(slice(level, None) for level in node)] = False
+            else:
+                unknown[tuple(slice(0, level + 1) for level in node)] = False
+        if on_progress:
+            on_progress(1 - float(unknown.sum()) / total)
+    minimal = _minimal(valid)
+    return _rows(domain, measures, _evaluated(domain, measures, sorted(minimal), None), minimal)
+
+
+def _evaluated(
+    domain: Domain,
+    measures: tuple[ClassMeasure, ...],
+    nodes: list[Node],
+    on_progress: Callable[[float], None] | None,
+) -> dict[Node, Outcome]:
     outcomes: dict[Node, Outcome] = {}
-    for start in range(0, total, _BATCH):
+    for start in range(0, len(nodes), _BATCH):
         batch = nodes[start : start + _BATCH]
         outcomes.update(zip(batch, evaluate(domain, measures, batch, with_costs=True), strict=True))
         if on_progress:
-            on_progress(len(outcomes) / total)
-    valid = {n for n, o in outcomes.items() if is_valid(domain, o)}
-    minimal = _minimal(valid)
+            on_progress(len(outcomes) / len(nodes))
+    return outcomes
+
+
+def _rows(
+    domain: Domain, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome], minimal: set[Node]
+) -> list[NodeRow]:
     objectives = [make_objective(domain, name) for name in OBJECTIVES]
     return [
         NodeRow(
             node,
             outcome,
             tuple(_holds(m, outcome) for m in measures),
-            node in valid,
+            is_valid(domain, outcome),
             node in minimal,
             {o.name: o.shown(o.cost(node, outcome)) for o in objectives},
         )

@@ -1,0 +1,68 @@
+"""How much epsilon one node needs as the adversary gets more stubborn: the curves of Figure 2(a).
+
+Each point of a curve is a measure of its own, and all of them are aggregates over the same histogram, so the curves
+are one query. Sigma infinite is class III: an adversary whom no table can convince.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sqlpriv.catalog import inlined
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.lattice.domain import Domain
+from sqlpriv.lattice.evaluate import Node, evaluate
+from sqlpriv.lattice.measures import AGGREGATE, ClassMeasure
+from sqlpriv.requirements import Requirement
+
+Curve = list[tuple[float, float]]
+
+# For each adversary: the smallest share of a value in the prior, the weight of a value in it (NULL: the worst shape,
+# which has seen nobody with the value), both over the values of the table (share, kinds).
+_ADVERSARIES: dict[str, tuple[str, str | None]] = {
+    "class I, uniform": ("1 / any_value(kinds)", "1 / kinds"),
+    "class I, shape of the table": ("min(share)", "share"),
+    "class II, any shape": ("1 / any_value(kinds)", None),
+}
+# No class is to fail for its epsilon: only the value is wanted.
+_NEVER = 1e300
+
+
+def stubbornness_curves(domain: Domain, node: Node, sensitive: str, sigmas: Sequence[float]) -> dict[str, Curve]:
+    """For each adversary the pairs (sigma, epsilon) of a node with nothing suppressed, sigma ascending.
+
+    A sigma that leaves some value with less than 1 is skipped, since no prior of whole counts is so weak. At infinity
+    class II is left out: it is class IV then, and no epsilon is enough.
+    """
+    if sensitive not in domain.policy.sensitive:
+        raise PolicyError(f"{sensitive!r} is not a sensitive column")
+    j = domain.policy.sensitive.index(sensitive)
+    smallest = fetch(domain.source.con, f"SELECT {', '.join(s for s, _ in _ADVERSARIES.values())} FROM values_{j}")[0]
+    points = [
+        (name, sigma, _formula(weight, sigma))
+        for (name, (_, weight)), share in zip(_ADVERSARIES.items(), smallest, strict=True)
+        for sigma in sorted(set(sigmas))
+        # The slack keeps sigma = 3 for three values, whose shares are not exact in binary.
+        if sigma * share >= 1 - 1e-9 and not (weight is None and math.isinf(sigma))
+    ]
+    measures = [_measure(i, j, sensitive, formula) for i, (_, _, formula) in enumerate(points)]
+    (outcome,) = evaluate(domain, measures, [node])
+    curves: dict[str, Curve] = {name: [] for name in _ADVERSARIES}
+    for (name, sigma, _), epsilon in zip(points, outcome.worst, strict=True):
+        curves[name].append((sigma, 1.0 if epsilon is None else float(epsilon)))
+    return curves
+
+
+def _formula(weight: str | None, sigma: float) -> str:
+    """Epsilon of a class, over its histogram; as in measures.py, the weights written out."""
+    if math.isinf(sigma):
+        return f"max(_epsilon(n, size, 0, {weight}, 1.0))"
+    seen = "0" if weight is None else f"{float(sigma)!r} * ({weight}) - 1"
+    return f"max(_epsilon(n, size, 0, n + {seen}, size + {float(sigma)!r} - 1))"
+
+
+def _measure(number: int, j: int, sensitive: str, formula: str) -> ClassMeasure:
+    requirement = Requirement(f"point {number}", "epsilon_class1", {}, "<=", _NEVER, sensitive)
+    return ClassMeasure(requirement, number, AGGREGATE, inlined(formula), j, False, False)
