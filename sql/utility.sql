@@ -57,3 +57,44 @@ JOIN __priv_classes AS c ON t.labels IS NOT DISTINCT FROM c.labels, __priv_count
 CREATE MACRO _labels(tbl, qis, id) AS TABLE
 FROM query('SELECT [dense_rank() OVER (ORDER BY ' || replace(_fields(_columns(qis)), '", __priv_t."', '"), dense_rank() OVER (ORDER BY __priv_t."')
   || ')] AS labels, CAST(' || _field(_column(id)) || ' AS VARCHAR) AS record' || _from(tbl));
+
+-- loss(tbl, node [, hierarchies]) -> loss
+-- How much a table has lost that was generalized to this node (see generalize): the mean over all cells of the node's
+-- columns of (leaves below the label - 1) / (leaves of the domain - 1), the leaves being the rows of the hierarchy
+-- (Iyengar 2002). 0 for the original, 1 for a table of `*`.
+-- nulls: NULL that has no row in the hierarchy is one more leaf of its domain.
+-- guarantee: none. `*` counts 1 on every level, in a domain of one leaf nothing is lost; other labels have to stand on
+-- their level of the hierarchy.
+-- example: FROM priv.loss('ages_general', MAP {'age': 2}, MAP {'age': 'age_ranges'})
+-- expect: [(0.25,)]
+CREATE MACRO loss(tbl, node, hierarchies) AS TABLE
+WITH __priv_cells AS (FROM query(_cells_text(tbl, node))),
+__priv_leaves AS (FROM query(_leaves_text(node, hierarchies))),
+__priv_domains AS (
+  SELECT place, max(width) AS width, max(height) AS height, count(DISTINCT coalesce('=' || leaf, '')) AS leaves FROM __priv_leaves GROUP BY place
+),
+__priv_below AS (SELECT place, label, count(DISTINCT coalesce('=' || leaf, '')) AS leaves FROM __priv_leaves GROUP BY place, label),
+__priv_costs AS (
+  SELECT c.copies, CASE
+      WHEN d.leaves IS NULL THEN error('sqlpriv: a hierarchy has no rows')
+      WHEN d.width <= d.height THEN error('sqlpriv: a hierarchy does not have the level of the node')
+      WHEN d.leaves + max(CASE WHEN c.label IS NULL AND b.place IS NULL THEN 1 ELSE 0 END) OVER (PARTITION BY c.place) = 1 THEN 0
+      WHEN c.label = '*' THEN 1
+      WHEN b.place IS NULL AND c.label IS NOT NULL THEN error('sqlpriv: a label of the table is not on its level of the hierarchy')
+      ELSE (coalesce(b.leaves, 1) - 1)
+        / (d.leaves - 1 + max(CASE WHEN c.label IS NULL AND b.place IS NULL THEN 1 ELSE 0 END) OVER (PARTITION BY c.place))
+    END AS cost
+  FROM __priv_cells AS c LEFT JOIN __priv_domains AS d ON c.place = d.place
+  LEFT JOIN __priv_below AS b ON c.place = b.place AND c.label IS NOT DISTINCT FROM b.label
+)
+SELECT _unless_empty(sum(copies * cost) / sum(copies)) AS loss FROM __priv_costs;
+
+-- The cells of each column of the node, and the labels of its level with the leaves below them. Columns go by their place.
+CREATE MACRO _cells_text(tbl, node) AS
+list_aggr(list_transform(map_keys(_node(node)), lambda name, place:
+  concat('SELECT ', place, ' AS place, CAST(', _field(name), ' AS VARCHAR) AS label, count(*) AS copies', _from(tbl), ' GROUP BY 2')), 'string_agg', ' UNION ALL ');
+CREATE MACRO _leaves_text(node) AS _leaves_text(node, CAST(MAP {} AS MAP(VARCHAR, VARCHAR)));
+CREATE MACRO _leaves_text(node, hierarchies) AS
+list_aggr(list_transform(map_keys(_node(node)), lambda name, place: concat('SELECT ', place, ' AS place, ', map_values(_node(node))[place], ' AS height,',
+  ' len(labels) AS width, labels[1] AS leaf, labels[', map_values(_node(node))[place], ' + 1] AS label FROM ',
+  _labels_of(_hierarchy_name(_hierarchies(hierarchies), name)))), 'string_agg', ' UNION ALL ');

@@ -81,25 +81,25 @@ def _bind(chosen: Macro, args: list[str]) -> str:
 
 
 def _resolve(text: str, con: duckdb.DuckDBPyConnection | None) -> str:
-    """Replace query() by its text, query_table() by the table and COLUMNS(*) by that table's columns."""
-
-    def replace(name: str, args: list[str]) -> str:
-        value = _constant(args[0])
-        return _table(value) if name == "query_table" else f"({_resolve(value, con)})"
-
-    if "COLUMNS(*)" in text:
+    """Replace query() by its text, COLUMNS(*) by a table's columns and query_table() by the table."""
+    text = substitute(text, {}, lambda name: name == "query", lambda _, args: f"({_resolve(_constant(args[0]), con)})")
+    while "*COLUMNS(*)" in text:
         text = _with_columns(text, con)
-    return substitute(text, {}, lambda name: name in {"query", "query_table"}, replace)
+    return substitute(text, {}, lambda name: name == "query_table", lambda _, args: _table(_constant(args[0])))
 
 
 def _with_columns(text: str, con: duckdb.DuckDBPyConnection | None) -> str:
+    """The first list_value(*COLUMNS(*)) of a text, over the table that is read next, with its columns spelt out."""
     before, _, after = text.partition("*COLUMNS(*)")
     tokens = tokenize(after)
     at = next(i for i, t in enumerate(tokens) if t.text == "query_table")
     table = _table(_constant(call_arguments(after, tokens, at + 1)[1][0]))
     if con is None:
         raise UnsupportedSQLError(f"the columns of {table} must be known: name the database that holds it (--database)")
-    rows = con.execute(f"SELECT column_name FROM (DESCRIBE FROM {table})").fetchall()
+    try:
+        rows = con.execute(f"SELECT column_name FROM (DESCRIBE FROM {table})").fetchall()
+    except duckdb.Error:
+        raise InputError(f"there is no table {table} whose columns could be read") from None
     columns = ['"' + str(c).replace('"', '""') + '"' for (c,) in rows]
     texts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in columns)
     return before + ", ".join(columns) + after.replace("CAST(COLUMNS(*) AS VARCHAR)", texts, 1)

@@ -26,6 +26,17 @@ CREATE OR REPLACE TABLE sets AS
   FROM (VALUES ('chronic', 'Heart'), ('chronic', 'Cancer'), ('other', 'Flu')) AS v(name, value);
 CREATE OR REPLACE TABLE own_sets AS
   FROM (VALUES ('p1', 'mine', 'Heart'), ('p4', 'mine', 'Flu'), ('p4', 'mine', 'Heart')) AS v(id, name, value);
+CREATE OR REPLACE TABLE stays AS
+  FROM (VALUES (DATE '2024-03-17'), (DATE '2024-05-01'), (DATE '1999-12-31'), (NULL)) AS v(admitted);
+CREATE OR REPLACE TABLE kinds AS FROM (VALUES ('Heart', 'chronic'), ('Cancer', 'chronic'), ('chronic', 'any'),
+  ('Flu', 'any')) AS v(child, parent);
+CREATE OR REPLACE TABLE labels AS FROM (VALUES (1, 'chronic'), (5, NULL), (99, 'acute')) AS v(visit, disease);
+CREATE OR REPLACE TABLE hierarchy_disease AS FROM taxonomy;
+CREATE OR REPLACE TABLE hierarchy_zip AS FROM (VALUES ('130**', '1****', '*'), ('1485*', '1****', '*'))
+  AS v(zip, area, top);
+CREATE OR REPLACE TABLE hierarchy_age AS FROM (VALUES ('< 30', '*'), ('30-40', '*')) AS v(age, top);
+CREATE OR REPLACE TABLE general_visits AS FROM (VALUES (1, 'chronic', '130**', '*'), (2, 'acute', '1485*', '*'),
+  (3, 'unknown', '130**', '*')) AS v(visit, disease, zip, age);
 """
 
 ARGUMENTS = {
@@ -52,6 +63,27 @@ ARGUMENTS = {
     "n": "1000",
     "epsilons": "[0.5, 1.0]",
     "deltas": "[0.0, 0.001]",
+    "attribute": "'disease'",
+    "widths": "[2, 4]",
+    "origin": "1",
+    "length": "8",
+    "units": "['month', 'decade']",
+    "bins": "[2, 1]",
+    "edges": "'kinds'",
+    "levels": "2",
+    "generalized": "'labels'",
+    "condition": "'visit > 3 AND age IS NULL'",
+    "node": "MAP {'disease': 1, 'zip': 0, 'age': 1}",
+    "hierarchies": "MAP {'disease': 'taxonomy'}",
+}
+# Where a macro wants other arguments than the rest.
+EXCEPTIONS = {
+    ("kl_divergence", "id"): "'visit'",
+    ("gen", "id"): "'visit'",
+    ("hierarchy_ranges", "attribute"): "'visit'",
+    ("hierarchy_dates", "tbl"): "'stays'",
+    ("hierarchy_dates", "attribute"): "'admitted'",
+    ("loss", "tbl"): "'general_visits'",
 }
 
 
@@ -71,8 +103,6 @@ def calls() -> Iterator[tuple[str, str]]:
 
 
 def _argument(macro: str, params: tuple[str, ...], param: str) -> str:
-    if param == "id" and macro == "kl_divergence":
-        return "'visit'"
     if param == "predicates" and "id" in params:
         return "'own_sets'"
-    return ARGUMENTS[param]
+    return EXCEPTIONS.get((macro, param), ARGUMENTS[param])

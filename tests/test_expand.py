@@ -62,7 +62,7 @@ def test_other_dialects_parse_or_are_refused_by_name(dialect: str, bare: duckdb.
         assert sqlglot.parse_one(text, dialect=dialect)
         assert not re.search(r"\bpriv\s*\.|query_table|list_|lambda", text, re.IGNORECASE)
         written += 1
-    assert written >= len(CALLS) // 3
+    assert written >= 30
     for name, reason in refused.items():
         assert f"priv.{name.partition('/')[0]} cannot be written for {dialect}: it " in reason
 

@@ -32,6 +32,16 @@ CREATE OR REPLACE TABLE town AS SELECT ward FROM (VALUES ('men', 8), ('women', 6
 -- Four people, their ages published as they are.
 CREATE OR REPLACE TABLE ages AS FROM (VALUES (1, 31), (2, 31), (3, 44), (4, 58)) AS v(id, age);
 CREATE OR REPLACE TABLE ages_published AS FROM ages;
+-- Labels for two of them, a hierarchy of all ages, and the table generalized to its second level.
+CREATE OR REPLACE TABLE age_labels AS FROM (VALUES (3, '40-49'), (4, NULL)) AS v(id, age);
+CREATE OR REPLACE TABLE age_ranges AS FROM (VALUES ('31', '30-39', '20-39', '*'), ('44', '40-49', '40-59', '*'),
+  ('58', '50-59', '40-59', '*')) AS v(value, level1, level2, level3);
+CREATE OR REPLACE TABLE ages_general AS FROM (VALUES (1, '20-39'), (2, '20-39'), (3, '40-59'),
+  (4, '40-59')) AS v(id, age);
+-- Two admissions, and diseases by kind: each with what is above it.
+CREATE OR REPLACE TABLE admissions AS FROM (VALUES (DATE '2024-03-17'), (DATE '2025-11-02')) AS v(admitted);
+CREATE OR REPLACE TABLE disease_tree AS FROM (VALUES ('Heart', 'chronic'), ('Cancer', 'chronic'), ('chronic', 'any'),
+  ('Flu', 'any')) AS v(disease, kind);
 """
 
 

@@ -45,6 +45,15 @@ CREATE TABLE own_sets AS FROM (VALUES
 CREATE TABLE tree AS FROM (VALUES
   ('{MARKER}-flu', 'infection', '*'), ('{MARKER}-cold', 'infection', '*'), (NULL, 'unknown', '*')
 ) AS v(disease, kind, top);
+CREATE TABLE hierarchy_disease AS FROM tree;
+CREATE TABLE hierarchy_zip AS SELECT DISTINCT zip, '*' AS top FROM people WHERE zip IS NOT NULL;
+CREATE TABLE general AS SELECT * REPLACE (CASE WHEN disease IS NULL THEN 'unknown' ELSE 'infection' END AS disease)
+  FROM people;
+CREATE TABLE labels AS FROM (VALUES
+  (1, '{MARKER}-any'), (3, NULL), (99, '{MARKER}-none')) AS v(record, disease);
+CREATE TABLE edges AS FROM (VALUES
+  ('{MARKER}-flu', '{MARKER}-infection'), ('{MARKER}-cold', '{MARKER}-infection')) AS v(child, parent);
+CREATE TABLE stays AS FROM (VALUES (DATE '2024-03-17'), (DATE '1999-12-31'), (NULL)) AS v(admitted);
 """
 GOOD: Mapping[str, object] = {
     "tbl": "people",
@@ -70,10 +79,32 @@ GOOD: Mapping[str, object] = {
     "n": 1000,
     "epsilons": [0.5, 1.0],
     "deltas": [0.0, 1e-6],
+    "attribute": "disease",
+    "widths": [5, 10],
+    "origin": 0,
+    "length": 14,
+    "units": ["month", "year"],
+    "bins": [2, 1],
+    "edges": "edges",
+    "levels": 1,
+    "generalized": "labels",
+    "condition": "record < 3",
+    "node": {"disease": 1, "zip": 0},
+    "hierarchies": {"disease": "tree"},
 }
-TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy")
+# Where a macro wants other arguments than the rest.
+EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
+    "kl_divergence": {"id": "record"},
+    "gen": {"id": "record"},
+    "hierarchy_ranges": {"attribute": "age"},
+    "hierarchy_dates": {"tbl": "stays", "attribute": "admitted"},
+    "loss": {"tbl": "general"},
+}
+TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized")
 LIST_PARAMS = ("qis", "buckets")
-COLUMN_PARAMS = ("sensitive", "person", "id")
+COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
+# The files of macros that make a table: a hierarchy, or the table they were given, with other cells.
+MAKERS = ("hierarchy.sql", "hide_gen.sql")
 Rows = list[tuple[Any, ...]]
 
 
@@ -102,6 +133,8 @@ def literal(value: object) -> str:
         return "NULL"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(literal, value)) + "]"
+    if isinstance(value, dict):
+        return "MAP {" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, float) and not math.isfinite(value):
@@ -138,11 +171,14 @@ def cases(*params: str) -> list[Any]:
     return [pytest.param(a, id=f"{a.name}-{len(a.params)}") for a in attempts(*params)]
 
 
+def checks(*params: str) -> list[Any]:
+    """The cases that measure a table by the roles of its columns; those that make a table have tests of their own."""
+    return [c for c in cases(*params) if macros()[c.values[0].name].file not in MAKERS and c.values[0].name != "loss"]
+
+
 def _usual(name: str, params: tuple[str, ...]) -> Mapping[str, object]:
-    """kl_divergence matches single records; with an id column predicates may be each person's own."""
-    usual = dict(GOOD)
-    if name == "kl_divergence":
-        usual["id"] = "record"
+    """With an id column predicates may be each person's own."""
+    usual = {**GOOD, **EXCEPTIONS.get(name, {})}
     if "predicates" in params and "id" in params:
         usual["predicates"] = "own_sets"
     return usual

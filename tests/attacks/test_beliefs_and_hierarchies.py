@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import Attempt, cases, refused_by_us
+from attempts import Attempt, cases, checks, refused_by_us
 
 FLU, COLD = "SECRET-42-flu", "SECRET-42-cold"
 TWICE = "the {} has a value twice"
@@ -106,7 +106,7 @@ HIERARCHIES = [
 
 
 @pytest.mark.parametrize(("rows", "why"), HIERARCHIES)
-@pytest.mark.parametrize("attempt", cases("hierarchy"))
+@pytest.mark.parametrize("attempt", checks("hierarchy"))
 def test_a_hierarchy_with_a_fault_is_refused(
     db: duckdb.DuckDBPyConnection, attempt: Attempt, rows: str, why: str
 ) -> None:
@@ -114,7 +114,7 @@ def test_a_hierarchy_with_a_fault_is_refused(
     assert refused_by_us(db, attempt.sql(hierarchy="other")) == why
 
 
-@pytest.mark.parametrize("attempt", cases("hierarchy"))
+@pytest.mark.parametrize("attempt", checks("hierarchy"))
 def test_a_hierarchy_without_levels_or_rows_is_refused(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     db.execute(
         "CREATE TEMP TABLE flat AS SELECT disease FROM tree; CREATE TEMP TABLE bare AS FROM tree WHERE false"

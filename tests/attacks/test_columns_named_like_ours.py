@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from attempts import LIST_PARAMS, Attempt, Rows, attempts, cases, our_names, our_relations, same, share, usually
+from attempts import LIST_PARAMS, Attempt, Rows, attempts, cases, checks, our_names, our_relations, same, share, usually
 
 # The names that the SQL texts give to what they read, and those that a user is likely to have.
 CORE = [
@@ -81,7 +81,7 @@ def roles(at: int) -> list[str]:
     return [CORE[(at + i) % len(CORE)] for i in range(5)]
 
 
-@pytest.mark.parametrize("attempt", cases("tbl"))
+@pytest.mark.parametrize("attempt", checks("tbl"))
 def test_columns_without_a_role_do_not_matter(con: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     number = attempts().index(attempt) % SHARES
     params = ("tbl", "original", "population", "prior", "shape", "predicates")
@@ -89,7 +89,7 @@ def test_columns_without_a_role_do_not_matter(con: duckdb.DuckDBPyConnection, at
     assert same(attempt.ask(con, **wider), usually(con, attempt))
 
 
-@pytest.mark.parametrize("attempt", cases("tbl"))
+@pytest.mark.parametrize("attempt", checks("tbl"))
 def test_the_answer_does_not_depend_on_the_names(con: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     expected = without_names(usually(con, attempt))
     number = attempts("tbl").index(attempt)
@@ -138,9 +138,9 @@ def test_a_struct_called_like_our_table_does_not_stand_in_for_it(db: duckdb.Duck
     assert db.execute("FROM priv.k_anonymity('t', ['zip'])").fetchall() == [(1,)]
 
 
-@pytest.mark.parametrize("attempt", cases("qis", "buckets", "sensitive", "person", "id"))
+@pytest.mark.parametrize("attempt", cases("qis", "buckets", "sensitive", "person", "id", "attribute"))
 def test_a_reserved_column_is_refused(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
-    for param in set(attempt.params) & {"qis", "buckets", "sensitive", "person", "id"}:
+    for param in set(attempt.params) & {"qis", "buckets", "sensitive", "person", "id", "attribute"}:
         name = ["zip", "__PRIV_t"] if param in LIST_PARAMS else "__Priv_t"
         with pytest.raises(duckdb.InvalidInputException, match="names that start with __priv_ are reserved"):
             attempt.ask(shared, **{param: name})

@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import Attempt, cases, refused_by_us, same, usually
+from attempts import Attempt, checks, refused_by_us, same, usually
 
 NEW = duckdb.__version__ >= "2"
 ODD = [
@@ -54,7 +54,7 @@ def test_a_table_name_with_a_double_quote_inside(db: duckdb.DuckDBPyConnection) 
         db.execute("FROM priv.k_anonymity('we\"ird', ['zip'])").fetchall()
 
 
-@pytest.mark.parametrize("attempt", cases("tbl"))
+@pytest.mark.parametrize("attempt", checks("tbl"))
 def test_columns_of_odd_names(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """A double quote inside the name of a column is no trouble in any version."""
     zip_, age, disease, patient, record = ('z"ip.1', "it's, 年齢", 'd"";--', "p\n(x)", " ")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import duckdb
 import pytest
-from attempts import Attempt, Rows, cases, same
+from attempts import Attempt, Rows, checks, same
 
 MANY = """
 CREATE TEMP TABLE {name} AS
@@ -38,7 +38,7 @@ def asked(con: duckdb.DuckDBPyConnection, attempt: Attempt, table: str, threads:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("attempt", cases("tbl"))
+@pytest.mark.parametrize("attempt", checks("tbl"))
 def test_order_and_threads_do_not_matter(orders: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """Classes are listed worst first; those that are equally bad up to a last digit may change places."""
     first = asked(orders, attempt, "many", 1)

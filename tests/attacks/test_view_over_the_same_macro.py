@@ -2,13 +2,14 @@
 
 import duckdb
 import pytest
-from attempts import Attempt, attempts
+from attempts import Attempt, checks
 
 from sqlpriv.expand import expand
 
 NEW = duckdb.__version__ >= "2"
 RECURSION = 'infinite recursion detected: attempting to recursively expand table macro "{}"'
-CHECKS = [a for a in attempts("tbl") if len(a.params) == 3 and not a.name.endswith("_classes")]
+CHECKS = [c.values[0] for c in checks("tbl") if len(c.values[0].params) == 3]
+CHECKS = [a for a in CHECKS if not a.name.endswith("_classes")]
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 import duckdb
 import pytest
-from attempts import LIST_PARAMS, Attempt, cases, refused_by_us, share
+from attempts import LIST_PARAMS, Attempt, cases, checks, refused_by_us, share
 
 EMPTY = "the table has no rows: there is nothing to check"
 
 
-@pytest.mark.parametrize("attempt", cases("tbl"))
+@pytest.mark.parametrize("attempt", checks("tbl"))
 def test_a_table_without_rows_is_refused_whatever_is_asked_of_it(
     shared: duckdb.DuckDBPyConnection, attempt: Attempt
 ) -> None:
