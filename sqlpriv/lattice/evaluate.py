@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from sqlpriv.catalog import inlined
 from sqlpriv.engine import Row, fetch
@@ -92,7 +93,8 @@ def class_ctes(domain: Domain, measures: Sequence[ClassMeasure], costs: Sequence
     person = domain.policy.person is not None
     columns = [f"s{j}" for j in used] + (["holder"] if person else []) + ["n"]
     columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in costs]
-    columns += [f"n * ({' + '.join(f'{c}{a}[-1]' for a in attributes)}) AS top_{c}" for c in costs]
+    # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
+    columns += [f"n * ({_top(c, attributes)}) AS top_{c}" for c in costs]
     parts = [f"__priv_rows AS (SELECT {node} + {number} AS class, {', '.join(columns)} FROM {base}, nodes)"]
     parts += _sizes(used, costs, person)
     for j in used:
@@ -100,6 +102,10 @@ def class_ctes(domain: Domain, measures: Sequence[ClassMeasure], costs: Sequence
     parts += [f"__priv_relation_{m.number} AS ({m.sql})" for m in measures if m.kind == RELATION]
     parts += [_population(domain, m, number, node) for m in measures if m.kind == POPULATION]
     return ", ".join([*parts, *_classes(domain, measures, used, costs)])
+
+
+def _top(cost: str, attributes: range) -> str:
+    return str(len(attributes)) if cost == "loss" else " + ".join(f"{cost}{a}[-1]" for a in attributes)
 
 
 def _sizes(used: Sequence[int], costs: Sequence[str], person: bool) -> list[str]:
@@ -205,9 +211,8 @@ def _value(measure: ClassMeasure) -> str:
 
 
 def allowance(domain: Domain) -> int:
-    """How many rows may be suppressed; compared in whole rows, so 0.05 of 20 rows is exactly one."""
-    share = domain.policy.suppression
-    return int(share * domain.rows + 1e-9)
+    """How many rows may be suppressed. The share is taken as it is written: 0.1 is a tenth, not the double next to it."""
+    return int(Fraction(str(domain.policy.suppression)) * domain.rows)
 
 
 _SUMS = """node, coalesce(sum(CASE WHEN fails THEN rows END), 0) AS suppressed,

@@ -1,0 +1,89 @@
+"""The search against the oracle that tries every node: same node, same value, same rows suppressed, same classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+from hypothesis import given
+from lattice_cases import LatticeCase, lattice_cases
+from lattice_runs import source_of, write_case
+from oracles.counting import same
+from oracles.lattice import objective_value
+
+from sqlpriv.anonymize import prepare
+from sqlpriv.lattice.evaluate import evaluate
+from sqlpriv.lattice.search import is_valid, search
+from sqlpriv.lattice.table import all_nodes, minimal_nodes
+from strategies import fewer
+
+Con = duckdb.DuckDBPyConnection
+SCHEMA = "memory.given"
+
+
+@pytest.fixture(scope="module")
+def scratch() -> Iterator[tuple[Con, set[str]]]:
+    """A database of its own, and the macros that were created in it."""
+    with duckdb.connect(config={"threads": 1}) as con:
+        con.execute("CREATE SCHEMA priv; CREATE SCHEMA given").fetchall()
+        yield con, set()
+
+
+@given(case=lattice_cases())
+def test_the_search_finds_the_optimum(scratch: tuple[Con, set[str]], case: LatticeCase) -> None:
+    con, created = scratch
+    policy = write_case(con, case, SCHEMA)
+    domain, measures, objective = prepare(source_of(con, case, SCHEMA, created), policy)
+    answer = search(domain, measures, objective)
+    expected = case.best()
+    assert answer.optimal
+    assert answer.nodes_evaluated + answer.pruned_by_requirement + answer.pruned_by_bound == answer.nodes_total
+    if expected is None:
+        assert answer.best is None
+        return
+    assert answer.best is not None
+    found = answer.best
+    assert (found.node, found.outcome.suppressed, found.outcome.classes) == (
+        expected.node,
+        expected.suppressed_rows,
+        expected.classes,
+    )
+    assert math.isclose(objective.shown(found.cost), float(expected.value), rel_tol=1e-9, abs_tol=1e-9)
+
+
+@fewer(4)
+@given(case=lattice_cases())
+def test_every_node_is_judged_like_the_oracle(scratch: tuple[Con, set[str]], case: LatticeCase) -> None:
+    con, created = scratch
+    policy = write_case(con, case, SCHEMA)
+    domain, measures, _ = prepare(source_of(con, case, SCHEMA, created), policy)
+    expected = case.outcomes()
+    table = case.table()
+    rows = all_nodes(domain, measures)
+    assert [r.node for r in rows] == list(expected)
+    for row in rows:
+        outcome = expected[row.node]
+        assert (row.outcome.suppressed, row.outcome.classes, row.valid) == (
+            outcome.suppressed,
+            len(outcome.published),
+            outcome.valid,
+        )
+        for name, value in row.objectives.items():
+            if outcome.published:
+                assert same(value, float(objective_value(name, table, row.node, outcome))) or math.isclose(
+                    value, float(objective_value(name, table, row.node, outcome)), rel_tol=1e-9, abs_tol=1e-9
+                )
+    assert [r.node for r in rows if r.minimal] == case.minimal()
+
+
+@fewer(4)
+@given(case=lattice_cases())
+def test_the_minimal_nodes_are_those_of_the_oracle(scratch: tuple[Con, set[str]], case: LatticeCase) -> None:
+    con, created = scratch
+    policy = write_case(con, case, SCHEMA)
+    domain, measures, _ = prepare(source_of(con, case, SCHEMA, created), policy)
+    found = minimal_nodes(domain, measures)
+    assert sorted(r.node for r in found) == case.minimal()
+    assert all(is_valid(domain, o) for o in evaluate(domain, measures, [r.node for r in found]))
