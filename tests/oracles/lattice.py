@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from .counting import Class, Number, same
+from .counting import Class, Group, Number, same
 from .lattice_measures import TABLE_LEVEL, NodeTable, class_values, violates
 from .lattice_objectives import LARGEST_IS_BEST, OBJECTIVES, Published
 from .lattice_table import Hierarchy, Node, Table
@@ -47,13 +47,15 @@ class Outcome:
 
 
 def measure_node(table: Table, node: Node, requirements: Sequence[Require], suppression: float) -> Outcome:
+    names = {requirement.sensitive for requirement in requirements}
+    classes = {name: table.classes(node, name) for name in names | {None}}
     failing: dict[Class, tuple[Require, ...]] = {}
     for requirement in requirements:
         if requirement.measure not in TABLE_LEVEL:
-            for key, value in values_at(table, node, requirement).items():
+            for key, value in values_at(table, node, requirement, classes[requirement.sensitive]).items():
                 if violates(requirement.measure, value, requirement.threshold):
                     failing[key] = (*failing.get(key, ()), requirement)
-    sizes = {key: found.n for key, found in table.classes(node).items()}
+    sizes = {key: found.n for key, found in classes[None].items()}
     published = {key: size for key, size in sizes.items() if key not in failing}
     suppressed = sum(sizes[key] for key in failing)
     unmet = tuple(r for r in requirements if r.measure in TABLE_LEVEL and published and _is_unmet(r, published))
@@ -61,9 +63,8 @@ def measure_node(table: Table, node: Node, requirements: Sequence[Require], supp
     return Outcome(suppressed, failing, published, unmet, bool(published) and few_enough and not unmet)
 
 
-def values_at(table: Table, node: Node, requirement: Require) -> dict[Class, Number]:
-    """The class-level measure of a requirement for every class of a node."""
-    classes = table.classes(node, requirement.sensitive)
+def values_at(table: Table, node: Node, requirement: Require, classes: Mapping[Class, Group]) -> dict[Class, Number]:
+    """The class-level measure of a requirement for every class of a node; `classes` are those of its column."""
     column = [] if requirement.sensitive is None else table.columns[requirement.sensitive]
     people = table.population_sizes(requirement.arguments.get("population", ()), node)
     return class_values(requirement.measure, NodeTable(classes, column, people), requirement.arguments)
