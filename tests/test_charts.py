@@ -135,8 +135,8 @@ def test_the_frontier_is_what_no_valid_node_beats(lattice: Lattice, objective: s
 
 def test_stubbornness_has_a_line_for_each_adversary(tmp_path: Path) -> None:
     curves = {"gentle": [(10.0, 1.1), (100.0, 1.4), (math.inf, 1.5)], "stern": [(10.0, math.inf)]}
-    svg = draw_stubbornness(curves, tmp_path / "s.svg", "of a node").read_text()
-    for text in ("gentle", "stern (no epsilon is enough)", "∞", "1e2", "of a node"):
+    svg = draw_stubbornness(curves, tmp_path / "s.svg", "of a node", "least cost").read_text()
+    for text in ("gentle", "stern (infinite)", "∞", "1e2", "of a node", "least cost"):
         assert text in svg
 
 

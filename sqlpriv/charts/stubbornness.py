@@ -17,22 +17,31 @@ _DASHES = ("-", "--", "-.", ":")
 
 
 def draw_stubbornness(
-    curves: Mapping[str, Sequence[tuple[float, float]]], path: str | Path, title: str | None = None
+    curves: Mapping[str, Sequence[tuple[float, float]]],
+    path: str | Path,
+    title: str | None = None,
+    quantity: str = "minimum epsilon",
 ) -> Path:
     """Pairs (sigma, epsilon) on two logarithmic axes. An infinite sigma stands at the right edge, as ∞.
 
     Where epsilon is infinite there is no point; an adversary with no point at all is named in the legend as such.
+    `quantity` names what else may stand on the y axis, such as the least cost that an epsilon allows.
     """
     finite = [sigma for curve in curves.values() for sigma, _ in curve if not math.isinf(sigma)]
     if not finite:
         raise InputError("there is no stubbornness to draw: every sigma was too small for the number of values")
-    text = title or "Minimum epsilon against stubbornness"
-    return draw(path, lambda figure: _paint(figure, curves, min(finite), max(finite), text))
+    text = title or f"{quantity.capitalize()} against stubbornness"
+    return draw(path, lambda figure: _paint(figure, curves, (min(finite), max(finite)), text, quantity))
 
 
 def _paint(
-    figure: Figure, curves: Mapping[str, Sequence[tuple[float, float]]], smallest: float, largest: float, title: str
+    figure: Figure,
+    curves: Mapping[str, Sequence[tuple[float, float]]],
+    sigmas: tuple[float, float],
+    title: str,
+    quantity: str,
 ) -> None:
+    smallest, largest = sigmas
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -40,7 +49,7 @@ def _paint(
     for i, (name, curve) in enumerate(curves.items()):
         points = [(beyond if math.isinf(s) else s, e) for s, e in curve if not math.isinf(e)]
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
-        label = name if points else f"{name} (no epsilon is enough)"
+        label = name if points else f"{name} (infinite)"
         axes.plot(
             [s for s, _ in points],
             [e for _, e in points],
@@ -58,7 +67,7 @@ def _paint(
     axes.set_xticks(ticks, names)
     plain_numbers(axes.yaxis)
     axes.set_xlabel("stubbornness sigma: how many people the adversary has seen elsewhere")
-    axes.set_ylabel("minimum epsilon")
+    axes.set_ylabel(quantity)
     axes.grid(alpha=0.3, which="both")
     axes.set_title(title)
     axes.legend(loc="best", framealpha=0.9)
