@@ -78,16 +78,19 @@ class Requirement:
         """The number that is required."""
         return MEASURES[self.name]
 
-    def holds(self, value: float) -> bool:
-        """Whether the value meets the threshold, with the tolerance of docs/definitions.md."""
+    @property
+    def limit(self) -> float:
+        """The threshold moved by the tolerance of docs/definitions.md, to the side that the comparison asks for."""
         slack = 1e-12 * max(abs(self.threshold), 1)
+        return self.threshold - slack if self.operator in {">=", "<"} else self.threshold + slack
+
+    def holds(self, value: float) -> bool:
+        """Whether the value meets the threshold."""
         if self.operator == ">=":
-            return value >= self.threshold - slack
+            return value >= self.limit
         if self.operator == ">":
-            return value > self.threshold + slack
-        if self.operator == "<=":
-            return value <= self.threshold + slack
-        return value < self.threshold - slack
+            return value > self.limit
+        return value <= self.limit if self.operator == "<=" else value < self.limit
 
 
 def parse(text: str) -> Requirement:

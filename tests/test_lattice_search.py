@@ -12,12 +12,12 @@ from lattice_cases import LatticeCase, lattice_cases
 from lattice_runs import source_of, write_case
 from oracles.counting import same
 from oracles.lattice import objective_value
+from strategies import fewer
 
 from sqlpriv.anonymize import prepare
 from sqlpriv.lattice.evaluate import evaluate
 from sqlpriv.lattice.search import is_valid, search
 from sqlpriv.lattice.table import all_nodes, minimal_nodes
-from strategies import fewer
 
 Con = duckdb.DuckDBPyConnection
 SCHEMA = "memory.given"

@@ -3,8 +3,9 @@
     frequencies    the combinations of quasi-identifiers and sensitive values, with their number of rows
     labels         every label of every hierarchy: attribute, level, its number, leaves below, rows below
     leaves         every value: the list of its labels' numbers, its losses and its other costs, one entry a level
-    base           the frequencies with these lists in the place of the values: what nodes are evaluated on
     values_<j>     the values of the j-th sensitive column, numbered in their order, with their share of the table
+    base           the frequencies by numbers, with lists in the place of the values: what nodes are evaluated on
+    costs          the same with the costs of the cells; made when it is first asked for
 
 Labels are numbered per attribute and level and multiplied by a radix, so that the sum over the attributes of a row
 names its class. All of it is ordinary tables in a database in memory: private, and gone with the connection.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlpriv.catalog import inlined
 from sqlpriv.engine import fetch
@@ -27,6 +29,9 @@ FREQUENCIES = "__frequencies"
 _LARGEST_NUMBER = 2**126
 
 
+Sums = tuple[tuple[float, ...], ...]
+
+
 @dataclass(frozen=True)
 class Domain:
     """What is known of the table before any node is looked at."""
@@ -37,10 +42,8 @@ class Domain:
     rows: int
     combinations: int
     numbers: int
-    # Sums over all rows by attribute and level: what a node costs when nothing is suppressed.
-    loss: tuple[tuple[float, ...], ...]
-    entropy: tuple[tuple[float, ...], ...]
-    volume: tuple[tuple[float, ...], ...]
+    values: tuple[tuple[int, float], ...]
+    """How many values each sensitive column has, and the smallest share of one."""
 
     @property
     def heights(self) -> tuple[int, ...]:
@@ -51,6 +54,32 @@ class Domain:
     def number_type(self) -> str:
         """The SQL type of the number of a class."""
         return _number_type(self.numbers)
+
+    @cached_property
+    def loss(self) -> Sums:
+        """The losses of all cells when nothing is suppressed, summed by attribute and level."""
+        return _sums(self.source, len(self.heights), "loss")
+
+    @cached_property
+    def entropy(self) -> Sums:
+        """The same of the entropy."""
+        return _sums(self.source, len(self.heights), "entropy")
+
+    @cached_property
+    def volume(self) -> Sums:
+        """The same of the logarithm of the number of values that a label stands for."""
+        return _sums(self.source, len(self.heights), "volume")
+
+    @cached_property
+    def costs(self) -> str:
+        """The name of a table like the base that also has the costs of the cells."""
+        _write_base(self.source, self.policy, "costs", ("loss", "entropy", "volume"))
+        return "costs"
+
+    @cached_property
+    def rolled(self) -> tuple[int, str] | None:
+        """An attribute, and a table like the base in which it stands on level 1, where that is much smaller."""
+        return _roll_up(self.source, self.policy, self.combinations)
 
 
 def read_domain(source: Source, policy: Policy, others: Sequence[str] = ()) -> Domain:
@@ -67,11 +96,9 @@ def read_domain(source: Source, policy: Policy, others: Sequence[str] = ()) -> D
     _list_paths(source, hierarchies)
     _refuse_faults(source, hierarchies)
     numbers = _number_labels(source)
-    _write_base(source, policy)
-    for j, column in enumerate(policy.sensitive):
-        _write_values(source, policy, j, column)
-    sums = (_marginal(source, hierarchies, cost) for cost in ("loss", "entropy", "volume"))
-    return Domain(source, policy, hierarchies, int(rows), int(combinations), numbers, *sums)
+    values = tuple(_write_values(source, policy, j, column) for j, column in enumerate(policy.sensitive))
+    _write_base(source, policy, "base", ())
+    return Domain(source, policy, hierarchies, int(rows), int(combinations), numbers, values)
 
 
 def _check_columns(source: Source, policy: Policy) -> None:
@@ -130,6 +157,7 @@ def _list_paths(source: Source, hierarchies: tuple[Hierarchy, ...]) -> None:
         f"FROM counts JOIN (VALUES {heights}) AS h(attribute, height) USING (attribute) WHERE value IS NULL "
         f"AND NOT EXISTS (FROM listed WHERE listed.attribute = counts.attribute AND labels[1] IS NULL)",
     )
+    fetch(source.con, f"CREATE OR REPLACE TABLE steps AS {inlined('FROM _lattice_steps(paths)')}")
 
 
 def _refuse_faults(source: Source, hierarchies: tuple[Hierarchy, ...]) -> None:
@@ -137,7 +165,7 @@ def _refuse_faults(source: Source, hierarchies: tuple[Hierarchy, ...]) -> None:
     found = [
         f"hierarchy of {hierarchies[attribute].column!r}, level {level}: {number} {fault}"
         for fault, attribute, level, number in fetch(
-            source.con, inlined("FROM _lattice_faults(paths, counts) ORDER BY attribute, level, fault")
+            source.con, inlined("FROM _lattice_faults(paths, steps, counts) ORDER BY attribute, level, fault")
         )
     ]
     if found:
@@ -147,7 +175,7 @@ def _refuse_faults(source: Source, hierarchies: tuple[Hierarchy, ...]) -> None:
 def _number_labels(source: Source) -> int:
     """Write labels and leaves; return how many numbers the classes of one node need."""
     con = source.con
-    fetch(con, f"CREATE OR REPLACE TABLE labels AS {inlined('FROM _lattice_labels(paths, counts)')}")
+    fetch(con, f"CREATE OR REPLACE TABLE labels AS {inlined('FROM _lattice_labels(steps, counts)')}")
     seen = fetch(con, "SELECT count(*) FROM labels WHERE level = 0 AND seen > 0 GROUP BY attribute ORDER BY attribute")
     radix, radices = 1, []
     for (count,) in seen:
@@ -157,7 +185,7 @@ def _number_labels(source: Source) -> int:
         raise PolicyError("the quasi-identifiers have too many different values together; start from coarser ones")
     listed = ", ".join(f"({i}, CAST({r} AS {_number_type(radix)}))" for i, r in enumerate(radices))
     fetch(con, f"CREATE OR REPLACE TABLE radices AS FROM (VALUES {listed}) AS r(attribute, radix)")
-    fetch(con, f"CREATE OR REPLACE TABLE leaves AS {inlined('FROM _lattice_leaves(paths, counts, labels, radices)')}")
+    fetch(con, f"CREATE OR REPLACE TABLE leaves AS {inlined('FROM _lattice_leaves(steps, counts, labels, radices)')}")
     return radix
 
 
@@ -176,39 +204,56 @@ def number_rows(policy: Policy, table: str, columns: str, values: str = "leaves"
     return f"SELECT {columns} FROM {table} AS t{joins}"
 
 
-def _write_base(source: Source, policy: Policy) -> None:
+def _write_base(source: Source, policy: Policy, name: str, costs: Sequence[str]) -> None:
     """The frequencies by numbers: for each attribute a<i> (class numbers) and its costs; then s<j>, holder, n."""
-    lists = [
-        f"l{i}.numbers AS a{i}, l{i}.loss AS loss{i}, l{i}.entropy AS entropy{i}, l{i}.volume AS volume{i}"
-        for i in range(len(policy.qis))
-    ]
-    kept = [f"t.{quoted(c)} AS s{j}" for j, c in enumerate(policy.sensitive)]
-    kept += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
-    query = number_rows(policy, FREQUENCIES, ", ".join([*lists, *kept, "__priv_n AS n"]))
-    fetch(source.con, f"CREATE OR REPLACE TABLE base AS {query}")
+    columns = [f"l{i}.numbers AS a{i}" for i in range(len(policy.qis))]
+    columns += [f"l{i}.{cost} AS {cost}{i}" for cost in costs for i in range(len(policy.qis))]
+    columns += [f"v{j}.id AS s{j}" for j in range(len(policy.sensitive))]
+    columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
+    rows = number_rows(policy, FREQUENCIES, ", ".join([*columns, "t.__priv_n AS n"]))
+    for j, column in enumerate(policy.sensitive):
+        rows += f" JOIN values_{j} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value"
+    fetch(source.con, f"CREATE OR REPLACE TABLE {name} AS {rows}")
 
 
-def _write_values(source: Source, policy: Policy, j: int, column: str) -> None:
-    """Number the sensitive values in their order, NULL last, and replace them in the base."""
+def _roll_up(source: Source, policy: Policy, combinations: int) -> tuple[int, str] | None:
+    """Nodes above level 1 of the attribute with the most values need not start from single values."""
+    found = fetch(
+        source.con,
+        "SELECT attribute FROM labels WHERE seen > 0 GROUP BY attribute HAVING max(level) > 1 "
+        "ORDER BY count(CASE WHEN level = 0 THEN 1 END) / count(CASE WHEN level = 1 THEN 1 END) DESC, attribute "
+        "LIMIT 1",
+    )
+    if not found:
+        return None
+    attribute = int(found[0][0])
+    attributes = range(len(policy.qis))
+    lists = ", ".join(f"any_value(a{a}) AS a{a}" for a in attributes)
+    kept = [f"s{j}" for j in range(len(policy.sensitive))] + (["holder"] if policy.person else [])
+    grouped = ", ".join([f"a{a}[{2 if a == attribute else 1}]" for a in attributes] + kept)
+    listed = "".join(f", {k}" for k in kept)
+    rows = f"SELECT {lists}{listed}, sum(n) AS n FROM base GROUP BY {grouped}"
+    fetch(source.con, f"CREATE OR REPLACE TABLE rolled AS {rows}")
+    left = fetch(source.con, "SELECT count(*) FROM rolled")[0][0]
+    return (attribute, "rolled") if left < 0.6 * combinations else None
+
+
+def _write_values(source: Source, policy: Policy, j: int, column: str) -> tuple[int, float]:
+    """Number the sensitive values in their order, NULL last."""
     counted = f"count(DISTINCT {quoted(policy.person)})" if policy.person else "sum(__priv_n)"
     totals = f"(SELECT {quoted(column)} AS value, {counted} AS total FROM {FREQUENCIES} GROUP BY 1)"
     people = f"(SELECT {counted} FROM {FREQUENCIES})"
     values = inlined(f"FROM _lattice_values({totals}, {people})")
     fetch(source.con, f"CREATE OR REPLACE TABLE values_{j} AS {values}")
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE base AS SELECT b.* REPLACE (v.id AS s{j}) "
-        f"FROM base AS b JOIN values_{j} AS v ON b.s{j} IS NOT DISTINCT FROM v.value",
-    )
+    kinds, least = fetch(source.con, f"SELECT count(*), min(share) FROM values_{j}")[0]
+    return int(kinds), float(least)
 
 
-def _marginal(source: Source, hierarchies: tuple[Hierarchy, ...], cost: str) -> tuple[tuple[float, ...], ...]:
+def _sums(source: Source, attributes: int, cost: str) -> Sums:
     """The sum of a cost over all rows, by attribute and level."""
     found = fetch(
         source.con,
         f"SELECT attribute, level, sum(rows * {cost}[level + 1]) FROM (SELECT attribute, rows, {cost}, "
         f"unnest(range(0, len({cost}))) AS level FROM leaves WHERE rows > 0) GROUP BY ALL ORDER BY ALL",
     )
-    return tuple(
-        tuple(float(total) for attribute, _, total in found if attribute == i) for i in range(len(hierarchies))
-    )
+    return tuple(tuple(float(total) for attribute, _, total in found if attribute == i) for i in range(attributes))

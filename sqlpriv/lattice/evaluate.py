@@ -4,8 +4,8 @@ The number of a class is node * numbers + (sum of the label numbers), so all cla
 and the formulas of sql/ treat them like the classes of one table. That every node holds the whole table keeps the
 shares right that some formulas take from the histogram they are given.
 
-Where a batch lies above some node, that node's own classes are as good a base as the table and much smaller: `rolled`
-makes it, by the same lists of numbers.
+Nodes that generalize the attribute with the most values start from a base in which it is generalized already, which
+is much smaller, often: the two bases are read side by side.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def evaluate(
     nodes: Sequence[Node],
     *,
     with_costs: bool = False,
-    base: str = "base",
+    base: str | None = None,
 ) -> list[Outcome]:
-    """The outcomes of the nodes, in their order."""
+    """The outcomes of the nodes, in their order; of another base than the table's, if one is given."""
     if not nodes:
         return []
     write_nodes(domain, nodes)
@@ -84,7 +84,9 @@ def write_nodes(domain: Domain, nodes: Sequence[Node]) -> None:
     fetch(domain.source.con, f"CREATE OR REPLACE TABLE nodes AS FROM (VALUES {listed}) AS n(node, {levels})")
 
 
-def class_ctes(domain: Domain, measures: Sequence[ClassMeasure], costs: Sequence[str] = (), base: str = "base") -> str:
+def class_ctes(
+    domain: Domain, measures: Sequence[ClassMeasure], costs: Sequence[str] = (), base: str | None = None
+) -> str:
     """The common table expressions up to __priv_classes: one row a class of a node, with every value and `fails`."""
     attributes = range(len(domain.heights))
     number = " + ".join(f"a{a}[level{a}]" for a in attributes)
@@ -95,7 +97,14 @@ def class_ctes(domain: Domain, measures: Sequence[ClassMeasure], costs: Sequence
     columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in costs]
     # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
     columns += [f"n * ({_top(c, attributes)}) AS top_{c}" for c in costs]
-    parts = [f"__priv_rows AS (SELECT {node} + {number} AS class, {', '.join(columns)} FROM {base}, nodes)"]
+    rows = f"SELECT {node} + {number} AS class, {', '.join(columns)} FROM "
+    if base is None and not costs and domain.rolled:
+        attribute, rolled = domain.rolled
+        level = f"level{attribute}"
+        rows = f"{rows} base, nodes WHERE {level} = 1 UNION ALL {rows} {rolled}, nodes WHERE {level} > 1"
+    else:
+        rows += f"{base or (domain.costs if costs else 'base')}, nodes"
+    parts = [f"__priv_rows AS ({rows})"]
     parts += _sizes(used, costs, person)
     for j in used:
         parts += _histogram(j, [m for m in measures if m.sensitive == j], person)
@@ -112,14 +121,15 @@ def _sizes(used: Sequence[int], costs: Sequence[str], person: bool) -> list[str]
     """Rows of each class, its size in rows or persons, and its costs; without persons also the counts by value."""
     counts = [
         f"__priv_counts_{j} AS MATERIALIZED ("
-        f"SELECT class, s{j} AS value, sum(n) AS n FROM __priv_rows GROUP BY class, s{j})"
+        f"SELECT class, s{j} AS value, CAST(sum(n) AS BIGINT) AS n FROM __priv_rows GROUP BY class, s{j})"
         for j in (() if person else used)
     ]
-    size = "count(DISTINCT holder)" if person else "sum(n)"
+    # Cast, because the sum of whole numbers is a HUGEINT to DuckDB, and slow.
+    size = "count(DISTINCT holder)" if person else "CAST(sum(n) AS BIGINT)"
     sums = "".join(f", sum({c}) AS {c}, sum(top_{c}) AS top_{c}" for c in costs)
     # Counts by value are fewer than rows and have to be made anyway, but they do not carry costs.
     origin = f"__priv_counts_{used[0]}" if counts and not costs else "__priv_rows"
-    sizes = f"SELECT class, {size} AS size, sum(n) AS rows{sums} FROM {origin} GROUP BY class"
+    sizes = f"SELECT class, {size} AS size, CAST(sum(n) AS BIGINT) AS rows{sums} FROM {origin} GROUP BY class"
     return [*counts, f"__priv_sizes AS MATERIALIZED ({sizes})"]
 
 
@@ -192,14 +202,18 @@ def _classes(domain: Domain, measures: Sequence[ClassMeasure], used: Sequence[in
     values = "".join(f", {_value(m)} AS {m.column}" for m in measures if m.kind != TABLE)
     kept = "".join(f", {c}, top_{c}" for c in costs)
     judged = [m for m in measures if m.kind != TABLE]
-    fails = " OR ".join(m.fails for m in judged) or "false"
     ruling = [m for m in judged if (m.monotone_suppressed if allowance(domain) else m.monotone)]
-    ruled = " OR ".join(m.fails for m in ruling) or "false"
+    flags = "".join(f", {m.fails} AS x{m.number}" for m in judged)
     return [
         f"__priv_values AS (SELECT z.class, z.size, z.rows{kept}{values} FROM __priv_sizes AS z{joins})",
-        f"__priv_classes AS (SELECT class // {domain.numbers} AS node, *, {fails} AS fails, {ruled} AS rules_out "
-        "FROM __priv_values)",
+        f"__priv_judged AS (SELECT *{flags} FROM __priv_values)",
+        f"__priv_classes AS (SELECT class // {domain.numbers} AS node, *, {_any_flag(judged)} AS fails, "
+        f"{_any_flag(ruling)} AS rules_out FROM __priv_judged)",
     ]
+
+
+def _any_flag(measures: Sequence[ClassMeasure]) -> str:
+    return " OR ".join(f"x{m.number}" for m in measures) or "false"
 
 
 def _value(measure: ClassMeasure) -> str:
@@ -225,7 +239,7 @@ coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""
 _COUNTED = "suppressed, ruled_out, classes, all_classes, squares, all_squares, size_logs, all_size_logs"
 
 
-def _query(domain: Domain, measures: Sequence[ClassMeasure], with_costs: bool, base: str) -> str:
+def _query(domain: Domain, measures: Sequence[ClassMeasure], with_costs: bool, base: str | None) -> str:
     costs = COSTS if with_costs else ()
     sums = [_SUMS]
     sums += [f"{_suppressed_by(m)} AS f{m.number}" for m in measures]
@@ -251,16 +265,4 @@ def _query(domain: Domain, measures: Sequence[ClassMeasure], with_costs: bool, b
 
 def _suppressed_by(measure: ClassMeasure) -> str:
     """The rows in classes that fail this requirement."""
-    return "0" if measure.kind == TABLE else f"coalesce(sum(CASE WHEN {measure.fails} THEN rows END), 0)"
-
-
-def rolled(domain: Domain, node: Node, name: str) -> str:
-    """A table like the base with the classes of a node as its rows: fit for every node above it, but without costs."""
-    attributes = range(len(domain.heights))
-    lists = ", ".join(f"any_value(a{a}) AS a{a}" for a in attributes)
-    kept = [f"s{j}" for j in range(len(domain.policy.sensitive))] + (["holder"] if domain.policy.person else [])
-    grouped = ", ".join([f"a{a}[{level + 1}]" for a, level in zip(attributes, node, strict=True)] + kept)
-    listed = "".join(f", {k}" for k in kept)
-    sql = f"SELECT {lists}{listed}, sum(n) AS n FROM base GROUP BY {grouped}"
-    fetch(domain.source.con, f"CREATE OR REPLACE TABLE {name} AS {sql}")
-    return name
+    return "0" if measure.kind == TABLE else f"coalesce(sum(CASE WHEN x{measure.number} THEN rows END), 0)"

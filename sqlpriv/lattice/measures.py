@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlpriv.catalog import inlined
-from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
+from sqlpriv.lattice.beliefs import Belief, read_belief, write_weights
 from sqlpriv.lattice.domain import Domain
 from sqlpriv.lattice.population import write_population
 from sqlpriv.named import read_named
@@ -51,15 +51,9 @@ class ClassMeasure:
 
     @property
     def fails(self) -> str:
-        """SQL that is true for a class, or a table, that does not meet the threshold."""
-        threshold = repr(self.requirement.threshold)
-        if self.requirement.operator == "<":
-            return inlined(f"coalesce(NOT _below({self.column}, {threshold}), false)")
-        if self.requirement.operator == "<=":
-            return inlined(f"coalesce(_above({self.column}, {threshold}), false)")
-        if self.requirement.name == "entropy_l":
-            return inlined(f"coalesce(_below({self.column}, {threshold}), false)")
-        return f"coalesce({self.column} < {threshold}, false)"
+        """SQL that is true for a class, or a table, that does not meet the threshold. NULL: nothing there can fail."""
+        fails = {">=": "<", "<=": ">", "<": ">="}[self.requirement.operator]
+        return f"coalesce({self.column} {fails} {self.requirement.limit!r}::DOUBLE, false)"
 
 
 # Aggregates over the histogram of a class: n, r, size, pairs, share, base, kinds; see sql/.
@@ -73,9 +67,9 @@ _AGGREGATES = {
     "beta": "_beta(n, size, base)",
     "enhanced_beta": "_enhanced_beta(n, size, base, _gain_ceiling(base))",
     "delta": "_delta(n, size, base, any_value(kinds))",
-    "epsilon_class1": "max(_epsilon(n, size, {b}, n + w{i} - 1, size + {sigma} - 1))",
+    "epsilon_class1": "max(_epsilon(n, size, {b}, n + {weight} - 1, size + {sigma} - 1))",
     "epsilon_class2": "max(_epsilon(n, size, {b}, n, size - 1 + {sigma}))",
-    "epsilon_class3": "max(_epsilon(n, size, {b}, w{i}, 1.0))",
+    "epsilon_class3": "max(_epsilon(n, size, {b}, {weight}, 1.0))",
 }
 _SIZES = {"k": "z.size", "prosecutor": "1 / z.size"}
 _TABLES = {"marketer": "classes / size", "uniques": "uniques"}
@@ -114,10 +108,11 @@ def _sql(domain: Domain, i: int, j: int | None, requirement: Requirement) -> tup
         write_population(domain, i, str(arguments["population"]))
         return POPULATION, _POPULATIONS[name].format(i=i)
     if name.startswith("epsilon_"):
-        sigma = _write_weights(domain, i, j, requirement)
+        belief = read_belief(domain, i, j, requirement)
         if "predicates" in arguments or domain.policy.person is not None:
-            return RELATION, _epsilon_relation(domain, i, j, requirement, sigma)
-        return AGGREGATE, inlined(_AGGREGATES[name].format(i=i, b=arguments["b"], sigma=repr(sigma)))
+            return RELATION, _epsilon_relation(domain, i, j, requirement, belief)
+        values = {"b": arguments["b"], "weight": belief.weight, "sigma": repr(belief.stubbornness)}
+        return AGGREGATE, inlined(_AGGREGATES[name].format(**values))
     if name in {"t_ordered", "t_hierarchical"}:
         return RELATION, _t_relation(domain, i, j, requirement)
     return AGGREGATE, inlined(_AGGREGATES[name].format(**arguments))
@@ -134,76 +129,13 @@ def _t_relation(domain: Domain, i: int, j: int | None, requirement: Requirement)
     return inlined(f"FROM _t_hierarchical_of(__priv_texts_{j}, {literal(table)})")
 
 
-def _epsilon_relation(domain: Domain, i: int, j: int | None, requirement: Requirement, sigma: float) -> str:
+def _epsilon_relation(domain: Domain, i: int, j: int | None, requirement: Requirement, belief: Belief) -> str:
     name, arguments = requirement.name, requirement.arguments
-    belief = repr(sigma) if name == "epsilon_class2" else literal(f"weights_{i}")
+    given = repr(belief.stubbornness) if name == "epsilon_class2" else literal(write_weights(domain, i, j, belief))
     predicates = "NULL"
     if "predicates" in arguments:
         named = str(arguments["predicates"])
         predicates = literal(read_named(domain.source, domain.policy, named, f"predicates_{i}"))
     person = ", 'person'" if domain.policy.person is not None else ""
     number = name.removeprefix("epsilon_class")
-    return inlined(f"FROM _epsilon{number}_of(__priv_holdings_{j}, {belief}, {arguments['b']}, {predicates}{person})")
-
-
-def _write_weights(domain: Domain, i: int, j: int | None, requirement: Requirement) -> float:
-    """Table weights_<i>: each sensitive value with its sigma (class1) or share (class3). Returns the stubbornness."""
-    con, arguments = domain.source.con, requirement.arguments
-    shape, sigma = str(arguments.get("shape", "")), float(arguments.get("sigma", 1))
-    if requirement.name == "epsilon_class2":
-        kinds = fetch(con, f"SELECT count(*) FROM values_{j}")[0][0]
-        if not kinds <= sigma <= 1e300:
-            raise PolicyError(f"{requirement.text}: sigma must be at least {kinds}, the number of sensitive values")
-        return sigma
-    word = "sigma" if requirement.name == "epsilon_class1" else "share"
-    factor = repr(sigma) if word == "sigma" else "1.0"
-    if shape in {"uniform", "table"}:
-        share = "1 / kinds" if shape == "uniform" else "share"
-        rows = f"SELECT value, {factor} * ({share}) AS {word} FROM values_{j}"
-    else:
-        table = read_named(domain.source, domain.policy, shape, f"shape_{i}")
-        present = {r[0].lower() for r in fetch(con, f"DESCRIBE {table}")}
-        if "value" not in present or not present & {word, "share"}:
-            raise PolicyError(f"{requirement.text}: the table of the shape needs the columns value and {word}")
-        if word not in present and "sigma" not in arguments:
-            raise PolicyError(f"{requirement.text}: the shape holds shares, so sigma must be given too")
-        given = word if word in present else f"{factor} * share"
-        rows = f"SELECT value, TRY_CAST({given} AS DOUBLE) AS {word} FROM {table}"
-    fetch(con, f"CREATE OR REPLACE TABLE weights_{i} AS {rows}")
-    total = _check_weights(domain, i, j, requirement, word)
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE values_{j} AS SELECT v.*, w.{word} AS w{i} FROM values_{j} AS v "
-        f"JOIN weights_{i} AS w ON CAST(v.value AS VARCHAR) IS NOT DISTINCT FROM CAST(w.value AS VARCHAR)",
-    )
-    return total
-
-
-def _check_weights(domain: Domain, i: int, j: int | None, requirement: Requirement, word: str) -> float:
-    con = domain.source.con
-    least = 1 if word == "sigma" else 0
-    items = f"(SELECT CAST(value AS VARCHAR) AS item, {word} AS weight FROM weights_{i})"
-    twice, wrong, total = fetch(
-        con,
-        f"SELECT (SELECT count(*) FROM (SELECT item FROM {items} GROUP BY item HAVING count(*) > 1)), "
-        f"count(CASE WHEN weight BETWEEN {least} AND 1e300 THEN NULL ELSE 1 END), sum(weight) FROM {items}",
-    )[0]
-    missing = fetch(
-        con,
-        f"SELECT count(*) FROM values_{j} AS v WHERE NOT EXISTS "
-        f"(FROM {items} AS w WHERE w.item IS NOT DISTINCT FROM CAST(v.value AS VARCHAR))",
-    )[0][0]
-    fault = None
-    if missing:
-        fault = f"the shape misses {missing} sensitive value(s) of the table"
-    elif twice:
-        fault = f"the shape has {twice} value(s) twice"
-    elif wrong and least:
-        fault = f"{wrong} value(s) get a sigma below 1, which no prior of whole counts has; give a larger sigma"
-    elif wrong:
-        fault = f"{wrong} share(s) of the shape are not numbers of at least 0"
-    elif word == "share" and abs(total - 1) > 1e-9:
-        fault = "the shares of the shape do not add up to 1"
-    if fault:
-        raise PolicyError(f"{requirement.text}: {fault}")
-    return float(total)
+    return inlined(f"FROM _epsilon{number}_of(__priv_holdings_{j}, {given}, {arguments['b']}, {predicates}{person})")
