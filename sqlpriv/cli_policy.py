@@ -15,7 +15,9 @@ from rich.tree import Tree
 from sqlpriv.anonymize import anonymize, open_policy, prepare
 from sqlpriv.errors import InputError
 from sqlpriv.hierarchy import draw, save_hierarchies
-from sqlpriv.lattice.domain import read_domain
+from sqlpriv.lattice.domain import Domain, read_domain
+from sqlpriv.lattice.evaluate import Node
+from sqlpriv.lattice.measures import ClassMeasure
 from sqlpriv.lattice.search import search
 from sqlpriv.lattice.table import NodeRow, all_nodes, minimal_nodes
 from sqlpriv.policy import read_policy
@@ -24,6 +26,8 @@ from sqlpriv.show_policy import show_anonymized, show_lattice
 
 out = Console(highlight=False)
 hierarchies = typer.Typer(help="Look at the hierarchies of a policy, or keep them as tables.", no_args_is_help=True)
+
+_SIGMAS = [*(10.0**e for e in range(1, 9)), math.inf]
 
 PolicyFile = Annotated[Path, typer.Argument(help="The policy, a TOML file; `sqlpriv init` writes one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
@@ -81,21 +85,21 @@ def lattice_command(
         out.print(f"drawn: {path.name}")
 
 
-def _draw(folder: Path, domain: Any, measures: Any, rows: list[NodeRow], chosen: tuple[int, ...] | None) -> list[Path]:
+def _draw(
+    folder: Path, domain: Domain, measures: tuple[ClassMeasure, ...], rows: list[NodeRow], chosen: Node | None
+) -> list[Path]:
+    """The lattice, risk against utility, and for each sensitive column epsilon against stubbornness."""
     from sqlpriv import charts
     from sqlpriv.lattice.stubbornness import stubbornness_curves
 
     folder.mkdir(parents=True, exist_ok=True)
-    texts = [m.requirement.text for m in measures]
     drawn = [folder / "lattice.svg", folder / "tradeoff.svg"]
-    charts.draw_lattice(rows, domain.policy.qis, texts, drawn[0])
-    charts.draw_tradeoff(rows, chosen, "loss", drawn[1])
-    node = chosen or domain.heights
-    for column in domain.policy.sensitive:
-        sigmas = [10**e for e in range(1, 9)]
-        path = folder / f"stubbornness-{domain.policy.sensitive.index(column) + 1}.svg"
-        charts.draw_stubbornness(stubbornness_curves(domain, node, column, sigmas), path)
-        drawn.append(path)
+    charts.draw_lattice(rows, domain.policy.qis, [m.requirement.text for m in measures], drawn[0], chosen=chosen)
+    charts.draw_tradeoff(rows, chosen, "loss", drawn[1], measures=measures)
+    for number, column in enumerate(domain.policy.sensitive, 1):
+        drawn.append(folder / f"stubbornness-{number}.svg")
+        curves = stubbornness_curves(domain, chosen or domain.heights, column, _SIGMAS)
+        charts.draw_stubbornness(curves, drawn[-1], title=f"{column}: minimum epsilon against stubbornness")
     return drawn
 
 

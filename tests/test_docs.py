@@ -40,6 +40,8 @@ def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
             exec(compile(text, str(page), "exec"), {})
         elif language == "sh":
             run_lines(text)
+        elif language == "toml":
+            Path("policy.toml").write_text(text, encoding="utf-8")
         else:
             pytest.fail(f"{page.name}: nothing runs ```{language}")
     con.close()
