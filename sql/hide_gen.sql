@@ -36,13 +36,15 @@ FROM query(_gen_text(tbl, id, attribute, generalized, _exempt(condition)));
 CREATE MACRO generalize(tbl, node, hierarchies) AS TABLE
 FROM query(_generalize_text(tbl, node, hierarchies));
 
--- The ids are counted in all of generalized, also where none matches.
+-- The ids are counted in all of generalized, also where none matches. It has an alias of its own, for DuckDB would look
+-- for a column that it lacks in the table to its left.
 CREATE MACRO _gen_text(tbl, id, attribute, generalized, exempt) AS
 concat('SELECT __priv_t.* REPLACE (CASE WHEN __priv_g.__priv_id IS NULL', exempt, ' THEN CAST(', _field(_column(attribute)),
   ' AS VARCHAR) ELSE __priv_g.__priv_label END AS ', _quoted(attribute), ')', _from(tbl),
-  ' LEFT JOIN (SELECT CAST(', _field(_column(id)), ' AS VARCHAR) AS __priv_id, CASE WHEN max(count(*)) OVER () > 1',
-  ' THEN error(''sqlpriv: an id has two rows in the table of generalized values'') ELSE first(CAST(', _field(attribute), ' AS VARCHAR)) END AS __priv_label',
-  _from(generalized), ' WHERE ', _field(id), ' IS NOT NULL GROUP BY 1) AS __priv_g ON CAST(', _field(id), ' AS VARCHAR) = __priv_g.__priv_id');
+  ' LEFT JOIN (SELECT CASE WHEN max(count(*)) OVER () > 1 THEN error(''sqlpriv: an id has two rows in the table of generalized values'')',
+  ' ELSE CAST(__priv_l.', _quoted(_column(id)), ' AS VARCHAR) END AS __priv_id, first(CAST(__priv_l.', _quoted(attribute), ' AS VARCHAR)) AS __priv_label',
+  ' FROM query_table(''', replace(_table(generalized), '''', ''''''), ''') AS __priv_l WHERE __priv_l.', _quoted(id),
+  ' IS NOT NULL GROUP BY CAST(__priv_l.', _quoted(id), ' AS VARCHAR)) AS __priv_g ON CAST(', _field(id), ' AS VARCHAR) = __priv_g.__priv_id');
 CREATE MACRO _exempt() AS '';
 CREATE MACRO _exempt(condition) AS concat(' OR ', _holds(_condition(condition)));
 
@@ -79,13 +81,12 @@ CREATE MACRO _quoted(name) AS concat('"', replace(CAST(name AS VARCHAR), '"', '"
 CREATE MACRO _generalize_text(tbl, node) AS _generalize_text(tbl, node, CAST(MAP {} AS MAP(VARCHAR, VARCHAR)));
 CREATE MACRO _generalize_text(tbl, node, hierarchies) AS
 concat('SELECT __priv_t.* REPLACE (',
-  list_aggr(list_transform(map_keys(_node(node)), lambda name, place: concat(
-    CASE WHEN map_values(_node(node))[place] = 0 THEN _field(name) ELSE _label_text(name, place, map_values(_node(node))[place]) END,
-    ' AS ', _quoted(name))), 'string_agg', ', '),
+  list_aggr(list_transform(map_entries(_node(node)), lambda entry, place: concat(
+    CASE WHEN entry['value'] = 0 THEN _field(entry['key']) ELSE _label_text(entry['key'], place, entry['value']) END, ' AS ', _quoted(entry['key']))), 'string_agg', ', '),
   ')', _from(tbl),
-  list_aggr(list_transform(map_keys(_node(node)), lambda name, place:
-    CASE WHEN map_values(_node(node))[place] = 0 THEN ''
-      ELSE _label_join(name, place, map_values(_node(node))[place], _labels_of(_hierarchy_name(_hierarchies(hierarchies), name))) END), 'string_agg', ''));
+  list_aggr(list_transform(map_entries(_node(node)), lambda entry, place:
+    CASE WHEN entry['value'] > 0 THEN _label_join(entry['key'], place, entry['value'], _labels_of(_hierarchy_name(_hierarchies(hierarchies), entry['key']))) END),
+    'string_agg', ''));
 CREATE MACRO _label_text(name, place, height) AS
 concat('CASE WHEN __priv_s', place, '.__priv_width IS NULL THEN error(''sqlpriv: the hierarchy of ', _in_text(name), ' has no rows'')',
   ' WHEN __priv_s', place, '.__priv_width <= ', height, ' THEN error(concat(''sqlpriv: there is no level ', height, ' in the hierarchy of ', _in_text(name),

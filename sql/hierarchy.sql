@@ -134,13 +134,13 @@ __priv_faults AS (
   SELECT 4, 'values have no label', step, count(DISTINCT leaf) FROM __priv_steps WHERE step > 0 AND label IS NULL AND leaf IS NOT NULL GROUP BY step
   UNION ALL
   SELECT 5, 'labels stand at the top, where there should be one', step, count(DISTINCT coalesce('=' || label, ''))
-  FROM __priv_steps WHERE at_top AND (label IS NOT NULL OR leaf IS NULL) GROUP BY step HAVING count(DISTINCT coalesce('=' || label, '')) > 1
+  FROM __priv_steps WHERE at_top AND step > 0 AND (label IS NOT NULL OR leaf IS NULL) GROUP BY step HAVING count(DISTINCT coalesce('=' || label, '')) > 1
   UNION ALL
-  SELECT 6, 'levels above the value: the hierarchy needs at least one', 0, 0 FROM __priv_read HAVING max(len(labels)) = 1
+  SELECT 6, 'there is no level above the values', 0, count(*) FROM __priv_read HAVING max(len(labels)) = 1
 )
 SELECT fault, CAST(step AS INTEGER) AS level, CAST(found AS BIGINT) AS number
 FROM (
-  SELECT place, fault, step, found FROM __priv_faults WHERE found > 0 OR place = 6
+  SELECT place, fault, step, found FROM __priv_faults WHERE found > 0
   UNION ALL
   SELECT 0, _unless_empty(''), _unless_empty(0), _unless_empty(0) FROM __priv_values HAVING _unless_empty(false)
 )
@@ -189,7 +189,7 @@ CASE
   WHEN NOT regexp_matches(typeof(widths), concat('^(', _integers(), '|FLOAT|DOUBLE|DECIMAL.*)[[]]$'))
     THEN error('sqlpriv: the widths must be a list of numbers, as in [5, 10]')
   WHEN coalesce(len(TRY_CAST(widths AS DOUBLE[])), 0) = 0 THEN error('sqlpriv: the widths must be a list of numbers, as in [5, 10]')
-  WHEN list_bool_and(list_transform(_exact(widths), lambda width: width > 0 AND width < 1e26)) IS DISTINCT FROM true
+  WHEN list_bool_and(list_transform(_exact(widths), lambda width: coalesce(width > 0 AND width < 1e26, false))) IS DISTINCT FROM true
     OR TRY_CAST(CAST(_exact(widths) AS VARCHAR[]) AS DOUBLE[]) <> TRY_CAST(widths AS DOUBLE[])
     THEN error('sqlpriv: every width must be a number greater than 0, with at most 10 decimals')
   WHEN len(_odd_steps(_exact(widths))) > 0
@@ -227,7 +227,8 @@ END;
 CREATE MACRO _bins(bins) AS
 CASE
   WHEN NOT regexp_matches(typeof(bins), concat('^(', _integers(), '|FLOAT|DOUBLE|DECIMAL.*)[[]]$'))
-    OR list_bool_and(list_transform(TRY_CAST(bins AS DOUBLE[]), lambda number: number BETWEEN 1 AND 1e9 AND number = floor(number))) IS DISTINCT FROM true
+    OR list_bool_and(list_transform(TRY_CAST(bins AS DOUBLE[]), lambda number: coalesce(number BETWEEN 1 AND 1e9 AND number = floor(number), false)))
+      IS DISTINCT FROM true
     THEN error('sqlpriv: the bins must be a list of whole numbers of at least 1, as in [8, 4, 2]')
   WHEN len(_odd_halves(TRY_CAST(bins AS BIGINT[]))) > 0
     THEN error(concat('sqlpriv: level ', _odd_halves(TRY_CAST(bins AS BIGINT[]))[1], ' does not nest: each number of bins must divide the one before'))

@@ -68,7 +68,7 @@ FROM query('SELECT [dense_rank() OVER (ORDER BY ' || replace(_fields(_columns(qi
 -- example: FROM priv.loss('ages_general', MAP {'age': 2}, MAP {'age': 'age_ranges'})
 -- expect: [(0.25,)]
 CREATE MACRO loss(tbl, node, hierarchies) AS TABLE
-WITH __priv_cells AS (FROM query(_cells_text(tbl, node))),
+WITH __priv_cells AS (FROM query(_node_cells(tbl, node))),
 __priv_leaves AS (FROM query(_leaves_text(node, hierarchies))),
 __priv_domains AS (
   SELECT place, max(width) AS width, max(height) AS height, count(DISTINCT coalesce('=' || leaf, '')) AS leaves FROM __priv_leaves GROUP BY place
@@ -90,11 +90,11 @@ __priv_costs AS (
 SELECT _unless_empty(sum(copies * cost) / sum(copies)) AS loss FROM __priv_costs;
 
 -- The cells of each column of the node, and the labels of its level with the leaves below them. Columns go by their place.
-CREATE MACRO _cells_text(tbl, node) AS
+CREATE MACRO _node_cells(tbl, node) AS
 list_aggr(list_transform(map_keys(_node(node)), lambda name, place:
   concat('SELECT ', place, ' AS place, CAST(', _field(name), ' AS VARCHAR) AS label, count(*) AS copies', _from(tbl), ' GROUP BY 2')), 'string_agg', ' UNION ALL ');
 CREATE MACRO _leaves_text(node) AS _leaves_text(node, CAST(MAP {} AS MAP(VARCHAR, VARCHAR)));
 CREATE MACRO _leaves_text(node, hierarchies) AS
-list_aggr(list_transform(map_keys(_node(node)), lambda name, place: concat('SELECT ', place, ' AS place, ', map_values(_node(node))[place], ' AS height,',
-  ' len(labels) AS width, labels[1] AS leaf, labels[', map_values(_node(node))[place], ' + 1] AS label FROM ',
-  _labels_of(_hierarchy_name(_hierarchies(hierarchies), name)))), 'string_agg', ' UNION ALL ');
+list_aggr(list_transform(map_entries(_node(node)), lambda entry, place: concat('SELECT ', place, ' AS place, ', entry['value'], ' AS height,',
+  ' len(labels) AS width, labels[1] AS leaf, labels[', entry['value'], ' + 1] AS label FROM ',
+  _labels_of(_hierarchy_name(_hierarchies(hierarchies), entry['key'])))), 'string_agg', ' UNION ALL ');

@@ -3,5 +3,6 @@
 from sqlpriv.errors import SqlprivError
 from sqlpriv.install import install, load
 from sqlpriv.version import __version__
+from sqlpriv.view import create_view
 
-__all__ = ["SqlprivError", "__version__", "install", "load"]
+__all__ = ["SqlprivError", "__version__", "create_view", "install", "load"]

@@ -18,6 +18,7 @@ Row = tuple[Any, ...]
 _TRANSLATIONS: tuple[tuple[str, str], ...] = (
     (r'does not have a column named "([^"\n]+)"', "there is no column {0!r} in the table"),
     (r'Referenced column "([^"\n]+)" not found', "there is no column {0!r} in the table"),
+    (r'Column "([^"\n]+)" in REPLACE list not found', "there is no column {0!r} in the table"),
     (r"Table with name ([^!\n]+?) does not exist", "there is no table {0!r}"),
     (r'infinite recursion detected: .*table macro "(\w+)"',
      "the table is a view made with priv.{0}, and this DuckDB does not run a macro inside itself; "

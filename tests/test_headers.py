@@ -9,7 +9,9 @@ import strategies
 import test_ck_safety
 import test_closeness
 import test_epsilon
+import test_hierarchies
 import test_k_and_l
+import test_operators
 import test_population_risk_utility
 import test_report
 import test_sdgs
@@ -24,7 +26,9 @@ MODULES = (
     test_ck_safety,
     test_closeness,
     test_epsilon,
+    test_hierarchies,
     test_k_and_l,
+    test_operators,
     test_population_risk_utility,
     test_report,
     test_sdgs,
@@ -81,7 +85,7 @@ def test_the_version_is_this_one(con: Con) -> None:
     assert con.execute("SELECT version FROM priv.version()").fetchall() == [(__version__,)]
 
 
-# --- What every macro refuses -----------------------------------------------------------------
+# --- What every check refuses -----------------------------------------------------------------
 
 COLUMNS = {"q": "INTEGER", "s": "VARCHAR", "p": "INTEGER"}
 ROWS = [[1, "a", 1], [1, "b", 2], [2, "a", 3]]
@@ -107,12 +111,12 @@ ARGUMENTS: dict[str, object] = {
 
 
 def overloads(*parameters: str) -> list[Any]:
-    """All overloads, of all macros, that have one of these parameters."""
+    """All overloads, of all checks, that have one of these parameters; tests/test_operators.py has the others."""
     return [
         pytest.param(name, overload, id=f"{name}({', '.join(overload.params)})")
         for name, found in macros().items()
         for overload in found.overloads
-        if set(parameters) & set(overload.params)
+        if set(parameters) & set(overload.params) and set(overload.params) <= set(ARGUMENTS)
     ]
 
 

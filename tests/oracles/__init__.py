@@ -49,6 +49,15 @@ from .epsilon import (
     shape_from_counts,
     uniform_shape,
 )
+from .hierarchies import (
+    hierarchy_bins,
+    hierarchy_dates,
+    hierarchy_faults,
+    hierarchy_mask,
+    hierarchy_ranges,
+    hierarchy_suppression,
+    hierarchy_tree,
+)
 from .implications import (
     ck_safety,
     ck_safety_any_consequents,
@@ -57,6 +66,7 @@ from .implications import (
     ck_safety_by_worlds_per_class,
     ck_safety_per_class,
 )
+from .operators import gen, generalize, hide, loss
 from .reidentification import (
     DeltaPresence,
     class_sizes,
@@ -122,6 +132,16 @@ __all__ = [
     "epsilon_class4_per_class",
     "failing",
     "fails",
+    "gen",
+    "generalize",
+    "hide",
+    "hierarchy_bins",
+    "hierarchy_dates",
+    "hierarchy_faults",
+    "hierarchy_mask",
+    "hierarchy_ranges",
+    "hierarchy_suppression",
+    "hierarchy_tree",
     "k_anonymity",
     "k_anonymity_per_class",
     "k_map",
@@ -129,6 +149,7 @@ __all__ = [
     "kl_divergence",
     "l_diversity",
     "l_diversity_per_class",
+    "loss",
     "negation_diversity",
     "negation_diversity_by_search",
     "negation_diversity_per_class",
