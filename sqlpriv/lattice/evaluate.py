@@ -225,7 +225,7 @@ def _value(measure: ClassMeasure) -> str:
 
 
 def allowance(domain: Domain) -> int:
-    """How many rows may be suppressed. The share is taken as it is written: 0.1 is a tenth, not the double next to it."""
+    """How many rows may be suppressed. The share is taken as written: 0.1 is a tenth, not the double next to it."""
     return int(Fraction(str(domain.policy.suppression)) * domain.rows)
 
 

@@ -28,7 +28,8 @@ Array = npt.NDArray[np.float64]
 class Objective:
     """A cost to make small. `shown` turns it into the number that people know (precision grows, its cost shrinks).
 
-    Where the cost needs more than the outcome of a node, `asked` finds it for several nodes at once.
+    Where the cost needs more than the outcome of a node, `asked` finds it for several nodes at once; `by_cells` says
+    that it needs the costs of the cells, which take another look.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Objective:
     before: Array | None = None
     shown: Callable[[float], float] = lambda cost: cost
     asked: Callable[[Sequence[Node]], dict[Node, float]] | None = None
+    by_cells: bool = False
 
 
 def make_objective(domain: Domain, name: str) -> Objective:
@@ -66,12 +68,12 @@ def loss_of(domain: Domain, outcome: Outcome) -> float:
 def _loss(domain: Domain) -> Objective:
     cells = domain.rows * len(domain.heights)
     before = _sum_over_attributes([np.array(c) / cells for c in domain.loss])
-    return Objective("loss", lambda _, o: loss_of(domain, o), lambda n, _: float(before[n]), before)
+    return Objective("loss", lambda _, o: loss_of(domain, o), lambda n, _: float(before[n]), before, by_cells=True)
 
 
 def _entropy(domain: Domain) -> Objective:
     before = _sum_over_attributes([np.array(c) for c in domain.entropy])
-    return Objective("entropy", lambda _, o: o.costs[1], lambda n, _: float(before[n]), before)
+    return Objective("entropy", lambda _, o: o.costs[1], lambda n, _: float(before[n]), before, by_cells=True)
 
 
 def _height(domain: Domain) -> Objective:
@@ -125,7 +127,7 @@ def _kl(domain: Domain) -> Objective:
         spread = sum(v[level] for v, level in zip(domain.volume, node, strict=True))
         return (tuples - outcome.all_size_logs + spread) / rows
 
-    return Objective("kl", cost, bound)
+    return Objective("kl", cost, bound, by_cells=True)
 
 
 def _sum_over_attributes(costs: list[npt.NDArray[np.float64]]) -> Array:

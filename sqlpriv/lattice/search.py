@@ -12,6 +12,7 @@ not, also those with the lowest bounds; and always the neighbours of the best no
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -162,7 +163,7 @@ class _Search:
         self._compare({n: o for n, o in outcomes.items() if is_valid(self._domain, o)})
 
     def _compare(self, valid: dict[Node, Outcome]) -> None:
-        costed = with_costs(self._domain, self._measures, valid)
+        costed = with_costs(self._domain, self._measures, self._promising(valid))
         self._answer.seen.update(costed)
         asked = self._objective.asked(list(costed)) if self._objective.asked and costed else {}
         for node, outcome in costed.items():
@@ -170,6 +171,17 @@ class _Search:
             found = Found(node, cost, loss_of(self._domain, outcome), outcome)
             if self._answer.best is None or _is_better(found, self._answer.best):
                 self._answer.best = found
+
+    def _promising(self, valid: dict[Node, Outcome]) -> dict[Node, Outcome]:
+        """Those that may become the best, as far as is known without the costs of their cells."""
+        if self._objective.asked:
+            return valid
+        known = self._objective.bound if self._objective.by_cells else self._objective.cost
+        costs = {node: known(node, outcome) for node, outcome in valid.items()}
+        best = math.inf if self._answer.best is None else self._answer.best.cost
+        if not self._objective.by_cells:
+            best = min([best, *costs.values()])
+        return {node: valid[node] for node, cost in costs.items() if cost <= best + _slack(best)}
 
     def _raise_bound(self, node: Node, bound: float) -> None:
         if self._objective.before is None:
@@ -220,7 +232,7 @@ def _is_better(one: Found, other: Found) -> bool:
 
 
 def _slack(cost: float) -> float:
-    return 1e-12 * max(1.0, abs(cost))
+    return 1e-12 * max(1.0, abs(cost)) if math.isfinite(cost) else 0.0
 
 
 def _loss_array(domain: Domain) -> npt.NDArray[np.float64]:
