@@ -50,8 +50,10 @@ lint: $(DEVELOP) ## ruff and mypy --strict
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy --strict
 
-bench: $(PEERS) ## Measure the checks, side by side with other libraries
+bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other libraries, and the search
 	@$(VENV_PEERS)/bin/python -m benchmarks.checks
+	@$(VENV)/bin/python -m benchmarks.lattice
+	@$(VENV)/bin/python -m benchmarks.epsilon_lattice
 
 docs: $(DEVELOP) ## Write docs/macros.md from the headers in sql/
 	@echo "Writing docs/macros.md"

@@ -1,8 +1,10 @@
 """sqlpriv: privacy checks inside DuckDB. `load(con)` or `install("x.duckdb")`, then `FROM priv.report(...)`."""
 
+from sqlpriv.anonymize import anonymize
 from sqlpriv.errors import SqlprivError
 from sqlpriv.install import install, load
+from sqlpriv.policy import read_policy
 from sqlpriv.version import __version__
 from sqlpriv.view import create_view
 
-__all__ = ["SqlprivError", "__version__", "create_view", "install", "load"]
+__all__ = ["SqlprivError", "__version__", "anonymize", "create_view", "install", "load", "read_policy"]

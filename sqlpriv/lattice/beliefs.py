@@ -65,6 +65,8 @@ def _read_table(domain: Domain, i: int, j: int | None, requirement: Requirement,
         raise PolicyError(f"{requirement.text}: the table of the shape needs the columns value and {word}")
     if word not in present and "sigma" not in arguments:
         raise PolicyError(f"{requirement.text}: the shape holds shares, so sigma must be given too")
+    if word == "sigma" and word in present and "sigma" in arguments:
+        raise PolicyError(f"{requirement.text}: the table of the shape gives every sigma already; leave sigma out")
     given = word if word in present else f"{float(arguments['sigma'])!r} * share"
     fetch(
         con,
