@@ -18,11 +18,12 @@ from sqlpriv.check import Job, Result, check
 from sqlpriv.demo import hospital
 from sqlpriv.dialects import DIALECTS, transpile
 from sqlpriv.errors import InputError, SqlprivError
-from sqlpriv.install import install, locked_by
+from sqlpriv.install import STORAGE, install, locked_by, may_hold_a_database
 from sqlpriv.progress import progress
 from sqlpriv.show import show_draft, show_macro, show_macros, show_result
 from sqlpriv.source import open_source
 from sqlpriv.version import __version__
+from sqlpriv.view import create_view
 
 app = typer.Typer(
     help="Privacy checks inside DuckDB: may this table go out?",
@@ -177,6 +178,29 @@ def demo_command(
         "\n  from any DuckDB        sqlpriv install my.duckdb, then FROM priv.report('t', ['a', 'b'], 's')"
         "\n  read about a check     sqlpriv docs t_closeness"
     )
+
+
+@app.command("view")
+def view_command(
+    database: Annotated[Path, typer.Argument(help="A DuckDB file.")],
+    name: Annotated[str, typer.Argument(help="What to call the view.")],
+    query: Annotated[str, typer.Argument(metavar="SQL", help="E.g. FROM priv.hide('t', 'age', 'age < 90').")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a view of this name.")] = False,
+) -> None:
+    """Keep a query with macros as a view in plain SQL: it may be stacked, and any DuckDB client reads it."""
+    if not database.is_file():
+        raise InputError(f"there is no database file {str(database)!r}")
+    if not may_hold_a_database(database):
+        raise InputError(f"cannot open {database.name}: it is not a DuckDB database")
+    try:
+        con = duckdb.connect(str(database), config={"storage_compatibility_version": STORAGE})
+    except duckdb.Error as error:
+        raise InputError(f"cannot open {database.name}: {locked_by(error)}") from None
+    try:
+        create_view(con, name, query, replace)
+    finally:
+        con.close()
+    out.print(escape(f"{name} is a view in {database.name}"))
 
 
 def _say(text: str) -> None:

@@ -46,7 +46,7 @@ def install(path: str | Path) -> None:
     """Create the macros in a database file, made if it does not exist, for all DuckDB clients to use."""
     if str(path) in {"", ":memory:"}:
         raise InstallError("a database in memory keeps nothing; use sqlpriv.load on its connection")
-    if not _may_hold_a_database(Path(path)):
+    if not may_hold_a_database(Path(path)):
         raise InstallError(f"cannot open {Path(path).name}: it is not a DuckDB database")
     made = not Path(path).exists()
     try:
@@ -63,7 +63,7 @@ def install(path: str | Path) -> None:
     con.close()
 
 
-def _may_hold_a_database(path: Path) -> bool:
+def may_hold_a_database(path: Path) -> bool:
     """DuckDB 2.0 opens a CSV or Parquet file too, in memory, where nothing would stay installed."""
     try:
         with path.open("rb") as file:

@@ -353,3 +353,30 @@ def test_requirement_edges() -> None:
     for wrong in ("c<=3", "delta<=1", "k=5", "k>=five", "posterior(m=3)<=1", "posterior(3)<=1", "t_hierarchical<=1"):
         with pytest.raises(InputError):
             requirements.parse(wrong)
+
+
+def test_views_are_stacked_in_plain_sql(folder: Path) -> None:
+    steps = [
+        ("hidden", "FROM priv.hide('ages', 'age', 'id <> 3')"),
+        ("hidden_twice", "FROM priv.hide('hidden', 'age', 'age < 50')"),
+        ("general", "FROM priv.generalize('hidden_twice', MAP {'age': 1}, MAP {'age': 'age_ranges'})"),
+    ]
+    for name, sql in steps:
+        done = run(folder, "view", "hospital.duckdb", name, sql)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == f"{name} is a view in hospital.duckdb\n"
+    with duckdb.connect(str(folder / "hospital.duckdb"), read_only=True) as con:
+        assert con.execute("FROM general ORDER BY id").fetchall() == [(1, "30-39"), (2, "30-39"), (3, None), (4, None)]
+        assert "priv." not in str(con.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall())
+    again = run(folder, "view", "hospital.duckdb", *steps[0])
+    assert again.returncode == 2
+    assert "say that it may be replaced" in again.stderr
+    assert run(folder, "view", "hospital.duckdb", *steps[0], "--replace").returncode == 0
+
+
+def test_a_view_needs_a_database_that_is_there(folder: Path) -> None:
+    done = run(folder, "view", "none.duckdb", "v", "SELECT 1")
+    assert done.returncode == 2
+    assert "there is no database file" in done.stderr
+    assert not (folder / "none.duckdb").exists()
+    assert "cannot open patients.csv" in run(folder, "view", "patients.csv", "v", "SELECT 1").stderr
