@@ -36,15 +36,15 @@ FROM query(_gen_text(tbl, id, attribute, generalized, _exempt(condition)));
 CREATE MACRO generalize(tbl, node, hierarchies) AS TABLE
 FROM query(_generalize_text(tbl, node, hierarchies));
 
--- The ids are counted in all of generalized, also where none matches. It has an alias of its own, for DuckDB would look
--- for a column that it lacks in the table to its left.
+-- The ids are counted in all of generalized, also where none matches. It is read in a WITH, because in the join DuckDB
+-- would look for a column that it lacks in the table to its left.
 CREATE MACRO _gen_text(tbl, id, attribute, generalized, exempt) AS
-concat('SELECT __priv_t.* REPLACE (CASE WHEN __priv_g.__priv_id IS NULL', exempt, ' THEN CAST(', _field(_column(attribute)),
+concat('WITH __priv_g AS (SELECT CASE WHEN max(count(*)) OVER () > 1 THEN error(''sqlpriv: an id has two rows in the table of generalized values'')',
+  ' ELSE CAST(', _field(_column(id)), ' AS VARCHAR) END AS __priv_id, first(CAST(', _field(_column(attribute)), ' AS VARCHAR)) AS __priv_label',
+  _from(generalized), ' WHERE ', _field(id), ' IS NOT NULL GROUP BY CAST(', _field(id), ' AS VARCHAR))',
+  ' SELECT __priv_t.* REPLACE (CASE WHEN __priv_g.__priv_id IS NULL', exempt, ' THEN CAST(', _field(attribute),
   ' AS VARCHAR) ELSE __priv_g.__priv_label END AS ', _quoted(attribute), ')', _from(tbl),
-  ' LEFT JOIN (SELECT CASE WHEN max(count(*)) OVER () > 1 THEN error(''sqlpriv: an id has two rows in the table of generalized values'')',
-  ' ELSE CAST(__priv_l.', _quoted(_column(id)), ' AS VARCHAR) END AS __priv_id, first(CAST(__priv_l.', _quoted(attribute), ' AS VARCHAR)) AS __priv_label',
-  ' FROM query_table(''', replace(_table(generalized), '''', ''''''), ''') AS __priv_l WHERE __priv_l.', _quoted(id),
-  ' IS NOT NULL GROUP BY CAST(__priv_l.', _quoted(id), ' AS VARCHAR)) AS __priv_g ON CAST(', _field(id), ' AS VARCHAR) = __priv_g.__priv_id');
+  ' LEFT JOIN __priv_g ON CAST(', _field(id), ' AS VARCHAR) = __priv_g.__priv_id');
 CREATE MACRO _exempt() AS '';
 CREATE MACRO _exempt(condition) AS concat(' OR ', _holds(_condition(condition)));
 

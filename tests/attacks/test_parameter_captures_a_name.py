@@ -49,3 +49,9 @@ def test_no_helper_uses_a_parameter_of_the_macro_it_ends_up_in(macro: object) ->
             own = set(HELPERS[helper].params)
             captured = (bare_names(HELPERS[helper]) - own) & set(overload.params)
             assert not captured, (helper, captured)
+
+
+def test_no_helper_is_defined_twice() -> None:
+    """The second would silently take the place of the first, in every file."""
+    defined = [(m.name, len(o.params)) for m in MACROS if is_helper(m.name) for o in m.overloads]
+    assert sorted(defined) == sorted(set(defined))
