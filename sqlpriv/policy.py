@@ -9,7 +9,6 @@ the data is opened.
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,8 @@ from typing import Any
 from sqlpriv.errors import PolicyError
 from sqlpriv.policy_requirements import read_requirements
 from sqlpriv.requirements import Requirement
+from sqlpriv.sqltext import folded
+from sqlpriv.toml_lines import line_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -85,12 +86,19 @@ class Policy:
         """A file named in the policy, relative to its folder."""
         return self.folder / name
 
+    def is_file(self, name: str) -> bool:
+        """Whether there is such a file; what no file can be called is none."""
+        try:
+            return self.path(name).is_file()
+        except (OSError, ValueError):
+            return False
+
 
 def read_policy(path: str | Path) -> Policy:
     """Read a policy file, or say which line is wrong and why."""
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         raise PolicyError(f"there is no policy file {str(path)!r}, or it is not UTF-8 text") from None
     return parse_policy(text, file.parent, file.name)
@@ -109,12 +117,12 @@ class _Reader:
     """Reads the parts of one policy and points at lines."""
 
     def __init__(self, text: str, name: str) -> None:
-        self._lines = text.splitlines()
+        self._text_of_file = text
         self._name = name
 
-    def fail(self, message: str, *keys: str) -> PolicyError:
+    def fail(self, message: str, *keys: str | int) -> PolicyError:
         """An error that points at the line where the key stands."""
-        return PolicyError(f"{self._name}, line {self._line(keys)}: {message}")
+        return PolicyError(f"{self._name}, line {line_of(self._text_of_file, keys)}: {message}")
 
     def policy(self, content: Mapping[str, Any], folder: Path) -> Policy:
         self._only(content, ("table", "columns", "require", "release"), (), "section")
@@ -125,7 +133,9 @@ class _Reader:
         options = {k: v for k, v in table.items() if k not in {"source", "database"}}
         self._only(table, ("source", "database", *READ_OPTIONS), ("table",), "key")
         if database is not None and options:
-            raise self.fail(f"{next(iter(options))} is for files; the source is in a database", "table", *options)
+            raise self.fail(
+                f"{next(iter(options))} is for files; the source is in a database", "table", next(iter(options))
+            )
         self._only(release, ("method", "objective", "suppression", "keep_suppressed", "output"), ("release",), "key")
         if release.get("method") != "generalize":
             raise self.fail('method must be "generalize"', "release", "method")
@@ -150,16 +160,17 @@ class _Reader:
 
     def _columns(self, section: Mapping[str, Any]) -> tuple[Column, ...]:
         columns = tuple(self._column(name, given) for name, given in section.items())
-        lowered = [c.name.lower() for c in columns]
-        twice = [c.name for c in columns if lowered.count(c.name.lower()) > 1]
+        spelt = [folded(c.name) for c in columns]
+        twice = [c.name for c in columns if spelt.count(folded(c.name)) > 1]
         if twice:
             raise self.fail(
                 f"the column {twice[-1]!r} is named twice; DuckDB does not tell case apart", "columns", twice[-1]
             )
         if not any(c.role == "quasi-identifier" for c in columns):
             raise self.fail("no column is a quasi-identifier, so there is nothing to generalize", "columns")
-        if sum(c.role == "person" for c in columns) > 1:
-            raise self.fail("only one column can be the person", "columns")
+        persons = [c.name for c in columns if c.role == "person"]
+        if len(persons) > 1:
+            raise self.fail("only one column can be the person", "columns", persons[1])
         return columns
 
     def _column(self, name: str, given: object) -> Column:
@@ -169,15 +180,17 @@ class _Reader:
         self._only(given, ("role", "hierarchy"), keys, "key")
         role, hierarchy = given["role"], given.get("hierarchy")
         if role not in ROLES:
-            raise self.fail(f"{role!r} is no role; there are {', '.join(ROLES)}", *keys)
+            raise self.fail(f"{role!r} is no role; there are {', '.join(ROLES)}", *keys, "role")
         if role != "quasi-identifier" and hierarchy is not None:
-            raise self.fail(f"only a quasi-identifier has a hierarchy; {name!r} is {role}", *keys)
+            raise self.fail(f"only a quasi-identifier has a hierarchy; {name!r} is {role}", *keys, "hierarchy")
         if role == "quasi-identifier" and hierarchy is None:
             raise self.fail(f'{name!r} needs a hierarchy, such as "suppression", "mask:5" or "file.csv"', *keys)
         if isinstance(hierarchy, list) and hierarchy and all(isinstance(h, str) for h in hierarchy):
             return Column(name, role, tuple(hierarchy))
         if hierarchy is not None and not (isinstance(hierarchy, str) and hierarchy.strip()):
-            raise self.fail(f"the hierarchy of {name!r} must be text, or a list of SQL expressions, one a level", *keys)
+            raise self.fail(
+                f"the hierarchy of {name!r} must be text, or a list of SQL expressions, one a level", *keys, "hierarchy"
+            )
         return Column(name, role, hierarchy)
 
     def _objective(self, release: Mapping[str, Any]) -> str:
@@ -218,20 +231,3 @@ class _Reader:
         for key in given:
             if key not in known:
                 raise self.fail(f"unknown {kind} {key!r}; there are {', '.join(known)}", *where, key)
-
-    def _line(self, keys: Sequence[str]) -> int:
-        """The line of the innermost key that can be found; TOML readers do not keep positions."""
-        section = keys[0] if keys else ""
-        inside, best = False, 1
-        for number, line in enumerate(self._lines, 1):
-            header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
-            if header:
-                named = [part.strip("\"' ") for part in header.group(1).split(".")]
-                inside = bool(named) and named[0] == section
-                if inside and (best == 1 or any(k in named[1:] for k in keys[1:])):
-                    best = number
-                continue
-            key = re.match(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[\w-]+)""", line)
-            if inside and key and len(keys) > 1 and key.group(1).strip("\"'") == keys[1].replace('"', '\\"'):
-                return number
-        return best

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -21,6 +23,16 @@ def literal(value: Any) -> str:
     return repr(value)
 
 
+def file_literal(path: Path) -> str:
+    """A file as SQL text. DuckDB would take stars and brackets in its name for a pattern, and read other files."""
+    return literal(re.sub(r"([\[*?])", r"[\1]", str(path)))
+
+
 def quoted(*parts: str) -> str:
     """A name, or the parts of a qualified one, as SQL identifiers."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def folded(name: str) -> str:
+    """A name as DuckDB compares it: only the letters A to Z lose their case."""
+    return "".join(c.lower() if c.isascii() else c for c in name)

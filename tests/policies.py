@@ -1,0 +1,52 @@
+"""Small policies for tests, as text, and the folder they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+
+IN_DATABASE = 'database = "private.duckdb"\nsource = "people"'
+
+
+def qi(hierarchy: str = "suppression") -> str:
+    """A quasi-identifier; a hierarchy that starts with [ is a list of expressions."""
+    text = hierarchy if hierarchy.startswith("[") else f'"{hierarchy}"'
+    return f'{{ role = "quasi-identifier", hierarchy = {text} }}'
+
+
+def role(name: str) -> str:
+    return f'{{ role = "{name}" }}'
+
+
+def policy_text(
+    columns: Mapping[str, str],
+    require: str = "k = 1",
+    release: str = "",
+    table: str = IN_DATABASE,
+) -> str:
+    """A policy with these columns (name -> what stands behind the equals sign)."""
+    listed = "\n".join(f"{toml_text(name)} = {given}" for name, given in columns.items())
+    return (
+        f"[table]\n{table}\n[columns]\n{listed}\n[require]\n{require}\n"
+        f'[release]\nmethod = "generalize"\noutput = "release.duckdb"\n{release}\n'
+    )
+
+
+def toml_text(name: str) -> str:
+    """A name as TOML text, in quotes."""
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def write_policy(folder: Path, text: str, sql: str = "", files: Mapping[str, str | bytes] | None = None) -> Path:
+    """The policy file in a folder, with a database made by `sql` and other files beside it."""
+    for name, content in (files or {}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    if sql:
+        with duckdb.connect(str(folder / "private.duckdb")) as con:
+            con.execute(sql).fetchall()
+    path = folder / "policy.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
