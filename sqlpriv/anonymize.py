@@ -19,7 +19,8 @@ from sqlpriv.lattice.objectives import Objective, make_objective, workload_objec
 from sqlpriv.lattice.search import Answer, nodes_total, search
 from sqlpriv.lattice.workload import Workload, other_columns, read_workload
 from sqlpriv.policy import WORKLOAD, Policy
-from sqlpriv.release import write_release
+from sqlpriv.private import private_view
+from sqlpriv.release import check_target, write_release
 from sqlpriv.source import Source, open_source
 from sqlpriv.sqltext import quoted
 from sqlpriv.version import __version__
@@ -77,10 +78,10 @@ def open_policy(policy: Policy) -> Iterator[Source]:
     """Open the private table of a policy."""
     if policy.database is not None:
         with open_source(policy.source, policy.path(policy.database)) as source:
-            yield source
+            yield private_view(source, policy)
         return
     with open_source(str(policy.path(policy.source)), None, policy.read_options) as source:
-        yield source
+        yield private_view(source, policy)
 
 
 def anonymize(
@@ -95,8 +96,8 @@ def anonymize(
     target = None if dry_run else output or (policy.path(policy.output) if policy.output else None)
     if target is None and not dry_run:
         raise PolicyError("the policy names no output; add it to [release], or give one")
-    if target is not None and not target.parent.is_dir():
-        raise ReleaseError(f"there is no folder for the release {target.name!r}")
+    if target is not None:
+        check_target(target, policy)
     with open_policy(policy) as source:
         before = _fingerprint(policy)
         domain, measures, objective = prepare(source, policy)
@@ -126,7 +127,10 @@ def _fingerprint(policy: Policy) -> tuple[int, int] | None:
     """Size and time of the source file. A database is locked while it is open, so it cannot change."""
     if policy.database is not None:
         return None
-    state = policy.path(policy.source).stat()
+    try:
+        state = policy.path(policy.source).stat()
+    except OSError:
+        return None
     return state.st_size, state.st_mtime_ns
 
 

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.tree import Tree
 
 from sqlpriv.anonymize import anonymize, open_policy, prepare
 from sqlpriv.errors import InputError
-from sqlpriv.hierarchy import draw, save_hierarchies
+from sqlpriv.hierarchy import draw, save_hierarchies, wide_tables
 from sqlpriv.lattice.domain import Domain, read_domain
 from sqlpriv.lattice.evaluate import Node
 from sqlpriv.lattice.measures import ClassMeasure
@@ -23,6 +24,7 @@ from sqlpriv.lattice.table import NodeRow, all_nodes, minimal_nodes
 from sqlpriv.policy import read_policy
 from sqlpriv.progress import progress
 from sqlpriv.show_policy import show_anonymized, show_lattice
+from sqlpriv.sqltext import folded
 
 out = Console(highlight=False)
 hierarchies = typer.Typer(help="Look at the hierarchies of a policy, or keep them as tables.", no_args_is_help=True)
@@ -140,15 +142,15 @@ def show_command(
 ) -> None:
     """Draw the tree of a hierarchy, with the number of values below each label."""
     read = read_policy(policy)
-    known = {q.lower(): q for q in read.qis}
-    if column.lower() not in known:
+    known = {folded(q): q for q in read.qis}
+    if folded(column) not in known:
         raise InputError(f"{column!r} is no quasi-identifier of {policy.name}; there are {', '.join(read.qis)}")
     with open_policy(read) as source:
         domain = read_domain(source, read)
-        hierarchy = next(h for h in domain.hierarchies if h.column == known[column.lower()])
+        hierarchy = next(h for h in domain.hierarchies if h.column == known[folded(column)])
         branches: list[Tree] = []
         for depth, label, below in draw(source, hierarchy, most):
-            shown = f"{label} [dim]({below:,})[/dim]" if depth < hierarchy.height else label
+            shown = f"{escape(label)} [dim]({below:,})[/dim]" if depth < hierarchy.height else escape(label)
             branch = Tree(shown) if depth == 0 else branches[depth - 1].add(shown)
             branches[depth:] = [branch]
             if depth == 0:
@@ -164,5 +166,5 @@ def save_command(
     """Keep the hierarchies as tables, to read and edit in SQL; a policy names them as table:hierarchy_<column>."""
     read = read_policy(policy)
     with open_policy(read) as source:
-        names = save_hierarchies(source, read_domain(source, read).hierarchies, database)
-    print("\n".join(names))
+        tables = wide_tables(source, read_domain(source, read).hierarchies)
+    print("\n".join(save_hierarchies(tables, database)))

@@ -9,20 +9,22 @@ top) is checked by `faults`, for all kinds alike, because also a file or an edit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
 from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError, PolicyError, SqlprivError
-from sqlpriv.install import STORAGE
+from sqlpriv.errors import InputError, InternalError, PolicyError, SqlprivError
+from sqlpriv.install import STORAGE, locked_by, may_hold_a_database
 from sqlpriv.named import read_named
 from sqlpriv.policy import Policy
 from sqlpriv.source import Source
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import folded, literal, quoted
 
 SCHEMA = "hierarchies"
 TOP = "*"
@@ -55,6 +57,9 @@ def _make(source: Source, policy: Policy, column: str, values: str) -> Hierarchy
     try:
         rows = _rows(source, policy, column, values)
         fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS {rows}")
+    except InternalError:
+        given = "its SQL" if isinstance(policy.hierarchy(column), tuple) else "what it is made from"
+        raise PolicyError(f"hierarchy of {column!r}: {given} does not work on the values of the column") from None
     except SqlprivError as error:
         raise PolicyError(f"hierarchy of {column!r}: {error}") from None
     width = len(fetch(source.con, f"DESCRIBE {table}"))
@@ -73,9 +78,11 @@ def _rows(source: Source, policy: Policy, column: str, values: str) -> str:
     if kind == "ranges":
         widths, _, origin = rest.partition("@")
         listed = ", ".join(_numbers(widths, given))
-        return f"FROM {source.need('hierarchy_ranges')}({here}, [{listed}], {_numbers(origin or '0', given)[0]})"
+        return (
+            f"FROM {source.need('hierarchy_ranges')}({here}, [{listed}], {_one(_numbers(origin or '0', given), given)})"
+        )
     if kind == "mask":
-        return f"FROM {source.need('hierarchy_mask')}({here}, {_whole(rest, given)[0]})"
+        return f"FROM {source.need('hierarchy_mask')}({here}, {_one(_whole(rest, given), given)})"
     if kind == "bins":
         # Equal frequency is about rows, so here the table itself is read and not the list of its values.
         where = f"{literal(source.table)}, {literal(column)}"
@@ -91,7 +98,7 @@ def _rows(source: Source, policy: Policy, column: str, values: str) -> str:
         return (
             f"SELECT DISTINCT CAST(COLUMNS(*) AS VARCHAR) FROM {read_named(source, policy, rest, '__wide', _WIDE_FILE)}"
         )
-    if policy.path(given).is_file():
+    if policy.is_file(given):
         return f"SELECT DISTINCT * FROM {read_named(source, policy, given, '__wide', _WIDE_FILE)}"
     raise PolicyError(f"{given!r} is neither a file nor a kind of hierarchy; there are {KINDS}")
 
@@ -117,7 +124,7 @@ def _expression(column: str, text: str) -> str:
         exp.Query, exp.AggFunc, exp.Window, exp.Star
     ):
         raise PolicyError(f"{text!r} must be an expression of the one value, without subqueries and aggregates")
-    foreign = [c.sql() for c in tree.find_all(exp.Column) if c.name.lower() != column.lower() or c.table]
+    foreign = [c.sql() for c in tree.find_all(exp.Column) if folded(c.name) != folded(column) or c.table]
     if foreign:
         raise PolicyError(f"{text!r} uses {foreign[0]}; a label may depend on {column!r} alone")
     return tree.sql(dialect="duckdb")
@@ -125,16 +132,22 @@ def _expression(column: str, text: str) -> str:
 
 def _numbers(text: str, given: str) -> list[str]:
     parts = [p.strip() for p in text.split(",")]
-    if not all(re.fullmatch(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", p) for p in parts):
+    if not all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", p) for p in parts):
         raise PolicyError(f"{given!r} needs numbers, as in ranges:5,10,20@0")
     return parts
 
 
 def _whole(text: str, given: str) -> list[int]:
     parts = [p.strip() for p in text.split(",")]
-    if not all(p.isdigit() and int(p) > 0 for p in parts):
+    if not all(re.fullmatch("0*[1-9][0-9]*", p) for p in parts):
         raise PolicyError(f"{given!r} needs whole numbers, as in mask:5 or bins:8,4,2")
     return [int(p) for p in parts]
+
+
+def _one(numbers: Sequence[int | str], given: str) -> int | str:
+    if len(numbers) > 1:
+        raise PolicyError(f"{given!r} needs one number there, as in mask:5 or ranges:5,10@0")
+    return numbers[0]
 
 
 def _units(source: Source, column: str, values: str, rest: str) -> list[str]:
@@ -184,20 +197,25 @@ def _branch(
         yield depth, f"... and {len(rows) - most} more", sum(r[1] for r in rows[most:])
 
 
-def save_hierarchies(source: Source, hierarchies: Sequence[Hierarchy], database: Path) -> list[str]:
-    """Write the wide tables into a database file as hierarchy_<column>; none of these names may be taken."""
-    names = [f"hierarchy_{h.column}" for h in hierarchies]
-    fetch(source.con, f"ATTACH {literal(str(database))} AS kept (STORAGE_VERSION {literal(STORAGE)})")
+def wide_tables(source: Source, hierarchies: Sequence[Hierarchy]) -> dict[str, pa.Table]:
+    """The wide tables in memory, as hierarchy_<column>: the database of the private table can be opened then."""
+    return {f"hierarchy_{h.column}": source.con.sql(f"FROM {h.table}").to_arrow_table() for h in hierarchies}
+
+
+def save_hierarchies(tables: Mapping[str, pa.Table], database: Path) -> list[str]:
+    """Write wide tables into a database file; none of their names may be taken."""
+    if not may_hold_a_database(database):
+        raise InputError(f"cannot open {database.name}: it is not a DuckDB database")
     try:
-        fetch(source.con, "BEGIN")
-        for name, hierarchy in zip(names, hierarchies, strict=True):
-            fetch(source.con, f"CREATE TABLE {quoted('kept', name)} AS FROM {hierarchy.table}")
-        fetch(source.con, "COMMIT")
-    except SqlprivError:
-        fetch(source.con, "ROLLBACK")
-        raise InputError(
-            f"{database.name} has a table like {names[0]} already; drop it or choose another file"
-        ) from None
-    finally:
-        fetch(source.con, "DETACH kept")
-    return names
+        con = duckdb.connect(str(database), config={"storage_compatibility_version": STORAGE})
+    except duckdb.Error as error:
+        raise InputError(f"cannot open {database.name}: {locked_by(error)}") from None
+    with con:
+        taken = [name for name in tables if fetch(con, f"FROM duckdb_tables() WHERE table_name = {literal(name)}")]
+        if taken:
+            raise InputError(f"{database.name} has a table {taken[0]!r} already; drop it or choose another file")
+        for name, table in tables.items():
+            con.register("__wide", table)
+            fetch(con, f"CREATE TABLE {quoted(name)} AS FROM __wide")
+            con.unregister("__wide")
+    return list(tables)

@@ -6,19 +6,18 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.policy import Policy
 from sqlpriv.source import Source
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import file_literal, quoted
 
 
 def read_named(source: Source, policy: Policy, name: str, copy: str, options: str = "") -> str:
     """Copy the table or file into the working database, under a name of ours, and return that name."""
     wanted = name.removeprefix("table:")
-    if policy.path(wanted).is_file():
-        reader = (
-            f"read_csv({literal(str(policy.path(wanted)))}{options})" if options else literal(str(policy.path(wanted)))
-        )
+    if policy.is_file(wanted):
+        file = file_literal(policy.path(wanted))
+        reader = f"read_csv({file}{options})" if options else file
     elif policy.database is not None:
-        head, _, _ = source.table.rpartition(".")
-        reader = f"{head}.{quoted(wanted)}"
+        schema = source.beside or source.table.rpartition(".")[0]
+        reader = f"{schema}.{quoted(wanted)}"
     else:
         raise PolicyError(
             f"there is no file {wanted!r} beside the policy, and no database that could hold such a table"

@@ -15,6 +15,7 @@ again from what was written, and only then renamed: a crash leaves the old relea
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,16 +24,43 @@ import duckdb
 from sqlpriv.catalog import macro
 from sqlpriv.engine import fetch, translate
 from sqlpriv.errors import ReleaseError
+from sqlpriv.expand import table_parts
 from sqlpriv.hierarchy import TOP
-from sqlpriv.install import STORAGE, load
+from sqlpriv.install import STORAGE, load, locked_by
 from sqlpriv.lattice.domain import Domain, number_rows
 from sqlpriv.lattice.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
 from sqlpriv.lattice.measures import ClassMeasure
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.policy import Policy
+from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.version import __version__
 
 _FILE = "release_file"
+_ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 _PUBLISHED = ("quasi-identifier", "sensitive", "other")
+
+
+def check_target(output: Path, policy: Policy) -> None:
+    """Refuse what cannot be written, and to write over anything but an earlier release."""
+    if not output.parent.is_dir():
+        raise ReleaseError(f"there is no folder for the release {output.name!r}")
+    if not output.exists():
+        return
+    if (
+        policy.database is not None
+        and policy.is_file(policy.database)
+        and output.samefile(policy.path(policy.database))
+    ):
+        raise ReleaseError(f"{output.name!r} is the private database itself; give the release another name")
+    try:
+        with duckdb.connect(str(output), read_only=True) as con:
+            found = con.execute(
+                "FROM duckdb_tables() WHERE schema_name = 'release' AND table_name = 'about'"
+            ).fetchall()
+    except duckdb.Error as error:
+        reason = locked_by(error)
+        raise ReleaseError(f"cannot replace {output.name!r}: {reason}") from None
+    if not found:
+        raise ReleaseError(f"{output.name!r} is there already and is no release; give the release another name")
 
 
 def write_release(
@@ -61,13 +89,15 @@ def write_release(
 def table_name(domain: Domain) -> str:
     """The name of the published table: that of the private one."""
     source = domain.policy.source
-    return source.rpartition(".")[2].strip('"') if domain.policy.database else Path(source).name.partition(".")[0]
+    if domain.policy.database:
+        return table_parts(source)[-1].replace('""', '"')
+    return Path(source).name.lstrip(".").partition(".")[0] or "data"
 
 
 def published_columns(domain: Domain) -> list[str]:
     """The columns of the release, in the order of the private table."""
-    names = {n.lower(): n for n in domain.policy.named(*_PUBLISHED)}
-    return [c for c in domain.source.columns if c.lower() in names]
+    names = {folded(n): n for n in domain.policy.named(*_PUBLISHED)}
+    return [c for c in domain.source.columns if folded(c) in names]
 
 
 def _write(
@@ -105,17 +135,18 @@ def _write_suppressed(domain: Domain, measures: Sequence[ClassMeasure], node: No
 
 def _published_rows(domain: Domain, node: Node) -> str:
     policy = domain.policy
-    place = {qi.lower(): a for a, qi in enumerate(policy.qis)}
+    place = {folded(qi): a for a, qi in enumerate(policy.qis)}
     number = " + ".join(f"l{a}.number" for a in range(len(policy.qis)))
     hidden = f"({number}) IN (FROM suppressed)"
-    sensitive = {c.lower() for c in policy.sensitive}
+    sensitive = {folded(c) for c in policy.sensitive}
     shown, starred = [], []
+    kinds = {r[0]: r[1] for r in fetch(domain.source.con, f"DESCRIBE FROM {domain.source.table}")}
     for column in published_columns(domain):
-        name, cell = quoted(column), f"t.{quoted(column)}"
-        a = place.get(column.lower())
+        name, cell = quoted(column), _without_enums(f"t.{quoted(column)}", kinds[column])
+        a = place.get(folded(column))
         if a is None:
             shown.append(f"{cell} AS {name}")
-            starred.append(f"{'NULL' if column.lower() in sensitive else cell} AS {name}")
+            starred.append(f"{'NULL' if folded(column) in sensitive else cell} AS {name}")
         else:
             # A column that was not generalized keeps its type, unless a star has to stand in it.
             label = cell if node[a] == 0 and not policy.keep_suppressed else f"l{a}.label"
@@ -128,15 +159,21 @@ def _published_rows(domain: Domain, node: Node) -> str:
     return f"FROM ({rows}) ORDER BY ALL"
 
 
+def _without_enums(cell: str, kind: str) -> str:
+    """A cell as text where its type would tell all values that there are, also those of suppressed rows."""
+    plain = _ENUM.sub("VARCHAR", kind)
+    return cell if plain == kind else f"CAST({cell} AS {plain})"
+
+
 def _write_tables(domain: Domain, measures: Sequence[ClassMeasure], node: Node, about: dict[str, str]) -> None:
     con, policy = domain.source.con, domain.policy
     facts = ", ".join(f"({literal(k)}, {literal(v)})" for k, v in {"sqlpriv": __version__, **about}.items())
     fetch(con, f"CREATE TABLE {_FILE}.release.about AS FROM (VALUES {facts}) AS a(name, value)")
-    roles = {c.name.lower(): c.role for c in policy.columns}
-    place = {qi.lower(): a for a, qi in enumerate(policy.qis)}
+    roles = {folded(c.name): c.role for c in policy.columns}
+    place = {folded(qi): a for a, qi in enumerate(policy.qis)}
     columns = ", ".join(
-        f"({literal(c)}, {literal(roles[c.lower()])}, "
-        + (f"{node[place[c.lower()]]}, {domain.heights[place[c.lower()]]})" if c.lower() in place else "NULL, NULL)")
+        f"({literal(c)}, {literal(roles[folded(c)])}, "
+        + (f"{node[place[folded(c)]]}, {domain.heights[place[folded(c)]]})" if folded(c) in place else "NULL, NULL)")
         for c in published_columns(domain)
     )
     fetch(con, f'CREATE TABLE {_FILE}.release.columns AS FROM (VALUES {columns}) AS c("column", role, level, levels)')

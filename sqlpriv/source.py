@@ -15,9 +15,10 @@ from sqlpriv.engine import fetch, translate
 from sqlpriv.errors import InputError
 from sqlpriv.expand import table_parts
 from sqlpriv.install import create_statement, locked_by
-from sqlpriv.sqltext import literal
+from sqlpriv.sqltext import file_literal, literal
 
 _ATTACHED = "checked"
+FILE_VIEW = "__data"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class Source:
     label: str
     columns: tuple[str, ...]
     created: set[str] = field(default_factory=set)
+    beside: str | None = None
+    """The schema in which tables beside this one are looked for."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Columns of a file that are read as text, and what DuckDB takes them for."""
 
     def need(self, macro_name: str) -> str:
         """The macro's full name; it is created when first needed, since all of them would take a second."""
@@ -57,7 +62,9 @@ def open_source(data: str, database: Path | None = None, options: Mapping[str, A
         con.execute(f"CREATE SCHEMA {SCHEMA}").fetchall()
         table = _attach(con, data, database) if database else _file(con, data, options or {})
         rows = fetch(con, f"SELECT column_name FROM (DESCRIBE FROM {table})")
-        yield Source(con, table, Path(data).name if database is None else data, tuple(r[0] for r in rows))
+        names = tuple(r[0] for r in rows)
+        label = Path(data).name if database is None else data
+        yield Source(con, table, label, names, beside=_schema(data) if database else None)
     finally:
         con.close()
 
@@ -66,20 +73,20 @@ def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any])
     if not Path(data).is_file():
         raise InputError(f"there is no file {data!r}; for a table name its database with --database")
     try:
-        con.execute(f"CREATE VIEW __data AS FROM {_reader(data, options)}").fetchall()
+        con.execute(f"CREATE VIEW {FILE_VIEW} AS FROM {reader(data, options)}").fetchall()
     except duckdb.CatalogException:
         raise InputError(f"{Path(data).name} is neither Parquet nor CSV nor JSON by its name") from None
     except duckdb.Error as error:
         raise translate(error) from None
-    return "__data"
+    return FILE_VIEW
 
 
-def _reader(data: str, options: Mapping[str, Any]) -> str:
+def reader(data: str, options: Mapping[str, Any]) -> str:
     """The file itself, which DuckDB reads by its name, or a call of read_csv with options."""
     if not options:
-        return literal(data)
+        return file_literal(Path(data))
     listed = ", ".join(f"{'delim' if k == 'delimiter' else k} = {literal(v)}" for k, v in options.items())
-    return f"read_csv({literal(data)}, {listed})"
+    return f"read_csv({file_literal(Path(data))}, {listed})"
 
 
 def _attach(con: duckdb.DuckDBPyConnection, data: str, database: Path) -> str:
@@ -90,3 +97,8 @@ def _attach(con: duckdb.DuckDBPyConnection, data: str, database: Path) -> str:
     except duckdb.Error as error:
         raise InputError(f"cannot open {database.name}: {locked_by(error)}") from None
     return ".".join(f'"{part}"' for part in [_ATTACHED, *table_parts(data)])
+
+
+def _schema(data: str) -> str:
+    """The schema of a table of the attached database; that of a name without one is DuckDB's own choice, main."""
+    return ".".join(f'"{part}"' for part in [_ATTACHED, *table_parts(data)[:-1]])

@@ -22,12 +22,14 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.hierarchy import TOP, Hierarchy, make_hierarchies
 from sqlpriv.policy import Policy
+from sqlpriv.private import settle_types
 from sqlpriv.source import Source
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import folded, literal, quoted
 
 FREQUENCIES = "__frequencies"
-_LARGEST_NUMBER = 2**126
+_LARGEST_NUMBER = 2**100  # times the number of a node it still is a HUGEINT
 
+_READ = ("quasi-identifier", "sensitive", "other", "person")
 
 Sums = tuple[tuple[float, ...], ...]
 
@@ -89,6 +91,7 @@ def read_domain(source: Source, policy: Policy, others: Sequence[str] = ()) -> D
     """
     _check_columns(source, policy)
     _scan(source, policy, others)
+    settle_types(source, policy, FREQUENCIES)
     rows, combinations = fetch(source.con, f"SELECT coalesce(sum(__priv_n), 0), count(*) FROM {FREQUENCIES}")[0]
     if rows == 0:
         raise InputError(f"{source.label} has no rows: there is nothing to publish")
@@ -103,8 +106,8 @@ def read_domain(source: Source, policy: Policy, others: Sequence[str] = ()) -> D
 
 def _check_columns(source: Source, policy: Policy) -> None:
     """Every column of the table has a role, and every role a column: new columns never slip into a release."""
-    named = {c.name.lower(): c.name for c in policy.columns}
-    present = {c.lower(): c for c in source.columns}
+    named = {folded(c.name): c.name for c in policy.columns}
+    present = {folded(c): c for c in source.columns}
     missing = [name for key, name in named.items() if key not in present]
     if missing:
         raise PolicyError(f"the policy names {_listed(missing)}, but {source.label} has no such column")
@@ -114,6 +117,9 @@ def _check_columns(source: Source, policy: Policy) -> None:
             f"{source.label} has {_listed(unnamed)}, which the policy does not name; "
             'give each a role ("drop" leaves it out of the release)'
         )
+    reserved = [c.name for c in policy.columns if folded(c.name).startswith("__priv_") and c.role in _READ]
+    if reserved:
+        raise PolicyError(f"{_listed(reserved)}: names that start with __priv_ are reserved")
 
 
 def _listed(names: list[str]) -> str:

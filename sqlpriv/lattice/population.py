@@ -10,15 +10,15 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.lattice.domain import Domain, number_rows
 from sqlpriv.named import read_named
-from sqlpriv.sqltext import quoted
+from sqlpriv.sqltext import folded, quoted
 
 
 def write_population(domain: Domain, i: int, name: str) -> None:
     """Table population_<i>: columns a<attribute> as in the base, holder with a person column, n."""
     source, policy = domain.source, domain.policy
     table = read_named(source, policy, name, f"people_{i}")
-    present = {r[0].lower() for r in fetch(source.con, f"DESCRIBE {table}")}
-    missing = [c for c in [*policy.qis, *filter(None, [policy.person])] if c.lower() not in present]
+    present = {folded(r[0]) for r in fetch(source.con, f"DESCRIBE {table}")}
+    missing = [c for c in [*policy.qis, *filter(None, [policy.person])] if folded(c) not in present]
     if missing:
         raise PolicyError(f"the population {name!r} has no column {', '.join(repr(m) for m in missing)}")
     for a, qi in enumerate(policy.qis):

@@ -23,7 +23,7 @@ from sqlpriv.lattice.domain import FREQUENCIES, Domain
 from sqlpriv.lattice.evaluate import Node, class_ctes, write_nodes
 from sqlpriv.lattice.measures import ClassMeasure
 from sqlpriv.policy import Policy
-from sqlpriv.sqltext import quoted
+from sqlpriv.sqltext import folded, quoted
 
 _MOST_LEVELS = 400
 _MOST_COMBINATIONS = 5_000_000
@@ -62,7 +62,7 @@ def other_columns(queries: Sequence[Query]) -> list[str]:
 
 
 def _query(policy: Policy, tree: exp.Expr, where: str) -> Query:
-    columns = {c.lower(): c for c in policy.named("quasi-identifier", "sensitive", "other")}
+    columns = {folded(c): c for c in policy.named("quasi-identifier", "sensitive", "other")}
     only_counts = (
         isinstance(tree, exp.Select)
         and [e.unalias().sql() for e in tree.expressions] == ["COUNT(*)"]
@@ -75,10 +75,10 @@ def _query(policy: Policy, tree: exp.Expr, where: str) -> Query:
     condition = tree.args.get("where")
     parts = list(condition.this.flatten()) if condition and isinstance(condition.this, exp.And) else []
     parts = parts or ([condition.this] if condition else [])
-    qis = {q.lower(): a for a, q in enumerate(policy.qis)}
+    qis = {folded(q): a for a, q in enumerate(policy.qis)}
     factors = []
     for part in parts:
-        names = [c.name.lower() for c in part.find_all(exp.Column)]
+        names = [folded(c.name) for c in part.find_all(exp.Column)]
         unknown = [n for n in names if n not in columns]
         if unknown:
             raise PolicyError(f"{where}: {unknown[0]!r} is not a published column")
@@ -189,9 +189,9 @@ def _write_factor(domain: Domain, factor: Factor, table: str) -> None:
         leaves *= int(fetch(con, f"SELECT count(*) FROM paths WHERE attribute = {a}")[0][0])
     if len(combinations) > _MOST_LEVELS or leaves > _MOST_COMBINATIONS:
         raise PolicyError(f"the workload's condition {factor.condition} joins too many quasi-identifiers at once")
-    kinds = {r[0].lower(): r[1] for r in fetch(con, f"DESCRIBE {FREQUENCIES}")}
+    kinds = {folded(r[0]): r[1] for r in fetch(con, f"DESCRIBE {FREQUENCIES}")}
     sources = [
-        f"(SELECT TRY_CAST(p.labels[1] AS {kinds[policy.qis[a].lower()]}) AS {quoted(policy.qis[a])}, "
+        f"(SELECT TRY_CAST(p.labels[1] AS {kinds[folded(policy.qis[a])]}) AS {quoted(policy.qis[a])}, "
         f"p.labels AS __priv_labels{a}, l.numbers[1] AS leaf{a} FROM paths AS p LEFT JOIN leaves AS l "
         f"ON p.attribute = l.attribute AND p.labels[1] IS NOT DISTINCT FROM l.value WHERE p.attribute = {a})"
         for a in factor.attributes
