@@ -172,7 +172,7 @@ def test_postgres_gives_the_same_answers(with_macros: duckdb.DuckDBPyConnection,
 
 
 def _copy_tables(con: duckdb.DuckDBPyConnection, pg: object) -> None:
-    types = {"VARCHAR": "text", "INTEGER": "integer"}
+    types = {"VARCHAR": "text", "INTEGER": "integer", "DATE": "date"}
     for (table,) in con.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'").fetchall():
         columns = con.execute(f"SELECT column_name, column_type FROM (DESCRIBE {table})").fetchall()
         listed = ", ".join(f'"{name}" {types.get(kind, "double precision")}' for name, kind in columns)
