@@ -26,7 +26,7 @@ from sqlpriv.engine import fetch, translate
 from sqlpriv.errors import ReleaseError
 from sqlpriv.expand import table_parts
 from sqlpriv.hierarchy import TOP
-from sqlpriv.install import STORAGE, load, locked_by
+from sqlpriv.install import STORAGE, load, locked_by, may_hold_a_database
 from sqlpriv.lattice.domain import Domain, number_rows
 from sqlpriv.lattice.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
 from sqlpriv.lattice.measures import ClassMeasure
@@ -43,7 +43,7 @@ def check_target(output: Path, policy: Policy) -> None:
     """Refuse what cannot be written, and to write over anything but an earlier release."""
     if not output.parent.is_dir():
         raise ReleaseError(f"there is no folder for the release {output.name!r}")
-    if not output.exists():
+    if not output.exists() or (output.is_file() and output.stat().st_size == 0):
         return
     if (
         policy.database is not None
@@ -51,16 +51,19 @@ def check_target(output: Path, policy: Policy) -> None:
         and output.samefile(policy.path(policy.database))
     ):
         raise ReleaseError(f"{output.name!r} is the private database itself; give the release another name")
+    if not output.is_file() or not may_hold_a_database(output) or not _is_release(output):
+        raise ReleaseError(f"{output.name!r} is there already and is no release; give the release another name")
+
+
+def _is_release(path: Path) -> bool:
     try:
-        with duckdb.connect(str(output), read_only=True) as con:
+        with duckdb.connect(str(path), read_only=True) as con:
             found = con.execute(
                 "FROM duckdb_tables() WHERE schema_name = 'release' AND table_name = 'about'"
             ).fetchall()
     except duckdb.Error as error:
-        reason = locked_by(error)
-        raise ReleaseError(f"cannot replace {output.name!r}: {reason}") from None
-    if not found:
-        raise ReleaseError(f"{output.name!r} is there already and is no release; give the release another name")
+        raise ReleaseError(f"cannot replace {path.name!r}: {locked_by(error)}") from None
+    return bool(found)
 
 
 def write_release(
