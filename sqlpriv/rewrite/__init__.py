@@ -1,0 +1,1 @@
+"""Queries over a private table, rewritten into estimates over its release."""
