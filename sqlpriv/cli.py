@@ -1,4 +1,4 @@
-"""The command line. Exit code 0: all is well; 1: a requirement fails; 2: the input cannot be used."""
+"""The command line. Exit code 0: all is well; 1: a requirement fails; 2: the input cannot be used; 130: Ctrl-C."""
 
 from __future__ import annotations
 

@@ -55,6 +55,10 @@ def fetch(
         return _watched(con, sql, parameters or [], on_progress)
     except duckdb.Error as error:
         raise translate(error) from None
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _watched(

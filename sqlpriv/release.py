@@ -21,7 +21,7 @@ from pathlib import Path
 
 import duckdb
 
-from sqlpriv.catalog import macro
+from sqlpriv.catalog import SCHEMA, macro
 from sqlpriv.engine import fetch, translate
 from sqlpriv.errors import ReleaseError
 from sqlpriv.expand import table_parts
@@ -43,6 +43,9 @@ def check_target(output: Path, policy: Policy) -> None:
     """Refuse what cannot be written, and to write over anything but an earlier release."""
     if not output.parent.is_dir():
         raise ReleaseError(f"there is no folder for the release {output.name!r}")
+    if folded(output.name).partition(".")[0] in {"release", SCHEMA}:
+        # DuckDB calls an open file by its name up to the first dot, and could not tell it from a schema inside.
+        raise ReleaseError(f"a release cannot be called {output.name!r}, like a schema in it; give it another name")
     if not output.exists() or (output.is_file() and output.stat().st_size == 0):
         return
     if (
@@ -78,6 +81,9 @@ def write_release(
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     try:
         _remove(partial)
+        _write_suppressed(domain, measures, node)
+        if domain.policy.keep_suppressed and outcome.suppressed > 0:
+            _refuse_stars(domain)
         _write(domain, measures, node, partial, about)
         _check(domain, measures, node, outcome, partial)
         os.replace(partial, output)
@@ -109,7 +115,6 @@ def _write(
     con = domain.source.con
     fetch(con, f"ATTACH {literal(str(partial))} AS {_FILE} (STORAGE_VERSION {literal(STORAGE)})")
     try:
-        _write_suppressed(domain, measures, node)
         fetch(con, f"CREATE TABLE {quoted(_FILE, 'main', table_name(domain))} AS {_published_rows(domain, node)}")
         fetch(con, f"CREATE SCHEMA {_FILE}.release")
         _write_tables(domain, measures, node, about)
@@ -134,6 +139,16 @@ def _write_suppressed(domain: Domain, measures: Sequence[ClassMeasure], node: No
     write_nodes(domain, [node])
     query = f"WITH {class_ctes(domain, measures)} SELECT class FROM __priv_classes WHERE fails"
     fetch(con, f"CREATE OR REPLACE TABLE suppressed AS {query}")
+
+
+def _refuse_stars(domain: Domain) -> None:
+    """Kept rows are told from the others by their stars, so the others must not show stars in all columns, too."""
+    starred = fetch(domain.source.con, f"SELECT count(DISTINCT attribute) FROM shown WHERE label = {literal(TOP)}")
+    if starred[0][0] == len(domain.policy.qis):
+        raise ReleaseError(
+            f"rows that are published could show {TOP} in every quasi-identifier, like the suppressed rows that are "
+            "kept; call that value or label something else, or set keep_suppressed = false"
+        )
 
 
 def _published_rows(domain: Domain, node: Node) -> str:
@@ -209,31 +224,27 @@ def _check(domain: Domain, measures: tuple[ClassMeasure, ...], node: Node, outco
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
         if domain.policy.person is not None:
             # Persons are not published, so they cannot be counted again; that no row came or went can be checked.
-            rows = fetch(con, f"SELECT count(*) FROM {table} WHERE {_is_judged(domain, node)}")[0][0]
+            rows = fetch(con, f"SELECT count(*) FROM {table} WHERE {_is_judged(domain, outcome)}")[0][0]
             holds = rows == domain.rows - outcome.suppressed
         else:
-            _read_back(domain, node, table)
-            (again,) = evaluate(domain, measures, [node], base="published")
-            holds = (again.suppressed, again.classes, again.squares, again.table_fails) == (
-                0,
-                outcome.classes,
-                outcome.squares,
-                False,
-            )
+            _read_back(domain, outcome, table)
+            expected = (0, outcome.classes, outcome.squares, False)
+            found = evaluate(domain, measures, [node], base="published")  # nothing, if the release has no rows
+            holds = [(o.suppressed, o.classes, o.squares, o.table_fails) for o in found] == [expected]
     finally:
         fetch(con, f"DETACH {_FILE}")
     if not holds:
         raise ReleaseError("the table changed while it was being anonymized, so nothing was published; run it again")
 
 
-def _is_judged(domain: Domain, node: Node) -> str:
+def _is_judged(domain: Domain, outcome: Outcome) -> str:
     """SQL that tells the published rows from suppressed ones that are kept, by their stars."""
-    if not domain.policy.keep_suppressed or node == domain.heights:
+    if not domain.policy.keep_suppressed or outcome.suppressed == 0:
         return "true"
     return "NOT (" + " AND ".join(f"{quoted(q)} IS NOT DISTINCT FROM '*'" for q in domain.policy.qis) + ")"
 
 
-def _read_back(domain: Domain, node: Node, table: str) -> None:
+def _read_back(domain: Domain, outcome: Outcome, table: str) -> None:
     """Table published: the release as a base. A label or value that the private table does not have gets no number."""
     policy = domain.policy
     columns, joins = [], []
@@ -247,7 +258,7 @@ def _read_back(domain: Domain, node: Node, table: str) -> None:
     for j, column in enumerate(policy.sensitive):
         columns.append(f"v{j}.id AS s{j}")
         joins.append(f" LEFT JOIN values_{j} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
-    rows = f"SELECT {', '.join(columns)} FROM {table} AS t{''.join(joins)} WHERE {_is_judged(domain, node)}"
+    rows = f"SELECT {', '.join(columns)} FROM {table} AS t{''.join(joins)} WHERE {_is_judged(domain, outcome)}"
     fetch(
         domain.source.con,
         f"CREATE OR REPLACE TABLE published AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL",

@@ -30,7 +30,7 @@ def policy_text(
     listed = "\n".join(f"{toml_text(name)} = {given}" for name, given in columns.items())
     return (
         f"[table]\n{table}\n[columns]\n{listed}\n[require]\n{require}\n"
-        f'[release]\nmethod = "generalize"\noutput = "release.duckdb"\n{release}\n'
+        f'[release]\nmethod = "generalize"\noutput = "people-release.duckdb"\n{release}\n'
     )
 
 
