@@ -174,6 +174,7 @@ def test_bins_and_suppression_agree(con: Con, data: st.DataObject, case: Case, b
     assert made(con, "hierarchy_suppression", case.sensitive) == oracles.hierarchy_suppression(values)
 
 
+@strategies.fewer(4)
 @given(values=st.lists(st.text("ab, []#*1", max_size=6) | st.none(), min_size=1, max_size=12), bins=BINS)
 def test_no_two_bins_share_a_name(con: Con, values: list[str | None], bins: list[int]) -> None:
     """Texts that look like the names of bins, or like the top."""

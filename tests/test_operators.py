@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.counting import Row, Rows
 from oracles.hierarchies import Path
-from strategies import Case, quote
+from strategies import Case, fewer, quote
 
 from sqlpriv import create_view
 from sqlpriv.errors import InputError
@@ -175,6 +175,7 @@ def stacked(con: Con, *steps: str) -> Counter[tuple[object, ...]]:
     return found(con, f'FROM "{below}"')
 
 
+@fewer(5)
 @given(data=st.data(), case=tables())
 def test_hiding_commutes_and_is_associative(con: Con, data: st.DataObject, case: Case) -> None:
     """Each condition may read its own column, which the other one does not hide."""
@@ -189,6 +190,7 @@ def test_hiding_commutes_and_is_associative(con: Con, data: st.DataObject, case:
     assert stacked(con, call("hide", "{}", mine, second.sql), hide_mine) == together
 
 
+@fewer(5)
 @given(data=st.data(), case=tables())
 def test_generalizing_commutes_and_is_associative(con: Con, data: st.DataObject, case: Case) -> None:
     strategies.create(con, "t", case)
@@ -204,6 +206,7 @@ def test_generalizing_commutes_and_is_associative(con: Con, data: st.DataObject,
     assert stacked(con, gen_mine, call("gen", "{}", ID, mine, "labels", second.sql)) == together
 
 
+@fewer(5)
 @given(data=st.data(), case=tables())
 def test_hiding_is_generalizing_to_null(con: Con, data: st.DataObject, case: Case) -> None:
     """The second remark after Definition 7; gen makes the column text, so both are compared as text."""
