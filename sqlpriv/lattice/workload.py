@@ -18,11 +18,11 @@ import sqlglot
 from sqlglot import exp
 
 from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
+from sqlpriv.errors import InputError, InternalError, PolicyError
 from sqlpriv.lattice.domain import FREQUENCIES, Domain
 from sqlpriv.lattice.evaluate import Node, class_ctes, write_nodes
 from sqlpriv.lattice.measures import ClassMeasure
-from sqlpriv.policy import Policy
+from sqlpriv.policy import WORKLOAD, Policy
 from sqlpriv.sqltext import folded, quoted
 
 _MOST_LEVELS = 400
@@ -115,7 +115,13 @@ class Workload:
         self._queries = queries
         for i, query in enumerate(queries):
             for j, factor in enumerate(query):
-                _write_factor(domain, factor, f"factor_{i}_{j}")
+                try:
+                    _write_factor(domain, factor, f"factor_{i}_{j}")
+                except (InputError, InternalError):
+                    file = domain.policy.objective.removeprefix(WORKLOAD)
+                    raise PolicyError(
+                        f"{file}, query {i + 1}: the condition does not work on the columns of the table"
+                    ) from None
         self._write_base()
 
     def errors(self, nodes: Sequence[Node]) -> dict[Node, float]:
