@@ -71,6 +71,8 @@ def lattice_command(
 ) -> None:
     """Show every node of the lattice: what it meets, what it costs, and pictures of the trade-off."""
     read = read_policy(policy)
+    if to_csv and not to_csv.parent.is_dir():
+        raise InputError(f"cannot write {str(to_csv)!r}: there is no such folder")
     with open_policy(read) as source, progress("evaluating") as on_progress:
         domain, measures, objective = prepare(source, read)
         rows = minimal_nodes(domain, measures, on_progress) if minimal else all_nodes(domain, measures, on_progress)
