@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 import strategies
+import test_alpha_beta
 import test_ck_safety
 import test_closeness
 import test_epsilon
@@ -23,6 +24,7 @@ from sqlpriv.version import __version__
 
 Con = duckdb.DuckDBPyConnection
 MODULES = (
+    test_alpha_beta,
     test_ck_safety,
     test_closeness,
     test_epsilon,
