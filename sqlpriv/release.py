@@ -113,7 +113,10 @@ def _write(
     domain: Domain, measures: tuple[ClassMeasure, ...], node: Node, partial: Path, about: dict[str, str]
 ) -> None:
     con = domain.source.con
-    fetch(con, f"ATTACH {literal(str(partial))} AS {_FILE} (STORAGE_VERSION {literal(STORAGE)})")
+    try:
+        con.execute(f"ATTACH {literal(str(partial))} AS {_FILE} (STORAGE_VERSION {literal(STORAGE)})").fetchall()
+    except duckdb.Error:
+        raise ReleaseError("the folder of the release cannot be written") from None
     try:
         fetch(con, f"CREATE TABLE {quoted(_FILE, 'main', table_name(domain))} AS {_published_rows(domain, node)}")
         fetch(con, f"CREATE SCHEMA {_FILE}.release")

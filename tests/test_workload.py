@@ -110,7 +110,7 @@ def asked_of(chance: random.Random) -> tuple[LatticeCase, list[Asked]]:
     return case, queries
 
 
-@settings(max_examples=min(40, EXAMPLES))
+@settings(max_examples=min(25, EXAMPLES))
 @given(seed=st.integers(0, 2**32))
 def test_the_error_of_every_node_is_that_of_the_oracle(
     scratch: tuple[Con, set[str]], tmp_path_factory: pytest.TempPathFactory, seed: int
