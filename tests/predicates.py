@@ -15,9 +15,9 @@ from sqlpriv.sqltext import quoted
 POOL = [
     ("age", "BIGINT", ["20", "25", "31", "39", "NULL"]),
     ("Score", "BIGINT", ["81", "82", "90", "97", "100"]),
-    ("select", "BIGINT", ["0", "1", "2", "-3"]),
+    ("select", "BIGINT", ["0", "1", "NULL", "-3"]),
     ("__priv_x0", "BIGINT", ["1", "2", "3", "NULL"]),
-    ("g0", "DOUBLE", ["0.5", "1.5", "-2"]),
+    ("g0", "DOUBLE", ["0.5", "NULL", "-2"]),
     ("country", "VARCHAR", ["'IN'", "'UK'", "'US'", "NULL"]),
     ('o\'clock "x"', "VARCHAR", ["'a'", "'ab'", "''", "'b%'"]),
     ("größe", "VARCHAR", ["'a'", "'US'", "'zz'", "NULL"]),
@@ -165,6 +165,44 @@ class _Builder:
             lambda: f"EXISTS (SELECT 1 FROM limits WHERE limits.age = {self.column('BIGINT', '20')} AND least < {n()})",
             lambda: f"EXISTS (SELECT 1 FROM limits JOIN regions AS r ON gdp > least WHERE r.country = {self.text()})",
         ])  # fmt: skip
+
+
+def _comparison(left: str, right: str, number: int) -> str:
+    """A statement about two numbers, most of which can hold for NULL, too: else no NULL gets through a ring."""
+    return [
+        f"{left} < {right}",
+        f"{left} IS DISTINCT FROM {right}",
+        f"({left} > {right} OR {left} IS NULL)",
+        f"({left} + {right} > 20) IS NOT FALSE",
+        f"coalesce((CAST({left} AS INTEGER) + CAST({right} AS INTEGER)) % 3, 0) < 2",
+        f"coalesce({left}, 30) <= coalesce({right}, 50)",
+        f"coalesce({left}, 0) <> coalesce({right}, 1)",
+    ][number]
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Question:
+    """Four or five numbers compared in pairs, often in rings: messages over shared attributes must be joined."""
+    numbers = [domain for domain in DOMAINS if domain.is_numeric]
+    chosen = draw(st.permutations(numbers))[: draw(st.integers(4, 5))]
+    names = [quoted(domain.column) for domain in chosen]
+    pair = st.lists(st.sampled_from(names), min_size=2, max_size=2, unique=True)
+    compared = st.builds(lambda p, number: _comparison(*p, number), pair, st.integers(0, 6))
+    ring = [_comparison(a, b, draw(st.integers(0, 6))) for a, b in zip(names, names[1:] + names[:1], strict=True)]
+    conditions = ring[draw(st.integers(0, 1)) :] + draw(st.lists(compared, max_size=2))
+    a, b, c, d, *_ = names
+    values = st.sampled_from([
+        f"{a} + {b} - {c}",
+        f"({a} - {b}) * ({c} + {d} + 1)",
+        f"{a} * {b} * {c}",
+        f"-({a} + 2 * {b})",
+        f"CASE WHEN {a} < {b} THEN {c} WHEN {b} < {c} OR {d} IS NULL THEN 2 ELSE {d} + {a} END",
+        f"CASE WHEN {a} < {b} AND {c} > 1 AND {d} > 0 THEN {a} * {d} END",
+        f"CASE {a} WHEN {b} THEN {c} WHEN {c} THEN {d} END",
+    ])  # fmt: skip
+    groups = draw(st.lists(st.sampled_from([*names, f"{a} > {b}", f"{c} % 2"]), max_size=2))
+    asked = ["1", *draw(st.lists(values, max_size=3))]
+    return Question(tuple(chosen), " AND ".join(conditions), tuple(groups), tuple(asked))
 
 
 @st.composite

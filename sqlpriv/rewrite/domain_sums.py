@@ -95,13 +95,17 @@ def domain_sums(
     keys = {number: factor for number, factor in enumerate(grouped) if factor.attributes}
     constants = {number: factor for number, factor in enumerate(grouped) if not factor.attributes}
     products = [(number, factors.of_value(attributes.bound(value))) for number, value in enumerate(values)]
-    columns = tuple(Column(number, *product) for number, product in products if product)
+    columns = tuple(Column(number, *product) for number, product in products if product and product[0])
     conditions = factors.of_condition(attributes.bound(condition)) if condition else ()
+    never = any(
+        isinstance(f.tree, exp.Null) or (isinstance(f.tree, exp.Boolean) and not f.tree.this) for f in conditions
+    )
     sizes = {number: domain.size for number, domain in enumerate(domains)}
     all_groups = eliminate([Part(factor, key=key) for key, factor in keys.items()], sizes)
     listed = math.prod(root.size for root in all_groups) if keys else 0
     _refuse_beyond(budget, listed, f"the result has a row for each of {_count(listed)} groups")
-    state = cheapest(Batch(conditions, columns, keys, sizes), factors, together)
+    anything = bool(columns) and not never
+    state = cheapest(Batch(conditions, columns, keys, sizes), factors, together) if anything else ()
     total = total_cost(state) + sum(map(cost, all_groups)) + listed
     if total > budget:
         steps = [step for root in (*(r for b in state for r in b.roots), *all_groups) for step in root.order]

@@ -41,11 +41,11 @@ class Factor:
 
     @functools.cached_property
     def sql(self) -> str:
-        """A condition, or a number that is never NULL."""
+        """A condition, or a number; where that is NULL, so is every product with it, which a sum leaves out."""
         text = f"({self.tree.sql('duckdb')})"
         if self.role is Role.TRUE:
             return text
-        return f"({text} IS NOT TRUE)" if self.role is Role.NOT_TRUE else f"coalesce(CAST({text} AS DOUBLE), 0)"
+        return f"({text} IS NOT TRUE)" if self.role is Role.NOT_TRUE else f"CAST({text} AS DOUBLE)"
 
     @property
     def statement(self) -> str:
