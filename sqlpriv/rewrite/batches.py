@@ -8,12 +8,12 @@ one (everything, less what does not meet it); in a value it makes more columns. 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.eliminate import Part, Sizes, Step, combinations, cost, eliminate
+from sqlpriv.rewrite.eliminate import Known, Part, Sizes, Step, combinations, cost, distinct_steps, eliminate
 from sqlpriv.rewrite.factors import Factor, Factors, Number, Product, Role
 
 _MOST_BATCHES = 128
@@ -43,13 +43,14 @@ class Batch:
     columns: tuple[Column, ...]
     keys: Mapping[int, Factor]
     sizes: Sizes
+    known: Known = field(default_factory=dict)
 
     @cached_property
     def roots(self) -> list[Step]:
         parts = [Part(factor) for factor in self.conditions]
         parts += [Part(factor, column=j) for j, column in enumerate(self.columns) for factor in column.factors]
         parts += [Part(factor, key=key) for key, factor in self.keys.items()]
-        return eliminate(parts, _narrowed(self.sizes, self.conditions))
+        return eliminate(parts, _narrowed(self.sizes, self.conditions), self.known)
 
     @cached_property
     def cost(self) -> int:
@@ -59,13 +60,19 @@ class Batch:
 State = tuple[Batch, ...]
 
 
+def steps(state: State) -> list[Step]:
+    """All steps of some batches, each once, however many of them share it."""
+    return distinct_steps(root for batch in state for root in batch.roots)
+
+
 def total_cost(state: State) -> int:
-    return sum(batch.cost for batch in state)
+    """The rows that are touched."""
+    return sum(step.rows for step in steps(state))
 
 
 def effort(state: State) -> int:
     """What a state costs in time, told in rows."""
-    return total_cost(state) + _ROWS_A_STEP * sum(len(root.order) for batch in state for root in batch.roots)
+    return total_cost(state) + _ROWS_A_STEP * len(steps(state))
 
 
 def cheapest(first: Batch, factors: Factors, together: int) -> State:

@@ -33,13 +33,13 @@ def domain_sql(
     `all_groups` are the steps that list the groups of `keys`; `constants` are the groups that read no attribute.
     """
     writer = _Writer(attributes)
-    relations, sums = _Final(writer, keys).of(state, all_groups, values)
+    relations, sums = _Final(writer).of(state, all_groups, values)
     columns = []
     for group in range(len(keys) + len(constants)):
         text = constants[group].tree.sql("duckdb") if group in constants else writer.key_places[group]
         columns.append(f"{text} AS {quoted(f'g{group}')}")
     columns += [f"{text} AS {quoted(f'v{value}')}" for value, text in enumerate(sums)]
-    named = ",\n".join(f"{name} AS (\n  {text}\n)" for name, text in writer.steps)
+    named = ",\n".join(f"{name} AS (\n  {text}\n)" for text, name in writer.steps.items())
     return (f"WITH {named}\n" if named else "") + f"SELECT {', '.join(columns)}" + "".join(relations)
 
 
@@ -48,7 +48,7 @@ class _Writer:
     """The steps as named queries."""
 
     attributes: Attributes
-    steps: list[tuple[str, str]] = field(default_factory=list)
+    steps: dict[str, str] = field(default_factory=dict)  # the name of each, by its text
     key_places: dict[int, str] = field(default_factory=dict)
 
     def name(self, text: str) -> str:
@@ -65,8 +65,8 @@ class _Writer:
         """Write a component's steps; the name of the last one. Without a batch it lists the groups, without weights."""
         names: dict[Step, str] = {}
         for step in root.order:
-            names[step] = self.name(f"s{len(self.steps)}")
-            self.steps.append((names[step], _StepText(self, root, step, batch, names).text()))
+            text = _StepText(self, root, step, batch, names).text()
+            names[step] = self.steps.setdefault(text, self.name(f"s{len(self.steps)}"))
         return names[root]
 
 
@@ -146,7 +146,7 @@ class _StepText:
 
     def _available(self, column: int) -> list[Factor]:
         """The conditions of a sum that can be told here, also those of other steps: they may guard its value."""
-        factors = self._batch.columns[column].factors if self._batch else ()
+        factors = [f for f in self._batch.columns[column].factors if f.attributes] if self._batch else []
         return [f for f in factors if f.role is not Role.VALUE and f.attributes <= self._step.joined]
 
     def _keys(self) -> list[str]:
@@ -188,8 +188,9 @@ class _StepText:
 class _Final:
     """The last SELECT: all groups, each with the sums of its components."""
 
-    def __init__(self, writer: _Writer, keys: Mapping[int, Factor]) -> None:
-        self._writer, self._keys = writer, keys
+    def __init__(self, writer: _Writer) -> None:
+        self._writer = writer
+        self._written: dict[tuple[Step, tuple[bool, ...]], list[str] | None] = {}
         self._crossed: list[str] = []
         self._matched: list[str] = []
 
@@ -204,7 +205,7 @@ class _Final:
         summands: list[list[str]] = [[] for _ in range(values)]
         kinds = [self._kind(state, value) for value in range(values)]
         for batch in state:
-            components = [self._component(batch, root, root in listing) for root in batch.roots]
+            components = [self._shared(batch, root, root in listing) for root in batch.roots]
             for number, column in enumerate(batch.columns):
                 kind = kinds[column.value]
                 terms = [_number(column.coefficient * self._unread(batch), kind)]
@@ -222,6 +223,13 @@ class _Final:
             self._writer.key_places[key] = f"{alias}.{self._writer.name(f'g{key}')}"
         self._crossed.append(f"{source} AS {alias}")
         return alias
+
+    def _shared(self, batch: Batch, root: Step, lists_groups: bool) -> list[str] | None:
+        """A component's weights, which are written once for all batches that have the same."""
+        place = root, tuple(column.is_integer for column in batch.columns)
+        if place not in self._written:
+            self._written[place] = self._component(batch, root, lists_groups)
+        return self._written[place]
 
     def _component(self, batch: Batch, root: Step, lists_groups: bool) -> list[str] | None:
         """For each column the weight of a component; None where it is 1 for every group."""

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.attributes import Attributes, DomainTable
-from sqlpriv.rewrite.batches import Batch, Column, State, cheapest, total_cost
+from sqlpriv.rewrite.batches import Batch, Column, State, cheapest, steps, total_cost
 from sqlpriv.rewrite.domain_sql import domain_sql
 from sqlpriv.rewrite.eliminate import Part, Step, cost, eliminate
 from sqlpriv.rewrite.factors import Factor, Factors
@@ -101,15 +101,15 @@ def domain_sums(
         isinstance(f.tree, exp.Null) or (isinstance(f.tree, exp.Boolean) and not f.tree.this) for f in conditions
     )
     sizes = {number: domain.size for number, domain in enumerate(domains)}
-    all_groups = eliminate([Part(factor, key=key) for key, factor in keys.items()], sizes)
+    all_groups = eliminate([Part(factor, key=key) for key, factor in keys.items()], sizes, {})
     listed = math.prod(root.size for root in all_groups) if keys else 0
     _refuse_beyond(budget, listed, f"the result has a row for each of {_count(listed)} groups")
     anything = bool(columns) and not never
     state = cheapest(Batch(conditions, columns, keys, sizes), factors, together) if anything else ()
     total = total_cost(state) + sum(map(cost, all_groups)) + listed
     if total > budget:
-        steps = [step for root in (*(r for b in state for r in b.roots), *all_groups) for step in root.order]
-        _refuse_beyond(budget, total, _widest(attributes, max(steps, key=lambda step: step.rows)))
+        every = [*steps(state), *(step for root in all_groups for step in root.order)]
+        _refuse_beyond(budget, total, _widest(attributes, max(every, key=lambda step: step.rows)))
     return DomainSums(total, attributes, state, all_groups, keys, constants, len(values))
 
 

@@ -19,6 +19,7 @@ from sqlglot import exp
 from sqlpriv.rewrite.factors import Factor
 
 Sizes = Mapping[int, int]
+Known = dict[frozenset[tuple[object, ...]], "Step"]  # the last step of a component, by the component's parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,10 @@ class Part:
     @property
     def attributes(self) -> frozenset[int]:
         return self.factor.attributes
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        return self.factor, self.column, self.key
 
     @property
     def is_condition(self) -> bool:
@@ -77,6 +82,11 @@ class Step:
         return (*itertools.chain.from_iterable(message.order for message in self.messages), self)
 
     @cached_property
+    def signature(self) -> frozenset[object]:
+        """Equal for steps that compute the same."""
+        return frozenset({part.signature for part in self.parts} | {m.signature for m in self.messages} | {self.kept})
+
+    @cached_property
     def filters(self) -> bool:
         """Whether groups may be missing from the result."""
         return any(part.is_condition for step in self.order for part in step.parts)
@@ -95,15 +105,29 @@ def is_attribute(factor: Factor) -> bool:
     return isinstance(factor.tree, exp.Column) and len(factor.tree.parts) == 1
 
 
-def eliminate(parts: Sequence[Part], sizes: Sizes) -> list[Step]:
-    """The last step of each component, in a good order of attributes."""
-    constants = tuple(part for part in parts if not part.attributes)
-    roots = [Step(frozenset(), constants, (), frozenset(), 1, 1)] if constants else []
-    key_sizes = {part.key: _key_size(part.factor, sizes) for part in parts if part.key is not None}
-    for component in components([part for part in parts if part.attributes]):
-        tries = [_Elimination(component, sizes, key_sizes).run(choice) for choice in (_fewest_rows, _least_fill)]
-        roots.append(min(tries, key=cost))
+def eliminate(parts: Sequence[Part], sizes: Sizes, known: Known) -> list[Step]:
+    """The last step of each component, in a good order of attributes. What is `known` is shared."""
+    constants = [part for part in parts if not part.attributes]
+    roots = []
+    for component in [*([constants] if constants else []), *components([p for p in parts if p.attributes])]:
+        signature = frozenset(part.signature for part in component)
+        if signature not in known:
+            known[signature] = _eliminated(component, sizes)
+        roots.append(known[signature])
     return roots
+
+
+def _eliminated(component: list[Part], sizes: Sizes) -> Step:
+    if not component[0].attributes:
+        return Step(frozenset(), tuple(component), (), frozenset(), 1, 1)
+    key_sizes = {part.key: _key_size(part.factor, sizes) for part in component if part.key is not None}
+    tries = [_Elimination(component, sizes, key_sizes).run(choice) for choice in (_fewest_rows, _least_fill)]
+    return min(tries, key=cost)
+
+
+def distinct_steps(roots: Iterable[Step]) -> list[Step]:
+    """The steps of some components, those that compute the same once."""
+    return list({step.signature: step for root in roots for step in root.order}.values())
 
 
 def cost(root: Step) -> int:

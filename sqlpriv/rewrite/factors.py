@@ -62,6 +62,7 @@ class Factors:
 
     def __init__(self, attributes: Attributes) -> None:
         self._attributes = attributes
+        self._expansions: dict[Factor, list[Product] | None] = {}
 
     def factor(self, tree: exp.Expr, role: Role = Role.VALUE) -> Factor:
         tree = _bare(tree)
@@ -107,7 +108,15 @@ class Factors:
         return 1, (self.factor(tree),)
 
     def expanded(self, factor: Factor) -> list[Product] | None:
-        """A factor as a sum of products of narrower ones, or None where it has no parts."""
+        """A factor as a sum of products of narrower ones, or None where it has no parts.
+
+        The same objects every time, so that sums that meet the same factors again can be shared.
+        """
+        if factor not in self._expansions:
+            self._expansions[factor] = self._expanded(factor)
+        return self._expansions[factor]
+
+    def _expanded(self, factor: Factor) -> list[Product] | None:
         if factor.role is Role.VALUE:
             return self._expanded_value(factor.tree)
         opposite = self.of_condition(factor.tree, factor.role.opposite)
