@@ -146,8 +146,11 @@ class _StepText:
 
     def _available(self, column: int) -> list[Factor]:
         """The conditions of a sum that can be told here, also those of other steps: they may guard its value."""
-        factors = [f for f in self._batch.columns[column].factors if f.attributes] if self._batch else []
-        return [f for f in factors if f.role is not Role.VALUE and f.attributes <= self._step.joined]
+        factors = self._batch.columns[column].factors if self._batch else ()
+        joined = self._step.joined
+        # Constants stay in the step of the constants: other steps may be shared with sums that do not have them.
+        near = [f for f in factors if f.attributes <= joined and bool(f.attributes) == bool(joined)]
+        return [f for f in near if f.role is not Role.VALUE]
 
     def _keys(self) -> list[str]:
         own = {part.key: part.factor.tree.sql("duckdb") for part in self._step.parts if part.key is not None}
