@@ -230,9 +230,9 @@ def _check(domain: Domain, measures: tuple[ClassMeasure, ...], node: Node, outco
             rows = fetch(con, f"SELECT count(*) FROM {table} WHERE {_is_judged(domain, outcome)}")[0][0]
             holds = rows == domain.rows - outcome.suppressed
         else:
-            _read_back(domain, outcome, table)
-            expected = (0, outcome.classes, outcome.squares, False)
-            found = evaluate(domain, measures, [node], base="published")  # nothing, if the release has no rows
+            _read_back(domain, node, outcome, table)
+            expected = (outcome.suppressed, outcome.classes, outcome.squares, False)
+            found = evaluate(domain, measures, [node], base="published")
             holds = [(o.suppressed, o.classes, o.squares, o.table_fails) for o in found] == [expected]
     finally:
         fetch(con, f"DETACH {_FILE}")
@@ -247,7 +247,7 @@ def _is_judged(domain: Domain, outcome: Outcome) -> str:
     return "NOT (" + " AND ".join(f"{quoted(q)} IS NOT DISTINCT FROM '*'" for q in domain.policy.qis) + ")"
 
 
-def _read_back(domain: Domain, outcome: Outcome, table: str) -> None:
+def _read_back(domain: Domain, node: Node, outcome: Outcome, table: str) -> None:
     """Table published: the release as a base. A label or value that the private table does not have gets no number."""
     policy = domain.policy
     columns, joins = [], []
@@ -265,6 +265,13 @@ def _read_back(domain: Domain, outcome: Outcome, table: str) -> None:
     fetch(
         domain.source.con,
         f"CREATE OR REPLACE TABLE published AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL",
+    )
+    # What is published is compared with the whole private table, so its suppressed rows are put beside it.
+    number = " + ".join(f"a{a}[{level + 1}]" for a, level in enumerate(node))
+    listed = ", ".join([*(f"a{a}" for a in range(len(node))), *(f"s{j}" for j in range(len(policy.sensitive))), "n"])
+    fetch(
+        domain.source.con,
+        f"INSERT INTO published SELECT {listed} FROM base WHERE ({number}) IN (FROM suppressed)",
     )
 
 

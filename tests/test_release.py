@@ -17,10 +17,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from lattice_cases import LatticeCase, lattice_cases
 from lattice_runs import write_case
-from oracles.lattice import measure_node
+from oracles.lattice import Require, measure_node
 from oracles.lattice_measures import TABLE_LEVEL
 from oracles.lattice_table import Table
 from policies import policy_text, qi, role, write_policy
@@ -101,7 +101,29 @@ def write_file(folder: Path, case: LatticeCase, keep_suppressed: bool) -> Policy
     return replace(policy, folder=folder, keep_suppressed=keep_suppressed, output="people-release.duckdb")
 
 
+# The distance of a class from the table is that from the whole table, also where a part of it is suppressed.
+FAR_WITHOUT_THE_SUPPRESSED = LatticeCase(
+    rows=(
+        (3, 3, 3, 3), (3, 3, 3, 3), (7, 3, 3, 3), (3, 3, 12, 3), (3, 3, 3, 3), (3, 3, 3, 3), (3, 7, 3, 7), (7, 3, 7, 3),
+        (3, 3, 12, 7), (3, 3, 3, 3),
+    ),
+    columns={"age": "INTEGER", "zip": "INTEGER", "hour": "INTEGER", "disease": "INTEGER"},
+    qis=("age", "zip", "hour"),
+    sensitive=("disease",),
+    hierarchies={
+        "age": {3: (3, "*"), 7: (7, "*")},
+        "zip": {3: (3, "*"), 7: (7, "*")},
+        "hour": {3: (3, "3", "*"), 7: (7, "7", "*"), 12: (12, "12", "*")},
+    },
+    population=(),
+    requirements=(Require("uniques", 1), Require("t_ordered", 0.3, "disease")),
+    objective="height",
+    suppression=0.1,
+)  # fmt: skip
+
+
 @settings(max_examples=min(30, EXAMPLES))
+@example(case=FAR_WITHOUT_THE_SUPPRESSED)
 @given(case=lattice_cases())
 def test_a_release_is_what_the_oracle_publishes_and_passes_its_policy(
     tmp_path_factory: pytest.TempPathFactory, case: LatticeCase
