@@ -32,6 +32,7 @@ def private_view(source: Source, policy: Policy) -> Source:
     opened = replace(source, table=_VIEW, texts={})
     if policy.database is None and (policy.read_options or _CSV.search(policy.source)):
         opened.texts.update(_texts(policy, source))
+    if opened.texts:
         _read_texts(policy, opened)
     _write_view(opened, source.table)
     return opened
@@ -57,10 +58,10 @@ def settle_types(source: Source, policy: Policy, frequencies: str) -> None:
 
 def _write_view(source: Source, table: str) -> None:
     replaced = []
-    for name, kind, *_ in fetch(source.con, f"DESCRIBE FROM {table}"):
+    for name, kind in source.types.items():
         if kind == "VARCHAR" and table != _FILE:
             replaced.append(f'{quoted(name)} COLLATE "binary" AS {quoted(name)}')
-        elif kind in {"FLOAT", "DOUBLE"}:
+        elif kind in {"FLOAT", "DOUBLE"} and name not in source.texts:
             replaced.append(f"{quoted(name)} + CAST(0 AS {kind}) AS {quoted(name)}")
     values = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
     fetch(source.con, f"CREATE OR REPLACE VIEW {_VIEW} AS SELECT {values} FROM {table}")
@@ -73,8 +74,7 @@ def _texts(policy: Policy, source: Source) -> dict[str, str]:
         return {}
     typed = {folded(name) for name in given}
     by_text = {folded(q) for q in policy.qis if _goes_by_text(policy.hierarchy(q))} - typed
-    found = fetch(source.con, f"DESCRIBE FROM {source.table}")
-    return {name: kind for name, kind, *_ in found if kind != "VARCHAR" and folded(name) in by_text}
+    return {name: kind for name, kind in source.types.items() if kind != "VARCHAR" and folded(name) in by_text}
 
 
 def _goes_by_text(hierarchy: str | tuple[str, ...]) -> bool:

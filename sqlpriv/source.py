@@ -32,6 +32,7 @@ class Source:
     created: set[str] = field(default_factory=set)
     beside: str | None = None
     """The schema in which tables beside this one are looked for."""
+    types: Mapping[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     """Columns of a file that are read as text, and what DuckDB takes them for."""
 
@@ -61,10 +62,9 @@ def open_source(data: str, database: Path | None = None, options: Mapping[str, A
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
         con.execute(f"CREATE SCHEMA {SCHEMA}").fetchall()
         table = _attach(con, data, database) if database else _file(con, data, options or {})
-        rows = fetch(con, f"SELECT column_name FROM (DESCRIBE FROM {table})")
-        names = tuple(r[0] for r in rows)
+        found: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
         label = Path(data).name if database is None else data
-        yield Source(con, table, label, names, beside=_schema(data) if database else None)
+        yield Source(con, table, label, tuple(found), beside=_schema(data) if database else None, types=found)
     finally:
         con.close()
 
