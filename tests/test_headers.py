@@ -6,7 +6,6 @@ from typing import Any
 import duckdb
 import pytest
 import strategies
-import test_alpha_beta
 import test_ck_safety
 import test_closeness
 import test_epsilon
@@ -24,7 +23,6 @@ from sqlpriv.version import __version__
 
 Con = duckdb.DuckDBPyConnection
 MODULES = (
-    test_alpha_beta,
     test_ck_safety,
     test_closeness,
     test_epsilon,

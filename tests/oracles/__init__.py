@@ -66,7 +66,6 @@ from .implications import (
     ck_safety_by_worlds_per_class,
     ck_safety_per_class,
 )
-from .noise import alpha_beta_error, alpha_beta_guarantee, alpha_beta_parameters, frapp_parameters
 from .operators import gen, generalize, hide, loss
 from .reidentification import (
     DeltaPresence,
@@ -96,9 +95,6 @@ __all__ = [
     "DeltaDisclosure",
     "DeltaPresence",
     "LDiversity",
-    "alpha_beta_error",
-    "alpha_beta_guarantee",
-    "alpha_beta_parameters",
     "alpha_k_anonymity",
     "alpha_k_anonymity_per_class",
     "amplified_epsilon",
@@ -136,7 +132,6 @@ __all__ = [
     "epsilon_class4_per_class",
     "failing",
     "fails",
-    "frapp_parameters",
     "gen",
     "generalize",
     "hide",
