@@ -12,7 +12,7 @@ import duckdb
 
 from sqlpriv.catalog import SCHEMA, macro
 from sqlpriv.engine import fetch, translate
-from sqlpriv.errors import InputError
+from sqlpriv.errors import InputError, InternalError
 from sqlpriv.expand import table_parts
 from sqlpriv.install import create_statement, locked_by
 from sqlpriv.sqltext import file_literal, literal
@@ -74,10 +74,15 @@ def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any])
         raise InputError(f"there is no file {data!r}; for a table name its database with --database")
     try:
         con.execute(f"CREATE VIEW {FILE_VIEW} AS FROM {reader(data, options)}").fetchall()
-    except duckdb.CatalogException:
-        raise InputError(f"{Path(data).name} is neither Parquet nor CSV nor JSON by its name") from None
     except duckdb.Error as error:
-        raise translate(error) from None
+        name = Path(data).name
+        if options:
+            raise InputError(f"{name} cannot be read as CSV with the options {', '.join(options)}") from None
+        if isinstance(error, duckdb.CatalogException):
+            raise InputError(f"{name} is neither Parquet nor CSV nor JSON by its name") from None
+        if isinstance(translated := translate(error), InternalError):
+            raise InputError(f"{name} cannot be read; is it what its name says?") from None
+        raise translated from None
     return FILE_VIEW
 
 

@@ -297,6 +297,26 @@ def test_hierarchies_are_not_saved_into_something_else(tmp_path: Path) -> None:
     assert (tmp_path / "h.csv").read_text() == FLAT
 
 
+@pytest.mark.parametrize(
+    "option",
+    ['header = "x"', 'types = { q = "FOO" }', 'types = { no = "BIGINT" }', "skip = -1", 'encoding = "klingon"'],
+)
+def test_options_that_make_no_sense_are_named(tmp_path: Path, option: str) -> None:
+    path = write_policy(tmp_path, policy_text({"q": qi()}, table=f"{CSV}\n{option}"), files={"people.csv": "q\n1\n"})
+    with pytest.raises(InputError, match=f"cannot be read as CSV with the options {option.split(maxsplit=1)[0]}"):
+        anonymize(read_policy(path), dry_run=True)
+
+
+def test_a_file_that_is_not_what_its_name_says(tmp_path: Path) -> None:
+    for name, message in (
+        ("people.parquet", "is it what its name says"),
+        ("people.xyz", "cannot be read; is it what its name says"),
+    ):
+        path = write_policy(tmp_path, policy_text({"q": qi()}, table=f'source = "{name}"'), files={name: "q\n1\n"})
+        with pytest.raises(InputError, match=message):
+            anonymize(read_policy(path), dry_run=True)
+
+
 def test_sources_that_are_not_there(tmp_path: Path) -> None:
     for table, message in (
         ('source = "no.csv"', "there is no file"),
