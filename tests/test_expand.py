@@ -53,7 +53,9 @@ def test_the_expansion_equals_the_macro(
 EXPANDED: dict[str, str] = {}
 
 
-@pytest.mark.parametrize("dialect", OTHERS)
+@pytest.mark.parametrize(
+    "dialect", [pytest.param(d, marks=pytest.mark.deep) if d in {"snowflake", "trino"} else d for d in OTHERS]
+)
 def test_other_dialects_parse_or_are_refused_by_name(
     dialect: str, bare: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

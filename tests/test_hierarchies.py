@@ -165,6 +165,7 @@ def test_dates_before_year_1_and_infinite_ones_have_labels_that_nest(con: Con) -
 BINS = st.sampled_from([[1], [2], [3], [4, 2], [8, 4, 2, 1], [6, 3, 3], [1000, 10]])
 
 
+@strategies.fewer(2)
 @given(data=st.data(), case=strategies.text_cases(), bins=BINS)
 def test_bins_and_suppression_agree(con: Con, data: st.DataObject, case: Case, bins: list[int]) -> None:
     strategies.create(con, "t", case)

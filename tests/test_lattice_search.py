@@ -54,7 +54,7 @@ def test_the_search_finds_the_optimum(scratch: tuple[Con, set[str]], case: Latti
     assert math.isclose(objective.shown(found.cost), float(expected.value), rel_tol=1e-9, abs_tol=1e-9)
 
 
-@fewer(4)
+@fewer(8)
 @given(case=lattice_cases())
 def test_every_node_is_judged_like_the_oracle(scratch: tuple[Con, set[str]], case: LatticeCase) -> None:
     con, created = scratch
@@ -79,7 +79,7 @@ def test_every_node_is_judged_like_the_oracle(scratch: tuple[Con, set[str]], cas
     assert [r.node for r in rows if r.minimal] == case.minimal()
 
 
-@fewer(4)
+@fewer(8)
 @given(case=lattice_cases())
 def test_the_minimal_nodes_are_those_of_the_oracle(scratch: tuple[Con, set[str]], case: LatticeCase) -> None:
     con, created = scratch

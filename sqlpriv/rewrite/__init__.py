@@ -1,1 +1,0 @@
-"""Queries over a private table, rewritten into estimates over its release."""
