@@ -57,6 +57,7 @@ def test_table_5_of_our_data(measured: Measured) -> None:
     assert table_5(measured).row_count == 41 + 1  # and the row of counts
 
 
+@pytest.mark.deep
 def test_the_pictures_are_drawn(acs: Path, measured: Measured, tmp_path: Path) -> None:
     drawn = draw_figures(acs, measured, tmp_path)
     assert [path.name for path in drawn] == ["figure2a.svg", "figure2b.svg", "figure2c.svg", "figure3.svg"]

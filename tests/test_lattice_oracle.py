@@ -251,6 +251,7 @@ def test_adult_with_k_of_5(adult_table: Table, suppression: float, optima: Mappi
     ],
     ids=lambda given: given.measure if isinstance(given, Require) else None,
 )
+@pytest.mark.deep
 def test_adult_with_occupation_as_the_secret(adult_table: Table, requirement: Require, node: Node) -> None:
     found = best_of(adult_table, measure_all(adult_table, requirement, 0), "loss")
     assert found is not None

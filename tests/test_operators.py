@@ -238,7 +238,7 @@ def paths_for(draw: st.DrawFn, case: Case, column: str) -> list[Path]:
     return [path for path in paths if path[0] is not None or draw(st.booleans())] or [("another", "*")]
 
 
-@fewer(2)
+@fewer(4)
 @given(data=st.data(), case=tables(least=1))
 def test_generalize_and_loss_agree(con: Con, data: st.DataObject, case: Case) -> None:
     chosen = data.draw(st.lists(st.sampled_from(roles(case)), min_size=1, unique=True))
