@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError, ReleaseError
+from sqlpriv.errors import PolicyError
 from sqlpriv.lattice.domain import Domain, read_domain
 from sqlpriv.lattice.evaluate import Node, evaluate
 from sqlpriv.lattice.measures import ClassMeasure, write_measures
@@ -104,9 +104,16 @@ def anonymize(
         answer = search(domain, measures, objective, time_limit, on_progress)
         result = _result(domain, measures, objective, answer, target)
         if target is not None and answer.best is not None:
-            if _fingerprint(policy) != before:
-                raise ReleaseError("the file changed while it was read, so nothing was published; run it again")
-            write_release(domain, measures, answer.best.node, answer.best.outcome, target, _about(result))
+            best = answer.best
+            write_release(
+                domain,
+                measures,
+                best.node,
+                best.outcome,
+                target,
+                _about(result),
+                lambda: _fingerprint(policy) == before,
+            )
     return result
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -36,6 +36,8 @@ from sqlpriv.version import __version__
 
 _FILE = "release_file"
 _ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
+# Types in which the number 1 and the text '1' are two values.
+_TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")
 _PUBLISHED = ("quasi-identifier", "sensitive", "other")
 
 
@@ -76,8 +78,13 @@ def write_release(
     outcome: Outcome,
     output: Path,
     about: dict[str, str],
+    is_unchanged: Callable[[], bool],
 ) -> None:
-    """Write the node as a release file, check it from the file, and put it in its place."""
+    """Write the node as a release file, check it from the file, and put it in its place.
+
+    The private table is read again here, so it has to be the same before and after.
+    """
+    _refuse_change(is_unchanged)
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     try:
         _remove(partial)
@@ -86,6 +93,7 @@ def write_release(
             _refuse_stars(domain)
         _write(domain, measures, node, partial, about)
         _check(domain, measures, node, outcome, partial)
+        _refuse_change(is_unchanged)
         os.replace(partial, output)
     except duckdb.Error as error:
         raise translate(error) from None
@@ -93,6 +101,11 @@ def write_release(
         raise ReleaseError(f"cannot write {output.name} in its folder") from None
     finally:
         _remove(partial)
+
+
+def _refuse_change(is_unchanged: Callable[[], bool]) -> None:
+    if not is_unchanged():
+        raise ReleaseError("the file changed while it was read, so nothing was published; run it again")
 
 
 def table_name(domain: Domain) -> str:
@@ -169,8 +182,10 @@ def _published_rows(domain: Domain, node: Node) -> str:
             shown.append(f"{cell} AS {name}")
             starred.append(f"{'NULL' if folded(column) in sensitive else cell} AS {name}")
         else:
-            # A column that was not generalized keeps its type, unless a star has to stand in it.
-            label = cell if node[a] == 0 and not policy.keep_suppressed else f"l{a}.label"
+            # A column that was not generalized keeps its type, unless a star has to stand in it, or the type tells
+            # values apart that are one text, and so one class.
+            typed = node[a] == 0 and not policy.keep_suppressed and not _TWO_OF_ONE_TEXT.search(kinds[column])
+            label = cell if typed else f"l{a}.label"
             shown.append(f"{label} AS {name}")
             starred.append(f"{literal(TOP)} AS {name}")
     rows = number_rows(policy, domain.source.table, ", ".join(shown), "shown") + f" WHERE NOT {hidden}"

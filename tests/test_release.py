@@ -416,6 +416,25 @@ def test_a_file_that_changes_meanwhile_is_not_published(tmp_path: Path, monkeypa
         (tmp_path / "people.csv").write_text("q\n1\n1\n")
 
 
+def test_a_file_that_changes_while_it_is_written_is_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new value would be left out of the release without a word: it has no label."""
+    path = write_policy(
+        tmp_path, policy_text({"q": qi()}, "k = 2", table='source = "people.csv"'), files={"people.csv": "q\n1\n1\n"}
+    )
+    prepared = RELEASE._write_suppressed
+
+    def change(*arguments: Any) -> None:
+        prepared(*arguments)
+        (tmp_path / "people.csv").write_text("q\n1\n1\n3\n")
+
+    monkeypatch.setattr(RELEASE, "_write_suppressed", change)
+    with pytest.raises(ReleaseError, match="the file changed while it was read, so nothing was published"):
+        anonymize(read_policy(path))
+    assert not list(tmp_path.glob("*release*"))
+
+
 @pytest.mark.parametrize("changed", ["q\n1\n2\n", "q\n1\n", "q\n2\n2\n", "q\n1\n1\n1\n"])
 def test_a_file_that_changes_unnoticed_is_found_in_what_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str

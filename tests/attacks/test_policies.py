@@ -188,6 +188,15 @@ def test_columns_of_every_type(tmp_path: Path, kind: str) -> None:
     assert result.classes == len({(row[0], row[3]) for row in rows})
 
 
+def test_values_that_are_one_text_are_published_as_that_text(tmp_path: Path) -> None:
+    """As a class of four they would be k = 4, and a reader of the types could tell the number 1 from the text '1'."""
+    union = "CASE WHEN i % 2 = 0 THEN union_value(number := 1)::UNION(number INTEGER, word VARCHAR) "
+    sql = f"CREATE TABLE people AS SELECT {union} ELSE union_value(word := '1') END AS q FROM range(4) AS r(i)"
+    result = release(tmp_path, policy_text({"q": qi()}, "k = 4"), sql)
+    with duckdb.connect(str(result.output), read_only=True) as con:
+        assert con.execute("SELECT typeof(q), q, count(*) FROM people GROUP BY ALL").fetchall() == [("VARCHAR", "1", 4)]
+
+
 @pytest.mark.parametrize("kind", ["t_ordered = 1", 'objective = "kl"', 'objective = "entropy"'])
 @pytest.mark.parametrize("sensitive", ["float", "enum", "null", "struct"])
 def test_ordered_values_and_other_objectives_of_odd_types(tmp_path: Path, kind: str, sensitive: str) -> None:
