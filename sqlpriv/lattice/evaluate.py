@@ -202,7 +202,7 @@ def _classes(domain: Domain, measures: Sequence[ClassMeasure], used: Sequence[in
     values = "".join(f", {_value(m)} AS {m.column}" for m in measures if m.kind != TABLE)
     kept = "".join(f", {c}, top_{c}" for c in costs)
     judged = [m for m in measures if m.kind != TABLE]
-    ruling = [m for m in judged if (m.monotone_suppressed if allowance(domain) else m.monotone)]
+    ruling = [m for m in judged if rules_out(domain, m)]
     flags = "".join(f", {m.fails} AS x{m.number}" for m in judged)
     return [
         f"__priv_values AS (SELECT z.class, z.size, z.rows{kept}{values} FROM __priv_sizes AS z{joins})",
@@ -227,6 +227,11 @@ def _value(measure: ClassMeasure) -> str:
 def allowance(domain: Domain) -> int:
     """How many rows may be suppressed. The share is taken as written: 0.1 is a tenth, not the double next to it."""
     return int(Fraction(str(domain.policy.suppression)) * domain.rows)
+
+
+def rules_out(domain: Domain, measure: ClassMeasure) -> bool:
+    """Whether a node that fails this requirement closes all nodes below it."""
+    return measure.monotone_suppressed if allowance(domain) > 0 else measure.monotone
 
 
 _SUMS = """node, coalesce(sum(CASE WHEN fails THEN rows END), 0) AS suppressed,

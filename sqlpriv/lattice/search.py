@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.lattice.domain import Domain
-from sqlpriv.lattice.evaluate import Node, Outcome, allowance, evaluate
+from sqlpriv.lattice.evaluate import Node, Outcome, allowance, evaluate, rules_out
 from sqlpriv.lattice.measures import TABLE, ClassMeasure
 from sqlpriv.lattice.objectives import Objective, loss_of, make_objective
 
@@ -194,11 +194,6 @@ class _Search:
         below[...] = False
 
 
-def rules_out(domain: Domain, measure: ClassMeasure) -> bool:
-    """Whether a node that fails this requirement closes all nodes below it."""
-    return measure.monotone_suppressed if allowance(domain) > 0 else measure.monotone
-
-
 def is_valid(domain: Domain, outcome: Outcome) -> bool:
     """Whether a node meets all requirements: not too many rows suppressed, and not all."""
     few = outcome.suppressed <= allowance(domain) and outcome.suppressed < domain.rows
@@ -219,7 +214,7 @@ def _whole_costs(domain: Domain, node: Node, outcome: Outcome) -> Outcome:
         float(sum(c[level] for c, level in zip(cost, node, strict=True)))
         for cost in (domain.loss, domain.entropy, domain.volume)
     )
-    return Outcome(**{**{f: getattr(outcome, f) for f in Outcome.__dataclass_fields__}, "costs": sums})
+    return replace(outcome, costs=sums)
 
 
 def _is_better(one: Found, other: Found) -> bool:

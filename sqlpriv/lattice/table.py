@@ -10,10 +10,10 @@ import numpy as np
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.lattice.domain import Domain
-from sqlpriv.lattice.evaluate import Node, Outcome, evaluate
+from sqlpriv.lattice.evaluate import Node, Outcome, evaluate, rules_out
 from sqlpriv.lattice.measures import TABLE, ClassMeasure
 from sqlpriv.lattice.objectives import make_objective
-from sqlpriv.lattice.search import is_valid, nodes_total, of_middle_height, rules_out
+from sqlpriv.lattice.search import is_valid, nodes_total, of_middle_height
 from sqlpriv.policy import OBJECTIVES
 
 MOST_LISTED = 200_000
