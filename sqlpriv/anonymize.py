@@ -19,6 +19,7 @@ from sqlpriv.lattice.objectives import Objective, make_objective, workload_objec
 from sqlpriv.lattice.search import Answer, nodes_total, search
 from sqlpriv.lattice.workload import Workload, other_columns, read_workload
 from sqlpriv.policy import WORKLOAD, Policy
+from sqlpriv.policy_reader import TablePolicy
 from sqlpriv.private import private_view
 from sqlpriv.release import check_target, write_release
 from sqlpriv.source import Source, open_source
@@ -74,7 +75,7 @@ class Anonymized:
 
 
 @contextmanager
-def open_policy(policy: Policy) -> Iterator[Source]:
+def open_policy(policy: TablePolicy) -> Iterator[Source]:
     """Open the private table of a policy."""
     if policy.database is not None:
         with open_source(policy.source, policy.path(policy.database)) as source:
@@ -99,7 +100,7 @@ def anonymize(
     if target is not None:
         check_target(target, policy)
     with open_policy(policy) as source:
-        before = _fingerprint(policy)
+        before = fingerprint(policy)
         domain, measures, objective = prepare(source, policy)
         answer = search(domain, measures, objective, time_limit, on_progress)
         result = _result(domain, measures, objective, answer, target)
@@ -112,7 +113,7 @@ def anonymize(
                 best.outcome,
                 target,
                 _about(result),
-                lambda: _fingerprint(policy) == before,
+                lambda: fingerprint(policy) == before,
             )
     return result
 
@@ -130,7 +131,7 @@ def prepare(source: Source, policy: Policy) -> tuple[Domain, tuple[ClassMeasure,
     return domain, measures, make_objective(domain, policy.objective)
 
 
-def _fingerprint(policy: Policy) -> tuple[int, int] | None:
+def fingerprint(policy: TablePolicy) -> tuple[int, int] | None:
     """Size and time of the source file. A database is locked while it is open, so it cannot change."""
     if policy.database is not None:
         return None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
-from sqlpriv.policy import Policy
+from sqlpriv.policy_reader import TablePolicy
 from sqlpriv.source import Source
 from sqlpriv.sqltext import file_literal, quoted
 
 
-def read_named(source: Source, policy: Policy, name: str, copy: str, options: str = "") -> str:
+def read_named(source: Source, policy: TablePolicy, name: str, copy: str, options: str = "") -> str:
     """Copy the table or file into the working database, under a name of ours, and return that name."""
     wanted = name.removeprefix("table:")
     if policy.is_file(wanted):

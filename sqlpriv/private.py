@@ -16,18 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.policy import Policy
+from sqlpriv.policy_reader import TablePolicy
 from sqlpriv.source import FILE_VIEW as _FILE
 from sqlpriv.source import Source, reader
 from sqlpriv.sqltext import file_literal, folded, literal, quoted
 
 _VIEW = "__private"
 _CSV = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$", re.IGNORECASE)
-# Hierarchies that need a number or a date, or leave it to the owner's SQL.
-_TYPED = ("ranges", "dates", "bins")
 
 
-def private_view(source: Source, policy: Policy) -> Source:
+def private_view(source: Source, policy: TablePolicy) -> Source:
     """The source with the view in the place of its table."""
     opened = replace(source, table=_VIEW, texts={})
     if policy.database is None and (policy.read_options or _CSV.search(policy.source)):
@@ -38,7 +36,7 @@ def private_view(source: Source, policy: Policy) -> Source:
     return opened
 
 
-def settle_types(source: Source, policy: Policy, frequencies: str) -> None:
+def settle_types(source: Source, policy: TablePolicy, frequencies: str) -> None:
     """Give columns that were read as text their type, where no value is written differently by it."""
     if not source.texts:
         return
@@ -67,21 +65,17 @@ def _write_view(source: Source, table: str) -> None:
     fetch(source.con, f"CREATE OR REPLACE VIEW {_VIEW} AS SELECT {values} FROM {table}")
 
 
-def _texts(policy: Policy, source: Source) -> dict[str, str]:
-    """The quasi-identifiers whose hierarchy goes by text but which DuckDB took for something else, and for what."""
+def _texts(policy: TablePolicy, source: Source) -> dict[str, str]:
+    """The columns that go by text but which DuckDB took for something else, and for what."""
     given = policy.read_options.get("types", {})
     if not isinstance(given, Mapping):
         return {}
     typed = {folded(name) for name in given}
-    by_text = {folded(q) for q in policy.qis if _goes_by_text(policy.hierarchy(q))} - typed
+    by_text = {folded(name) for name in policy.by_text} - typed
     return {name: kind for name, kind in source.types.items() if kind != "VARCHAR" and folded(name) in by_text}
 
 
-def _goes_by_text(hierarchy: str | tuple[str, ...]) -> bool:
-    return isinstance(hierarchy, str) and hierarchy.partition(":")[0] not in _TYPED
-
-
-def _read_texts(policy: Policy, source: Source) -> None:
+def _read_texts(policy: TablePolicy, source: Source) -> None:
     """The file's view once more, with the columns of `texts` as text. Whether it has a header is not asked again."""
     path = str(policy.path(policy.source))
     options: dict[str, Any] = dict(policy.read_options)

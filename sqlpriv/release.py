@@ -30,7 +30,7 @@ from sqlpriv.install import STORAGE, load, locked_by, may_hold_a_database
 from sqlpriv.lattice.domain import Domain, number_rows
 from sqlpriv.lattice.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
 from sqlpriv.lattice.measures import ClassMeasure
-from sqlpriv.policy import Policy
+from sqlpriv.policy_reader import TablePolicy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.version import __version__
 
@@ -41,7 +41,7 @@ _TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")
 _PUBLISHED = ("quasi-identifier", "sensitive", "other")
 
 
-def check_target(output: Path, policy: Policy) -> None:
+def check_target(output: Path, policy: TablePolicy) -> None:
     """Refuse what cannot be written, and to write over anything but an earlier release."""
     if not output.parent.is_dir():
         raise ReleaseError(f"there is no folder for the release {output.name!r}")
@@ -87,7 +87,7 @@ def write_release(
     _refuse_change(is_unchanged)
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     try:
-        _remove(partial)
+        remove_partial(partial)
         _write_suppressed(domain, measures, node)
         if domain.policy.keep_suppressed and outcome.suppressed > 0:
             _refuse_stars(domain)
@@ -100,7 +100,7 @@ def write_release(
     except OSError:
         raise ReleaseError(f"cannot write {output.name} in its folder") from None
     finally:
-        _remove(partial)
+        remove_partial(partial)
 
 
 def _refuse_change(is_unchanged: Callable[[], bool]) -> None:
@@ -108,10 +108,10 @@ def _refuse_change(is_unchanged: Callable[[], bool]) -> None:
         raise ReleaseError("the file changed while it was read, so nothing was published; run it again")
 
 
-def table_name(domain: Domain) -> str:
+def table_name(policy: TablePolicy) -> str:
     """The name of the published table: that of the private one."""
-    source = domain.policy.source
-    if domain.policy.database:
+    source = policy.source
+    if policy.database:
         return table_parts(source)[-1].replace('""', '"')
     return Path(source).name.lstrip(".").partition(".")[0] or "data"
 
@@ -131,7 +131,7 @@ def _write(
     except duckdb.Error:
         raise ReleaseError("the folder of the release cannot be written") from None
     try:
-        fetch(con, f"CREATE TABLE {quoted(_FILE, 'main', table_name(domain))} AS {_published_rows(domain, node)}")
+        fetch(con, f"CREATE TABLE {quoted(_FILE, 'main', table_name(domain.policy))} AS {_published_rows(domain, node)}")
         fetch(con, f"CREATE SCHEMA {_FILE}.release")
         _write_tables(domain, measures, node, about)
     finally:
@@ -223,7 +223,7 @@ def _write_tables(domain: Domain, measures: Sequence[ClassMeasure], node: Node, 
             con,
             f"CREATE TABLE {quoted(_FILE, 'release', f'hierarchy_{qi}')} AS SELECT DISTINCT label AS value{above} "
             f"FROM shown WHERE attribute = {a} AND label IN (SELECT CAST({quoted(qi)} AS VARCHAR) "
-            f"FROM {quoted(_FILE, 'main', table_name(domain))}) ORDER BY ALL",
+            f"FROM {quoted(_FILE, 'main', table_name(domain.policy))}) ORDER BY ALL",
         )
 
 
@@ -236,7 +236,7 @@ def _check(domain: Domain, measures: tuple[ClassMeasure, ...], node: Node, outco
     con = domain.source.con
     fetch(con, f"ATTACH {literal(str(partial))} AS {_FILE} (READ_ONLY)")
     try:
-        table = quoted(_FILE, "main", table_name(domain))
+        table = quoted(_FILE, "main", table_name(domain.policy))
         names = [r[0] for r in fetch(con, f"DESCRIBE {table}")]
         if names != published_columns(domain):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
@@ -290,6 +290,7 @@ def _read_back(domain: Domain, node: Node, outcome: Outcome, table: str) -> None
     )
 
 
-def _remove(partial: Path) -> None:
+def remove_partial(partial: Path) -> None:
+    """Remove a release that is not finished, with what DuckDB keeps beside it."""
     for path in (partial, partial.with_name(partial.name + ".wal")):
         path.unlink(missing_ok=True)
