@@ -75,6 +75,21 @@ ARGUMENTS = {
     "condition": "'visit > 3 AND age IS NULL'",
     "node": "MAP {'disease': 1, 'zip': 0, 'age': 1}",
     "hierarchies": "MAP {'disease': 'taxonomy'}",
+    "d": "0.01",
+    "gamma": "0.2",
+    "adversary": "'exclusive'",
+    "choice": "'default'",
+    "alpha": "0.4",
+    "rows": "100",
+    "domain": "1000",
+    "hits": "10",
+    "domain_hits": "200",
+    "views": "3",
+    "persist": "0.7",
+    "d_max": "0.02",
+    "share_max": "0.125",
+    "stay": "0.5",
+    "move": "0.0625",
 }
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS = {

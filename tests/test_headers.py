@@ -13,6 +13,7 @@ import test_hierarchies
 import test_k_and_l
 import test_operators
 import test_population_risk_utility
+import test_randomized
 import test_report
 import test_sdgs
 from agreement import literal
@@ -30,6 +31,7 @@ MODULES = (
     test_k_and_l,
     test_operators,
     test_population_risk_utility,
+    test_randomized,
     test_report,
     test_sdgs,
 )

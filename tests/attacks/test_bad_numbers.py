@@ -1,8 +1,12 @@
 """l, k, b, sigma and the arithmetic: negative, fractional, NULL, NaN, infinite or no number at all."""
 
+from typing import Any
+
 import duckdb
 import pytest
 from attempts import Attempt, cases, refused_by_us, share
+
+from sqlpriv.catalog import macros
 
 NAN, INF, MINUS_INF = (f"CAST('{x}' AS DOUBLE)" for x in ("nan", "inf", "-inf"))
 NO_NUMBER = ["NULL", "CAST(NULL AS INTEGER)", NAN, "'x'", "''", "[1]"]
@@ -71,7 +75,12 @@ SAMPLING = {
 }
 
 
-@pytest.mark.parametrize("attempt", [a for a in cases(*SAMPLING) if "tbl" not in a.values[0].params])
+def arithmetic(*files: str) -> list[Any]:
+    """The macros of these files, all of numbers alone."""
+    return [c for c in cases() if macros()[c.values[0].name].file in files and c.values[0].name != "composition"]
+
+
+@pytest.mark.parametrize("attempt", arithmetic("sdgs.sql"))
 def test_the_arithmetic_of_sampling_refuses_what_is_out_of_range(
     shared: duckdb.DuckDBPyConnection, attempt: Attempt
 ) -> None:
@@ -82,12 +91,49 @@ def test_the_arithmetic_of_sampling_refuses_what_is_out_of_range(
             assert refused_by_us(shared, spoil(attempt, param, given)).startswith(why), given
 
 
-@pytest.mark.parametrize("attempt", [a for a in cases(*SAMPLING) if "tbl" not in a.values[0].params])
+# Of randomized views: what each parameter must be, and what is not.
+TEXT = ["'x'", "[1]", NAN]
+SIZES = [*TEXT, INF, "-1", "2.5"]
+COINS = {
+    "d": ("d, the bound on the prior, must", [*TEXT, "0", "1", "-0.1", INF]),
+    "d_max": ("d, the bound on the prior, must", [*TEXT, "0", "1", "-0.1", INF]),
+    "gamma": ("gamma, the bound on the posterior, must", [*TEXT, "0", "1", "-0.1", INF]),
+    "share_max": ("share_max, the largest share of a tuple, must", [*TEXT, "0", "1.1"]),
+    "persist": ("persist, what is left of p", [*TEXT, "0", "1"]),
+    "alpha": ("alpha must be greater than 0", [*TEXT, "0", "-0.1", "1.1", INF]),
+    "beta": ("beta, the probability of noise, must", [*TEXT, "-0.1", "1", INF]),
+    "stay": ("stay must be", [*TEXT, "0", "-0.1", "1.1", INF]),
+    "move": ("move must be", [*TEXT, "-0.1", "1", INF]),
+    "adversary": ("the adversary is exclusive or independent", ["'x'", "1", "''"]),
+    "choice": ("the choice of parameters is default, paper or tight", ["'x'", "1", "''"]),
+    "rows": ("rows must be a whole number", SIZES),
+    "domain": ("domain must be a whole number", [*SIZES, "0"]),
+    "hits": ("hits must be a whole number", SIZES),
+    "domain_hits": ("domain_hits must be a whole number", SIZES),
+    "views": ("views must be a whole number", [*SIZES, "0"]),
+}
+
+
+@pytest.mark.parametrize("attempt", arithmetic("alpha_beta.sql", "frapp.sql"))
+def test_the_arithmetic_of_randomized_views_refuses_what_is_out_of_range_whatever_is_asked(
+    shared: duckdb.DuckDBPyConnection, attempt: Attempt
+) -> None:
+    columns = [str(c[0]) for c in shared.execute(f"DESCRIBE {attempt.sql()}").fetchall()]
+    for param in attempt.params:
+        why, wrong = COINS[param]
+        for number, given in enumerate(wrong):
+            sql = f'SELECT "{columns[number % len(columns)]}" {spoil(attempt, param, given)}'
+            assert refused_by_us(shared, sql).startswith(why), sql
+
+
+@pytest.mark.parametrize("attempt", arithmetic("sdgs.sql", "alpha_beta.sql", "frapp.sql"))
 def test_null_in_null_out(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """greatest() ignores NULL: a NULL epsilon once gave a delta of 1e-20."""
     for param in attempt.params:
         rows = shared.execute(spoil(attempt, param, "NULL")).fetchall()
         assert rows[0][-1] is None, param
+        if macros()[attempt.name].file != "sdgs.sql":
+            assert {cell for row in rows for cell in row} == {None}, param
 
 
 def test_no_privacy_at_all_leaves_the_chance_that_all_copies_are_sampled(

@@ -1,0 +1,101 @@
+-- frapp_parameters(d, gamma, domain) -> stay, move
+-- The coins of a view in which every record stays with probability `stay` and becomes any one of the other tuples of the
+-- domain with probability `move` each. With R as in alpha_beta_parameters: stay = 1 / (1 + R (domain - 1)), move = R stay.
+-- nulls: NULL in, NULL out.
+-- guarantee: whoever believes at most d that a record is a tuple believes it at most gamma afterwards, exactly reached: no
+-- published value makes one tuple more than 1/R times as likely as another (amplification). The number of rows is public.
+-- example: SELECT round(stay, 6), round(move, 6) FROM priv.frapp_parameters(0.01, 0.2, 1000)
+-- expect: [(0.024176, 0.000977)]
+CREATE MACRO frapp_parameters(d, gamma, domain) AS TABLE
+SELECT 1 / (1 + r * (m - 1)) AS stay, r / (1 + r * (m - 1)) AS move
+FROM (SELECT _odds_ratio(d, gamma) AS r, _amount(domain, 2, 'domain') AS m) AS __priv_r;
+
+-- frapp_comparison(d, gamma, domain, rows) -> stay, move
+-- The level at which Rastogi, Suciu and Hong 2007 compare FRAPP with their algorithm: stay = 1 / (1 + R domain / (rows (1 - R))).
+-- For benchmarks only: it is NOT (d, gamma)-private.
+-- nulls: NULL in, NULL out.
+-- guarantee: none. NOT private: with 8 tuples and 3 rows a posterior of .375 is reached where .3 was asked for. Publish with
+-- frapp_parameters.
+-- example: SELECT round(1 / stay, 2) FROM priv.frapp_comparison(0.0004654466, 0.2, 648023040, 30162)
+-- expect: [(41.09,)]
+CREATE MACRO frapp_comparison(d, gamma, domain, rows) AS TABLE
+SELECT g AS stay, (1 - g) / (m - 1) AS move
+FROM (
+  SELECT m, CASE
+      WHEN r * m / (n * (1 - r)) < m - 1 THEN 1 / (1 + r * m / (n * (1 - r)))
+      WHEN r * m / (n * (1 - r)) >= m - 1 THEN error('sqlpriv: with so few rows a record would move more often to a tuple than stay; lower d or raise gamma')
+    END AS g
+  FROM (SELECT _odds_ratio(d, gamma) AS r, _amount(domain, 2, 'domain') AS m, _amount(rows, 1, 'rows') AS n) AS __priv_r
+) AS __priv_g;
+
+-- frapp_guarantee(d, gamma, stay, move) -> private, posterior, epsilon
+-- What given coins are worth: whether (d, gamma) is kept for every record, the largest belief that a prior of d can become,
+-- and the epsilon of local differential privacy, infinity when a record never moves.
+-- nulls: NULL in, NULL out.
+-- guarantee: posterior = d stay / (d stay + (1 - d) move), private when it is at most gamma to 12 digits; epsilon = ln(stay / move).
+-- example: SELECT private, round(posterior, 6), round(epsilon, 6) FROM priv.frapp_guarantee(0.01, 0.2, 0.2, 0.01)
+-- expect: [(True, 0.168067, 2.995732)]
+CREATE MACRO frapp_guarantee(d, gamma, stay, move) AS TABLE
+SELECT prior * g * (1 - posterior_bound) <= posterior_bound * (1 - prior) * q * (1 + 1e-12) AS private,
+  prior * g / (prior * g + (1 - prior) * q) AS posterior,
+  CASE WHEN q = 0 THEN CAST('Infinity' AS DOUBLE) ELSE ln(g / q) END AS epsilon
+FROM (
+  SELECT prior, posterior_bound, CASE WHEN r IS NOT NULL THEN _stays(stay, move) END AS g, CASE WHEN r IS NOT NULL THEN _moves(stay, move) END AS q
+  FROM (SELECT _odds_ratio(d, gamma) AS r, _prior_bound(d) AS prior, _posterior_bound(gamma) AS posterior_bound) AS __priv_r
+) AS __priv_g;
+
+-- frapp_error(rows, domain, stay, hits, domain_hits) -> standard_error, half_domain_error, possible
+-- The error of a count over a view of these coins, whose true answer is hits and which domain_hits tuples of the domain satisfy;
+-- the error of a count over half the rows and half the domain, and whether that is at most `rows`.
+-- nulls: NULL in, NULL out.
+-- guarantee: standard_error is exact: the square root of ((g - q) (1 - g + q) hits + rows q F - 2 (g - q) q F hits
+-- - rows q^2 F^2) / (g - q)^2, g = stay, q = (1 - stay) / (domain - 1), F = domain_hits. Rows may be equal: hits may exceed domain_hits.
+-- example: SELECT round(standard_error, 4), possible FROM priv.frapp_error(1000, 100, 0.3, 80, 10)
+-- expect: [(30.3354, True)]
+CREATE MACRO frapp_error(rows, domain, stay, hits, domain_hits) AS TABLE
+SELECT _record_error(n, g, q, h, m_h) AS standard_error, _record_error(n, g, q, n / 2, m / 2) AS half_domain_error,
+  _record_error(n, g, q, n / 2, m / 2) <= n AS possible
+FROM (
+  SELECT n, h, m, m_h, CASE WHEN sound THEN _stays(stay, (1 - TRY_CAST(stay AS DOUBLE)) / (m - 1)) END AS g,
+    CASE WHEN sound THEN _moves(stay, (1 - TRY_CAST(stay AS DOUBLE)) / (m - 1)) END AS q
+  FROM (
+    SELECT n, h, m, m_h, CASE
+        WHEN n + m + h + m_h IS NULL THEN NULL
+        WHEN h > n OR m_h > m OR h > 0 AND m_h = 0 OR h < n AND m_h = m
+          THEN error('sqlpriv: hits and domain_hits do not fit: of the rows hits, of the domain domain_hits tuples satisfy the query')
+        ELSE true END AS sound
+    FROM (SELECT _amount(rows, 1, 'rows') AS n, _amount(domain, 2, 'domain') AS m, _amount(hits, 0, 'hits') AS h, _amount(domain_hits, 0, 'domain_hits') AS m_h) AS __priv_n
+  ) AS __priv_s
+) AS __priv_g;
+
+-- frapp_weights(stay, move, rows) -> source, weight
+-- The weights by which sum(weight f), over the rows of the view and all of the domain, estimates the sum of f over the private
+-- table: 1 / (stay - move) for the view, -rows move / (stay - move) for the domain.
+-- nulls: NULL in, NULL out.
+-- guarantee: unbiased over the coins. The variance is no weighted sum, since every record lands somewhere: see frapp_error.
+-- example: SELECT source, round(weight, 6) FROM priv.frapp_weights(0.3, 0.05, 20)
+-- expect: [('view', 4.0), ('domain', -4.0)]
+CREATE MACRO frapp_weights(stay, move, rows) AS TABLE
+SELECT CASE WHEN g IS NOT NULL THEN kind END AS source, CASE kind WHEN 'view' THEN 1 / (g - q) ELSE -n * q / (g - q) END AS weight
+FROM (
+  SELECT n, CASE WHEN n IS NOT NULL THEN _stays(stay, move) END AS g, CASE WHEN n IS NOT NULL THEN _moves(stay, move) END AS q
+  FROM (SELECT _amount(rows, 0, 'rows') AS n) AS __priv_n
+) AS __priv_g, (VALUES ('view'), ('domain')) AS __priv_s(kind);
+
+-- stay and move, each refused where both together make no coins.
+CREATE MACRO _stays(stay, move) AS CASE WHEN _record_coins(stay, move) THEN TRY_CAST(stay AS DOUBLE) END;
+CREATE MACRO _moves(stay, move) AS CASE WHEN _record_coins(stay, move) THEN TRY_CAST(move AS DOUBLE) END;
+CREATE MACRO _record_coins(stay, move) AS
+CASE
+  WHEN stay IS NOT NULL AND NOT coalesce(TRY_CAST(stay AS DOUBLE) > 0 AND TRY_CAST(stay AS DOUBLE) <= 1, false)
+    THEN error('sqlpriv: stay must be greater than 0 and at most 1')
+  WHEN move IS NOT NULL AND NOT coalesce(TRY_CAST(move AS DOUBLE) >= 0 AND TRY_CAST(move AS DOUBLE) < 1, false)
+    THEN error('sqlpriv: move must be at least 0 and below 1')
+  WHEN stay IS NULL OR move IS NULL THEN NULL
+  WHEN TRY_CAST(stay AS DOUBLE) + TRY_CAST(move AS DOUBLE) > 1 + 1e-12 THEN error('sqlpriv: stay + move must be at most 1')
+  WHEN TRY_CAST(move AS DOUBLE) < TRY_CAST(stay AS DOUBLE) THEN true
+  ELSE error('sqlpriv: stay must be greater than move, or the view says nothing about the table')
+END;
+-- Rounding may leave a little less than nothing of a variance of 0, as of all rows.
+CREATE MACRO _record_error(n, g, q, h, m_h) AS
+(sqrt(greatest((g - q) * (1 - g + q) * h + n * q * m_h - 2 * (g - q) * q * m_h * h - n * q * q * m_h * m_h, 0)) / (g - q));
