@@ -3,8 +3,20 @@
 from sqlpriv.anonymize import anonymize
 from sqlpriv.errors import SqlprivError
 from sqlpriv.install import install, load
+from sqlpriv.noise.policy import read_noise_policy
+from sqlpriv.noise.publish import publish
 from sqlpriv.policy import read_policy
 from sqlpriv.version import __version__
 from sqlpriv.view import create_view
 
-__all__ = ["SqlprivError", "__version__", "anonymize", "create_view", "install", "load", "read_policy"]
+__all__ = [
+    "SqlprivError",
+    "__version__",
+    "anonymize",
+    "create_view",
+    "install",
+    "load",
+    "publish",
+    "read_noise_policy",
+    "read_policy",
+]

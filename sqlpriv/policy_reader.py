@@ -6,7 +6,6 @@ family of methods reads its own columns and its own [release] on top of this.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -131,7 +131,9 @@ def _write(
     except duckdb.Error:
         raise ReleaseError("the folder of the release cannot be written") from None
     try:
-        fetch(con, f"CREATE TABLE {quoted(_FILE, 'main', table_name(domain.policy))} AS {_published_rows(domain, node)}")
+        fetch(
+            con, f"CREATE TABLE {quoted(_FILE, 'main', table_name(domain.policy))} AS {_published_rows(domain, node)}"
+        )
         fetch(con, f"CREATE SCHEMA {_FILE}.release")
         _write_tables(domain, measures, node, about)
     finally:

@@ -1,0 +1,208 @@
+"""The domain of each published column: every value that a row could have, whether or not one has it.
+
+A domain is public, so it comes from the policy and not from the data; `active` takes the values that occur, which tells
+that they occur, and warns. Each domain becomes a table __domain_<a> with a number for every value: noise is drawn by
+number, and a tuple is the list of its numbers. Values are compared as they are written, so the 01305 of a file is not
+1305; a domain of numbers for a column of numbers is brought to the column's own type first.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import InternalError, PolicyError, SqlprivError
+from sqlpriv.named import read_named
+from sqlpriv.noise.policy import KINDS, NoisePolicy, PublishedColumn
+from sqlpriv.source import Source
+from sqlpriv.sqltext import folded, literal, quoted
+
+OTHER = "other"
+_MOST_VALUES = 10**8
+_NUMERIC = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL.*")
+_RANGE = re.compile(r"range:(-?[0-9]+)\.\.(-?[0-9]+)")
+_DATES = re.compile(r"range:([0-9]{4}-[0-9]{2}-[0-9]{2})\.\.([0-9]{4}-[0-9]{2}-[0-9]{2})")
+_CSV_AS_TEXT = ", all_varchar = true"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A published column with its numbered domain."""
+
+    column: PublishedColumn
+    name: str
+    table: str
+    type: str
+    size: int
+    mapping: str | None = None
+    """For a level of a hierarchy, the table that gives the label of a value."""
+
+    @property
+    def declared(self) -> str:
+        """How the policy gave the domain, for the release: no values."""
+        kind = self.column.domain if isinstance(self.column.domain, str) else "list"
+        return kind.partition(":")[0] if kind.startswith(("table:", "level:")) else kind
+
+
+def read_domains(source: Source, policy: NoisePolicy) -> tuple[Attribute, ...]:
+    """The attributes in the order of the table; every column of the table must be named in the policy."""
+    named = {folded(c.name): c for c in policy.columns}
+    source.known([c.name for c in policy.columns])
+    missing = [c for c in source.columns if folded(c) not in named]
+    if missing:
+        raise PolicyError(f"the policy does not say what {missing[0]!r} is; name every column of the table")
+    columns = [(c, named[folded(c)]) for c in source.columns if named[folded(c)].role == "published"]
+    return tuple(_attribute(source, policy, a, name, column) for a, (name, column) in enumerate(columns))
+
+
+def _attribute(source: Source, policy: NoisePolicy, a: int, name: str, column: PublishedColumn) -> Attribute:
+    values, mapping = f"__values_{a}", None
+    try:
+        if isinstance(column.domain, str) and column.domain.startswith("level:"):
+            mapping = f"__level_{a}"
+            rows = _level(source, policy, column.domain, mapping)
+        else:
+            rows = _values(source, policy, name, column)
+        fetch(source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT value, share FROM ({rows}) AS v(value, share)")
+        _complete(source, column, values)
+        kind = "VARCHAR" if mapping else _settled(source, source.types[name], values)
+        return _number(source, a, name, column, values, kind, mapping)
+    except InternalError:
+        raise PolicyError(f"domain of {name!r}: it cannot be read from what the policy says") from None
+    except SqlprivError as error:
+        text = str(error)
+        raise PolicyError(text if text.startswith("domain of") else f"domain of {name!r}: {text}") from None
+
+
+def _values(source: Source, policy: NoisePolicy, name: str, column: PublishedColumn) -> str:
+    """The query for the values of a domain and their shares, NULL where there are none."""
+    domain = column.domain
+    if not isinstance(domain, str):
+        return _listed(domain, column.share)
+    if found := _RANGE.fullmatch(domain):
+        low, high = (int(n) for n in found.groups())
+        _refuse_size(high - low + 1, domain)
+        return f"SELECT range, NULL FROM range({low}, {high + 1})"
+    if found := _DATES.fullmatch(domain):
+        first, last = (_day(text, domain) for text in found.groups())
+        _refuse_size((last - first).days + 1, domain)
+        return (
+            f"SELECT CAST(range AS DATE), NULL FROM range(DATE '{first}', DATE '{last}' + INTERVAL 1 DAY, "
+            "INTERVAL 1 DAY)"
+        )
+    if domain == "active":
+        return f"SELECT DISTINCT {quoted(name)}, NULL FROM {source.table}"
+    if domain.startswith("table:"):
+        table, _, value = domain.removeprefix("table:").rpartition(".")
+        if not table:
+            raise PolicyError(f"{domain!r} must name a table and its column, as in table:cities.csv.name")
+        copy = read_named(source, policy, table, "__named", _CSV_AS_TEXT if Path(table).suffix == ".csv" else "")
+        share = "NULL" if column.share is None else f"CAST({quoted(str(column.share))} AS DOUBLE)"
+        return f"SELECT {quoted(value)}, {share} FROM {copy}"
+    raise PolicyError(f"{domain!r} is no domain; there are {KINDS}")
+
+
+def _listed(values: Sequence[object], share: Sequence[float] | str | None) -> str:
+    shares = share if isinstance(share, tuple) else ["NULL"] * len(values)
+    rows = ", ".join(f"({_cell(v)}, {s})" for v, s in zip(values, shares, strict=True))
+    return f"VALUES {rows}"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, datetime.datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, datetime.date):
+        return f"DATE '{value.isoformat()}'"
+    return literal(value)
+
+
+def _day(text: str, domain: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise PolicyError(f"{domain!r} has a day that no calendar has") from None
+
+
+def _refuse_size(size: int, domain: str) -> None:
+    if not 0 < size <= _MOST_VALUES:
+        raise PolicyError(f"{domain!r} has {max(size, 0):,} values; a domain has from 1 to {_MOST_VALUES:,}")
+
+
+def _level(source: Source, policy: NoisePolicy, domain: str, mapping: str) -> str:
+    """Labels of one level of a wide hierarchy; `mapping` becomes the table from a value, as text, to its label."""
+    found = re.fullmatch(r"level:(.+):([0-9]+)", domain)
+    if not found:
+        raise PolicyError(f"{domain!r} must name a hierarchy and a level of it, as in level:ages.csv:2")
+    name, level = found.group(1), int(found.group(2))
+    if not policy.is_file(name) and policy.is_file(f"{name}.csv"):
+        name += ".csv"
+    wide = read_named(source, policy, name, "__named", ", delim = ';', header = false, all_varchar = true")
+    columns = [r[0] for r in fetch(source.con, f"DESCRIBE {wide}")]
+    if level >= len(columns):
+        raise PolicyError(f"{domain!r}: the hierarchy ends at level {len(columns) - 1}")
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE {mapping} AS SELECT DISTINCT CAST({quoted(columns[0])} AS VARCHAR) AS value, "
+        f"CAST({quoted(columns[level])} AS VARCHAR) AS label FROM {wide}",
+    )
+    twice = fetch(source.con, f"SELECT count(*) - count(DISTINCT value) FROM {mapping} WHERE value IS NOT NULL")[0][0]
+    if twice:
+        raise PolicyError(f"{domain!r}: {twice:,} values have two labels")
+    return f"SELECT DISTINCT label, NULL FROM {mapping}"
+
+
+def _complete(source: Source, column: PublishedColumn, values: str) -> None:
+    """NULL only where it is declared, `other` where values outside are to become it; nothing twice."""
+    fetch(source.con, f"DELETE FROM {values} WHERE value IS NULL")
+    twice = fetch(source.con, f"SELECT count(*) - count(DISTINCT value) FROM {values}")[0][0]
+    if twice:
+        raise PolicyError(f"{twice:,} values are listed twice")
+    if column.outside == "other":
+        if fetch(source.con, f"SELECT DISTINCT typeof(value) FROM {values}") != [("VARCHAR",)]:
+            raise PolicyError(f'outside = "other" needs a domain of texts, to which {OTHER!r} can be added')
+        fetch(
+            source.con,
+            f"INSERT INTO {values} SELECT {literal(OTHER)}, NULL "
+            f"WHERE {literal(OTHER)} NOT IN (SELECT value FROM {values})",
+        )
+    if column.null:
+        fetch(source.con, f"INSERT INTO {values} VALUES (NULL, NULL)")
+    bare, bad = fetch(
+        source.con,
+        f"SELECT count(*) FILTER (share IS NULL), count(*) FILTER (NOT (share > 0 AND isfinite(share))) FROM {values}",
+    )[0]
+    if column.share is not None and (bare or bad):
+        raise PolicyError(f"{bare + bad:,} values have no share above 0; NULL and {OTHER!r} cannot have one")
+
+
+def _settled(source: Source, kind: str, values: str) -> str:
+    """The column's own type if every value of the domain can be written in it without change, else the domain's."""
+    own = fetch(source.con, f"SELECT column_type FROM (DESCRIBE {values}) WHERE column_name = 'value'")[0][0]
+    tried = f"TRY_CAST(value AS {kind})"
+    same = f"CAST({tried} AS VARCHAR) = CAST(value AS VARCHAR)"
+    if _NUMERIC.fullmatch(own) and _NUMERIC.fullmatch(kind):
+        same = f"{tried} = value"
+    if "ENUM" in kind:
+        return str(own)
+    changed = fetch(source.con, f"SELECT count(*) FROM {values} WHERE value IS NOT NULL AND ({same}) IS NOT TRUE")
+    return kind if changed[0][0] == 0 else str(own)
+
+
+def _number(
+    source: Source, a: int, name: str, column: PublishedColumn, values: str, kind: str, mapping: str | None
+) -> Attribute:
+    table = f"__domain_{a}"
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER (ORDER BY value NULLS LAST) - 1 AS id, "
+        f"value, share FROM (SELECT CAST(value AS {kind}) AS value, CAST(share AS DOUBLE) AS share FROM {values}) "
+        "ORDER BY id",
+    )
+    size = fetch(source.con, f"SELECT count(*) FROM {table}")[0][0]
+    if size == 0:
+        raise PolicyError("it is empty")
+    return Attribute(column, name, table, kind, size, mapping)
