@@ -7,7 +7,7 @@
 -- guarantee: the posterior of any element is at most gamma, exactly reached. Against the independent adversary it is also at
 -- least d / gamma of the prior (Rastogi, Suciu and Hong 2007, Definition 2.3); against the exclusive one it may fall to
 -- nearly 0. 'tight' does not protect against the exclusive adversary at all: see exclusive_posterior of
--- alpha_beta_guarantee. With c slots a tuple pass d / c. d and gamma are published: neither may be made from private counts.
+-- alpha_beta_guarantee. With slots pass alpha_beta_slot_prior. d and gamma are published: make neither from private counts.
 -- example: SELECT round(alpha, 6), round(beta, 6) FROM priv.alpha_beta_parameters(0.01, 0.2, 'exclusive', 'default')
 -- expect: [(0.461165, 0.038835)]
 CREATE MACRO alpha_beta_parameters(d, gamma, adversary, choice) AS TABLE
@@ -16,6 +16,19 @@ FROM (
   SELECT _kept(d, gamma, adversary, choice) AS p,
     CASE WHEN CAST(adversary AS VARCHAR) = 'exclusive' THEN 2 * _odds_ratio(d, gamma) / (1 + _odds_ratio(d, gamma)) ELSE _odds_ratio(d, gamma) END AS ratio
 ) AS __priv_p;
+
+-- alpha_beta_slot_prior(d, slots) -> d
+-- The bound for one element, when equal rows are told apart by a random free slot of 1..slots and a tuple has a prior of at most
+-- d: the d to pass to the other macros is d' = (d / slots) / (1 - d + d / slots), a little more than d / slots.
+-- nulls: NULL in, NULL out.
+-- guarantee: with d' the belief in a row, an element (tuple, slot), is at most gamma also when a tuple has one row at
+-- most, so that its slots exclude each other; d / slots would let the independent adversary pass gamma by a hair. A tuple in
+-- several slots of the view is believed more than each of them, and rows that come in pairs are out of scope.
+-- example: SELECT round(d, 8) FROM priv.alpha_beta_slot_prior(0.01, 50)
+-- expect: [(0.00020198,)]
+CREATE MACRO alpha_beta_slot_prior(d, slots) AS TABLE
+SELECT prior / number / (1 - prior + prior / number) AS d
+FROM (SELECT _prior_bound(d) AS prior, _amount(slots, 1, 'slots') AS number) AS __priv_d;
 
 -- alpha_beta_guarantee(d, gamma, alpha, beta) -> independent, exclusive, independent_posterior, exclusive_posterior, retained, independent_gamma, epsilon
 -- What given coins are worth. independent and exclusive say whether (d, gamma) is kept against that adversary; the posteriors are

@@ -85,6 +85,7 @@ ARGUMENTS = {
     "hits": "10",
     "domain_hits": "200",
     "views": "3",
+    "slots": "5",
     "persist": "0.7",
     "d_max": "0.02",
     "share_max": "0.125",

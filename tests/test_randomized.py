@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 TESTED = macros_of(
     [],
     "alpha_beta_parameters",
+    "alpha_beta_slot_prior",
     "alpha_beta_guarantee",
     "alpha_beta_error",
     "alpha_beta_weights",
@@ -48,7 +49,7 @@ def counts(draw: st.DrawFn) -> tuple[int, int, int, int]:
     return hits + misses, hits + misses + others + more, hits, hits + others
 
 
-@strategies.fewer(2)
+@strategies.fewer(4)
 @given(gamma=gammas, share=shares_of_gamma)
 @pytest.mark.parametrize("adversary_and_choice", ["exclusive default", "independent paper", "independent tight"])
 def test_the_noise_is_the_least_that_bounds_the_belief(
@@ -62,7 +63,7 @@ def test_the_noise_is_the_least_that_bounds_the_belief(
         assert call(con, "alpha_beta_parameters", d, gamma, adversary, "default") == found
 
 
-@strategies.fewer(2)
+@strategies.fewer(4)
 @given(gamma=gammas, share=shares_of_gamma, pair=coins())
 def test_what_given_coins_are_worth(con: Con, gamma: float, share: float, pair: tuple[float, float]) -> None:
     (found,) = call(con, "alpha_beta_guarantee", share * gamma, gamma, *pair)
@@ -87,7 +88,7 @@ def test_the_coins_picked_for_an_adversary_and_no_less_are_judged_private(
     assert not call(con, "alpha_beta_guarantee", d, gamma, alpha, beta * (1 - 1e-9))[0][at]
 
 
-@strategies.fewer(2)
+@strategies.fewer(4)
 @given(pair=coins(), sizes=counts())
 def test_the_error_of_a_view_agrees(con: Con, pair: tuple[float, float], sizes: tuple[int, int, int, int]) -> None:
     rows, domain, hits, domain_hits = sizes
@@ -96,11 +97,19 @@ def test_the_error_of_a_view_agrees(con: Con, pair: tuple[float, float], sizes: 
     assert_rows(found, [expected], (pair, sizes))
 
 
-@strategies.fewer(2)
+@strategies.fewer(4)
 @given(pair=coins(), persist=st.floats(0.01, 0.99))
 def test_the_weights_agree(con: Con, pair: tuple[float, float], persist: float) -> None:
     assert_rows(call(con, "alpha_beta_weights", *pair), oracles.alpha_beta_weights(*pair), pair)
     assert_rows_roughly(call(con, "sequence_weights", *pair, persist), oracles.sequence_weights(*pair, persist))
+
+
+@strategies.fewer(4)
+@given(d=st.floats(1e-12, 0.9), slots=st.integers(1, 10**6))
+def test_the_prior_of_a_slot_agrees(con: Con, d: float, slots: int) -> None:
+    (found,) = call(con, "alpha_beta_slot_prior", d, slots)[0]
+    assert found == pytest.approx(oracles.alpha_beta_slot_prior(d, slots), rel=1e-9)
+    assert d / slots <= found * (1 + 1e-12)
 
 
 def assert_rows_roughly(found: list[tuple[object, ...]], expected: oracles.randomized.Weights) -> None:
@@ -112,7 +121,7 @@ def assert_rows_roughly(found: list[tuple[object, ...]], expected: oracles.rando
     assert [row[0] for row in found] == [row[0] for row in expected]
 
 
-@strategies.fewer(2)
+@strategies.fewer(4)
 @given(gamma=gammas, share=shares_of_gamma, share_max=st.floats(1e-6, 1), views=st.integers(1, 6))
 def test_noise_by_shares_and_sequences_agree(
     con: Con, gamma: float, share: float, share_max: float, views: int
@@ -128,7 +137,7 @@ def test_noise_by_shares_and_sequences_agree(
         assert_rows(call(con, "sequence_parameters", d, gamma, views), [in_sequence], (d, gamma, views))
 
 
-@strategies.fewer(2)
+@strategies.fewer(4)
 @given(gamma=gammas, share=shares_of_gamma, domain=st.integers(2, 10**9), rows=st.integers(1, 10**6))
 def test_frapp_agrees(con: Con, gamma: float, share: float, domain: int, rows: int) -> None:
     d = share * gamma
@@ -146,7 +155,7 @@ def test_frapp_agrees(con: Con, gamma: float, share: float, domain: int, rows: i
             call(con, "frapp_comparison", d, gamma, domain, rows)
 
 
-@strategies.fewer(2)
+@strategies.fewer(4)
 @given(sizes=counts(), more=st.floats(1e-3, 1))
 def test_the_error_and_weights_of_frapp_agree(con: Con, sizes: tuple[int, int, int, int], more: float) -> None:
     rows, domain, hits, domain_hits = sizes[0], sizes[1] + 1, sizes[2], sizes[3]

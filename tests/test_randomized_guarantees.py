@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 import pytest
 from agreement import call
-from beliefs import HAIR, assert_private, bits, exclusive, independent, largest, likelihoods, posteriors
+from beliefs import HAIR, Matrix, assert_private, bits, exclusive, independent, largest, likelihoods, posteriors
 
 Con = duckdb.DuckDBPyConnection
 BOUNDS = [(0.01, 0.2), (0.05, 0.2), (0.1, 0.2), (0.12, 0.3), (0.2, 0.5)]
@@ -105,16 +105,33 @@ def test_what_is_printed_of_given_coins_is_what_enumeration_finds(con: Con, p: f
 # --- Several rows of one kind: slots --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("slots", [2, 3])
-@pytest.mark.parametrize(("d", "gamma"), BOUNDS)
-def test_a_row_in_a_random_slot_stays_below_gamma(con: Con, d: float, gamma: float, slots: int) -> None:
-    """Two tuples, each in at most one row: a slot is taken with d / slots, and only one of a tuple's slots is."""
-    likely = likelihoods([coins(con, d / slots, gamma, "exclusive", "default")] * (2 * slots))
+def one_row_at_most(d: float, slots: int) -> Matrix:
+    """Pr(instance) of two tuples that are each in the table with d, in a random slot."""
     one = np.where(bits(slots).sum(axis=1) == 1, d / slots, 0.0)
     one[0] = 1 - d
-    assert_private(likely, np.kron(one, one), d / slots, gamma, negative=False)
-    free = likelihoods([coins(con, d / slots, gamma, "independent", "paper")] * (2 * slots))
-    assert_private(free, independent([d / slots] * (2 * slots)), d / slots, gamma, negative=True)
+    return np.kron(one, one)
+
+
+@pytest.mark.parametrize("slots", [2, 3, 4])
+@pytest.mark.parametrize(("d", "gamma"), BOUNDS)
+@pytest.mark.parametrize(("adversary", "choice"), [*INDEPENDENT, ("exclusive", "default")])
+def test_a_row_in_a_random_slot_stays_below_gamma(
+    con: Con, adversary: str, choice: str, d: float, gamma: float, slots: int
+) -> None:
+    """Slots that exclude each other, slots that are independent, and slots of somebody who is known to be there."""
+    ((element,),) = call(con, "alpha_beta_slot_prior", d, slots)
+    likely = likelihoods([coins(con, element, gamma, adversary, choice)] * (2 * slots))
+    assert_private(likely, one_row_at_most(d, slots), d / slots, gamma, negative=False)
+    assert_private(likely, independent([d / slots] * (2 * slots)), d / slots, gamma, negative=True)
+    if adversary == "exclusive":
+        somebody = exclusive([[*[d / slots] * slots, *[(1 - d) / slots] * slots]])
+        assert_private(likely, somebody, d / slots, gamma, negative=False)
+
+
+def test_a_share_of_d_for_each_slot_is_a_hair_too_little(con: Con) -> None:
+    """One row of a tuple in one of two slots: that it is in one rules out the other, which is not independence."""
+    likely = likelihoods([coins(con, 0.1 / 2, 0.2, "independent", "paper")] * 4)
+    assert largest(likely, one_row_at_most(0.1, 2)) == pytest.approx(0.2038, abs=5e-5)
 
 
 def test_numbering_copies_breaks_the_bound_and_slots_do_not(con: Con) -> None:
@@ -172,7 +189,7 @@ def test_noise_by_shares_does_not_bound_who_knows_better(con: Con) -> None:
 # --- Sequences of views -------------------------------------------------------------------------
 
 
-def history_likelihoods(kept: float, fresh: list[float], again: float) -> np.ndarray:
+def history_likelihoods(kept: float, fresh: list[float], again: float) -> Matrix:
     """Pr(in which views | in which versions of the table) of one tuple, a row for each pattern of views."""
     views = len(fresh)
     patterns = [tuple(map(int, row)) for row in bits(views)]
@@ -185,7 +202,7 @@ def history_likelihoods(kept: float, fresh: list[float], again: float) -> np.nda
     return found
 
 
-def sequence(con: Con, d: float, gamma: float, views: int) -> np.ndarray:
+def sequence(con: Con, d: float, gamma: float, views: int) -> Matrix:
     ((alpha, beta, persist),) = call(con, "sequence_parameters", d, gamma, views)
     return history_likelihoods(alpha + beta, [beta] * views, (alpha + beta) * persist)
 
@@ -234,7 +251,7 @@ def test_single_view_parameters_are_not_enough_for_two_views(con: Con) -> None:
 # --- FRAPP, record by record --------------------------------------------------------------------
 
 
-def record_likelihoods(stay: float, move: float, domain: int) -> np.ndarray:
+def record_likelihoods(stay: float, move: float, domain: int) -> Matrix:
     return np.full((domain, domain), move) + np.eye(domain) * (stay - move)
 
 

@@ -101,6 +101,7 @@ GOOD: Mapping[str, object] = {
     "hits": 10,
     "domain_hits": 200,
     "views": 3,
+    "slots": 5,
     "persist": 0.7,
     "d_max": 0.02,
     "share_max": 0.125,

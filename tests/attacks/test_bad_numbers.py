@@ -111,6 +111,7 @@ COINS = {
     "hits": ("hits must be a whole number", SIZES),
     "domain_hits": ("domain_hits must be a whole number", SIZES),
     "views": ("views must be a whole number", [*SIZES, "0"]),
+    "slots": ("slots must be a whole number", [*SIZES, "0"]),
 }
 
 

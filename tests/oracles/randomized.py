@@ -76,6 +76,12 @@ def alpha_beta_parameters(d: float, gamma: float, adversary: str, choice: str) -
     return p - beta, beta
 
 
+def alpha_beta_slot_prior(d: float, slots: int) -> float:
+    """The prior whose odds are those of "in this slot" against "in none"; "in another slot" only helps to hide."""
+    odds = Fraction(d) / slots / (1 - Fraction(d))
+    return float(odds / (1 + odds))
+
+
 def alpha_beta_guarantee(d: float, gamma: float, alpha: float, beta: float) -> AlphaBetaGuarantee:
     """By Bayes' rule; the smallest gamma from both inequalities of Definition 2.3."""
     p = min(alpha + beta, 1.0)
