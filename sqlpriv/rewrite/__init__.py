@@ -1,0 +1,1 @@
+"""Ordinary SQL over a private table, rewritten into estimators over its release."""
