@@ -1,12 +1,14 @@
 """One connection with the macros a process, the example tables, and the shared data."""
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import duckdb
 import pytest
 
 import sqlpriv
+from sqlpriv.catalog import macros
 from sqlpriv.demo import examples
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -21,6 +23,15 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(config={"threads": 1}) as connection:
         sqlpriv.load(connection)
         yield connection
+
+
+@pytest.fixture(scope="module")
+def few_macros() -> Iterator[None]:
+    """Releases with a few macros, in a fraction of the time."""
+    chosen = {name: macros()[name] for name in ("k_anonymity", "version")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("sqlpriv.install"), "macros", lambda: chosen)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,6 @@ import duckdb
 import pytest
 from policies import policy_text, qi, role, write_policy
 from test_cli import Done, run
-
-from sqlpriv.catalog import macros
 
 MARKER = "SECRET-42"
 CONTRACT = (
@@ -28,13 +24,7 @@ COLUMNS = {"ssn": role("identifier"), "age": qi("ranges:5,10,20"), "zip": qi("ma
 REQUIRE = "k = 5\ndistinct_l = { ill = 2 }"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def few() -> Iterator[None]:
-    """Releases with a few macros, in a fraction of the time."""
-    chosen = {name: macros()[name] for name in ("k_anonymity", "version")}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("sqlpriv.install"), "macros", lambda: chosen)
-        yield
+pytestmark = pytest.mark.usefixtures("few_macros")
 
 
 def ready(folder: Path, require: str = REQUIRE, release: str = "suppression = 0.05") -> Path:

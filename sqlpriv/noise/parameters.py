@@ -105,7 +105,7 @@ def make_plan(source: Source, policy: NoisePolicy, rows: int, sizes: Sequence[in
 def _alpha_beta(
     source: Source, policy: NoisePolicy, rows: int, n_public: int, tuples: int, slots: int, d: float, share: Fraction
 ) -> Plan:
-    prior = d / slots
+    prior = _prior(source, policy, d, slots)
     if policy.has_source:
         alpha, rate = _call(source, "alpha_beta_source_parameters", prior, float(share / slots), policy.gamma)
         coins = Coins(alpha, -math.expm1(-rate * float(share / slots)), rate=rate)
@@ -128,6 +128,17 @@ def _alpha_beta(
         "alpha_beta", rows, n_public, tuples, slots, d, policy.gamma, policy.adversary, coins, expected, error,
         bool(possible), worth[6], worth[2], worth[3], policy.views, _warnings(policy, n_public, rows),
     )  # fmt: skip
+
+
+def _prior(source: Source, policy: NoisePolicy, d: float, slots: int) -> float:
+    """The prior bound of one element.
+
+    Who knows that each person has one tuple has its prior spread over the slots; to others the slots of a tuple exclude
+    each other, which takes a little more noise.
+    """
+    if policy.adversary == "exclusive" or slots == 1:
+        return d / slots
+    return float(_call(source, "alpha_beta_slot_prior", d, slots)[0])
 
 
 def _frapp(source: Source, policy: NoisePolicy, rows: int, n_public: int, tuples: int, d: float) -> Plan:
