@@ -187,7 +187,7 @@ class _SQL:
         written = _Written("", [], [], [], bound)
         names: dict[str, str] = {}
         for number in range(len(self.factors.terms)):
-            numbers = [f.sql for f in step.evaluated if f.kind == NUMBER and number in f.terms]
+            numbers = [f.sql for f in step.evaluated if f.kind == NUMBER for _ in range(f.terms.count(number))]
             only = [f.sql for f in step.evaluated if f.kind == ONLY and number in f.terms]
             only += [sql for sql, terms in decided if number in (terms or ())]
             counts = [each.counts[number] for each in inputs if each.counts[number]]
@@ -218,7 +218,7 @@ class _SQL:
 
     def _term(self, number: int, term: Term, remaining: Sequence[_Written]) -> str:
         constants = [f for f in self.order.constants if number in f.terms]
-        numbers = [f.sql for f in constants if f.kind == NUMBER]
+        numbers = [f.sql for f in constants if f.kind == NUMBER for _ in range(f.terms.count(number))]
         only = [f.sql for f in constants if f.kind == ONLY]
         counts = [each.counts[number] for each in remaining]
         whole = not numbers and term.coefficient == 1 and all(each.whole[number] for each in remaining)

@@ -25,7 +25,7 @@ class Factor:
     """One function of the columns in `mask`.
 
     WHERE keeps a row, BIT is an input of gate `target`, GROUP is the key of group `target`, NUMBER multiplies the
-    terms, ONLY keeps a row for the terms alone.
+    terms (twice where a term is listed twice), ONLY keeps a row for the terms alone.
     """
 
     kind: str
