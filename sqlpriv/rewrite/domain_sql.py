@@ -55,6 +55,9 @@ class _SQL:
             self.written[id(step.output)] = self._step(step)
         remaining = [self.written[id(table)] for table in self.order.remaining]
         only = [f.sql for f in self.order.constants if f.kind == WHERE]
+        mentioned = self.columns.of_variable
+        if not all(v.size or mentioned[at] for at, v in enumerate(self.columns.variables)):
+            only.append("FALSE")  # the product of an empty table has no element, hence no group
         selected = [*self._groups(), *self._sums(values, remaining, only)]
         sql = f"SELECT {', '.join(selected)}"
         if remaining:

@@ -89,8 +89,7 @@ class _Planner:
             variables = self.columns.variables_of(factor.mask)
             if factor.kind == WHERE and len(variables) == 1:
                 self.filters.setdefault(variables[0], []).append(factor)
-                if any(not others for _, others in factor.fixes):
-                    self.sizes[variables[0]] = 1.0
+                self.sizes[variables[0]] = min(self.sizes[variables[0]], factor.at_most)
             elif factor.mask:
                 self.pending.append(factor)
         live = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from sqlglot import exp
 
@@ -35,6 +36,7 @@ class Factor:
     terms: list[int] = field(default_factory=list)
     # A column that this factor fixes, once the columns of the second mask are known.
     fixes: list[tuple[int, int]] = field(default_factory=list)
+    at_most: float = inf  # values of an attribute that it keeps, where it is about one alone
 
 
 @dataclass
@@ -78,12 +80,13 @@ class _Builder:
 
     # -------------------- conditions
 
-    def condition(self, condition: exp.Expr, terms: list[int] | None) -> None:
-        """Rows, or these terms, count only where the condition is true."""
-        for part in self._conjuncts(Asked(condition, TRUE)):
+    def condition(self, condition: Formula, terms: list[int] | None) -> None:
+        """Rows, or these terms, count only where the condition holds."""
+        for part in self._conjuncts(condition):
             if isinstance(part, _Leaf):
                 factor = Factor(WHERE if terms is None else ONLY, part.mask, part.sql, terms=terms or [])
                 factor.fixes = self._fixed(part)
+                factor.at_most = self._kept(part)
                 self.factors.append(factor)
             else:
                 self._gate(part, None, terms)
@@ -163,6 +166,17 @@ class _Builder:
                     found.append((mask, others))
         return found
 
+    def _kept(self, leaf: _Leaf) -> float:
+        """How many values of an attribute `a = 5` or `a IN (1, 2)` keep."""
+        asked = leaf.asked
+        if asked is None or asked.outcome != TRUE or not isinstance(asked.expression, exp.EQ | exp.In):
+            return inf
+        if isinstance(asked.expression, exp.EQ):
+            return 1 if any(not others for _, others in self._fixed(leaf)) else inf
+        tested, listed = asked.expression.this, asked.expression.expressions
+        plain = isinstance(tested, exp.Column) and all(isinstance(each, exp.Literal) for each in listed)
+        return len(listed) if plain and listed and self._is_attribute(leaf.mask) else inf
+
     def _is_attribute(self, mask: int) -> bool:
         number = self.columns.columns[bits(mask)[0]].variable
         return len(self.columns.variables[number].columns) == 1
@@ -175,13 +189,15 @@ class _Builder:
     def value(self, number: int, value: Value) -> list[int]:
         """The terms of a value."""
         own = []
-        for product in products(value.expression, self.columns):
+        for product in products(value.expression, self.columns, self.together):
             term = len(self.terms)
             self.terms.append(Term(number, product.coefficient, value.power))
             for part in product.numbers:
                 self._multiply(NUMBER, f"coalesce(CAST({self.columns.sql(part)} AS DOUBLE), 0)", part, term)
             for part in product.present:
                 self._multiply(ONLY, f"(({self.columns.sql(part)}) IS NOT NULL)", part, term)
+            for condition in product.conditions:
+                self.condition(condition, [term])
             own.append(term)
         return own
 
@@ -243,7 +259,7 @@ def build(
     """The factors of a sum over the product of the variables."""
     builder = _Builder(columns, together)
     if condition is not None:
-        builder.condition(condition, None)
+        builder.condition(Asked(condition, TRUE), None)
     for number, group in enumerate(groups):
         builder.group(number, group)
     filtered: dict[str, tuple[exp.Expr, list[int]]] = {}
@@ -251,6 +267,6 @@ def build(
         terms = builder.value(number, value)
         if value.filter is not None:
             filtered.setdefault(columns.sql(value.filter), (value.filter, []))[1].extend(terms)
-    for condition_of, terms in filtered.values():
-        builder.condition(condition_of, terms)
+    for wanted, terms in filtered.values():
+        builder.condition(Asked(wanted, TRUE), terms)
     return Factors(columns, len(groups), builder.factors, builder.gates, builder.terms)

@@ -19,6 +19,7 @@ _COMPLEMENT = {TRUE: NOT_TRUE, NOT_TRUE: TRUE, FALSE: NOT_FALSE, NOT_FALSE: FALS
 _WRITTEN = {TRUE: "({})", FALSE: "(NOT ({}))", NOT_TRUE: "(({}) IS NOT TRUE)", NOT_FALSE: "(({}) IS NOT FALSE)"}
 _BOOLEAN = (exp.Connector, exp.Not, exp.Predicate, exp.Boolean, exp.Null)
 _CONNECTIVES = (exp.Connector, exp.Not)
+_NEVER_FAILS = (exp.Connector, exp.Case, exp.If, exp.Coalesce, exp.TryCast)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def apart(asked: Asked) -> Gate | None:
         return Gate("or" if yes else "and", tuple(Asked(each, outcome) for each in listed))
     if isinstance(expression, exp.Is) and isinstance(expression.this.unnest(), _CONNECTIVES):
         return _tested(expression, yes)
-    if isinstance(expression, exp.Case):
+    if isinstance(expression, exp.Case) and guards_nothing(expression):
         return _branches(expression, outcome)
     return None
 
@@ -113,13 +114,22 @@ def _tested(test: exp.Is, yes: bool) -> Gate | None:
 
 
 def _branches(case: exp.Case, outcome: str) -> Gate:
-    """CASE takes exactly one branch, so the outcome is asked of that one; without ELSE the last one is NULL."""
-    branches: list[Formula] = []
-    passed: list[Formula] = []
+    """CASE takes exactly one branch, so the outcome is asked of that one."""
+    return Gate("or", tuple(Gate("and", (*taken, Asked(result, outcome))) for taken, result in case_branches(case)))
+
+
+def guards_nothing(case: exp.Case) -> bool:
+    """Whether no branch can fail. A branch that can (a cast, say) must not be evaluated unless it is taken."""
+    functions = case.find_all(exp.Func, exp.Div, exp.Query)
+    return all(isinstance(each, _NEVER_FAILS) for each in functions)
+
+
+def case_branches(case: exp.Case) -> list[tuple[tuple[Asked, ...], exp.Expr]]:
+    """When each branch is taken, and its result; without ELSE the last one is NULL."""
+    branches: list[tuple[tuple[Asked, ...], exp.Expr]] = []
+    passed: tuple[Asked, ...] = ()
     for branch in case.args["ifs"]:
         test = exp.EQ(this=case.this.copy(), expression=branch.this.copy()) if case.this else branch.this
-        branches.append(Gate("and", (*passed, Asked(test, TRUE), Asked(branch.args["true"], outcome))))
-        passed.append(Asked(test, NOT_TRUE))
-    default = case.args.get("default") or exp.Null()
-    branches.append(Gate("and", (*passed, Asked(default, outcome))))
-    return Gate("or", tuple(branches))
+        branches.append(((*passed, Asked(test, TRUE)), branch.args["true"]))
+        passed += (Asked(test, NOT_TRUE),)
+    return [*branches, (passed, case.args.get("default") or exp.Null())]

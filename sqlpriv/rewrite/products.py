@@ -1,15 +1,18 @@
 """A value's expression as a sum of products of parts, each part over as few variables as possible.
 
 A sum of products over separate variables is summed without ever joining them. NULL counts as 0 for the whole
-expression, so a part of a sum counts only where all the other parts are present.
+expression, so a part of a sum counts only where all the other parts are present. A CASE over many combinations is the
+sum of its branches, each where it is the one taken.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.formulas import Asked, case_branches, guards_nothing
 from sqlpriv.rewrite.variables import Columns
 
 _MOST_PRODUCTS = 64
@@ -19,23 +22,24 @@ _NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "
 
 @dataclass(frozen=True)
 class Product:
-    """A coefficient times numbers, where all of `present` are not NULL."""
+    """A coefficient times numbers, where all of `present` are not NULL and all conditions hold."""
 
     coefficient: float = 1
     numbers: tuple[exp.Expr, ...] = ()
     present: tuple[exp.Expr, ...] = ()
+    conditions: tuple[Asked, ...] = ()
 
 
-def products(expression: exp.Expr, columns: Columns) -> list[Product]:
+def products(expression: exp.Expr, columns: Columns, together: float) -> list[Product]:
     """The expression, NULL as 0, is the sum of these."""
     if isinstance(expression, exp.Literal) and not expression.is_string:
         return [Product(_number(expression))]
     if isinstance(expression, exp.Null):
         return []
     if len(columns.variables_of(columns.mask(expression))) > 1 and _numeric(expression, columns):
-        found = _split(expression, columns)
+        found = _split(expression, columns, together)
         if len(found) <= _MOST_PRODUCTS:
-            return [_together(each, columns) for each in found]
+            return [_together(each, columns) for each in found if each.coefficient]
     return [Product(1, (expression,))]
 
 
@@ -44,29 +48,46 @@ def _number(literal: exp.Literal) -> float:
     return int(text) if text.isdigit() else float(text)
 
 
-def _split(expression: exp.Expr, columns: Columns) -> list[Product]:
+def _split(expression: exp.Expr, columns: Columns, together: float) -> list[Product]:
+    """As `products`, of a number. Beyond `together` combinations a CASE falls apart into its branches."""
     if isinstance(expression, exp.Paren):
-        return _split(expression.this, columns)
+        return _split(expression.this, columns, together)
     if isinstance(expression, exp.Neg):
-        return [replace(each, coefficient=-each.coefficient) for each in _split(expression.this, columns)]
+        return [replace(each, coefficient=-each.coefficient) for each in _split(expression.this, columns, together)]
     if isinstance(expression, exp.Literal):
         return [Product(_number(expression))]
-    if len(columns.variables_of(columns.mask(expression))) > 1:
+    mask = columns.mask(expression)
+    if len(columns.variables_of(mask)) > 1:
         if isinstance(expression, exp.Add | exp.Sub):
             return _sum(expression, columns)
         if isinstance(expression, exp.Mul):
-            left, right = _split(expression.this, columns), _split(expression.expression, columns)
+            left = _split(expression.this, columns, together)
+            right = _split(expression.expression, columns, together)
             if len(left) * len(right) <= _MOST_PRODUCTS:
                 return [_product(a, b) for a in left for b in right]
+        if isinstance(expression, exp.Case) and columns.combinations(mask) > together and guards_nothing(expression):
+            return _branches(expression, columns, together)
     return [Product(1, (expression,))]
 
 
 def _product(a: Product, b: Product) -> Product:
-    return Product(a.coefficient * b.coefficient, a.numbers + b.numbers, a.present + b.present)
+    return Product(
+        a.coefficient * b.coefficient, a.numbers + b.numbers, a.present + b.present, a.conditions + b.conditions
+    )
+
+
+def _branches(case: exp.Case, columns: Columns, together: float) -> list[Product]:
+    return [
+        replace(each, conditions=each.conditions + taken)
+        for taken, result in case_branches(case)
+        if not isinstance(result, exp.Null)
+        for each in _split(result, columns, together)
+    ]
 
 
 def _sum(expression: exp.Add | exp.Sub, columns: Columns) -> list[Product]:
-    left, right = _split(expression.this, columns), _split(expression.expression, columns)
+    # Whether a part is present could not be said of a CASE in branches without putting it together again.
+    left, right = _split(expression.this, columns, inf), _split(expression.expression, columns, inf)
     sign = -1 if isinstance(expression, exp.Sub) else 1
     of_left, of_right = _parts(left), _parts(right)
     return [

@@ -80,6 +80,7 @@ class Columns:
         if len(self._names) < len(variables):
             raise UnsupportedSQLError("two relations of the query have the same name: give one an alias of its own")
         self._numbers: dict[tuple[str, str], int | None] = {}
+        self._masks: dict[int, tuple[exp.Expr, int]] = {}
         self._writer = _Writer(dialect="duckdb", comments=False)
         self._writer.used = self
 
@@ -106,6 +107,13 @@ class Columns:
 
     def mask(self, expression: exp.Expr) -> int:
         """The columns of variables that an expression mentions, in its subqueries too."""
+        known = self._masks.get(id(expression))
+        if known is None:
+            # The expression is kept with its mask, so that no other can get its id.
+            known = self._masks[id(expression)] = expression, self._mentioned(expression)
+        return known[1]
+
+    def _mentioned(self, expression: exp.Expr) -> int:
         mask = 0
         for node in _nodes(expression):
             if isinstance(node, exp.Column):
@@ -133,9 +141,10 @@ class Columns:
         return math.prod(self.sizes[number] for number in self.variables_of(mask))
 
     def label(self, variable: int) -> str:
-        """What a user calls a variable: an attribute by its column, a public table by its alias."""
-        own = self.variables[variable]
-        return next(iter(own.columns)) if len(own.columns) == 1 else own.name
+        """What a user calls a variable: an attribute by its column where no other has that, a table by its alias."""
+        own = list(self.variables[variable].columns)
+        same = [other for other in self.variables if own == list(other.columns)]
+        return own[0] if len(own) == len(same) == 1 else self.variables[variable].name
 
     def aliases(self, mask: int) -> list[str]:
         """The quoted names of the columns of a mask, in order."""
