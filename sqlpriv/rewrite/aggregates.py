@@ -1,0 +1,82 @@
+"""Aggregates as sums: count(*) sums 1, count(x) sums 1 where x is not NULL, FILTER and conditions sum 1 where they hold.
+
+A summand that is 0 or 1 is kept as a filter alone, so that its square and its cube are itself and need no sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.described import Attribute, Described
+from sqlpriv.rewrite.refuse import refuse
+
+_TRUTHS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,
+           exp.Like, exp.ILike, exp.SimilarTo, exp.Glob, exp.RegexpLike, exp.RegexpFullMatch, exp.And, exp.Or, exp.Not,
+           exp.Boolean, exp.Exists, exp.StartsWith, exp.EndsWith, exp.Contains, exp.ArrayContains, exp.Escape)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Summand:
+    """What is summed: an expression, or 1, where the filters hold. NULL counts as 0."""
+
+    expression: exp.Expression | None
+    filters: tuple[exp.Expression, ...] = ()
+
+
+def summands(node: exp.Expression, release: Described, sql: str) -> tuple[Summand, ...]:
+    """The sum that an aggregate is, or the two whose ratio it is (avg)."""
+    outside: tuple[exp.Expression, ...] = ()
+    if isinstance(node, exp.Filter):
+        node, outside = node.this, (node.expression.this,)
+    if isinstance(node, exp.Count):
+        if node.expressions:
+            refuse(sql, node, "count() of several columns", "write count(*), or count of one expression")
+        if node.this is None or isinstance(node.this, exp.Star):
+            return (Summand(None, outside),)
+        return (Summand(None, (*outside, *_present(node.this, release))),)
+    if isinstance(node, exp.CountIf):
+        return (Summand(None, (*outside, node.this)),)
+    total = _summed(node.this, outside, release)
+    if isinstance(node, exp.Sum):
+        return (total,)
+    return (total, Summand(None, (*outside, *_present(node.this, release))))
+
+
+def _summed(node: exp.Expression, outside: tuple[exp.Expression, ...], release: Described) -> Summand:
+    bare = node.unnest()
+    if _is_truth(bare, release):
+        return Summand(None, (*outside, bare))
+    if isinstance(bare, exp.Literal) and not bare.is_string and bare.this == "1":
+        return Summand(None, outside)
+    if isinstance(bare, exp.Case) and bare.this is None and len(bare.args["ifs"]) == 1:
+        branch, default = bare.args["ifs"][0], bare.args.get("default")
+        if _is_number(branch.args["true"], "1") and (default is None or _is_number(default, "0")):
+            return Summand(None, (*outside, branch.this))
+    return Summand(bare, outside)
+
+
+def _is_number(node: exp.Expression, text: str) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and node.this == text
+
+
+def _is_truth(node: exp.Expression, release: Described) -> bool:
+    if isinstance(node, exp.Column):
+        found = _attribute(node, release)
+        return found is not None and found.type.upper() == "BOOLEAN"
+    return isinstance(node, _TRUTHS)
+
+
+def _present(node: exp.Expression, release: Described) -> tuple[exp.Expression, ...]:
+    """That an expression is not NULL: nothing to ask of a constant, or of a column whose domain has no NULL."""
+    bare = node.unnest()
+    found = _attribute(bare, release) if isinstance(bare, exp.Column) else None
+    if isinstance(bare, exp.Literal) or (found is not None and not found.has_null):
+        return ()
+    return (exp.Not(this=exp.Paren(this=exp.Is(this=exp.Paren(this=bare.copy()), expression=exp.Null()))),)
+
+
+def _attribute(node: exp.Column, release: Described) -> Attribute | None:
+    """The attribute that a resolved column is; a public table never has the name of an attribute."""
+    return release.attribute(node.table)

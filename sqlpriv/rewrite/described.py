@@ -1,0 +1,88 @@
+"""What the rewriter knows of a release: its columns, its weights, and the public tables beside it.
+
+A release is a weighted relation. Where all rows of the view carry the same weights, as in a plain alpha-beta release,
+the weights are taken out of the sums, and a count over the view stays a plain count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlpriv.sqltext import folded, quoted
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Of one row: what it adds to an estimate, to its variance, and to its third moment."""
+
+    weight: float
+    variance: float
+    skew: float
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column of the private table, with the relation that lists its domain."""
+
+    name: str
+    type: str
+    size: int
+    domain: str
+    has_null: bool = True
+    has_shares: bool = False
+
+
+@dataclass(frozen=True)
+class PublicTable:
+    """A table that everybody may see, and that queries may join."""
+
+    name: str
+    relation_parts: tuple[str, ...]
+    """Catalog, schema and table."""
+    columns: Mapping[str, str]
+    size: int
+
+    @property
+    def relation(self) -> str:
+        """Its SQL text."""
+        return quoted(*self.relation_parts)
+
+
+@dataclass(frozen=True)
+class Described:
+    """A release as the rewriter sees it."""
+
+    table: str
+    attributes: tuple[Attribute, ...]
+    published: str
+    """SQL text of the relation with the attributes, __weight, __variance and __skew."""
+    domain_weights: Mapping[int, Weights]
+    """By power of the share: uniform noise has power 0 alone."""
+    constant: Weights | None = None
+    """The weights of every row of the view, where they are all the same."""
+    cross_estimate: float = 0.0
+    cross_square: float = 0.0
+    public: Mapping[str, PublicTable] = field(default_factory=dict)
+    """By folded name."""
+
+    @property
+    def kappa(self) -> float | None:
+        """The slope of the variance of a count, if it is the same for all rows: then no third moment is summed."""
+        if self.constant is None:
+            return None
+        slopes = [w.skew / w.variance for w in (self.constant, *self.domain_weights.values()) if w.variance]
+        if not slopes or any(abs(s - slopes[0]) > 1e-9 * max(abs(slopes[0]), 1.0) for s in slopes):
+            return None
+        if any(w.skew and not w.variance for w in (self.constant, *self.domain_weights.values())):
+            return None
+        return slopes[0]
+
+    @property
+    def has_cross_terms(self) -> bool:
+        """FRAPP alone: its variance is no sum over rows."""
+        return self.cross_estimate != 0 or self.cross_square != 0
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute of that name, as DuckDB compares names."""
+        return next((a for a in self.attributes if folded(a.name) == folded(name)), None)

@@ -1,0 +1,32 @@
+"""Bounds of estimates, in the words of sql/estimate.sql: each formula is inlined once and then filled in."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from statistics import NormalDist
+
+from sqlpriv import catalog
+from sqlpriv.errors import InputError
+from sqlpriv.rewrite.texts import number
+
+_ALONE = re.compile(r'[\w.]+|"\w+"[.]"\w+"')
+_PLACE = re.compile(r"__argument_(\d)")
+
+
+def quantile(confidence: float) -> str:
+    """The z of a two-sided interval, as SQL text."""
+    if not 0 < confidence < 1:
+        raise InputError("the confidence must lie between 0 and 1, as in 0.95")
+    return number(NormalDist().inv_cdf((1 + confidence) / 2))
+
+
+def formula(name: str, *arguments: str) -> str:
+    """A helper macro of sql/ with these arguments in it."""
+    safe = [a if _ALONE.fullmatch(a) else f"({a})" for a in arguments]
+    return _PLACE.sub(lambda found: safe[int(found.group(1))], _template(name, len(arguments)))
+
+
+@cache
+def _template(name: str, arity: int) -> str:
+    return catalog.inlined(f"{name}({', '.join(f'__argument_{i}' for i in range(arity))})")

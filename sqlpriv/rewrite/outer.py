@@ -1,0 +1,244 @@
+"""Expressions over aggregates: from a node of the query to the form of its estimate.
+
+Arithmetic keeps the best form it can; functions that only rise, such as round(), take the bounds with them; what else
+is computed from estimates has no bounds. A column must be a group key, or stand inside an aggregate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.aggregates import summands
+from sqlpriv.rewrite.estimate import SUMS
+from sqlpriv.rewrite.forms import (
+    Bounded,
+    Exact,
+    Form,
+    Formulas,
+    Linear,
+    Opaque,
+    Ratio,
+    Smooth,
+    add,
+    product,
+    quotient,
+    scale,
+    total,
+)
+from sqlpriv.rewrite.refuse import refuse
+from sqlpriv.rewrite.relations import AnswerColumn
+from sqlpriv.rewrite.scope import AGGREGATES
+from sqlpriv.rewrite.texts import Texts
+
+_RISING = (exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast, exp.Coalesce, exp.Greatest, exp.Least, exp.Exp,
+           exp.Sqrt, exp.Ln, exp.Cbrt, exp.Nullif)  # fmt: skip
+_FIXED = (exp.Literal, exp.Null, exp.Boolean, exp.Var, exp.DataType, exp.Identifier, exp.Interval, exp.Query)
+
+
+class Outer:
+    """Turns the expressions of one aggregate query, or of one query over answers, into forms."""
+
+    def __init__(
+        self,
+        sql: str,
+        texts: Texts,
+        formulas: Formulas,
+        keys: list[exp.Expression],
+        answers: Mapping[tuple[str, str], AnswerColumn] | None = None,
+    ) -> None:
+        self._sql = sql
+        self._texts = texts
+        self.formulas = formulas
+        self._keys = {key.unnest(): f"g{i}" for i, key in reversed(list(enumerate(keys)))}
+        self._kinds = {type(key) for key in self._keys}
+        self._answers = answers
+        self.groupings: dict[tuple[str, ...], str] = {}
+        """The names of columns with grouping(...), by the keys asked about."""
+
+    def form(self, node: exp.Expression) -> Form:
+        """The form of an expression."""
+        if (key := self._key(node)) is not None:
+            return Exact(f'"{SUMS}"."{key}"')
+        if isinstance(node, exp.Paren):
+            return self.form(node.this)
+        if isinstance(node, (exp.Grouping, exp.GroupingId)):
+            return Exact(self._grouping(node))
+        if isinstance(node, AGGREGATES):
+            return self._aggregate(node)
+        if isinstance(node, exp.Column):
+            return self._column(node)
+        if isinstance(node, exp.Query):
+            self._refuse_correlated(node)
+        if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div)):
+            return self._arithmetic(node)
+        if isinstance(node, exp.Neg):
+            return self._scaled(self.form(node.this), Exact("-1", constant=True))
+        return self._other(node)
+
+    def _refuse_correlated(self, query: exp.Expression) -> None:
+        inside = {t.alias for t in query.find_all(exp.Table, exp.Subquery)}
+        for found in query.find_all(exp.Column):
+            if found.table and found.table not in inside:
+                refuse(self._sql, found, f"a subquery that reads {_spoken(found)!r} from outside", "move it into WHERE")
+
+    def text(self, node: exp.Expression) -> str:
+        """The value of an expression, for HAVING and ORDER BY."""
+        return self.formulas.value(self.form(node))
+
+    def _key(self, node: exp.Expression) -> str | None:
+        return self._keys.get(node) if type(node) in self._kinds else None
+
+    def _aggregate(self, node: exp.Expression) -> Form:
+        sums = self.formulas.sums
+        found = [Linear({sums.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
+        return found[0] if len(found) == 1 else Ratio(found[0], found[1])
+
+    def _grouping(self, node: exp.Expression) -> str:
+        asked = node.expressions or ([node.this] if node.this else [])
+        names = tuple(self._key(a.unnest()) or "" for a in asked)
+        if not names or not all(names):
+            refuse(self._sql, node, "grouping() of what is no group key", "name columns of GROUP BY")
+        return f'"{SUMS}"."{self.groupings.setdefault(names, f"grouping{len(self.groupings)}")}"'
+
+    def _column(self, node: exp.Column) -> Form:
+        if self._answers is None:
+            refuse(self._sql, node, f"the column {_spoken(node)!r} of single rows", "put it into GROUP BY or an aggregate")
+        text = self._texts.plain(node)
+        found = self._answers.get((node.table, node.name))
+        if found is None or found.low is None or found.high is None:
+            return Exact(text)
+        return Bounded(text, found.low, found.high)
+
+    def _other(self, node: exp.Expression) -> Form:
+        """Any other node: exact if all below is, rising with its first argument, or opaque."""
+        children = list(_children(node))
+        forms = [self.form(c) for c in children]
+        exact = all(isinstance(f, Exact) for f in forms)
+        constant = all(isinstance(f, Exact) and f.constant for f in forms)
+        values = [self.formulas.value(f) for f in forms]
+        text = self._with(node, children, values)
+        if exact:
+            return Exact(text, constant)
+        rises = isinstance(node, _RISING) and _is_numeric(node)
+        if not rises or not all(isinstance(f, Exact) for f in forms[1:]):
+            return Opaque(text)
+        first = self.formulas.bounded(forms[0])
+        if isinstance(first, Opaque):
+            return Opaque(text)
+        if isinstance(node, (exp.Nullif, exp.Coalesce)):
+            return Bounded(text, first.low, first.high)
+        ends = [self._with(node, children, [end, *values[1:]]) for end in (first.low, first.high)]
+        return Bounded(text, *ends)
+
+    def _with(self, node: exp.Expression, children: list[exp.Expression], texts: list[str]) -> str:
+        """The text of a node with its children written as given."""
+        marks = {id(child): f"__priv_{i}__" for i, child in enumerate(children)}
+        copied = node.copy()
+        for child, new in zip(children, list(_children(copied)), strict=True):
+            new.replace(exp.Var(this=marks[id(child)]))
+        text = self._texts.plain(copied)
+        for i, value in enumerate(texts):
+            text = text.replace(f"__priv_{i}__", f"({value})")
+        return text
+
+    # --- arithmetic -------------------------------------------------------------------------------
+
+    def _arithmetic(self, node: exp.Expression) -> Form:
+        left, right = self.form(node.this), self.form(node.expression)
+        if isinstance(left, Exact) and isinstance(right, Exact):
+            operator = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}[type(node)]
+            return Exact(f"({left.text}) {operator} ({right.text})", left.constant and right.constant)
+        if isinstance(node, (exp.Add, exp.Sub)):
+            return self._sum(left, right, "+" if isinstance(node, exp.Add) else "-")
+        if isinstance(node, exp.Mul):
+            return self._product(left, right)
+        return self._quotient(left, self._without_nullif(node.expression, right))
+
+    def _without_nullif(self, node: exp.Expression, form: Form) -> Form:
+        """Dividing by nullif(x, 0) is dividing by x: a division by 0 gives NULL here anyway."""
+        bare = node.unnest()
+        if isinstance(bare, exp.Nullif) and isinstance(bare.expression, exp.Literal) and float(bare.expression.this) == 0:
+            return self.form(bare.this)
+        return form
+
+    def _sum(self, left: Form, right: Form, sign: str) -> Form:
+        factor = "1" if sign == "+" else "-1"
+        if isinstance(left, Linear) and isinstance(right, Linear):
+            return add(left, right, factor)
+        if isinstance(left, Linear) and isinstance(right, Exact):
+            return add(left, Linear({}, right.text), factor)
+        if isinstance(left, Exact) and isinstance(right, Linear):
+            return add(Linear({}, left.text), right, factor)
+        if isinstance(right, Exact):
+            return self._shifted(left, f"{sign} ({right.text})")
+        if isinstance(left, Exact):
+            turned = right if sign == "+" else self._scaled(right, Exact("-1", constant=True))
+            return self._shifted(turned, f"+ ({left.text})")
+        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
+        if first is None or second is None:
+            return Opaque(f"({self.formulas.value(left)}) {sign} ({self.formulas.value(right)})")
+        return total(first, second, sign)
+
+    def _shifted(self, form: Form, by: str) -> Form:
+        if isinstance(form, Smooth):
+            return Smooth(f"({form.text}) {by}", form.slopes)
+        moved = self.formulas.bounded(form)
+        if isinstance(moved, Opaque):
+            return Opaque(f"({moved.text}) {by}")
+        return Bounded(f"({moved.text}) {by}", f"({moved.low}) {by}", f"({moved.high}) {by}")
+
+    def _product(self, left: Form, right: Form) -> Form:
+        if isinstance(right, Exact):
+            return self._scaled(left, right)
+        if isinstance(left, Exact):
+            return self._scaled(right, left)
+        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
+        if first is None or second is None:
+            return Opaque(f"({self.formulas.value(left)}) * ({self.formulas.value(right)})")
+        return product(first, second)
+
+    def _quotient(self, left: Form, right: Form) -> Form:
+        if isinstance(right, Exact):
+            return self._scaled(left, Exact(f"1e0 / nullif({right.text}, 0)", right.constant))
+        if isinstance(right, Linear) and isinstance(left, (Linear, Exact)):
+            return Ratio(left if isinstance(left, Linear) else Linear({}, left.text), right)
+        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
+        if first is None or second is None:
+            return Opaque(f"({self.formulas.value(left)}) / nullif({self.formulas.value(right)}, 0)")
+        return quotient(first, second)
+
+    def _scaled(self, form: Form, by: Exact) -> Form:
+        if isinstance(form, Exact):
+            return Exact(f"({by.text}) * ({form.text})", by.constant and form.constant)
+        if isinstance(form, Linear):
+            return scale(form, by.text)
+        if isinstance(form, Ratio):
+            return Ratio(scale(form.upper, by.text), form.lower)
+        if isinstance(form, Smooth):
+            return product(Smooth(by.text), form)
+        if isinstance(form, Opaque):
+            return Opaque(f"({by.text}) * ({form.text})")
+        low, high = (f"({by.text}) * ({end})" for end in (form.low, form.high))
+        return Bounded(f"({by.text}) * ({form.text})", f"least({low}, {high})", f"greatest({low}, {high})")
+
+
+def _is_numeric(node: exp.Expression) -> bool:
+    """A cast to text is no number that could have bounds."""
+    return not isinstance(node, (exp.Cast, exp.TryCast)) or node.to.this in exp.DataType.NUMERIC_TYPES
+
+
+def _children(node: exp.Expression) -> Iterator[exp.Expression]:
+    """The expressions right below a node; constants stay where they are, and so do queries over public tables."""
+    for child in node.iter_expressions():
+        if isinstance(child, exp.If) and isinstance(node, exp.Case):
+            yield from _children(child)
+        elif not isinstance(child, _FIXED):
+            yield child
+
+
+def _spoken(node: exp.Column) -> str:
+    return node.table if node.name == "value" else node.name
+
+

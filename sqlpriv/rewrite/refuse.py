@@ -1,0 +1,79 @@
+"""How a query is refused: the construct, its place in the query, and what to write instead, before anything runs."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from sqlglot import exp
+
+from sqlpriv.errors import UnsupportedSQLError
+
+# What a construct is called, and what to write instead; the class of a node or the name of a function.
+INSTEAD: dict[str, tuple[str, str]] = {
+    "Distinct": ("DISTINCT", "a randomized release cannot tell how often a value occurs; count rows, or GROUP BY"),
+    "Min": ("min()", "extremes of a randomized release are noise; ask counts for ranges, as in GROUP BY"),
+    "Max": ("max()", "extremes of a randomized release are noise; ask counts for ranges, as in GROUP BY"),
+    "Median": ("median()", "ask counts for ranges, as in GROUP BY age // 10, and read the median off them"),
+    "Window": ("a window function", "aggregate with GROUP BY, and window the answer in your own client"),
+    "Placeholder": ("a parameter", "write the value into the query"),
+    "Parameter": ("a parameter", "write the value into the query"),
+    "PositionalColumn": ("a column by its position", "name the column"),
+    "Columns": ("COLUMNS()", "name the columns"),
+    "Explode": ("unnest()", "an estimate is of rows as they are; nothing may multiply them"),
+    "Unnest": ("unnest()", "an estimate is of rows as they are; nothing may multiply them"),
+    "Lambda": ("a lambda", "write the condition on the attributes themselves"),
+    "Pivot": ("PIVOT", "write GROUP BY, or one aggregate with FILTER for each column"),
+    "Lateral": ("LATERAL", "join a public table, or use a subquery over one"),
+    "Values": ("VALUES", "give the rows as a public table, or use IN (...)"),
+    "Rand": ("random()", "only functions that always answer the same can be estimated"),
+    "ByteString": ("an escape string", "write a plain text in single quotes"),
+    "JSONExtract": ("->", "the operator is not among the functions that can be estimated"),
+}
+STATEMENTS = "only one SELECT can be asked of a release; write SELECT ... FROM its table"
+
+
+def place(sql: str, node: exp.Expression | None) -> str:
+    """Where a construct starts, as line and column, counted from 1; empty when the parser did not keep it."""
+    start = _start(node)
+    while start is None and node is not None:
+        node = node.parent
+        start = _start(node)
+    if start is None:
+        return ""
+    before = sql[:start]
+    return f" at line {before.count(chr(10)) + 1}, column {start - before.rfind(chr(10))}"
+
+
+def _start(node: exp.Expression | None) -> int | None:
+    if node is None:
+        return None
+    found = [n.meta["start"] for n in node.walk() if n._meta and "start" in n._meta]
+    return min(found) if found else None
+
+
+def refuse(sql: str, node: exp.Expression | None, construct: str, instead: str) -> NoReturn:
+    """Raise the refusal of a construct."""
+    raise UnsupportedSQLError(f"{construct}{place(sql, node)} cannot be estimated: {instead}")
+
+
+def unknown(sql: str, node: exp.Expression | None, what: str, instead: str) -> NoReturn:
+    """Raise for a name that does not exist."""
+    raise UnsupportedSQLError(f"there is no {what}{place(sql, node)}; {instead}")
+
+
+def refuse_node(sql: str, node: exp.Expression) -> NoReturn:
+    """Raise the refusal of a node that no rule knows."""
+    construct, instead = INSTEAD.get(
+        type(node).__name__, (_name_of(node), "it is not among the constructs that can be estimated; see docs/query.md")
+    )
+    refuse(sql, node, construct, instead)
+
+
+def _name_of(node: exp.Expression) -> str:
+    if isinstance(node, exp.Anonymous):
+        return f"the function {node.name.lower()}()"
+    if isinstance(node, exp.AggFunc):
+        return f"the aggregate {node.sql_name().lower()}()"
+    if isinstance(node, exp.Func):
+        return f"the function {node.sql_name().lower()}()"
+    return f"the construct {node.key}"

@@ -1,0 +1,87 @@
+"""What a part of a query reads and shows, once its names are resolved.
+
+Resolved columns are written variable.column: an attribute of the private table is a variable of its own with the one
+column `value`, a public table is a variable with all its columns, an answer is one with the columns it shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sqlglot import exp
+
+VALUE = "value"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A column that a relation shows: its name as spelt, and what it stands for. Copied wherever it is used."""
+
+    name: str
+    expression: exp.Expression
+    estimate: AnswerColumn | None = None
+
+
+@dataclass(frozen=True)
+class Read:
+    """A relation that is read under the name of a variable, and is no attribute."""
+
+    relation: str
+    """Its SQL text."""
+    columns: dict[str, str] = field(default_factory=dict)
+    """Names and types; empty for an answer."""
+    size: int = 0
+    is_answer: bool = False
+
+
+@dataclass
+class Rows:
+    """Rows joined, filtered and projected, but not aggregated: all that is below them is merged into this."""
+
+    shown: list[Shown] = field(default_factory=list)
+    conditions: list[exp.Expression] = field(default_factory=list)
+    reads: dict[str, Read] = field(default_factory=dict)
+    private: bool = False
+
+    @property
+    def over_answers(self) -> bool:
+        """Whether estimates are among what is read."""
+        return any(r.is_answer for r in self.reads.values())
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """A column of an answer, and where its bounds are, if it is an estimate that has some."""
+
+    name: str
+    low: str | None = None
+    high: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A query over estimates, rewritten: its SQL text and its columns."""
+
+    sql: str
+    columns: tuple[AnswerColumn, ...]
+    cost: float = 0.0
+    plans: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """All columns in order, bounds after their estimates."""
+        return [n for c in self.columns for n in (c.name, c.low, c.high) if n is not None]
+
+
+Relation: TypeAlias = Rows | Answer
+
+
+def column(variable: str, name: str, like: exp.Expression | None = None) -> exp.Column:
+    """A resolved column, which remembers where it stood in the query."""
+    made = exp.Column(this=exp.Identifier(this=name, quoted=True), table=exp.Identifier(this=variable, quoted=True))
+    if like is not None:
+        found = next((n._meta for n in like.walk() if n._meta and "start" in n._meta), None)
+        if found:
+            made._meta = dict(found)
+    return made
