@@ -1,4 +1,4 @@
-"""The commands of randomized releases: plan, publish, ledger."""
+"""The commands of randomized releases: plan, publish, ledger, show."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from sqlpriv.noise.policy import read_noise_policy
 from sqlpriv.noise.publish import prepare, publish
 from sqlpriv.noise.show import plan_json, show_ledger, show_plan, show_published
 from sqlpriv.progress import progress
+from sqlpriv.show_release import read_shown, show_release
 
 out = Console(highlight=False)
 
@@ -31,6 +32,7 @@ def register(app: typer.Typer) -> None:
     app.command("plan")(plan_command)
     app.command("publish")(publish_command)
     app.command("ledger")(ledger_command)
+    app.command("show")(show_command)
 
 
 def plan_command(
@@ -83,3 +85,15 @@ def ledger_command(policy: PolicyFile, ledger: LedgerFile = None, as_json: AsJso
         print(json.dumps([asdict(e) for e in entries], indent=2))
     else:
         show_ledger(out, entries)
+
+
+def show_command(
+    release: Annotated[Path, typer.Argument(help="A release file, of any method.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what a release guarantees, its columns and domains, and what count(*) means in it."""
+    shown = read_shown(release)
+    if as_json:
+        print(shown.to_json())
+    else:
+        show_release(out, release.name, shown)

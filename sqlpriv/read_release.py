@@ -45,7 +45,9 @@ def describe(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> Describ
     )
 
 
-def attach_public(con: duckdb.DuckDBPyConnection, tables: Mapping[str, Any], release: Described) -> dict[str, PublicTable]:
+def attach_public(
+    con: duckdb.DuckDBPyConnection, tables: Mapping[str, Any], release: Described
+) -> dict[str, PublicTable]:
     """Read public tables into memory: from files by their path, or from what DuckDB can scan."""
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {_MEMORY}.public").fetchall()
     for name, data in tables.items():

@@ -25,7 +25,9 @@ class Oracle:
         self.made = made
         self.con = duckdb.connect(config={"threads": 1})
         typed = ", ".join(f"{quoted(n)} {kind}" for n, kind in zip(made.names, made.types, strict=True))
-        self.con.execute(f"CREATE TABLE {quoted(table)} ({typed}, __w DOUBLE, __v DOUBLE, __t DOUBLE, __d INT)").fetchall()
+        self.con.execute(
+            f"CREATE TABLE {quoted(table)} ({typed}, __w DOUBLE, __v DOUBLE, __t DOUBLE, __d INT)"
+        ).fetchall()
         view = made.view_weights
         rows = [(*row, view.weight, view.variance, view.skew, 0) for row in made.view]
         rows += [(*row, *self._weights(row), 1) for row in made.domain]
@@ -63,12 +65,15 @@ class Oracle:
         """A value as SQL."""
         return literal(value)
 
-    def values(self, expressions: Sequence[str], where: str, source: str | None = None) -> list[tuple[Weighted, bool, list[float]]]:
+    def values(
+        self, expressions: Sequence[str], where: str, source: str | None = None
+    ) -> list[tuple[Weighted, bool, list[float]]]:
         """For each element that meets the condition: its weights, whether it is of the domain, and the values."""
         listed = ", ".join(f"({e})::DOUBLE" for e in expressions)
         sql = f"SELECT __w, __v, __t, __d, {listed} FROM {source or self.table} WHERE {where}"
         return [
-            (Weighted(w, v, t), d == 1, [x or 0.0 for x in rest]) for w, v, t, d, *rest in self.con.execute(sql).fetchall()
+            (Weighted(w, v, t), d == 1, [x or 0.0 for x in rest])
+            for w, v, t, d, *rest in self.con.execute(sql).fetchall()
         ]
 
     def moments(self, expressions: Sequence[str], where: str, source: str | None = None) -> Moments:
@@ -87,7 +92,9 @@ class Oracle:
         slope = [(third[i] / raw[i][i] if raw[i][i] > 0 else 0.0) + ce * f[i] for i in range(count)]
         return Moments(e, v, slope)
 
-    def linear(self, expression: str, where: str = "true", confidence: float = 0.95, source: str | None = None) -> Interval:
+    def linear(
+        self, expression: str, where: str = "true", confidence: float = 0.95, source: str | None = None
+    ) -> Interval:
         """A sum with its score interval."""
         m = self.moments([expression], where, source)
         z = quantile(confidence)
@@ -95,7 +102,9 @@ class Oracle:
         root = math.sqrt((z * z * b) ** 2 + 4 * z * z * v)
         return e, e + (z * z * b - root) / 2, e + (z * z * b + root) / 2
 
-    def ratio(self, upper: str, lower: str, where: str = "true", confidence: float = 0.95, source: str | None = None) -> Interval:
+    def ratio(
+        self, upper: str, lower: str, where: str = "true", confidence: float = 0.95, source: str | None = None
+    ) -> Interval:
         """A ratio with Fieller's interval, by solving its quadratic equation."""
         m = self.moments([upper, lower], where, source)
         z = quantile(confidence)

@@ -75,7 +75,9 @@ CONDITIONS = (
 
 @pytest.mark.parametrize("where", CONDITIONS)
 def test_counts_sums_and_averages(opened: OpenRelease, oracle: Oracle, where: str) -> None:
-    sql = f"SELECT count(*) AS n, count(nationality) AS c, sum(age - 25) AS s, avg(score) AS a FROM people WHERE {where}"
+    sql = (
+        f"SELECT count(*) AS n, count(nationality) AS c, sum(age - 25) AS s, avg(score) AS a FROM people WHERE {where}"
+    )
     found = opened.sql(sql).fetchall()
     assert len(found) == 1
     expected = [*oracle.linear("1", where), *oracle.linear("(nationality IS NOT NULL)::INT", where)]

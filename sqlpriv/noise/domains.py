@@ -68,6 +68,7 @@ def _attribute(source: Source, policy: NoisePolicy, a: int, name: str, column: P
         else:
             rows = _values(source, policy, name, column)
         fetch(source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT value, share FROM ({rows}) AS v(value, share)")
+        _as_plain_text(source, values)
         _complete(source, column, values)
         kind = "VARCHAR" if mapping else _settled(source, source.types[name], values)
         return _number(source, a, name, column, values, kind, mapping)
@@ -155,12 +156,30 @@ def _level(source: Source, policy: NoisePolicy, domain: str, mapping: str) -> st
     return f"SELECT DISTINCT label, NULL FROM {mapping}"
 
 
+def _as_plain_text(source: Source, values: str) -> None:
+    """Texts that differ are different values, whatever their collation; the type of an ENUM would tell others."""
+    own = _type(source, values)
+    if own == "VARCHAR" or "ENUM" in own:
+        fetch(
+            source.con,
+            f"CREATE OR REPLACE TABLE __plain AS SELECT CAST(value AS VARCHAR) AS value, share FROM {values}",
+        )
+        fetch(
+            source.con,
+            f'CREATE OR REPLACE TABLE {values} AS SELECT value COLLATE "binary" AS value, share FROM __plain',
+        )
+
+
+def _type(source: Source, values: str) -> str:
+    return str(fetch(source.con, f"SELECT column_type FROM (DESCRIBE {values}) WHERE column_name = 'value'")[0][0])
+
+
 def _complete(source: Source, column: PublishedColumn, values: str) -> None:
     """NULL only where it is declared, `other` where values outside are to become it; nothing twice."""
     fetch(source.con, f"DELETE FROM {values} WHERE value IS NULL")
-    twice = fetch(source.con, f"SELECT count(*) - count(DISTINCT value) FROM {values}")[0][0]
+    twice = fetch(source.con, f"SELECT count(*) - count(DISTINCT CAST(value AS VARCHAR)) FROM {values}")[0][0]
     if twice:
-        raise PolicyError(f"{twice:,} values are listed twice")
+        raise PolicyError(f"{twice:,} values are listed twice, or are written alike")
     if column.outside == "other":
         if fetch(source.con, f"SELECT DISTINCT typeof(value) FROM {values}") != [("VARCHAR",)]:
             raise PolicyError(f'outside = "other" needs a domain of texts, to which {OTHER!r} can be added')
@@ -181,15 +200,15 @@ def _complete(source: Source, column: PublishedColumn, values: str) -> None:
 
 def _settled(source: Source, kind: str, values: str) -> str:
     """The column's own type if every value of the domain can be written in it without change, else the domain's."""
-    own = fetch(source.con, f"SELECT column_type FROM (DESCRIBE {values}) WHERE column_name = 'value'")[0][0]
+    own = _type(source, values)
     tried = f"TRY_CAST(value AS {kind})"
     same = f"CAST({tried} AS VARCHAR) = CAST(value AS VARCHAR)"
     if _NUMERIC.fullmatch(own) and _NUMERIC.fullmatch(kind):
         same = f"{tried} = value"
     if "ENUM" in kind:
-        return str(own)
+        return own
     changed = fetch(source.con, f"SELECT count(*) FROM {values} WHERE value IS NOT NULL AND ({same}) IS NOT TRUE")
-    return kind if changed[0][0] == 0 else str(own)
+    return kind if changed[0][0] == 0 else own
 
 
 def _number(

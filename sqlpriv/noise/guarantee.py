@@ -11,13 +11,23 @@ _SCOPE = (
 )
 
 
+_SLOTS = (
+    " Equal rows are told apart by {slots} slots, and the belief is about one of them: that a tuple occurs at all may "
+    "be believed more where the view has it several times."
+)
+
+
 def guarantee(plan: Plan) -> str:
     """The guarantee of a plan, with its caveats."""
+    return _promise(plan) + (_SLOTS.format(slots=plan.slots) if plan.slots > 1 else "") + _SCOPE
+
+
+def _promise(plan: Plan) -> str:
     d, gamma = f"{plan.d:.4g}", f"{plan.gamma:g}"
     if plan.method == "frapp":
         return (
             f"Whoever believes of a record, with at most {d}, that it is a certain tuple, believes so with at most "
-            f"{gamma} after seeing the release. The number of rows, {plan.rows:,}, is published." + _SCOPE
+            f"{gamma} after seeing the release. The number of rows, {plan.rows:,}, is published."
         )
     believes = f"Whoever believes with at most {d} that a certain tuple is in the table"
     both = (
@@ -28,25 +38,24 @@ def guarantee(plan: Plan) -> str:
         return (
             f"An adversary whose beliefs in the tuples are independent and proportional to the shares stated in the "
             f"domains, at most {d} for the likeliest tuple, {both}. One who knows better than these shares is not "
-            "covered." + _SCOPE
+            "covered."
         )
     if plan.views > 1:
         return (
             f"{believes}, the tuples being independent to them, {both}: after all {plan.views} views of the sequence "
             "together, whatever rows came and went between them. One who knows who is in the table is not covered."
-            + _SCOPE
         )
     if plan.adversary == "exclusive":
         return (
             f"{believes}, even when they know who is in the table and that each person has one tuple, believes so with "
-            f"at most {gamma} after seeing the release. How far a belief may fall is not bounded." + _SCOPE
+            f"at most {gamma} after seeing the release. How far a belief may fall is not bounded."
         )
     known = (
         f" One who knows who is in the table may reach {plan.exclusive_posterior:.3g}."
         if plan.exclusive_posterior
         else ""
     )
-    return f"{believes}, the tuples being independent to them, {both}.{known}" + _SCOPE
+    return f"{believes}, the tuples being independent to them, {both}.{known}"
 
 
 def counts(policy: NoisePolicy) -> str:

@@ -181,14 +181,15 @@ class _Plan:
         name = self._domain.setdefault((moment, power), f"s{len(self._domain)}")
         return f"coalesce(__priv_d.{name}, 0)"
 
-    def view_part(
-        self, reads: dict[str, Read], condition: exp.Expression | None, groups: list[exp.Expression]
-    ) -> str:
+    def view_part(self, reads: dict[str, Read], condition: exp.Expression | None, groups: list[exp.Expression]) -> str:
         """The aggregate over the rows of the view."""
         texts = self._sums.texts
         keys = [f"{texts.over_view(g)} AS g{i}" for i, g in enumerate(groups)]
         values = [f"{self._view_sum(moment, weight)} AS {name}" for (moment, weight), name in self._view.items()]
-        sources = [f'{self._release.published} AS "{VIEW}"', *(f"{r.relation} AS {quoted(n)}" for n, r in reads.items())]
+        sources = [
+            f'{self._release.published} AS "{VIEW}"',
+            *(f"{r.relation} AS {quoted(n)}" for n, r in reads.items()),
+        ]
         sql = f"SELECT {', '.join([*keys, *values]) or '1'} FROM {', '.join(sources)}"
         if condition is not None:
             sql += f" WHERE {texts.over_view(condition)}"

@@ -15,7 +15,9 @@ Sets: TypeAlias = list[tuple[int, ...]]
 _MOST_SETS = 64
 
 
-def group_sets(group: exp.Group | None, plain_items: Keys, resolve: Callable[[exp.Expression], exp.Expression], sql: str) -> tuple[Keys, Sets]:
+def group_sets(
+    group: exp.Group | None, plain_items: Keys, resolve: Callable[[exp.Expression], exp.Expression], sql: str
+) -> tuple[Keys, Sets]:
     """The group keys, and which of them make up each grouping set; without GROUP BY one empty set."""
     if group is None:
         return [], [()]

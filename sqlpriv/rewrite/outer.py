@@ -104,7 +104,9 @@ class Outer:
 
     def _column(self, node: exp.Column) -> Form:
         if self._answers is None:
-            refuse(self._sql, node, f"the column {_spoken(node)!r} of single rows", "put it into GROUP BY or an aggregate")
+            refuse(
+                self._sql, node, f"the column {_spoken(node)!r} of single rows", "put it into GROUP BY or an aggregate"
+            )
         text = self._texts.plain(node)
         found = self._answers.get((node.table, node.name))
         if found is None or found.low is None or found.high is None:
@@ -159,7 +161,11 @@ class Outer:
     def _without_nullif(self, node: exp.Expression, form: Form) -> Form:
         """Dividing by nullif(x, 0) is dividing by x: a division by 0 gives NULL here anyway."""
         bare = node.unnest()
-        if isinstance(bare, exp.Nullif) and isinstance(bare.expression, exp.Literal) and float(bare.expression.this) == 0:
+        if (
+            isinstance(bare, exp.Nullif)
+            and isinstance(bare.expression, exp.Literal)
+            and float(bare.expression.this) == 0
+        ):
             return self.form(bare.this)
         return form
 
@@ -240,5 +246,3 @@ def _children(node: exp.Expression) -> Iterator[exp.Expression]:
 
 def _spoken(node: exp.Column) -> str:
     return node.table if node.name == "value" else node.name
-
-

@@ -15,7 +15,19 @@ from sqlpriv.sqltext import folded
 if TYPE_CHECKING:
     from sqlpriv.rewrite.scope import Names
 
-_SELECT_ARGS = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"}
+_SELECT_ARGS = {
+    "expressions",
+    "from_",
+    "joins",
+    "where",
+    "group",
+    "having",
+    "order",
+    "limit",
+    "offset",
+    "distinct",
+    "with_",
+}
 _JOINS = {"", "INNER", "CROSS", "LEFT", "LEFT OUTER", "SEMI", "ANTI"}
 
 
@@ -43,7 +55,9 @@ def _select(names: Names, select: exp.Select, outer: Scope, ctes: Ctes) -> list[
     for join in select.args.get("joins") or []:
         _join(names, join, scope, outer)
     if select.args.get("limit") and not select.args.get("order"):
-        refuse(names.sql, select, "LIMIT without ORDER BY in a subquery", "its answer would depend on chance; add ORDER BY")
+        refuse(
+            names.sql, select, "LIMIT without ORDER BY in a subquery", "its answer would depend on chance; add ORDER BY"
+        )
     shown: list[str] = []
     for item in list(select.expressions):
         shown += _item(names, item, scope)
@@ -120,7 +134,12 @@ def _table(names: Names, node: exp.Table, scope: Scope, outer: Scope) -> tuple[l
         node.replace(copied)
         return shown, name
     if key == folded(names.release.table) and folded(node.db or "main") == "main":
-        refuse(names.sql, node, "a subquery over the private table", "aggregate it in the query itself; only public tables may stand here")
+        refuse(
+            names.sql,
+            node,
+            "a subquery over the private table",
+            "aggregate it in the query itself; only public tables may stand here",
+        )
     public = names.release.public.get(key)
     if public is None:
         unknown(names.sql, node, f"table {node.name!r}", "a subquery may read the public tables of the release")
@@ -163,4 +182,3 @@ def _only(names: Names, node: exp.Expression, known: set[str]) -> None:
             if isinstance(inside, exp.Expression):
                 refuse_node(names.sql, inside)
             refuse(names.sql, node, f"{key} in a subquery", "leave it out")
-

@@ -26,7 +26,19 @@ from sqlpriv.rewrite.texts import Texts
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
-_SELECT_ARGS = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"}
+_SELECT_ARGS = {
+    "expressions",
+    "from_",
+    "joins",
+    "where",
+    "group",
+    "having",
+    "order",
+    "limit",
+    "offset",
+    "distinct",
+    "with_",
+}
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 _ROWS = "write an aggregate, as in SELECT count(*) ... GROUP BY; rows of the private table are in no release"
 
@@ -47,7 +59,9 @@ def rewrite(sql: str, release: Described, options: Options | None = None) -> Ans
     answer = _Rewriting(sql, release, options or Options()).read(statement, {})
     if isinstance(answer, Rows):
         if not answer.private:
-            raise UnsupportedSQLError(f"the query does not read {release.table!r}; ask for counts, sums or averages of it")
+            raise UnsupportedSQLError(
+                f"the query does not read {release.table!r}; ask for counts, sums or averages of it"
+            )
         refuse(sql, statement, "a SELECT of single rows", _ROWS)
     return answer
 
@@ -113,8 +127,12 @@ class _Rewriting:
         for key, value in node.args.items():
             if value and key not in known:
                 inside = value[0] if isinstance(value, list) else value
-                if key in {"sample", "qualify", "into", "windows", "laterals"} or not isinstance(inside, exp.Expression):
-                    refuse(self.sql, inside if isinstance(inside, exp.Expression) else node, key.upper(), "leave it out")
+                if key in {"sample", "qualify", "into", "windows", "laterals"} or not isinstance(
+                    inside, exp.Expression
+                ):
+                    refuse(
+                        self.sql, inside if isinstance(inside, exp.Expression) else node, key.upper(), "leave it out"
+                    )
                 refuse_node(self.sql, inside)
 
     # --- rows -------------------------------------------------------------------------------------
@@ -239,7 +257,12 @@ class _Rewriting:
             for bound in (column.low, column.high):
                 if bound is not None and folded(bound) in taken:
                     where = taken[folded(bound)].place
-                    refuse(self.sql, where, f"a column called {bound!r} beside {column.name!r}", "its bound has that name; rename it")
+                    refuse(
+                        self.sql,
+                        where,
+                        f"a column called {bound!r} beside {column.name!r}",
+                        "its bound has that name; rename it",
+                    )
 
     def _tail(self, select: exp.Expression, scope: Scope, items: list[_Item], outer: Outer) -> str:
         """HAVING, ORDER BY and LIMIT, over estimates."""

@@ -139,7 +139,9 @@ class Names:
         if names and isinstance(relation, Rows):
             relation.shown = self._renamed(relation.shown, cte.args["alias"].args["columns"], cte)
         elif names and isinstance(relation, Answer):
-            refuse(self.sql, cte.args["alias"], "a column list on a query of estimates", "name the columns in it, with AS")
+            refuse(
+                self.sql, cte.args["alias"], "a column list on a query of estimates", "name the columns in it, with AS"
+            )
         return relation
 
     def _merge(self, relation: Rows | Answer, rows: Rows, node: exp.Expression) -> list[Shown]:
@@ -157,7 +159,9 @@ class Names:
         return relation.shown
 
     def _self_join(self, node: exp.Expression) -> None:
-        refuse(self.sql, node, "the private table a second time", "pairs of rows cannot be estimated; aggregate it once")
+        refuse(
+            self.sql, node, "the private table a second time", "pairs of rows cannot be estimated; aggregate it once"
+        )
 
     def variable(self, name: str) -> str:
         """A name that no other variable has."""
@@ -170,7 +174,9 @@ class Names:
 
     def _tables(self) -> str:
         others = ", ".join(repr(t.name) for t in self.release.public.values())
-        return f"the release answers for {self.release.table!r}" + (f", with the public tables {others}" if others else "")
+        return f"the release answers for {self.release.table!r}" + (
+            f", with the public tables {others}" if others else ""
+        )
 
     def _only(self, node: exp.Expression, known: set[str]) -> None:
         for key, value in node.args.items():
@@ -182,7 +188,9 @@ class Names:
 
     # --- expressions ------------------------------------------------------------------------------
 
-    def resolve(self, node: exp.Expression, scope: Scope, aggregates: bool = False, alias_first: bool = False) -> exp.Expression:
+    def resolve(
+        self, node: exp.Expression, scope: Scope, aggregates: bool = False, alias_first: bool = False
+    ) -> exp.Expression:
         """The expression with every column written variable.column; refuses what may not stand there."""
         holder = exp.Paren(this=node)
         self._visit(node, scope, aggregates, alias_first)
@@ -212,7 +220,12 @@ class Names:
         inner = node.this if isinstance(node, exp.Filter) else node
         if not aggregates:
             construct = "a window function" if isinstance(node, exp.Window) else f"an aggregate ({inner.key})"
-            refuse(self.sql, node, f"{construct} inside WHERE, GROUP BY or another aggregate", "aggregate in SELECT or HAVING")
+            refuse(
+                self.sql,
+                node,
+                f"{construct} inside WHERE, GROUP BY or another aggregate",
+                "aggregate in SELECT or HAVING",
+            )
         if not isinstance(inner, (exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Grouping, exp.GroupingId)):
             refuse_node(self.sql, inner)
         if isinstance(node, exp.Filter):

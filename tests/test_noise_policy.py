@@ -1,0 +1,95 @@
+"""The policy of a randomized release: what it may say, and messages that point at the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sqlpriv.errors import PolicyError
+from sqlpriv.noise.policy import parse_noise_policy
+from sqlpriv.policy import parse_policy
+
+POLICY = """[table]
+source = "people.csv"
+[columns]
+id = { role = "identifier" }
+age = { role = "published", domain = "range:17..90" }
+sex = { role = "published", domain = ["F", "M"], null = true }
+[release]
+method = "alpha_beta"
+k = 10
+gamma = 0.2
+output = "release.duckdb"
+"""
+
+
+def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
+    policy = parse_noise_policy(POLICY, Path())
+    assert (policy.adversary, policy.choice, policy.duplicates, policy.slots, policy.views) == (
+        "exclusive", "default", "slots", 50, 1,
+    )  # fmt: skip
+    assert [c.name for c in policy.published] == ["age", "sex"]
+    assert (policy.published[1].null, policy.published[0].outside) == (True, "refuse")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("gamma = 0.2", "gamma = 1.5", "line 10: gamma must be a number above 0 and at most 1"),
+        ("gamma = 0.2", "gamma = nan", "line 10: gamma must be a number above 0 and at most 1"),
+        ("gamma = 0.2\n", "", "gamma must be a number above 0 and at most 1"),
+        ("k = 10\n", "", "line 8: give the prior bound as k or as d, one of them"),
+        ("k = 10", "k = 10\nd = 0.1", "line 9: give the prior bound as k or as d, one of them"),
+        ("k = 10", "k = true", "line 9: k must be a number above 0"),
+        ("k = 10", "k = 10\nalpha = 0.5", "alpha and beta are given together or not at all"),
+        ("k = 10", 'k = 10\nalpha = 0.4\nbeta = 0.1\nparameters = "tight"', "so parameters has nothing to choose"),
+        ("k = 10", 'k = 10\nparameters = "tight"', 'line 10: parameters = "tight" holds against the independent'),
+        ("k = 10", 'k = 10\nparameters = "best"', "line 10: parameters must be one of default, paper, tight"),
+        ("k = 10", 'k = 10\nadversary = "nobody"', "line 10: adversary must be one of exclusive, independent"),
+        ("k = 10", 'k = 10\nduplicates = "distinct"\nslots = 5', 'slots are for duplicates = "slots"'),
+        ("k = 10", "k = 10\nslots = 2.5", "line 10: slots must be a whole number above 0"),
+        ("k = 10", "k = 10\nviews = 3", "line 10: a sequence protects against the independent adversary only"),
+        ("k = 10", 'k = 10\nearlier = ["a.duckdb"]', "earlier views belong to a sequence"),
+        ("k = 10", "k = 10\nsupression = 0.1", "line 10: unknown key 'supression'"),
+        ('"alpha_beta"', '"generalize"', "line 8: generalize is published with `sqlpriv anonymize`"),
+        ('"alpha_beta"', '"noise"', "line 8: method must be one of alpha_beta, frapp"),
+        ('"alpha_beta"', '"frapp"\nslots = 3', "line 9: slots is for alpha_beta"),
+        ('domain = "range:17..90"', "hierarchy = 3", "line 5: unknown key 'hierarchy'"),
+        (', domain = "range:17..90"', "", "line 5: 'age' needs a domain: a list"),
+        ('domain = "range:17..90"', "domain = []", "line 5: 'age' needs a domain: a list"),
+        ('domain = "range:17..90"', "domain = [[1]]", "line 5: 'age' needs a domain: a list"),
+        ('"identifier"', '"sensitive"', "line 4: 'sensitive' is no role; there are published, identifier, drop"),
+        ('"identifier"', '"identifier", domain = ["a"]', "line 4: only a published column has a domain"),
+        ("id =", "AGE =", "the column 'age' is named twice"),
+        ("age =", '"__weight" =', "line 5: '__weight' starts with two underscores"),
+        ("null = true", "null = 1", "line 6: null must be true or false"),
+        ("null = true", 'outside = "ignore"', "line 6: outside must be one of refuse, drop, other"),
+        ("null = true", "share = [0.5]", "line 6: share is a list of numbers beside a list of values"),
+        ("null = true", "share = [0.5, 0]", "line 6: every share must be a number above 0"),
+        ("null = true", "share = [0.5, 0.5]", "noise that follows shares protects against the independent adversary"),
+        ("[release]", "[require]\nk = 5\n[release]", "line 7: unknown section 'require'"),
+        ("[release]", "[public]\nregions = 3\n[release]", "line 8: regions must be given, as text"),
+    ],
+)
+def test_a_message_for_every_fault(old: str, new: str, message: str) -> None:
+    assert old in POLICY
+    with pytest.raises(PolicyError) as error:
+        parse_noise_policy(POLICY.replace(old, new, 1), Path(), "policy.toml")
+    assert message in str(error.value)
+
+
+def test_no_published_column() -> None:
+    with pytest.raises(PolicyError, match="no column is published"):
+        parse_noise_policy(
+            '[table]\nsource = "a.csv"\n[columns]\na = { role = "drop" }\n[release]\nmethod = "frapp"\n', Path()
+        )
+
+
+def test_generalization_says_where_randomized_policies_go() -> None:
+    text = POLICY.replace(
+        'role = "published", domain = "range:17..90"', 'role = "quasi-identifier", hierarchy = "mask:2"'
+    )
+    text = text.replace('role = "published", domain = ["F", "M"], null = true', 'role = "other"')
+    with pytest.raises(PolicyError, match="line 8: alpha_beta is published with `sqlpriv publish`"):
+        parse_policy(text, Path(), "policy.toml")
