@@ -16,7 +16,7 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -212,13 +212,14 @@ def _publish(
     if policy.method == "alpha_beta":
         slots = slot_prefix(key, parameters) if policy.views > 1 else prefix
         write_instance(source, prepared.elements, prepared.attributes, prepared.plan.slots, slots)
+    plan = prepared.plan if view == 1 else replace(prepared.plan, expected_rows=_expected_rows(prepared))
     writing = Writing(
         source,
         policy,
         prepared.attributes,
         prepared.aliases,
         prepared.elements,
-        prepared.plan,
+        plan,
         prefix,
         view,
         entry.coins,
@@ -234,7 +235,19 @@ def _publish(
         raise translate(error) from None
     finally:
         remove_partial(partial)
-    return Published(prepared.plan, view, rows, target)
+    return Published(plan, view, rows, target)
+
+
+def _expected_rows(prepared: Prepared) -> float:
+    """Of a later view: what was in an earlier view and has gone from the table is likelier to stay than other noise."""
+    limbs = ", ".join(prepared.elements.columns)
+    rows, left = fetch(
+        prepared.source.con,
+        "SELECT (SELECT count(*) FROM __instance), "
+        f"(SELECT count(*) FROM (FROM __earlier ANTI JOIN __instance USING ({limbs})))",
+    )[0]
+    coins, elements = prepared.plan.coins, prepared.plan.elements
+    return float(coins.keep * rows + coins.keep * (coins.persist or 0.0) * left + coins.beta * (elements - rows - left))
 
 
 def _next_view(earlier: list[ledger.Entry], key: bytes, parameters: dict[str, object], digest: str) -> int:
