@@ -98,7 +98,9 @@ def _write_facts(writing: Writing, weights: AllWeights) -> None:
     if plan.method == "frapp":
         numbers |= {"stay": plan.coins.stay, "move": plan.coins.move, "rows": plan.rows}
     else:
-        numbers |= {"alpha": plan.coins.alpha, "beta": plan.coins.beta, "n_public": plan.n_public}
+        numbers |= {"alpha": plan.coins.alpha, "beta": plan.coins.beta}
+        if writing.policy.k is not None or writing.policy.n_public is not None:
+            numbers["n_public"] = plan.n_public  # else nothing public was made from it
         if plan.coins.rate is not None:
             numbers["rate"] = plan.coins.rate
         if plan.coins.persist is not None:

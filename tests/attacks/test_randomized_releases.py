@@ -40,7 +40,12 @@ def test_the_file_holds_no_key_no_path_no_identifier_and_no_number_of_rows(tmp_p
     text = everything(result.output)
     assert "1234" not in text
     assert "1,234" not in text
-    assert "1300" in text  # what was said to be public
+    assert "1300" not in text  # d was given, so no number of rows is needed
+    with_k = RELEASE.replace("d = 0.01", "k = 0.01")
+    (tmp_path / "private.duckdb").unlink()
+    text = everything(publish_with(write_noise_policy(tmp_path, COLUMNS, with_k, PEOPLE), ledger="k.json").output)
+    assert "1234" not in text
+    assert "1300" in text  # d = k n_public / m: this number is said to be public
 
 
 def test_rows_come_in_the_order_of_their_values(tmp_path: Path) -> None:
