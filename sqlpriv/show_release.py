@@ -61,7 +61,7 @@ def read_shown(path: Path) -> Shown:
         about = {str(k): str(v) for k, v in fetch(con, "SELECT name, value FROM release.about")}
         if ("release", "published") not in tables:
             return Shown(about, {}, _rows(con, "release.columns"), _rows(con, "release.requirements"), [])
-        parameters = dict(fetch(con, "SELECT name, value FROM release.parameters"))
+        parameters: dict[str, float] = dict(fetch(con, "SELECT name, value FROM release.parameters"))
         public = sorted(table for schema, table in tables if schema == "public")
         return Shown(about, parameters, _attributes(con), [], public)
 

@@ -13,7 +13,7 @@ import pytest
 from oracles.epsilon import belief_in, belief_out, belief_ratio, exact
 
 from sqlpriv.anonymize import open_policy
-from sqlpriv.charts import draw_lattice, draw_stubbornness, draw_tradeoff
+from sqlpriv.charts import draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
 from sqlpriv.charts.canvas import COLOURS, shown
 from sqlpriv.charts.lattice import MOST_DRAWN
 from sqlpriv.charts.tradeoff import frontier
@@ -235,3 +235,10 @@ def test_sigmas_too_small_for_the_values_are_skipped(lattice: Lattice) -> None:
     assert sigmas == [[3, 60 / rarest - 0.01, 60 / rarest, 100], [60 / rarest, 100], sigmas[0]]
     with pytest.raises(PolicyError, match="not a sensitive column"):
         stubbornness_curves(lattice.domain, NODE, "age", [100])
+
+
+def test_what_privacy_costs_is_drawn_with_the_policys_own_gamma(tmp_path: Path) -> None:
+    path = draw_privacy_cost([(0.1, 0.5), (0.2, 0.25), (0.5, 0.1)], 0.2, tmp_path / "cost.svg")
+    text = path.read_text(encoding="utf-8")
+    assert "this policy: gamma = 0.2" in text
+    assert "standard error of a count over half the domain" in text

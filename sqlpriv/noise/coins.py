@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sqlpriv.errors import InputError
 
-_SHORTEST = 16
+SHORT = 16
 
 
 def read_key(path: Path | None) -> bytes:
@@ -28,10 +28,8 @@ def read_key(path: Path | None) -> bytes:
         key = path.read_bytes().strip()
     except OSError:
         raise InputError(f"there is no key file {path.name!r}, or it cannot be read") from None
-    if len(key) < _SHORTEST:
-        raise InputError(
-            f"the key in {path.name!r} is shorter than {_SHORTEST} bytes; make one with `openssl rand -hex 32`"
-        )
+    if not key:
+        raise InputError(f"the key file {path.name!r} is empty; make a key with `openssl rand -hex 32`")
     return key
 
 

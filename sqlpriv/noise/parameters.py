@@ -66,6 +66,19 @@ class Plan:
         return self.tuples * self.slots
 
 
+def coin_facts(plan: Plan) -> dict[str, float]:
+    """The coins of a plan by name. A record of frapp stays with alpha + beta, and goes elsewhere with beta."""
+    coins = plan.coins
+    if plan.method == "frapp":
+        return {"alpha": coins.stay - coins.move, "beta": coins.move, "stay": coins.stay, "move": coins.move}
+    found = {"alpha": coins.alpha, "beta": coins.beta}
+    if coins.rate is not None:
+        found["rate"] = coins.rate
+    if coins.persist is not None:
+        found["persist"] = coins.persist
+    return found
+
+
 def public_size(policy: NoisePolicy, rows: int) -> int:
     """The number of rows that the release may tell: as declared, or rounded up to two digits."""
     return rounded_up(rows) if policy.n_public is None else policy.n_public

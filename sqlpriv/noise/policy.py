@@ -147,7 +147,7 @@ class _NoiseReader(Reader):
             raise self.fail("give the prior bound as k or as d, one of them", "release", "k" if policy.k else "method")
         if (policy.alpha is None) != (policy.beta is None):
             raise self.fail("alpha and beta are given together or not at all", "release", "alpha")
-        if policy.alpha is not None and "parameters" in release:
+        if policy.alpha is not None and policy.choice != "default":
             raise self.fail("alpha and beta are given, so parameters has nothing to choose", "release", "parameters")
         if policy.choice != "default" and policy.adversary == "exclusive":
             raise self.fail(
@@ -168,9 +168,14 @@ class _NoiseReader(Reader):
         if policy.has_source:
             self._fits_source(policy)
         if policy.method == "frapp":
-            for key in ("adversary", "parameters", "alpha", "beta", "duplicates", "slots", "views", "earlier"):
-                if key in release:
-                    raise self.fail(f"{key} is for alpha_beta; frapp randomizes record by record", "release", key)
+            self._fits_records(policy, release)
+
+    def _fits_records(self, policy: NoisePolicy, release: Mapping[str, Any]) -> None:
+        """frapp protects each record against both adversaries, and needs nothing for equal ones."""
+        foreign = [key for key in ("alpha", "beta", "slots", "views", "earlier") if key in release]
+        foreign += ["parameters"] * (policy.choice != "default") + ["duplicates"] * (policy.duplicates != "slots")
+        if foreign:
+            raise self.fail(f"{foreign[0]} is for alpha_beta; frapp randomizes record by record", "release", foreign[0])
 
     def _fits_source(self, policy: NoisePolicy) -> None:
         name = next(c.name for c in policy.published if c.share is not None)

@@ -28,12 +28,12 @@ from sqlpriv.engine import fetch, translate
 from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.noise import ledger
 from sqlpriv.noise.alias import Alias, make_alias
-from sqlpriv.noise.coins import coin_prefix, fingerprint, read_key, slot_prefix
+from sqlpriv.noise.coins import SHORT, coin_prefix, fingerprint, read_key, slot_prefix
 from sqlpriv.noise.domains import Attribute, read_domains
 from sqlpriv.noise.earlier import read_earlier
 from sqlpriv.noise.elements import Elements, number_elements
 from sqlpriv.noise.instance import domain_digest, refuse_copies, table_digest, write_instance, write_tuples
-from sqlpriv.noise.parameters import Plan, make_plan, refuse_useless
+from sqlpriv.noise.parameters import Plan, coin_facts, make_plan, refuse_useless
 from sqlpriv.noise.policy import NoisePolicy
 from sqlpriv.noise.write import Writing, write_file
 from sqlpriv.release import check_target, remove_partial, table_name
@@ -52,13 +52,12 @@ class Published:
     view: int
     rows: int
     output: Path
+    warnings: tuple[str, ...] = ()
+    """Those of the plan, and those that the release must not tell."""
 
     def to_json(self) -> str:
         """The result for machines."""
         plan = self.plan
-        coins = {"alpha": plan.coins.alpha, "beta": plan.coins.beta}
-        if plan.method == "frapp":
-            coins = {"stay": plan.coins.stay, "move": plan.coins.move}
         content = {
             "version": __version__,
             "method": plan.method,
@@ -69,12 +68,12 @@ class Published:
             "d": plan.d,
             "gamma": plan.gamma,
             "adversary": plan.adversary,
-            **coins,
+            **coin_facts(plan),
             "view": self.view,
             "views": plan.views,
             "rows": self.rows,
             "expected_rows": plan.expected_rows,
-            "warnings": list(plan.warnings),
+            "warnings": list(self.warnings),
             "output": str(self.output),
         }
         return json.dumps(content, indent=2)
@@ -235,7 +234,8 @@ def _publish(
         raise translate(error) from None
     finally:
         remove_partial(partial)
-    return Published(plan, view, rows, target)
+    short = (f"the key has fewer than {SHORT} bytes and may be guessed",) if len(key) < SHORT else ()
+    return Published(plan, view, rows, target, (*plan.warnings, *short))
 
 
 def _expected_rows(prepared: Prepared) -> float:

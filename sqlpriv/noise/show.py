@@ -14,7 +14,7 @@ from rich.table import Table
 
 from sqlpriv.noise.guarantee import guarantee
 from sqlpriv.noise.ledger import Entry
-from sqlpriv.noise.parameters import Plan
+from sqlpriv.noise.parameters import Plan, coin_facts
 from sqlpriv.noise.publish import Published
 
 _BAR = 30
@@ -22,13 +22,6 @@ _BAR = 30
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
     """A plan as names and numbers."""
-    coins: dict[str, Any] = {"alpha": plan.coins.alpha, "beta": plan.coins.beta}
-    if plan.method == "frapp":
-        coins = {"stay": plan.coins.stay, "move": plan.coins.move}
-    if plan.coins.rate is not None:
-        coins["rate"] = plan.coins.rate
-    if plan.coins.persist is not None:
-        coins["persist"] = plan.coins.persist
     return {
         "method": plan.method,
         "n": plan.rows,
@@ -39,7 +32,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "gamma": plan.gamma,
         "adversary": plan.adversary,
         "views": plan.views,
-        **coins,
+        **coin_facts(plan),
         "expected_rows": plan.expected_rows,
         "half_domain_error": plan.half_domain_error,
         "possible": plan.possible,
@@ -95,7 +88,7 @@ def show_published(console: Console, result: Published) -> None:
         soft_wrap=True,
     )
     console.print(escape(guarantee(plan)), soft_wrap=True)
-    show_warnings(console, plan.warnings)
+    show_warnings(console, result.warnings)
     console.print(f'Ask it: sqlpriv query {escape(result.output.name)} "SELECT count(*) FROM ..."', soft_wrap=True)
 
 

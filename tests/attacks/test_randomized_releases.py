@@ -136,9 +136,13 @@ def test_a_public_table_cannot_take_the_place_of_the_private_one(tmp_path: Path)
         publish_with(policy)
 
 
-def test_a_short_key_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is shorter than 16 bytes"):
-        publish_with(write_noise_policy(tmp_path, COLUMNS, RELEASE, PEOPLE), key=b"secret")
+def test_an_empty_key_is_refused_and_a_short_one_warns_its_owner_alone(tmp_path: Path) -> None:
+    policy = write_noise_policy(tmp_path, COLUMNS, RELEASE, PEOPLE)
+    with pytest.raises(InputError, match="the key file 'key' is empty"):
+        publish_with(policy, key=b" \n")
+    result = publish_with(policy, key=b"secret")
+    assert "the key has fewer than 16 bytes and may be guessed" in result.warnings
+    assert "fewer than 16" not in everything(result.output)
 
 
 @pytest.mark.parametrize(
