@@ -180,7 +180,8 @@ def _shown(writing: Writing, weights: str, elements: str) -> str:
         shown.append(
             "in_view AS __view, in_earlier AS __earlier" if writing.view > 1 else "true AS __view, false AS __earlier"
         )
-    return f"SELECT {', '.join(shown)}, {weights} FROM ({elements}) ORDER BY {', '.join(columns)}"
+    # Sorted as numbers, before they become values: a sort of texts takes several times the memory.
+    return f"SELECT {', '.join(shown)}, {weights} FROM (FROM ({elements}) ORDER BY {', '.join(columns)})"
 
 
 def _weights(weights: Weights) -> str:
