@@ -304,14 +304,15 @@ FROM (SELECT DISTINCT class, size FROM holdings) AS c
 LEFT JOIN ratios AS r ON c.class IS NOT DISTINCT FROM r.class
 GROUP BY c.class, c.size;
 
--- max(p_in/p_out, (1-p_out)/(1-p_in)) with p_in = held/(size - b) and p_out = likely/out_of. 1 - p_in is 0 once the
--- known tuples are all those without the set; x/0 is infinity and 0/0 is 1.
+-- max(p_in/p_out, (1-p_out)/(1-p_in)) with p_in = held/(size - b) and p_out = likely/out_of. NULL where nothing is held.
 CREATE MACRO _epsilon(held, size, b, likely, out_of) AS
+_epsilon_of(held / (size - b), size - b, size - b - held, likely, out_of);
+
+-- The same with unknown = size - b and rest = unknown - held given. 1 - p_in is 0 once the known tuples are all those
+-- without the set; x/0 is infinity and 0/0 is 1.
+CREATE MACRO _epsilon_of(p_in, unknown, rest, likely, out_of) AS
 CASE
-  WHEN held IS NULL THEN NULL
-  WHEN b >= size - held THEN CASE WHEN out_of - likely > 1e-12 * out_of THEN CAST('Infinity' AS DOUBLE) ELSE 1.0 END
+  WHEN rest <= 0 THEN CASE WHEN out_of - likely > 1e-12 * out_of THEN CAST('Infinity' AS DOUBLE) ELSE 1.0 END
   WHEN likely <= 0 THEN CAST('Infinity' AS DOUBLE)
-  ELSE greatest(
-    held / (size - b) * out_of / likely,
-    (out_of - likely) / out_of * (size - b) / (size - b - held))
+  ELSE greatest(p_in * out_of / likely, (out_of - likely) / out_of * unknown / rest)
 END;

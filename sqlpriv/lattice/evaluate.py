@@ -55,7 +55,7 @@ def evaluate(
         return []
     write_nodes(domain, nodes)
     rows = fetch(domain.source.con, _query(domain, measures, with_costs, base))
-    return [_outcome(r, len(measures)) for r in rows]
+    return [_outcome(r, len(measures)) for r in sorted(rows, key=lambda r: int(r[0]))]
 
 
 def _outcome(row: Row, measures: int) -> Outcome:
@@ -79,9 +79,10 @@ def _outcome(row: Row, measures: int) -> Outcome:
 
 def write_nodes(domain: Domain, nodes: Sequence[Node]) -> None:
     """Table nodes: what the next query looks at, levels counted from 1 as list entries are."""
-    levels = ", ".join(f"level{a}" for a in range(len(domain.heights)))
-    listed = ", ".join(f"({i}, {', '.join(str(level + 1) for level in node)})" for i, node in enumerate(nodes))
-    fetch(domain.source.con, f"CREATE OR REPLACE TABLE nodes AS FROM (VALUES {listed}) AS n(node, {levels})")
+    levels = "".join(f", unnest(CAST(? AS INTEGER[])) AS level{a}" for a in range(len(domain.heights)))
+    lists: list[object] = [[level + 1 for level in column] for column in zip(*nodes, strict=True)]
+    numbered = f"SELECT unnest(range({len(nodes)})) AS node{levels}"
+    fetch(domain.source.con, f"CREATE OR REPLACE TABLE nodes AS {numbered}", lists)
 
 
 def class_ctes(
@@ -149,10 +150,16 @@ def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[s
     if aggregates:
         ranked = any("place" in m.sql for m in aggregates)
         place = ", row_number() OVER (PARTITION BY class ORDER BY r DESC) AS place" if ranked else ""
+        terms = "".join(f", {sql} AS {name}" for name, sql in dict(t for m in aggregates for t in m.terms).items())
         listed = ", ".join(f"{m.sql} AS {m.column}" for m in aggregates)
+        # Materialized, because DuckDB computes slowly with what comes right out of a join.
         parts.append(
-            f"__priv_measured_{j} AS (SELECT class, {listed} FROM (SELECT *{place} FROM __priv_histogram_{j}) AS h "
-            f"JOIN values_{j} AS v ON h.value = v.id GROUP BY class, size)"
+            f"__priv_joined_{j} AS MATERIALIZED (SELECT h.*, v.* EXCLUDE (value, id) FROM "
+            f"(SELECT *{place} FROM __priv_histogram_{j}) AS h JOIN values_{j} AS v ON h.value = v.id)"
+        )
+        parts.append(
+            f"__priv_measured_{j} AS (SELECT class, size, {listed} FROM (SELECT *{terms} FROM __priv_joined_{j}) "
+            "GROUP BY class, size)"
         )
     return parts
 
@@ -188,37 +195,39 @@ def _population(domain: Domain, measure: ClassMeasure, number: str, node: str) -
 
 
 def _classes(domain: Domain, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str]) -> list[str]:
-    joins = "".join(
-        f" LEFT JOIN __priv_measured_{j} AS measured_{j} ON z.class = measured_{j}.class"
-        for j in used
-        if any(m.kind == AGGREGATE and m.sensitive == j for m in measures)
-    )
-    joins += "".join(
-        f" LEFT JOIN __priv_{kind}_{m.number} AS {kind}_{m.number} ON z.class = {kind}_{m.number}.class"
-        for m in measures
-        for kind in [m.kind]
-        if kind in {RELATION, POPULATION}
-    )
-    values = "".join(f", {_value(m)} AS {m.column}" for m in measures if m.kind != TABLE)
-    kept = "".join(f", {c}, top_{c}" for c in costs)
+    """The values of all classes; x<i>, the rows that fail requirement i; and `kept`, the rows that fail none."""
+    measured = [j for j in used if any(m.kind == AGGREGATE and m.sensitive == j for m in measures)]
+    joined = [m for m in measures if m.kind in {RELATION, POPULATION}]
+    if len(measured) == 1 and not joined and not costs and domain.policy.person is None:
+        # Every class has a value, so the histogram alone has all classes, and a join is saved.
+        classes = f"(SELECT *, size AS rows FROM __priv_measured_{measured[0]}) AS z"
+    else:
+        classes = "__priv_sizes AS z"
+        classes += "".join(f" LEFT JOIN __priv_measured_{j} AS measured_{j} USING (class)" for j in measured)
+        classes += "".join(
+            f" LEFT JOIN __priv_{m.kind}_{m.number} AS {m.kind}_{m.number} USING (class)" for m in joined
+        )
     judged = [m for m in measures if m.kind != TABLE]
-    ruling = [m for m in judged if rules_out(domain, m)]
-    flags = "".join(f", {m.fails} AS x{m.number}" for m in judged)
+    values = "".join(f", {_value(m)} AS {m.column}" for m in judged)
+    kept = "".join(f", {c}, top_{c}" for c in costs)
+    failing = "".join(f", CASE WHEN {m.fails} THEN rows ELSE 0 END AS x{m.number}" for m in judged)
+    ruled_out = _most_rows([m for m in judged if rules_out(domain, m)])
     return [
-        f"__priv_values AS (SELECT z.class, z.size, z.rows{kept}{values} FROM __priv_sizes AS z{joins})",
-        f"__priv_judged AS (SELECT *{flags} FROM __priv_values)",
-        f"__priv_classes AS (SELECT class // {domain.numbers} AS node, *, {_any_flag(judged)} AS fails, "
-        f"{_any_flag(ruling)} AS rules_out FROM __priv_judged)",
+        f"__priv_values AS (SELECT class, z.size, z.rows{kept}{values} FROM {classes})",
+        f"__priv_judged AS (SELECT *{failing} FROM __priv_values)",
+        f"__priv_classes AS (SELECT class // {domain.numbers} AS node, *, rows - {_most_rows(judged)} AS kept, "
+        f"kept = 0 AS fails, {ruled_out} AS ruled_out FROM __priv_judged)",
     ]
 
 
-def _any_flag(measures: Sequence[ClassMeasure]) -> str:
-    return " OR ".join(f"x{m.number}" for m in measures) or "false"
+def _most_rows(measures: Sequence[ClassMeasure]) -> str:
+    """The rows of a class that fails any of the requirements, else 0."""
+    return f"greatest({', '.join(['0', *(f'x{m.number}' for m in measures)])})"
 
 
 def _value(measure: ClassMeasure) -> str:
     if measure.kind == AGGREGATE:
-        return f"measured_{measure.sensitive}.{measure.column}"
+        return measure.column
     if measure.kind == RELATION:
         return f"relation_{measure.number}.value"
     return measure.sql
@@ -234,40 +243,36 @@ def rules_out(domain: Domain, measure: ClassMeasure) -> bool:
     return measure.monotone_suppressed if allowance(domain) > 0 else measure.monotone
 
 
-_SUMS = """node, coalesce(sum(CASE WHEN fails THEN rows END), 0) AS suppressed,
-coalesce(sum(CASE WHEN rules_out THEN rows END), 0) AS ruled_out,
-count(CASE WHEN NOT fails THEN 1 END) AS classes, count(*) AS all_classes,
-coalesce(sum(CASE WHEN NOT fails THEN rows * rows END), 0) AS squares, sum(rows * rows) AS all_squares,
-coalesce(sum(CASE WHEN NOT fails THEN rows * ln(rows) END), 0) AS size_logs, sum(rows * ln(rows)) AS all_size_logs,
-count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
+_SUMS = """node, sum(rows - kept) AS suppressed, sum(ruled_out) AS ruled_out,
+count(nullif(kept, 0)) AS classes, count(*) AS all_classes, sum(kept * kept) AS squares, sum(rows * rows) AS all_squares,
+sum(kept * ln(greatest(kept, 1))) AS size_logs, sum(rows * ln(rows)) AS all_size_logs"""
+_TABLE_SUMS = """count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
 coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""
-_COUNTED = "suppressed, ruled_out, classes, all_classes, squares, all_squares, size_logs, all_size_logs"
 
 
 def _query(domain: Domain, measures: Sequence[ClassMeasure], with_costs: bool, base: str | None) -> str:
     costs = COSTS if with_costs else ()
-    sums = [_SUMS]
-    sums += [f"{_suppressed_by(m)} AS f{m.number}" for m in measures]
-    sums += [f"{m.worst}({m.column}) AS {m.column}" for m in measures if m.kind != TABLE]
-    sums += [f"sum(CASE WHEN fails THEN top_{c} ELSE {c} END) AS {c}" for c in costs]
-    if with_costs:
-        sums += [
-            f"{m.worst}(CASE WHEN NOT fails THEN {m.column} END) AS p{m.number}" for m in measures if m.kind != TABLE
-        ]
     tables = [m for m in measures if m.kind == TABLE]
-    table_values = "".join(f", {m.sql} AS {m.column}" for m in tables)
-    table_fails = " OR ".join(m.fails for m in tables) or "false"
-    listed = [*(f"f{m.number}" for m in measures), *(m.column for m in measures), *costs]
+    sums = [_SUMS, "false AS table_fails"]
+    sums += ["0" if m.kind == TABLE else f"sum(x{m.number})" for m in measures]
+    sums += [_over_classes(m, m.column, m.column) for m in measures]
+    sums += [f"sum(CASE WHEN fails THEN top_{c} ELSE {c} END)" for c in costs]
     if with_costs:
-        listed += [m.column if m.kind == TABLE else f"p{m.number}" for m in measures]
-    return (
-        f"WITH {class_ctes(domain, measures, costs, base)}, "
-        f"__priv_nodes AS (SELECT {', '.join(sums)} FROM __priv_classes GROUP BY node), "
-        f"__priv_tables AS (SELECT *{table_values} FROM __priv_nodes) "
-        f"SELECT node, {_COUNTED}, {table_fails} AS table_fails, {', '.join(listed)} FROM __priv_tables ORDER BY node"
-    )
+        sums += [_over_classes(m, f"CASE WHEN NOT fails THEN {m.column} END", f"p{m.number}") for m in measures]
+    nodes = f"SELECT {', '.join([*sums, *([_TABLE_SUMS] if tables else [])])} FROM __priv_classes GROUP BY node"
+    if tables:
+        nodes = _with_tables(nodes, tables, with_costs)
+    return f"WITH {class_ctes(domain, measures, costs, base)} {nodes}"
 
 
-def _suppressed_by(measure: ClassMeasure) -> str:
-    """The rows in classes that fail this requirement."""
-    return "0" if measure.kind == TABLE else f"coalesce(sum(CASE WHEN x{measure.number} THEN rows END), 0)"
+def _over_classes(measure: ClassMeasure, value: str, name: str) -> str:
+    """The worst value of the classes of a node; what is about the whole table is filled in later."""
+    return f"CAST(NULL AS DOUBLE) AS {name}" if measure.kind == TABLE else f"{measure.worst}({value}) AS {name}"
+
+
+def _with_tables(nodes: str, tables: Sequence[ClassMeasure], with_costs: bool) -> str:
+    """The nodes with the values that are about the table as a whole."""
+    filled = [f"{m.sql} AS {name}" for m in tables for name in [m.column, f"p{m.number}"][: 1 + with_costs]]
+    fails = " OR ".join(f"coalesce({m.fails}, false)" for m in tables)
+    filled_nodes = f"SELECT * EXCLUDE (uniques, size) REPLACE ({', '.join(filled)}) FROM ({nodes})"
+    return f"SELECT * REPLACE ({fails} AS table_fails) FROM ({filled_nodes})"

@@ -24,6 +24,7 @@ from sqlpriv.requirements import Requirement
 from sqlpriv.sqltext import literal
 
 SIZE, AGGREGATE, RELATION, POPULATION, TABLE = "size", "aggregate", "relation", "population", "table"
+Term = tuple[str, str]
 _COUNTS = frozenset({"k", "distinct_l", "prosecutor", "k_map", "journalist"})
 
 
@@ -38,6 +39,8 @@ class ClassMeasure:
     sensitive: int | None
     monotone: bool
     monotone_suppressed: bool
+    terms: tuple[Term, ...] = ()
+    """What the expression reads beside the histogram, by name; terms of one name are computed once for all."""
 
     @property
     def column(self) -> str:
@@ -53,7 +56,7 @@ class ClassMeasure:
     def fails(self) -> str:
         """SQL that is true for a class, or a table, that does not meet the threshold. NULL: nothing there can fail."""
         fails = {">=": "<", "<=": ">", "<": ">="}[self.requirement.operator]
-        return f"coalesce({self.column} {fails} {self.requirement.limit!r}::DOUBLE, false)"
+        return f"{self.column} {fails} {self.requirement.limit!r}::DOUBLE"
 
 
 # Aggregates over the histogram of a class: n, r, size, pairs, share, base, kinds; see sql/.
@@ -67,9 +70,12 @@ _AGGREGATES = {
     "beta": "_beta(n, size, base)",
     "enhanced_beta": "_enhanced_beta(n, size, base, _gain_ceiling(base))",
     "delta": "_delta(n, size, base, any_value(kinds))",
-    "epsilon_class1": "max(_epsilon(n, size, {b}, n + {weight} - 1, size + {sigma} - 1))",
-    "epsilon_class2": "max(_epsilon(n, size, {b}, n, size - 1 + {sigma}))",
-    "epsilon_class3": "max(_epsilon(n, size, {b}, {weight}, 1.0))",
+}
+# What the adversary of a class takes as likely before the release, and out of how much.
+_EPSILONS = {
+    "epsilon_class1": ("n + {weight} - 1", "size + {sigma} - 1"),
+    "epsilon_class2": ("n", "size - 1 + {sigma}"),
+    "epsilon_class3": ("{weight}", "1"),
 }
 _SIZES = {"k": "z.size", "prosecutor": "1 / z.size"}
 _TABLES = {"marketer": "classes / size", "uniques": "uniques"}
@@ -91,31 +97,44 @@ def _measure(domain: Domain, i: int, requirement: Requirement) -> ClassMeasure:
     column = requirement.sensitive
     j = None if column is None else domain.policy.sensitive.index(column)
     person = domain.policy.person is not None
-    kind, sql = _sql(domain, i, j, requirement)
+    kind, sql, terms = _sql(domain, i, j, requirement)
     # With persons, classes overlap: only what counts persons of a class grows with it.
     monotone = not person or name in {"k", "prosecutor", "k_map", "journalist"}
     counts = name in _COUNTS and not (person and name == "distinct_l")
-    return ClassMeasure(requirement, i, kind, sql, j, monotone, counts)
+    return ClassMeasure(requirement, i, kind, sql, j, monotone, counts, terms)
 
 
-def _sql(domain: Domain, i: int, j: int | None, requirement: Requirement) -> tuple[str, str]:
+def _sql(domain: Domain, i: int, j: int | None, requirement: Requirement) -> tuple[str, str, tuple[Term, ...]]:
     name, arguments = requirement.name, requirement.arguments
     if name in _SIZES:
-        return SIZE, _SIZES[name]
+        return SIZE, _SIZES[name], ()
     if name in _TABLES:
-        return TABLE, _TABLES[name]
+        return TABLE, _TABLES[name], ()
     if name in _POPULATIONS:
         write_population(domain, i, str(arguments["population"]))
-        return POPULATION, _POPULATIONS[name].format(i=i)
+        return POPULATION, _POPULATIONS[name].format(i=i), ()
     if name.startswith("epsilon_"):
         belief = read_belief(domain, i, j, requirement)
         if "predicates" in arguments or domain.policy.person is not None:
-            return RELATION, _epsilon_relation(domain, i, j, requirement, belief)
-        values = {"b": arguments["b"], "weight": belief.weight, "sigma": repr(belief.stubbornness)}
-        return AGGREGATE, inlined(_AGGREGATES[name].format(**values))
+            return RELATION, _epsilon_relation(domain, i, j, requirement, belief), ()
+        values = {"weight": belief.weight, "sigma": f"{belief.stubbornness!r}::DOUBLE"}
+        likely, out_of = (formula.format(**values) for formula in _EPSILONS[name])
+        return AGGREGATE, *epsilon_of_classes(i, int(arguments["b"]), likely, out_of)
     if name in {"t_ordered", "t_hierarchical"}:
-        return RELATION, _t_relation(domain, i, j, requirement)
-    return AGGREGATE, inlined(_AGGREGATES[name].format(**arguments))
+        return RELATION, _t_relation(domain, i, j, requirement), ()
+    return AGGREGATE, inlined(_AGGREGATES[name].format(**arguments)), ()
+
+
+def epsilon_of_classes(i: int, b: int, likely: str, out_of: str) -> tuple[str, tuple[Term, ...]]:
+    """The epsilon of a class as an aggregate over its histogram, with its terms.
+
+    The formula names each of its arguments several times, and to DuckDB 2 every name and operator of a query is work,
+    more than the few thousand rows are. Doubles, so that nothing is cast again and again.
+    """
+    terms = {f"p_in{b}": f"n / (size - {b})", f"unknown{b}": f"size - {b}", f"rest{b}": f"size - {b} - n"}
+    terms |= {f"likely{i}": likely, f"out_of{i}": out_of}
+    epsilon = inlined(f"max(_epsilon_of(p_in{b}, unknown{b}, rest{b}, likely{i}, out_of{i}))")
+    return epsilon, tuple((name, f"CAST({sql} AS DOUBLE)") for name, sql in terms.items())
 
 
 def _t_relation(domain: Domain, i: int, j: int | None, requirement: Requirement) -> str:

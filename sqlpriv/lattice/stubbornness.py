@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sqlpriv.catalog import inlined
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.lattice.domain import Domain
 from sqlpriv.lattice.evaluate import Node, evaluate
-from sqlpriv.lattice.measures import AGGREGATE, ClassMeasure
+from sqlpriv.lattice.measures import AGGREGATE, ClassMeasure, epsilon_of_classes
 from sqlpriv.requirements import Requirement
 
 Curve = list[tuple[float, float]]
@@ -41,28 +40,30 @@ def stubbornness_curves(domain: Domain, node: Node, sensitive: str, sigmas: Sequ
     j = domain.policy.sensitive.index(sensitive)
     smallest = fetch(domain.source.con, f"SELECT {', '.join(s for s, _ in _ADVERSARIES.values())} FROM values_{j}")[0]
     points = [
-        (name, sigma, _formula(weight, sigma))
+        (name, sigma, *_beliefs(weight, sigma))
         for (name, (_, weight)), share in zip(_ADVERSARIES.items(), smallest, strict=True)
         for sigma in sorted(set(sigmas))
         # The slack keeps sigma = 3 for three values, whose shares are not exact in binary.
         if sigma * share >= 1 - 1e-9 and not (weight is None and math.isinf(sigma))
     ]
-    measures = [_measure(i, j, sensitive, formula) for i, (_, _, formula) in enumerate(points)]
+    measures = [_measure(i, j, sensitive, likely, out_of) for i, (_, _, likely, out_of) in enumerate(points)]
     (outcome,) = evaluate(domain, measures, [node])
     curves: dict[str, Curve] = {name: [] for name in _ADVERSARIES}
-    for (name, sigma, _), epsilon in zip(points, outcome.worst, strict=True):
+    for (name, sigma, *_), epsilon in zip(points, outcome.worst, strict=True):
         curves[name].append((sigma, 1.0 if epsilon is None else float(epsilon)))
     return curves
 
 
-def _formula(weight: str | None, sigma: float) -> str:
-    """Epsilon of a class, over its histogram; as in measures.py, the weights written out."""
+def _beliefs(weight: str | None, sigma: float) -> tuple[str, str]:
+    """What is likely, and out of how much, over the histogram of a class; as in measures.py, the weights written out."""
     if math.isinf(sigma):
-        return f"max(_epsilon(n, size, 0, {weight}, 1.0))"
-    seen = "0" if weight is None else f"{float(sigma)!r} * ({weight}) - 1"
-    return f"max(_epsilon(n, size, 0, n + {seen}, size + {float(sigma)!r} - 1))"
+        return str(weight), "1"
+    total = f"{float(sigma)!r}::DOUBLE"
+    seen = "0" if weight is None else f"{total} * ({weight}) - 1"
+    return f"n + {seen}", f"size + {total} - 1"
 
 
-def _measure(number: int, j: int, sensitive: str, formula: str) -> ClassMeasure:
+def _measure(number: int, j: int, sensitive: str, likely: str, out_of: str) -> ClassMeasure:
     requirement = Requirement(f"point {number}", "epsilon_class1", {}, "<=", _NEVER, sensitive)
-    return ClassMeasure(requirement, number, AGGREGATE, inlined(formula), j, False, False)
+    sql, terms = epsilon_of_classes(number, 0, likely, out_of)
+    return ClassMeasure(requirement, number, AGGREGATE, sql, j, False, False, terms)
