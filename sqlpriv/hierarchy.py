@@ -21,7 +21,7 @@ from sqlglot import exp
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, InternalError, PolicyError, SqlprivError
 from sqlpriv.install import STORAGE, locked_by, may_hold_a_database
-from sqlpriv.named import read_named
+from sqlpriv.named import find_named, read_named
 from sqlpriv.policy import Policy
 from sqlpriv.source import Source
 from sqlpriv.sqltext import folded, literal, quoted
@@ -95,11 +95,9 @@ def _rows(source: Source, policy: Policy, column: str, values: str) -> str:
         edges = read_named(source, policy, rest, "__edges", _WIDE_FILE)
         return f"FROM {source.need('hierarchy_tree')}({literal(edges)}, {_depth(source, edges)})"
     if kind == "table" and rest:
-        return (
-            f"SELECT DISTINCT CAST(COLUMNS(*) AS VARCHAR) FROM {read_named(source, policy, rest, '__wide', _WIDE_FILE)}"
-        )
+        return f"SELECT DISTINCT CAST(COLUMNS(*) AS VARCHAR) FROM {find_named(source, policy, rest, _WIDE_FILE)}"
     if policy.is_file(given):
-        return f"SELECT DISTINCT * FROM {read_named(source, policy, given, '__wide', _WIDE_FILE)}"
+        return f"SELECT DISTINCT * FROM {find_named(source, policy, given, _WIDE_FILE)}"
     raise PolicyError(f"{given!r} is neither a file nor a kind of hierarchy; there are {KINDS}")
 
 
@@ -109,7 +107,7 @@ def _from_expressions(column: str, levels: tuple[str, ...], values: str) -> str:
     field = quoted(column)
     top = len(levels) + 1
     return (
-        f"SELECT CAST({field} AS VARCHAR) AS value, {labels}, {literal(TOP)} AS level{top} "
+        f"SELECT DISTINCT CAST({field} AS VARCHAR) AS value, {labels}, {literal(TOP)} AS level{top} "
         f"FROM (SELECT DISTINCT {field} FROM {quoted(values)})"
     )
 

@@ -11,16 +11,19 @@ from sqlpriv.sqltext import file_literal, quoted
 
 def read_named(source: Source, policy: TablePolicy, name: str, copy: str, options: str = "") -> str:
     """Copy the table or file into the working database, under a name of ours, and return that name."""
+    fetch(source.con, f"CREATE OR REPLACE TABLE {quoted(copy)} AS FROM {find_named(source, policy, name, options)}")
+    return copy
+
+
+def find_named(source: Source, policy: Policy, name: str, options: str = "") -> str:
+    """The table or file as SQL that can stand after FROM; `options` are those of read_csv."""
     wanted = name.removeprefix("table:")
     if policy.is_file(wanted):
         file = file_literal(policy.path(wanted))
-        reader = f"read_csv({file}{options})" if options else file
-    elif policy.database is not None:
-        schema = source.beside or source.table.rpartition(".")[0]
-        reader = f"{schema}.{quoted(wanted)}"
-    else:
+        return f"read_csv({file}{options})" if options else file
+    if policy.database is None:
         raise PolicyError(
             f"there is no file {wanted!r} beside the policy, and no database that could hold such a table"
         )
-    fetch(source.con, f"CREATE OR REPLACE TABLE {quoted(copy)} AS FROM {reader}")
-    return copy
+    schema = source.beside or source.table.rpartition(".")[0]
+    return f"{schema}.{quoted(wanted)}"

@@ -1,8 +1,8 @@
 """The private table as the search sees it: frequencies of numbered labels, read in one scan.
 
     frequencies    the combinations of quasi-identifiers and sensitive values, with their number of rows
-    labels         every label of every hierarchy: attribute, level, its number, leaves below, rows below
-    leaves         every value: the list of its labels' numbers, its losses and its other costs, one entry a level
+    labels, leaves the hierarchies: every label with its number, every value with its labels' numbers (labels.py)
+    costed_leaves  the leaves with their losses and other costs; made when they are first asked for
     values_<j>     the values of the j-th sensitive column, numbered in their order, with their share of the table
     base           the frequencies by numbers, with lists in the place of the values: what nodes are evaluated on
     costs          the same with the costs of the cells; made when it is first asked for
@@ -20,14 +20,14 @@ from functools import cached_property
 from sqlpriv.catalog import inlined
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.hierarchy import TOP, Hierarchy, make_hierarchies
+from sqlpriv.hierarchy import Hierarchy, make_hierarchies
+from sqlpriv.lattice.labels import Labels, number_type, write_labels
 from sqlpriv.policy import Policy
 from sqlpriv.private import settle_types
 from sqlpriv.source import Source
 from sqlpriv.sqltext import folded, literal, quoted
 
 FREQUENCIES = "__frequencies"
-_LARGEST_NUMBER = 2**100  # times the number of a node it still is a HUGEINT
 
 _READ = ("quasi-identifier", "sensitive", "other", "person")
 
@@ -41,9 +41,8 @@ class Domain:
     source: Source
     policy: Policy
     hierarchies: tuple[Hierarchy, ...]
-    rows: int
     combinations: int
-    numbers: int
+    labels: Labels
     values: tuple[tuple[int, float], ...]
     """How many values each sensitive column has, and the smallest share of one."""
 
@@ -53,35 +52,52 @@ class Domain:
         return tuple(h.height for h in self.hierarchies)
 
     @property
+    def rows(self) -> int:
+        """The rows of the table."""
+        return self.labels.rows
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers the classes of one node need."""
+        return self.labels.numbers
+
+    @property
     def number_type(self) -> str:
         """The SQL type of the number of a class."""
-        return _number_type(self.numbers)
+        return number_type(self.numbers)
 
     @cached_property
     def loss(self) -> Sums:
         """The losses of all cells when nothing is suppressed, summed by attribute and level."""
-        return _sums(self.source, len(self.heights), "loss")
+        return _sums(self.source, self.costed_leaves, len(self.heights), "loss")
 
     @cached_property
     def entropy(self) -> Sums:
         """The same of the entropy."""
-        return _sums(self.source, len(self.heights), "entropy")
+        return _sums(self.source, self.costed_leaves, len(self.heights), "entropy")
 
     @cached_property
     def volume(self) -> Sums:
         """The same of the logarithm of the number of values that a label stands for."""
-        return _sums(self.source, len(self.heights), "volume")
+        return _sums(self.source, self.costed_leaves, len(self.heights), "volume")
+
+    @cached_property
+    def costed_leaves(self) -> str:
+        """The name of a table like leaves that also has the costs of the cells."""
+        costed = inlined("FROM _lattice_costs(steps, labels, leaves)")
+        fetch(self.source.con, f"CREATE OR REPLACE TABLE costed_leaves AS {costed}")
+        return "costed_leaves"
 
     @cached_property
     def costs(self) -> str:
         """The name of a table like the base that also has the costs of the cells."""
-        _write_base(self.source, self.policy, "costs", ("loss", "entropy", "volume"))
+        _write_base(self.source, self.policy, "costs", self.costed_leaves, ("loss", "entropy", "volume"))
         return "costs"
 
     @cached_property
     def rolled(self) -> tuple[int, str] | None:
         """An attribute, and a table like the base in which it stands on level 1, where that is much smaller."""
-        return _roll_up(self.source, self.policy, self.combinations)
+        return _roll_up(self)
 
 
 def read_domain(source: Source, policy: Policy, others: Sequence[str] = ()) -> Domain:
@@ -90,18 +106,15 @@ def read_domain(source: Source, policy: Policy, others: Sequence[str] = ()) -> D
     `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
     """
     _check_columns(source, policy)
-    _scan(source, policy, others)
-    settle_types(source, policy, FREQUENCIES)
-    rows, combinations = fetch(source.con, f"SELECT coalesce(sum(__priv_n), 0), count(*) FROM {FREQUENCIES}")[0]
-    if rows == 0:
+    combinations = _scan(source, policy, others)
+    if combinations == 0:
         raise InputError(f"{source.label} has no rows: there is nothing to publish")
+    settle_types(source, policy, FREQUENCIES)
     hierarchies = make_hierarchies(source, policy, FREQUENCIES)
-    _list_paths(source, hierarchies)
-    _refuse_faults(source, hierarchies)
-    numbers = _number_labels(source)
-    values = tuple(_write_values(source, policy, j, column) for j, column in enumerate(policy.sensitive))
-    _write_base(source, policy, "base", ())
-    return Domain(source, policy, hierarchies, int(rows), int(combinations), numbers, values)
+    labels = write_labels(source, hierarchies, FREQUENCIES)
+    values = tuple(_write_values(source, policy, j, labels.rows) for j in range(len(policy.sensitive)))
+    _write_base(source, policy, "base", "leaves", ())
+    return Domain(source, policy, hierarchies, combinations, labels, values)
 
 
 def _check_columns(source: Source, policy: Policy) -> None:
@@ -126,78 +139,22 @@ def _listed(names: list[str]) -> str:
     return f"the column{'s' if len(names) > 1 else ''} {', '.join(repr(n) for n in names)}"
 
 
-def _scan(source: Source, policy: Policy, others: Sequence[str]) -> None:
+def _scan(source: Source, policy: Policy, others: Sequence[str]) -> int:
+    """Write the frequencies; return how many there are."""
     columns = dict.fromkeys([*policy.qis, *policy.sensitive, *filter(None, [policy.person]), *others])
     listed = ", ".join(f"__priv_t.{quoted(c)}" for c in columns)
     guard = f" WHERE {_person_guard(policy.person)}" if policy.person else ""
-    fetch(
+    written = fetch(
         source.con,
         f"CREATE OR REPLACE TABLE {FREQUENCIES} AS SELECT {listed}, count(*) AS __priv_n "
         f"FROM {source.table} AS __priv_t{guard} GROUP BY ALL",
     )
+    return int(written[0][0])
 
 
 def _person_guard(person: str) -> str:
     complaint = literal("sqlpriv: the person column holds NULL; give every row a person")
     return f"CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
-
-
-def _list_paths(source: Source, hierarchies: tuple[Hierarchy, ...]) -> None:
-    """Table paths: attribute, labels of a value from level 0 to the top. NULL gets its own path where it has none."""
-    paths = " UNION ALL ".join(
-        f"SELECT DISTINCT {i} AS attribute, list_value(*COLUMNS(*)) AS labels "
-        f"FROM (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM {h.table})"
-        for i, h in enumerate(hierarchies)
-    )
-    counts = " UNION ALL ".join(
-        f"SELECT {i} AS attribute, CAST({quoted(h.column)} AS VARCHAR) AS value, sum(__priv_n) AS rows "
-        f"FROM {FREQUENCIES} GROUP BY 2"
-        for i, h in enumerate(hierarchies)
-    )
-    heights = ", ".join(f"({i}, {h.height})" for i, h in enumerate(hierarchies))
-    fetch(source.con, f"CREATE OR REPLACE TABLE counts AS {counts}")
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE paths AS WITH listed AS ({paths}) FROM listed UNION ALL "
-        f"SELECT attribute, list_resize(CAST([] AS VARCHAR[]), height) || [{literal(TOP)}] "
-        f"FROM counts JOIN (VALUES {heights}) AS h(attribute, height) USING (attribute) WHERE value IS NULL "
-        f"AND NOT EXISTS (FROM listed WHERE listed.attribute = counts.attribute AND labels[1] IS NULL)",
-    )
-    fetch(source.con, f"CREATE OR REPLACE TABLE steps AS {inlined('FROM _lattice_steps(paths)')}")
-
-
-def _refuse_faults(source: Source, hierarchies: tuple[Hierarchy, ...]) -> None:
-    """Refuse hierarchies that do not fit the table, naming the attribute, the level and how many."""
-    found = [
-        f"hierarchy of {hierarchies[attribute].column!r}, level {level}: {number} {fault}"
-        for fault, attribute, level, number in fetch(
-            source.con, inlined("FROM _lattice_faults(paths, steps, counts) ORDER BY attribute, level, fault")
-        )
-    ]
-    if found:
-        raise PolicyError("; ".join(found))
-
-
-def _number_labels(source: Source) -> int:
-    """Write labels and leaves; return how many numbers the classes of one node need."""
-    con = source.con
-    fetch(con, f"CREATE OR REPLACE TABLE labels AS {inlined('FROM _lattice_labels(steps, counts)')}")
-    seen = fetch(con, "SELECT count(*) FROM labels WHERE level = 0 AND seen > 0 GROUP BY attribute ORDER BY attribute")
-    radix, radices = 1, []
-    for (count,) in seen:
-        radices.append(radix)
-        radix *= count
-    if radix > _LARGEST_NUMBER:
-        raise PolicyError("the quasi-identifiers have too many different values together; start from coarser ones")
-    listed = ", ".join(f"({i}, CAST({r} AS {_number_type(radix)}))" for i, r in enumerate(radices))
-    fetch(con, f"CREATE OR REPLACE TABLE radices AS FROM (VALUES {listed}) AS r(attribute, radix)")
-    fetch(con, f"CREATE OR REPLACE TABLE leaves AS {inlined('FROM _lattice_leaves(steps, counts, labels, radices)')}")
-    return radix
-
-
-def _number_type(numbers: int) -> str:
-    """The SQL type that holds the number of every class of a batch of nodes."""
-    return "BIGINT" if numbers < 2**40 else "HUGEINT"
 
 
 def number_rows(policy: Policy, table: str, columns: str, values: str = "leaves") -> str:
@@ -210,56 +167,50 @@ def number_rows(policy: Policy, table: str, columns: str, values: str = "leaves"
     return f"SELECT {columns} FROM {table} AS t{joins}"
 
 
-def _write_base(source: Source, policy: Policy, name: str, costs: Sequence[str]) -> None:
+def _write_base(source: Source, policy: Policy, name: str, leaves: str, costs: Sequence[str]) -> None:
     """The frequencies by numbers: for each attribute a<i> (class numbers) and its costs; then s<j>, holder, n."""
     columns = [f"l{i}.numbers AS a{i}" for i in range(len(policy.qis))]
     columns += [f"l{i}.{cost} AS {cost}{i}" for cost in costs for i in range(len(policy.qis))]
     columns += [f"v{j}.id AS s{j}" for j in range(len(policy.sensitive))]
     columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
-    rows = number_rows(policy, FREQUENCIES, ", ".join([*columns, "t.__priv_n AS n"]))
+    rows = number_rows(policy, FREQUENCIES, ", ".join([*columns, "t.__priv_n AS n"]), leaves)
     for j, column in enumerate(policy.sensitive):
         rows += f" JOIN values_{j} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value"
     fetch(source.con, f"CREATE OR REPLACE TABLE {name} AS {rows}")
 
 
-def _roll_up(source: Source, policy: Policy, combinations: int) -> tuple[int, str] | None:
+def _roll_up(domain: Domain) -> tuple[int, str] | None:
     """Nodes above level 1 of the attribute with the most values need not start from single values."""
-    found = fetch(
-        source.con,
-        "SELECT attribute FROM labels WHERE seen > 0 GROUP BY attribute HAVING max(level) > 1 "
-        "ORDER BY count(CASE WHEN level = 0 THEN 1 END) / count(CASE WHEN level = 1 THEN 1 END) DESC, attribute "
-        "LIMIT 1",
-    )
-    if not found:
+    source, policy = domain.source, domain.policy
+    fewer = [(seen[0] / seen[1], -a) for a, seen in enumerate(domain.labels.seen) if len(seen) > 2]
+    if not fewer:
         return None
-    attribute = int(found[0][0])
-    attributes = range(len(policy.qis))
-    lists = ", ".join(f"any_value(a{a}) AS a{a}" for a in attributes)
+    attribute = -max(fewer)[1]
     kept = [f"s{j}" for j in range(len(policy.sensitive))] + (["holder"] if policy.person else [])
-    grouped = ", ".join([f"a{a}[{2 if a == attribute else 1}]" for a in attributes] + kept)
-    listed = "".join(f", {k}" for k in kept)
-    rows = f"SELECT {lists}{listed}, sum(n) AS n FROM base GROUP BY {grouped}"
-    fetch(source.con, f"CREATE OR REPLACE TABLE rolled AS {rows}")
-    left = fetch(source.con, "SELECT count(*) FROM rolled")[0][0]
-    return (attribute, "rolled") if left < 0.6 * combinations else None
+    grouped = ", ".join([f"a{a}[{2 if a == attribute else 1}]" for a in range(len(policy.qis))] + kept)
+    # One row stands for its group: its number is quicker to find and join than its lists are to aggregate.
+    groups = f"SELECT min(rowid) AS one, CAST(sum(n) AS BIGINT) AS n FROM base GROUP BY {grouped}"
+    rows = f"SELECT b.* REPLACE (g.n AS n) FROM ({groups}) AS g JOIN base AS b ON b.rowid = g.one"
+    ((left,),) = fetch(source.con, f"CREATE OR REPLACE TABLE rolled AS {rows}")
+    return (attribute, "rolled") if left < 0.6 * domain.combinations else None
 
 
-def _write_values(source: Source, policy: Policy, j: int, column: str) -> tuple[int, float]:
+def _write_values(source: Source, policy: Policy, j: int, rows: int) -> tuple[int, float]:
     """Number the sensitive values in their order, NULL last."""
-    counted = f"count(DISTINCT {quoted(policy.person)})" if policy.person else "sum(__priv_n)"
-    totals = f"(SELECT {quoted(column)} AS value, {counted} AS total FROM {FREQUENCIES} GROUP BY 1)"
-    people = f"(SELECT {counted} FROM {FREQUENCIES})"
+    counted = f"count(DISTINCT {quoted(policy.person)})" if policy.person else "CAST(sum(__priv_n) AS BIGINT)"
+    totals = f"(SELECT {quoted(policy.sensitive[j])} AS value, {counted} AS total FROM {FREQUENCIES} GROUP BY 1)"
+    people = f"(SELECT {counted} FROM {FREQUENCIES})" if policy.person else str(rows)
     values = inlined(f"FROM _lattice_values({totals}, {people})")
     fetch(source.con, f"CREATE OR REPLACE TABLE values_{j} AS {values}")
     kinds, least = fetch(source.con, f"SELECT count(*), min(share) FROM values_{j}")[0]
     return int(kinds), float(least)
 
 
-def _sums(source: Source, attributes: int, cost: str) -> Sums:
+def _sums(source: Source, leaves: str, attributes: int, cost: str) -> Sums:
     """The sum of a cost over all rows, by attribute and level."""
     found = fetch(
         source.con,
         f"SELECT attribute, level, sum(rows * {cost}[level + 1]) FROM (SELECT attribute, rows, {cost}, "
-        f"unnest(range(0, len({cost}))) AS level FROM leaves WHERE rows > 0) GROUP BY ALL ORDER BY ALL",
+        f"unnest(range(0, len({cost}))) AS level FROM {leaves} WHERE rows > 0) GROUP BY ALL ORDER BY ALL",
     )
     return tuple(tuple(float(total) for attribute, _, total in found if attribute == i) for i in range(attributes))

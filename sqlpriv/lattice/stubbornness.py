@@ -55,7 +55,7 @@ def stubbornness_curves(domain: Domain, node: Node, sensitive: str, sigmas: Sequ
 
 
 def _beliefs(weight: str | None, sigma: float) -> tuple[str, str]:
-    """What is likely, and out of how much, over the histogram of a class; as in measures.py, the weights written out."""
+    """What is likely, and out of how much, over the histogram of a class; as in measures.py."""
     if math.isinf(sigma):
         return str(weight), "1"
     total = f"{float(sigma)!r}::DOUBLE"
