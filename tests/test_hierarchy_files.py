@@ -169,6 +169,12 @@ def test_all_faults_are_named_at_once(tmp_path: Path) -> None:
         assert part in str(refused.value)
 
 
+def test_an_empty_hierarchy_covers_nothing(tmp_path: Path) -> None:
+    empty = "CREATE TABLE h AS SELECT 'a' AS v, '*' AS top WHERE false"
+    with pytest.raises(PolicyError, match=r"hierarchy of 'q', level 0: 2 value\(s\) of the table are not in it"):
+        labels(tmp_path, "table:h", "['a', 'b']", {}, empty)
+
+
 def test_a_table_beside_one_with_dots_and_quotes_in_its_name(tmp_path: Path) -> None:
     name, source = '"a.b"."my ""t.x"', r'"\"a.b\".\"my \"\"t.x\""'
     path = write_policy(

@@ -211,7 +211,8 @@ def _classes(domain: Domain, measures: Sequence[ClassMeasure], used: Sequence[in
     values = "".join(f", {_value(m)} AS {m.column}" for m in judged)
     kept = "".join(f", {c}, top_{c}" for c in costs)
     failing = "".join(f", CASE WHEN {m.fails} THEN rows ELSE 0 END AS x{m.number}" for m in judged)
-    ruled_out = _most_rows([m for m in judged if rules_out(domain, m)])
+    ruling = [m for m in judged if rules_out(domain, m)]
+    ruled_out = "rows - kept" if ruling == judged else _most_rows(ruling)
     return [
         f"__priv_values AS (SELECT class, z.size, z.rows{kept}{values} FROM {classes})",
         f"__priv_judged AS (SELECT *{failing} FROM __priv_values)",

@@ -92,10 +92,11 @@ def _refuse_faults(hierarchies: Sequence[Hierarchy], totals: Sequence[Row], leve
 
 
 def _faults(totals: Sequence[Row], levels: Sequence[Row]) -> Iterator[tuple[int, int, str, int]]:
-    for attribute, level, seen, *numbers, tops in levels:
-        values = totals[attribute][2]
-        if level == 0 and values > seen:
-            yield attribute, level, _UNCOVERED, values - seen
+    covered = {attribute: seen for attribute, level, seen, *_ in levels if level == 0}
+    for attribute, _, values, _ in totals:
+        if values > covered.get(attribute, 0):
+            yield attribute, 0, _UNCOVERED, values - covered.get(attribute, 0)
+    for attribute, level, _, *numbers, tops in levels:
         yield from ((attribute, level, f, n) for f, n in zip(_FAULTS, numbers, strict=True) if n)
         if tops > 1:
             yield attribute, level, _TOPS, tops
