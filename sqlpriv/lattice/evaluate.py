@@ -79,7 +79,7 @@ def _outcome(row: Row, measures: int) -> Outcome:
 
 def write_nodes(domain: Domain, nodes: Sequence[Node]) -> None:
     """Table nodes: what the next query looks at, levels counted from 1 as list entries are."""
-    levels = "".join(f", unnest(CAST(? AS INTEGER[])) AS level{a}" for a in range(len(domain.heights)))
+    levels = "".join(f", unnest(CAST(? AS BIGINT[])) AS level{a}" for a in range(len(domain.heights)))
     lists: list[object] = [[level + 1 for level in column] for column in zip(*nodes, strict=True)]
     numbered = f"SELECT unnest(range({len(nodes)})) AS node{levels}"
     fetch(domain.source.con, f"CREATE OR REPLACE TABLE nodes AS {numbered}", lists)
