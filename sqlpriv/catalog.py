@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from sqlpriv.errors import InputError
@@ -37,6 +37,7 @@ def macro(name: str) -> Macro:
     return found
 
 
+@lru_cache(maxsize=1024)
 def inlined(text: str) -> str:
     """SQL that calls helpers, with the text of the helpers in their place."""
     return _inliner().inline(text)
