@@ -27,10 +27,10 @@ COUNT = Value(exp.Literal.number(1))
 # Three columns each, and a predicate over them.
 PREDICATES = {
     "three conditions": ("age", "sex", "education", "age.v < 40 AND sex.v = 'Male' AND education.v LIKE 'B%'"),
-    "larger domains": ("age", "native-country", "occupation", "age.v > 30 AND \"native-country\".v <> occupation.v"),
+    "larger domains": ("age", "native-country", "occupation", 'age.v > 30 AND "native-country".v <> occupation.v'),
     "one factor": ("age", "education", "occupation", "age.v > 2 * length(education.v) + length(occupation.v)"),
     "chain": ("age", "education", "race", "age.v > 4 * length(education.v) AND education.v < race.v"),
-    "OR": ("age", "education", "native-country", "age.v < 30 OR education.v < \"native-country\".v"),
+    "OR": ("age", "education", "native-country", 'age.v < 30 OR education.v < "native-country".v'),
     "NOT and NULL": ("age", "education", "race", "NOT (age.v < 30 AND education.v = 'HS-grad') OR race.v IS NULL"),
 }
 GROUPED = ("age", "education", "native-country")

@@ -23,6 +23,9 @@ from sqlpriv.sqltext import quoted
 BIGINT_BOUND = 2**63
 HUGEINT_BOUND = 10**36
 
+# DuckDB 1.5 takes time exponential in the depth to plan joins and groupings that are nested in each other.
+_MOST_NESTED = 4
+
 
 @dataclass
 class _Written:
@@ -127,7 +130,8 @@ class _SQL:
             sql += " GROUP BY " + ", ".join(str(at) for at in range(1, len(keys) + 1))
         elif self.factors.groups:
             sql += " HAVING count(*) > 0"
-        self.ctes.append(f"{written.source} AS ({sql})")
+        how = "AS MATERIALIZED" if len(self.order.steps) > _MOST_NESTED else "AS"
+        self.ctes.append(f"{written.source} {how} ({sql})")
         return written
 
     def _joined(self, step: Step, inputs: Sequence[_Written]) -> str:
