@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from sqlglot import exp
 
@@ -24,34 +25,56 @@ from sqlpriv.rewrite.eliminate import Order, best_order
 from sqlpriv.rewrite.factors import Factors, build
 from sqlpriv.rewrite.variables import Columns, Value, Variable
 
-__all__ = ["DomainSums", "PlannedJoin", "Value", "Variable", "domain_sums"]
+__all__ = ["DomainSums", "Plan", "PlannedJoin", "Value", "Variable", "domain_sums"]
 
 
 @dataclass(frozen=True)
 class PlannedJoin:
-    """One step of a plan: what is joined, what it decides, what it sums out, and its rows at most."""
+    """One step of a plan: what is joined, by which factors, what it sums out, and its rows at most."""
 
     joined: tuple[str, ...]
-    summed_out: tuple[str, ...]
     factors: tuple[str, ...]
+    summed_out: tuple[str, ...]
     rows: float
 
     def __str__(self) -> str:
+        what = " x ".join(self.joined) or "what is left"
+        by = f" by {', '.join(self.factors)}" if self.factors else ""
         summed = f", sum out {', '.join(self.summed_out)}" if self.summed_out else ""
-        return f"join {' x '.join(self.joined) or 'what is left'}{summed} ({self.rows:,.0f} rows at most)"
+        return f"join {what}{by}{summed} ({self.rows:,.0f} rows at most)"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the sums are computed; its text is for people."""
+
+    factors: Factors
+    order: Order
+
+    @property
+    def joins(self) -> tuple[PlannedJoin, ...]:
+        columns = self.factors.columns
+        return tuple(
+            PlannedJoin(
+                tuple(columns.label(number) for number in columns.variables_of(step.scope)),
+                tuple(columns.readable(factor.sql) for factor in step.evaluated),
+                tuple(columns.label(number) for number in columns.variables_of(step.scope & ~step.output.mask)),
+                step.rows,
+            )
+            for step in self.order.steps
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.joins), f"cost: {self.order.cost:,.0f} rows"])
 
 
 @dataclass(frozen=True)
 class DomainSums:
-    """The query, the rows that its joins have at most, and its plan."""
+    """The query, the rows that its joins have at most in all, and its plan."""
 
     sql: str
     cost: float
-    plan: tuple[PlannedJoin, ...]
-
-    def explain(self) -> str:
-        """The plan for people."""
-        return "\n".join([*map(str, self.plan), f"cost: {self.cost:,.0f} rows"])
+    plan: Plan
 
 
 def domain_sums(
@@ -66,50 +89,40 @@ def domain_sums(
     """One SELECT with columns g0.., s0..: for each group, the sums of the values over all elements with the condition.
 
     Without groups there is exactly one row. A condition with OR stays in one piece while the attributes it mentions
-    have at most `together` combinations, unless that costs more than the budget.
+    have at most `together` combinations, or where taking it apart costs more; it is taken apart anyway where it costs
+    more than the budget in one piece. `together=1` takes apart all that can be.
     """
-    factors, order = _planned(condition, groups, values, variables, together)
-    if order.cost > budget and together > 1:
-        factors, order = min((factors, order), _planned(condition, groups, values, variables, 1), key=_cost)
-    if order.cost > budget:
-        raise UnsupportedSQLError(_too_wide(factors, order, budget))
-    return DomainSums(write(factors, order, len(values)), order.cost, _explained(factors, order))
+    plan = _plan(condition, groups, values, variables, together)
+    if plan.factors.gates and together > 1:
+        plan = min(plan, _plan(condition, groups, values, variables, inf), key=_cost)
+    if plan.order.cost > budget and together > 1:
+        plan = min(plan, _plan(condition, groups, values, variables, 1), key=_cost)
+    if plan.order.cost > budget:
+        raise UnsupportedSQLError(_too_wide(plan, budget))
+    return DomainSums(write(plan.factors, plan.order, len(values)), plan.order.cost, plan)
 
 
-def _planned(
+def _plan(
     condition: exp.Expr | None,
     groups: Sequence[exp.Expr],
     values: Sequence[Value],
     variables: Sequence[Variable],
-    together: int,
-) -> tuple[Factors, Order]:
+    together: float,
+) -> Plan:
     factors = build(condition, groups, values, Columns(variables), max(together, 1))
-    return factors, best_order(factors)
+    return Plan(factors, best_order(factors))
 
 
-def _cost(planned: tuple[Factors, Order]) -> float:
-    return planned[1].cost
+def _cost(plan: Plan) -> float:
+    return plan.order.cost
 
 
-def _too_wide(factors: Factors, order: Order, budget: float) -> str:
-    variables, rows = order.widest
-    names = [repr(factors.columns.label(number)) for number in variables]
+def _too_wide(plan: Plan, budget: float) -> str:
+    variables, rows = plan.order.widest
+    names = [repr(plan.factors.columns.label(number)) for number in variables]
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     return (
-        f"the query looks at {listed} together, {rows:,.0f} combinations, and needs {order.cost:,.0f} in all where "
-        f"{budget:,.0f} are allowed: compare or group by fewer attributes at once, restrict them to single values, "
+        f"the query looks at {listed} together, {rows:,.0f} combinations, and needs {plan.order.cost:,.0f} in all "
+        f"where {budget:,.0f} are allowed: compare or group by fewer attributes at once, restrict them to single values, "
         "or raise the budget"
-    )
-
-
-def _explained(factors: Factors, order: Order) -> tuple[PlannedJoin, ...]:
-    columns = factors.columns
-    return tuple(
-        PlannedJoin(
-            tuple(columns.label(number) for number in columns.variables_of(step.scope)),
-            tuple(columns.label(number) for number in columns.variables_of(step.scope & ~step.output.mask)),
-            tuple(factor.sql for factor in step.evaluated),
-            step.rows,
-        )
-        for step in order.steps
     )

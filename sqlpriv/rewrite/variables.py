@@ -146,6 +146,12 @@ class Columns:
         same = [other for other in self.variables if own == list(other.columns)]
         return own[0] if len(own) == len(same) == 1 else self.variables[variable].name
 
+    def readable(self, sql: str) -> str:
+        """SQL over our column names with the names of the query, for people."""
+        for column in reversed(self.columns):
+            sql = sql.replace(quoted(column.alias), quoted(self.variables[column.variable].name, column.name))
+        return sql
+
     def aliases(self, mask: int) -> list[str]:
         """The quoted names of the columns of a mask, in order."""
         return [quoted(self.columns[number].alias) for number in bits(mask)]
