@@ -287,3 +287,17 @@ def test_the_expressions_of_the_caller_stay_as_they_are(tables: duckdb.DuckDBPyC
     for together in (1_000_000, 1):
         domain_sums(condition, [value], [Value(value, condition)], variables, BUDGET, together=together)
     assert (repr(condition), repr(value)) == before
+
+
+def test_long_sums_and_products_split_by_attribute(tables: duckdb.DuckDBPyConnection) -> None:
+    variables = ranges(tables, **{f"x{at}": (0, 9) for at in range(20)})
+    added = Value(some(" + ".join(f"x{at}.v" for at in range(20))))
+    multiplied = Value(some(" * ".join(f"x{at}.v" for at in range(20))))
+    case = Value(some("CASE WHEN x0.v < x1.v AND x2.v < x3.v THEN x4.v WHEN x5.v = x6.v THEN x7.v * x8.v ELSE 0 END"))
+    sums = domain_sums(None, [], [added, multiplied, case], variables, BUDGET)
+    assert sums.cost < 11_000  # the negation of the first test stays together, and is the widest
+    ((total, product, branches),) = tables.execute(sums.sql).fetchall()
+    assert total == pytest.approx(20 * 4.5 * 10**20, rel=1e-12)
+    assert product == pytest.approx(45.0**20, rel=1e-12)
+    first = (45 / 100) ** 2
+    assert branches == pytest.approx((first * 4.5 + (1 - first) * 0.1 * 4.5**2) * 10**20, rel=1e-12)

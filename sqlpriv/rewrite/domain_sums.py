@@ -123,6 +123,6 @@ def _too_wide(plan: Plan, budget: float) -> str:
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     return (
         f"the query looks at {listed} together, {rows:,.0f} combinations, and needs {plan.order.cost:,.0f} in all "
-        f"where {budget:,.0f} are allowed: compare or group by fewer attributes at once, restrict them to single values, "
-        "or raise the budget"
+        f"where {budget:,.0f} are allowed: compare or group by fewer attributes at once, restrict them to single "
+        "values, or raise the budget"
     )

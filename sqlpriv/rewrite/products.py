@@ -97,7 +97,8 @@ def _sum(expression: exp.Add | exp.Sub, columns: Columns) -> list[Product]:
 
 
 def _parts(found: list[Product]) -> tuple[exp.Expr, ...]:
-    return tuple(part for each in found for part in (*each.numbers, *each.present))
+    """Everything that the products mention, once."""
+    return tuple({id(part): part for each in found for part in (*each.numbers, *each.present)}.values())
 
 
 def _together(product: Product, columns: Columns) -> Product:
