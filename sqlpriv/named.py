@@ -15,7 +15,7 @@ def read_named(source: Source, policy: TablePolicy, name: str, copy: str, option
     return copy
 
 
-def find_named(source: Source, policy: Policy, name: str, options: str = "") -> str:
+def find_named(source: Source, policy: TablePolicy, name: str, options: str = "") -> str:
     """The table or file as SQL that can stand after FROM; `options` are those of read_csv."""
     wanted = name.removeprefix("table:")
     if policy.is_file(wanted):
