@@ -1,27 +1,25 @@
 -- Estimates from a randomized release: the intervals around sums and ratios, and counts over its domain in pure SQL.
+-- Every interval is centre - half, centre + half; zz is the square of the quantile, 3.84 for 95%.
 
 -- The score interval of a sum: the values theta whose estimate is within z standard deviations, where the variance at
 -- theta is variance + slope (theta - estimate). A variance estimated below 0 counts as 0.
-CREATE MACRO _score_low(estimate, variance, slope, z) AS estimate + (z * z * slope - _score_root(variance, slope, z)) / 2;
-CREATE MACRO _score_high(estimate, variance, slope, z) AS estimate + (z * z * slope + _score_root(variance, slope, z)) / 2;
-CREATE MACRO _score_root(variance, slope, z) AS z * sqrt(z * z * slope * slope + 4 * greatest(variance, 0));
+CREATE MACRO _score_centre(estimate, slope, zz) AS estimate + zz * slope / 2;
+CREATE MACRO _score_half(variance, slope, zz) AS sqrt(zz * (zz * slope * slope / 4 + greatest(variance, 0)));
 
 -- How the variance grows with the sum: third moment over second, where there is a second.
 CREATE MACRO _slope(third, second) AS CASE WHEN second > 0 THEN third / second ELSE 0 END;
 
--- Fieller's interval of a ratio: NULL when the denominator may be 0.
-CREATE MACRO _ratio_low(upper, lower, upper_variance, covariance, lower_variance, z) AS
-CASE WHEN _ratio_square(lower, lower_variance, z) > 0
-  THEN (_ratio_middle(upper, lower, covariance, z) - _ratio_root(upper, lower, upper_variance, covariance, lower_variance, z)) / _ratio_square(lower, lower_variance, z) END;
-CREATE MACRO _ratio_high(upper, lower, upper_variance, covariance, lower_variance, z) AS
-CASE WHEN _ratio_square(lower, lower_variance, z) > 0
-  THEN (_ratio_middle(upper, lower, covariance, z) + _ratio_root(upper, lower, upper_variance, covariance, lower_variance, z)) / _ratio_square(lower, lower_variance, z) END;
-CREATE MACRO _ratio_square(lower, lower_variance, z) AS lower * lower - z * z * greatest(lower_variance, 0);
-CREATE MACRO _ratio_middle(upper, lower, covariance, z) AS upper * lower - z * z * covariance;
-CREATE MACRO _ratio_root(upper, lower, upper_variance, covariance, lower_variance, z) AS
-sqrt(greatest(_ratio_middle(upper, lower, covariance, z) * _ratio_middle(upper, lower, covariance, z)
-  - _ratio_square(lower, lower_variance, z) * (upper * upper - z * z * upper_variance), 0));
+-- Fieller's interval of the ratio of two sums: NULL when the lower one may be 0.
+CREATE MACRO _ratio_centre(upper, lower, covariance, lower_variance, zz) AS
+CASE WHEN _ratio_square(lower, lower_variance, zz) > 0
+  THEN _ratio_middle(upper, lower, covariance, zz) / _ratio_square(lower, lower_variance, zz) END;
+CREATE MACRO _ratio_half(upper, lower, upper_variance, covariance, lower_variance, zz) AS
+CASE WHEN _ratio_square(lower, lower_variance, zz) > 0
+  THEN sqrt(greatest(pow(_ratio_middle(upper, lower, covariance, zz), 2)
+      - _ratio_square(lower, lower_variance, zz) * (upper * upper - zz * upper_variance), 0))
+    / _ratio_square(lower, lower_variance, zz) END;
+CREATE MACRO _ratio_square(lower, lower_variance, zz) AS (lower * lower - zz * greatest(lower_variance, 0));
+CREATE MACRO _ratio_middle(upper, lower, covariance, zz) AS (upper * lower - zz * covariance);
 
--- The interval of a smooth function of sums, by its derivatives: the delta method.
-CREATE MACRO _delta_low(estimate, variance, z) AS estimate - z * sqrt(greatest(variance, 0));
-CREATE MACRO _delta_high(estimate, variance, z) AS estimate + z * sqrt(greatest(variance, 0));
+-- Half the interval of a smooth function of sums, by its derivatives: the delta method.
+CREATE MACRO _delta_half(variance, zz) AS sqrt(zz * greatest(variance, 0));

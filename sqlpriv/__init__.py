@@ -5,6 +5,7 @@ from sqlpriv.errors import SqlprivError
 from sqlpriv.install import install, load
 from sqlpriv.noise.policy import read_noise_policy
 from sqlpriv.noise.publish import publish
+from sqlpriv.open_release import open_release
 from sqlpriv.policy import read_policy
 from sqlpriv.version import __version__
 from sqlpriv.view import create_view
@@ -16,6 +17,7 @@ __all__ = [
     "create_view",
     "install",
     "load",
+    "open_release",
     "publish",
     "read_noise_policy",
     "read_policy",

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from sqlpriv import catalog, cli_noise, cli_policy, init, requirements
+from sqlpriv import catalog, cli_noise, cli_policy, cli_query, init, requirements
 from sqlpriv.check import Job, Result, check
 from sqlpriv.demo import hospital
 from sqlpriv.dialects import DIALECTS, transpile
@@ -36,6 +36,7 @@ err = Console(stderr=True, highlight=False)
 
 cli_policy.register(app)
 cli_noise.register(app)
+cli_query.register(app)
 
 Database = Annotated[
     Path | None,

@@ -58,7 +58,7 @@ class OpenRelease:
         """
         answer = self._rewritten(query, Options(confidence, intervals, nonnegative, self._budget))
         try:
-            return _run(self._con.sql(answer.sql))
+            return self._con.from_arrow(_run(self._con, answer.sql))
         except duckdb.Error as error:
             raise _translated(error) from None
 
@@ -115,18 +115,22 @@ def _attach(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
         con.execute(f"ATTACH {literal(str(path))} AS {name} (READ_ONLY)").fetchall()
     except duckdb.Error as error:
         raise InputError(f"cannot open {path.name}: {locked_by(error)}") from None
-    found = fetch(con, f"SELECT count(*) FROM duckdb_tables() WHERE database_name = {literal(name)} AND schema_name = 'release'"
-                  " AND table_name IN ('about', 'parameters', 'attributes', 'published', 'domain_weights')")  # fmt: skip
+    tables = "('about', 'parameters', 'attributes', 'published', 'domain_weights')"
+    found = fetch(
+        con,
+        f"SELECT count(*) FROM duckdb_tables() WHERE database_name = {literal(name)} "
+        f"AND schema_name = 'release' AND table_name IN {tables}",
+    )
     if found[0][0] != 5:
         raise ReleaseError(f"{path.name} is no randomized release: only those answer queries; read it with plain SQL")
 
 
-def _run(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Run now, so that errors are told here: in DuckDB 2.0 and in 1.5 this has different names."""
-    kind: Any = type(relation)
-    run = kind.materialize if hasattr(kind, "materialize") else kind.execute
-    done: duckdb.DuckDBPyRelation = run(relation)
-    return done
+def _run(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
+    """The rows, as an Arrow table: a relation made of the SQL itself would run again at every look at it.
+
+    DuckDB 1.5 plans a relation twice, and 2.0 warns of Arrow after execute().
+    """
+    return (con.sql(sql) if duckdb.__version__ >= "2" else con.execute(sql)).to_arrow_table()
 
 
 def _translated(error: duckdb.Error) -> SqlprivError:

@@ -21,14 +21,14 @@ _WEIGHT_COLUMNS = ("__weight", "__variance", "__skew")
 def describe(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> Described:
     """The release attached under these names: one, or the views of one sequence."""
     first = catalogs[0]
-    about = dict(fetch(con, f"SELECT name, value FROM {first}.release.about"))
+    about: dict[str, str] = dict(fetch(con, f"SELECT name, value FROM {first}.release.about"))
     if not about.get("table"):
         raise ReleaseError("the release does not say which table it is of; publish it again")
     for other in catalogs[1:]:
         _refuse_other_sequence(con, first, other)
     if len(catalogs) > 1:
         _refuse_the_same_view(con, catalogs)
-    parameters = dict(fetch(con, f"SELECT name, value FROM {first}.release.parameters"))
+    parameters: dict[str, float] = dict(fetch(con, f"SELECT name, value FROM {first}.release.parameters"))
     if len(catalogs) > 1 and (parameters.get("cross_estimate") or parameters.get("cross_square")):
         raise ReleaseError("only views of an alpha-beta sequence can be combined")
     attributes = _attributes(con, first)
@@ -120,7 +120,8 @@ def _public_tables(con: duckdb.DuckDBPyConnection, catalog: str, schema: str) ->
     rows = fetch(
         con,
         "SELECT table_name, column_name, data_type FROM duckdb_columns() "
-        f"WHERE database_name = {literal(catalog)} AND schema_name = {literal(schema)} ORDER BY table_name, column_index",
+        f"WHERE database_name = {literal(catalog)} AND schema_name = {literal(schema)} "
+        "ORDER BY table_name, column_index",
     )
     columns: dict[str, dict[str, str]] = {}
     for table, name, kind in rows:

@@ -1,4 +1,4 @@
-"""Aggregates as sums: count(*) sums 1, count(x) sums 1 where x is not NULL, FILTER and conditions sum 1 where they hold.
+"""Aggregates as sums: count(*) sums 1, count(x) sums 1 where x is not NULL, a condition sums 1 where it holds.
 
 A summand that is 0 or 1 is kept as a filter alone, so that its square and its cube are itself and need no sums.
 """
@@ -12,22 +12,24 @@ from sqlglot import exp
 from sqlpriv.rewrite.described import Attribute, Described
 from sqlpriv.rewrite.refuse import refuse
 
-_TRUTHS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,
-           exp.Like, exp.ILike, exp.SimilarTo, exp.Glob, exp.RegexpLike, exp.RegexpFullMatch, exp.And, exp.Or, exp.Not,
-           exp.Boolean, exp.Exists, exp.StartsWith, exp.EndsWith, exp.Contains, exp.ArrayContains, exp.Escape)  # fmt: skip
+_TRUTHS = (
+    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,
+    exp.Like, exp.ILike, exp.SimilarTo, exp.Glob, exp.RegexpLike, exp.RegexpFullMatch, exp.And, exp.Or, exp.Not,
+    exp.Boolean, exp.Exists, exp.StartsWith, exp.EndsWith, exp.Contains, exp.ArrayContains, exp.Escape,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Summand:
     """What is summed: an expression, or 1, where the filters hold. NULL counts as 0."""
 
-    expression: exp.Expression | None
-    filters: tuple[exp.Expression, ...] = ()
+    expression: exp.Expr | None
+    filters: tuple[exp.Expr, ...] = ()
 
 
-def summands(node: exp.Expression, release: Described, sql: str) -> tuple[Summand, ...]:
+def summands(node: exp.Expr, release: Described, sql: str) -> tuple[Summand, ...]:
     """The sum that an aggregate is, or the two whose ratio it is (avg)."""
-    outside: tuple[exp.Expression, ...] = ()
+    outside: tuple[exp.Expr, ...] = ()
     if isinstance(node, exp.Filter):
         node, outside = node.this, (node.expression.this,)
     if isinstance(node, exp.Count):
@@ -44,7 +46,7 @@ def summands(node: exp.Expression, release: Described, sql: str) -> tuple[Summan
     return (total, Summand(None, (*outside, *_present(node.this, release))))
 
 
-def _summed(node: exp.Expression, outside: tuple[exp.Expression, ...], release: Described) -> Summand:
+def _summed(node: exp.Expr, outside: tuple[exp.Expr, ...], release: Described) -> Summand:
     bare = node.unnest()
     if _is_truth(bare, release):
         return Summand(None, (*outside, bare))
@@ -57,18 +59,18 @@ def _summed(node: exp.Expression, outside: tuple[exp.Expression, ...], release: 
     return Summand(bare, outside)
 
 
-def _is_number(node: exp.Expression, text: str) -> bool:
+def _is_number(node: exp.Expr, text: str) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string and node.this == text
 
 
-def _is_truth(node: exp.Expression, release: Described) -> bool:
+def _is_truth(node: exp.Expr, release: Described) -> bool:
     if isinstance(node, exp.Column):
         found = _attribute(node, release)
         return found is not None and found.type.upper() == "BOOLEAN"
     return isinstance(node, _TRUTHS)
 
 
-def _present(node: exp.Expression, release: Described) -> tuple[exp.Expression, ...]:
+def _present(node: exp.Expr, release: Described) -> tuple[exp.Expr, ...]:
     """That an expression is not NULL: nothing to ask of a constant, or of a column whose domain has no NULL."""
     bare = node.unnest()
     found = _attribute(bare, release) if isinstance(bare, exp.Column) else None

@@ -32,7 +32,7 @@ class Sums:
     release: Described
     texts: Texts
     summands: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
-    _nodes: dict[str, exp.Expression] = field(default_factory=dict)
+    _nodes: dict[str, exp.Expr] = field(default_factory=dict)
     _columns: dict[tuple[str, tuple[int, ...]], None] = field(default_factory=dict)
 
     def add(self, summand: Summand) -> int:
@@ -43,7 +43,7 @@ class Sums:
             self.summands.append(key)
         return self.summands.index(key)
 
-    def _keep(self, node: exp.Expression) -> str:
+    def _keep(self, node: exp.Expr) -> str:
         text = self.texts.over_view(node)
         self._nodes.setdefault(text, node)
         return text
@@ -83,8 +83,8 @@ class Sums:
     def query(
         self,
         reads: dict[str, Read],
-        condition: exp.Expression | None,
-        groups: list[exp.Expression | None],
+        condition: exp.Expr | None,
+        groups: list[exp.Expr | None],
         budget: float,
         grouping: Mapping[str, int] | None = None,
     ) -> Computed:
@@ -136,7 +136,7 @@ class Sums:
         filters = {f for i in numbers for f in self.summands[i][1]}
         return factors, tuple(sorted(filters))
 
-    def node(self, text: str) -> exp.Expression:
+    def node(self, text: str) -> exp.Expr:
         """The expression of a kept text."""
         return self._nodes[text]
 
@@ -181,7 +181,7 @@ class _Plan:
         name = self._domain.setdefault((moment, power), f"s{len(self._domain)}")
         return f"coalesce(__priv_d.{name}, 0)"
 
-    def view_part(self, reads: dict[str, Read], condition: exp.Expression | None, groups: list[exp.Expression]) -> str:
+    def view_part(self, reads: dict[str, Read], condition: exp.Expr | None, groups: list[exp.Expr]) -> str:
         """The aggregate over the rows of the view."""
         texts = self._sums.texts
         keys = [f"{texts.over_view(g)} AS g{i}" for i, g in enumerate(groups)]
@@ -216,7 +216,7 @@ class _Plan:
     def _value(self, moment: Moment, power: int) -> Value:
         factors, filters = moment
         nodes = [self._sums.node(f).copy() for f in factors]
-        product: exp.Expression = exp.Literal.number(1)
+        product: exp.Expr = exp.Literal.number(1)
         if len(nodes) == 1:
             product = nodes[0]
         elif nodes:
@@ -227,7 +227,7 @@ class _Plan:
         return Value(product, held, power)
 
 
-def _double(node: exp.Expression) -> exp.Expression:
+def _double(node: exp.Expr) -> exp.Expr:
     """The squares and cubes of whole numbers pass the limits of their types."""
     return exp.Cast(this=node, to=exp.DataType.build("double"))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sqlpriv.rewrite.estimate import Sums
+from sqlpriv.rewrite.estimate import SUMS, Sums
 from sqlpriv.rewrite.intervals import formula
 from sqlpriv.rewrite.texts import number
 
@@ -72,10 +72,23 @@ Form: TypeAlias = Exact | Linear | Ratio | Smooth | Bounded | Opaque
 class Formulas:
     """The texts of forms: their values and their bounds."""
 
-    def __init__(self, sums: Sums, z: str, nonnegative: bool = False) -> None:
+    def __init__(self, sums: Sums, zz: str, nonnegative: bool = False) -> None:
         self.sums = sums
-        self.z = z
+        self.zz = zz
         self.nonnegative = nonnegative
+        self.intervals: dict[tuple[str, str], int] = {}
+        """Centre and half of every interval, computed once, below the SELECT list."""
+
+    def layered(self, source: str) -> str:
+        """The sums, with the intervals beside them."""
+        if not self.intervals:
+            return source
+        listed = ", ".join(f"{c} AS c{i}, {h} AS h{i}" for (c, h), i in self.intervals.items())
+        return f'SELECT *, {listed} FROM ({source}) AS "{SUMS}"'
+
+    def _around(self, centre: str, half: str) -> tuple[str, str]:
+        number = self.intervals.setdefault((centre, half), len(self.intervals))
+        return tuple(f'"{SUMS}"."c{number}" {sign} "{SUMS}"."h{number}"' for sign in "-+")  # type: ignore[return-value]
 
     def value(self, form: Form) -> str:
         """The estimate."""
@@ -89,14 +102,14 @@ class Formulas:
     def bounds(self, form: Form) -> Bounds:
         """Its bounds, if it has sound ones."""
         if isinstance(form, Linear):
-            arguments = (self._linear(form), self._variance(form, form), self._slope(form), self.z)
-            low, high = formula("_score_low", *arguments), formula("_score_high", *arguments)
+            slope = self._slope(form)
+            centre = formula("_score_centre", self._linear(form), slope, self.zz)
+            low, high = self._around(centre, formula("_score_half", self._variance(form, form), slope, self.zz))
             return (f"greatest({low}, 0e0)", f"greatest({high}, 0e0)") if self._clamped(form) else (low, high)
         if isinstance(form, Ratio):
             return self._fieller(form)
         if isinstance(form, Smooth):
-            arguments3 = (form.text, self._propagated(form), self.z)
-            return formula("_delta_low", *arguments3), formula("_delta_high", *arguments3)
+            return self._around(form.text, formula("_delta_half", self._propagated(form), self.zz))
         return (form.low, form.high) if isinstance(form, Bounded) else None
 
     def bounded(self, form: Form) -> Bounded | Opaque:
@@ -158,16 +171,11 @@ class Formulas:
         return text
 
     def _fieller(self, form: Ratio) -> tuple[str, str]:
-        upper, lower = form.upper, form.lower
-        arguments = (
-            self._linear(upper),
-            self._linear(lower),
-            self._variance(upper, upper),
-            self._variance(upper, lower),
-            self._variance(lower, lower),
-            self.z,
-        )
-        return formula("_ratio_low", *arguments), formula("_ratio_high", *arguments)
+        upper, lower = self._linear(form.upper), self._linear(form.lower)
+        covariance, below = self._variance(form.upper, form.lower), self._variance(form.lower, form.lower)
+        centre = formula("_ratio_centre", upper, lower, covariance, below, self.zz)
+        above = self._variance(form.upper, form.upper)
+        return self._around(centre, formula("_ratio_half", upper, lower, above, covariance, below, self.zz))
 
 
 def _times(coefficient: str, text: str) -> str:

@@ -9,38 +9,35 @@ from __future__ import annotations
 from sqlglot import exp
 
 _OPERATORS = """
-Column Identifier Literal Boolean Null Paren Tuple Var DataType DataTypeParam Interval Escape Alias
-And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Is In Between Like ILike SimilarTo Glob RegexpLike RegexpFullMatch
-Add Sub Mul Div IntDiv Mod Pow Neg BitwiseAnd BitwiseOr BitwiseLeftShift BitwiseRightShift BitwiseNot DPipe
-Case If Cast TryCast Coalesce Nullif Array
+Column Identifier Literal Boolean Null Paren Tuple Var DataType DataTypeParam Interval Escape And Or Not EQ NEQ GT GTE
+LT LTE NullSafeEQ NullSafeNEQ Is In Between Like ILike SimilarTo Glob RegexpLike RegexpFullMatch Add Sub Mul Div
+IntDiv Mod Pow Neg BitwiseAnd BitwiseOr BitwiseLeftShift BitwiseRightShift BitwiseNot DPipe Case If Cast TryCast
+Coalesce Nullif Array
 """
 _FUNCTIONS = """
-Abs Acos Asin Atan Atan2 Cbrt Ceil Cos Cot Degrees Exp Floor Greatest Least Ln Log Radians Round Sign Sin Sqrt Tan Trunc
-IsNan IsInf Pi BitwiseXor BitwiseCount
-Ascii Chr Concat ConcatWs Contains EndsWith Initcap Left Length Levenshtein Lower Pad Repeat Replace Reverse Right Split
-SplitPart StartsWith StrPosition Substring Translate Trim Upper Unicode RegexpExtract RegexpReplace MD5 SHA2 ByteLength
-ArrayContains Hex ToDays JarowinklerSimilarity
-Extract Year Month Day Quarter Week DayOfWeek DayOfMonth DayOfYear WeekOfYear YearOfWeekIso DayOfWeekIso Hour Minute Second
-Dayname Monthname DateTrunc TimestampTrunc DateDiff DateAdd DateSub DateFromParts LastDay TimeToStr StrToTime Epoch
-TimestampDiff TsOrDsToDate Date YearOfWeek TimestampFromParts
+Abs Acos Asin Atan Atan2 Cbrt Ceil Cos Cot Degrees Exp Floor Greatest Least Ln Log Radians Round Sign Sin Sqrt Tan
+Trunc IsNan IsInf BitwiseXor Ascii Chr Concat ConcatWs Contains EndsWith Left Length Levenshtein Lower Pad Repeat
+Replace Reverse Right Split SplitPart StartsWith StrPosition Substring Translate Trim Upper Unicode RegexpExtract
+RegexpReplace MD5 SHA2 ArrayContains Hex ToDays Extract Year Month Day Quarter Week DayOfWeek DayOfMonth DayOfYear
+WeekOfYear DayOfWeekIso Hour Minute Second Dayname Monthname TimestampTrunc DateDiff DateFromParts LastDay TimeToStr
+StrToTime
 """
 # Functions that sqlglot does not know and writes as it reads them.
-NAMES = frozenset(
-    """
-    date_part datepart weekday isodow isoyear yearweek century decade millennium era weekofyear julian make_time
-    date_sub datesub datediff date_diff to_months to_years to_weeks to_hours to_minutes to_seconds time_bucket
-    bit_length strlen prefix suffix ltrim rtrim nfc_normalize strip_accents
-    lcase ucase damerau_levenshtein jaccard jaro_similarity hamming editdist3 mismatches instr position
-    even factorial gamma lgamma isfinite gcd lcm greatest_common_divisor least_common_multiple
-    add subtract multiply divide fmod fdiv xor bit_count log10 log2 signbit nextafter
-    regexp_full_match regexp_matches regexp_extract like_escape ilike_escape not_like_escape format printf bar
-    list_contains list_has list_position list_indexof len list_value array_length
-    sha256 url_encode url_decode to_base
-    """.split()
-)
+_NAMES = """
+date_part datepart weekday isodow isoyear yearweek century decade millennium era weekofyear julian make_time
+date_sub datesub datediff date_diff to_months to_years to_weeks to_hours to_minutes to_seconds time_bucket
+bit_length strlen prefix suffix ltrim rtrim nfc_normalize strip_accents
+lcase ucase damerau_levenshtein jaccard jaro_similarity hamming editdist3 mismatches instr position
+even factorial gamma lgamma isfinite gcd lcm greatest_common_divisor least_common_multiple
+add subtract multiply divide fmod fdiv xor bit_count log10 log2 signbit nextafter
+regexp_full_match regexp_matches regexp_extract like_escape ilike_escape not_like_escape format printf bar
+list_contains list_has list_position list_indexof len list_value array_length
+sha256 url_encode url_decode to_base
+"""
+NAMES = frozenset(_NAMES.split())
 
 
-def _classes(names: str) -> frozenset[type[exp.Expression]]:
+def _classes(names: str) -> frozenset[type[exp.Expr]]:
     return frozenset(getattr(exp, name) for name in names.split() if hasattr(exp, name))
 
 
@@ -53,13 +50,13 @@ PUBLIC_NODES = ROW_NODES | _classes(
 SUBQUERY_NODES = (exp.Exists, exp.Subquery, exp.Select, exp.Any, exp.All)
 
 
-def allowed(node: exp.Expression) -> bool:
+def allowed(node: exp.Expr) -> bool:
     """Whether a node may stand in an expression over rows."""
     kind = type(node)
     return kind in ROW_NODES or (kind is exp.Anonymous and node.name.lower() in NAMES)
 
 
-def ambiguous_operator(node: exp.Expression) -> tuple[str, str] | None:
+def ambiguous_operator(node: exp.Expr) -> tuple[str, str] | None:
     """An operator that DuckDB's versions, or sqlglot and DuckDB, read differently, and what to write instead."""
     if isinstance(node, (exp.RegexpLike, exp.RegexpILike)) and not _is_call(node):
         return "the operator ~", "DuckDB 1.5 and 2.0 read it differently; write regexp_full_match() or regexp_matches()"
@@ -70,6 +67,6 @@ def ambiguous_operator(node: exp.Expression) -> tuple[str, str] | None:
     return None
 
 
-def _is_call(node: exp.Expression) -> bool:
+def _is_call(node: exp.Expr) -> bool:
     """Whether a node was written as name(...): the parser keeps the place of the name."""
     return "start" in (node._meta or {})

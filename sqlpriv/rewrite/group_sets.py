@@ -10,13 +10,13 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.refuse import refuse
 
-Keys: TypeAlias = list[exp.Expression]
+Keys: TypeAlias = list[exp.Expr]
 Sets: TypeAlias = list[tuple[int, ...]]
 _MOST_SETS = 64
 
 
 def group_sets(
-    group: exp.Group | None, plain_items: Keys, resolve: Callable[[exp.Expression], exp.Expression], sql: str
+    group: exp.Group | None, plain_items: Keys, resolve: Callable[[exp.Expr], exp.Expr], sql: str
 ) -> tuple[Keys, Sets]:
     """The group keys, and which of them make up each grouping set; without GROUP BY one empty set."""
     if group is None:
@@ -28,7 +28,7 @@ def group_sets(
     if group.args.get("all"):
         return plain_items, [tuple(range(len(plain_items)))]
 
-    def key(node: exp.Expression) -> int:
+    def key(node: exp.Expr) -> int:
         resolved = resolve(node)
         for place, known in enumerate(keys):
             if known == resolved:
@@ -44,7 +44,7 @@ def group_sets(
     return keys, sets
 
 
-def _sets(node: exp.Expression, key: Callable[[exp.Expression], int], sql: str) -> Sets:
+def _sets(node: exp.Expr, key: Callable[[exp.Expr], int], sql: str) -> Sets:
     if isinstance(node, exp.Rollup):
         parts = [_tuple(n, key) for n in node.expressions]
         return [_joined(parts[:length]) for length in range(len(parts), -1, -1)]
@@ -58,11 +58,11 @@ def _sets(node: exp.Expression, key: Callable[[exp.Expression], int], sql: str) 
     return [_tuple(node, key)]
 
 
-def _nested(node: exp.Expression) -> bool:
+def _nested(node: exp.Expr) -> bool:
     return isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets))
 
 
-def _tuple(node: exp.Expression, key: Callable[[exp.Expression], int]) -> tuple[int, ...]:
+def _tuple(node: exp.Expr, key: Callable[[exp.Expr], int]) -> tuple[int, ...]:
     if isinstance(node, exp.Tuple):
         return tuple(key(n) for n in list(node.expressions))
     return (key(node.unnest() if isinstance(node, exp.Paren) else node),)

@@ -14,11 +14,11 @@ _ALONE = re.compile(r'[\w.]+|"\w+"[.]"\w+"')
 _PLACE = re.compile(r"__argument_(\d)")
 
 
-def quantile(confidence: float) -> str:
-    """The z of a two-sided interval, as SQL text."""
+def squared_quantile(confidence: float) -> str:
+    """The square of the z of a two-sided interval, as SQL text."""
     if not 0 < confidence < 1:
         raise InputError("the confidence must lie between 0 and 1, as in 0.95")
-    return number(NormalDist().inv_cdf((1 + confidence) / 2))
+    return number(NormalDist().inv_cdf((1 + confidence) / 2) ** 2)
 
 
 def formula(name: str, *arguments: str) -> str:

@@ -6,7 +6,7 @@ is computed from estimates has no bounds. A column must be a group key, or stand
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -28,12 +28,16 @@ from sqlpriv.rewrite.forms import (
     total,
 )
 from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import AnswerColumn
-from sqlpriv.rewrite.scope import AGGREGATES
+from sqlpriv.rewrite.relations import Answer, AnswerColumn
+from sqlpriv.rewrite.scope import AGGREGATES, SCALAR
 from sqlpriv.rewrite.texts import Texts
+from sqlpriv.sqltext import quoted
 
-_RISING = (exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast, exp.Coalesce, exp.Greatest, exp.Least, exp.Exp,
-           exp.Sqrt, exp.Ln, exp.Cbrt, exp.Nullif)  # fmt: skip
+_RISING = (
+    exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast, exp.Coalesce, exp.Greatest, exp.Least, exp.Exp,
+    exp.Sqrt, exp.Ln, exp.Cbrt, exp.Nullif,
+)  # fmt: skip
+_OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _FIXED = (exp.Literal, exp.Null, exp.Boolean, exp.Var, exp.DataType, exp.Identifier, exp.Interval, exp.Query)
 
 
@@ -45,9 +49,11 @@ class Outer:
         sql: str,
         texts: Texts,
         formulas: Formulas,
-        keys: list[exp.Expression],
+        keys: list[exp.Expr],
         answers: Mapping[tuple[str, str], AnswerColumn] | None = None,
+        scalars: Sequence[Answer] = (),
     ) -> None:
+        self._scalars = scalars
         self._sql = sql
         self._texts = texts
         self.formulas = formulas
@@ -57,7 +63,7 @@ class Outer:
         self.groupings: dict[tuple[str, ...], str] = {}
         """The names of columns with grouping(...), by the keys asked about."""
 
-    def form(self, node: exp.Expression) -> Form:
+    def form(self, node: exp.Expr) -> Form:
         """The form of an expression."""
         if (key := self._key(node)) is not None:
             return Exact(f'"{SUMS}"."{key}"')
@@ -77,25 +83,25 @@ class Outer:
             return self._scaled(self.form(node.this), Exact("-1", constant=True))
         return self._other(node)
 
-    def _refuse_correlated(self, query: exp.Expression) -> None:
+    def _refuse_correlated(self, query: exp.Expr) -> None:
         inside = {t.alias for t in query.find_all(exp.Table, exp.Subquery)}
         for found in query.find_all(exp.Column):
             if found.table and found.table not in inside:
                 refuse(self._sql, found, f"a subquery that reads {_spoken(found)!r} from outside", "move it into WHERE")
 
-    def text(self, node: exp.Expression) -> str:
+    def text(self, node: exp.Expr) -> str:
         """The value of an expression, for HAVING and ORDER BY."""
         return self.formulas.value(self.form(node))
 
-    def _key(self, node: exp.Expression) -> str | None:
+    def _key(self, node: exp.Expr) -> str | None:
         return self._keys.get(node) if type(node) in self._kinds else None
 
-    def _aggregate(self, node: exp.Expression) -> Form:
+    def _aggregate(self, node: exp.Expr) -> Form:
         sums = self.formulas.sums
         found = [Linear({sums.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
         return found[0] if len(found) == 1 else Ratio(found[0], found[1])
 
-    def _grouping(self, node: exp.Expression) -> str:
+    def _grouping(self, node: exp.Expr) -> str:
         asked = node.expressions or ([node.this] if node.this else [])
         names = tuple(self._key(a.unnest()) or "" for a in asked)
         if not names or not all(names):
@@ -103,6 +109,9 @@ class Outer:
         return f'"{SUMS}"."{self.groupings.setdefault(names, f"grouping{len(self.groupings)}")}"'
 
     def _column(self, node: exp.Column) -> Form:
+        if node.table == SCALAR:
+            answer = self._scalars[int(node.name)]
+            return Opaque(f"(SELECT {quoted(answer.columns[0].name)} FROM ({answer.sql}))")
         if self._answers is None:
             refuse(
                 self._sql, node, f"the column {_spoken(node)!r} of single rows", "put it into GROUP BY or an aggregate"
@@ -113,7 +122,7 @@ class Outer:
             return Exact(text)
         return Bounded(text, found.low, found.high)
 
-    def _other(self, node: exp.Expression) -> Form:
+    def _other(self, node: exp.Expr) -> Form:
         """Any other node: exact if all below is, rising with its first argument, or opaque."""
         children = list(_children(node))
         forms = [self.form(c) for c in children]
@@ -134,7 +143,7 @@ class Outer:
         ends = [self._with(node, children, [end, *values[1:]]) for end in (first.low, first.high)]
         return Bounded(text, *ends)
 
-    def _with(self, node: exp.Expression, children: list[exp.Expression], texts: list[str]) -> str:
+    def _with(self, node: exp.Expr, children: list[exp.Expr], texts: list[str]) -> str:
         """The text of a node with its children written as given."""
         marks = {id(child): f"__priv_{i}__" for i, child in enumerate(children)}
         copied = node.copy()
@@ -147,18 +156,17 @@ class Outer:
 
     # --- arithmetic -------------------------------------------------------------------------------
 
-    def _arithmetic(self, node: exp.Expression) -> Form:
+    def _arithmetic(self, node: exp.Expr) -> Form:
         left, right = self.form(node.this), self.form(node.expression)
         if isinstance(left, Exact) and isinstance(right, Exact):
-            operator = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}[type(node)]
-            return Exact(f"({left.text}) {operator} ({right.text})", left.constant and right.constant)
+            return Exact(f"({left.text}) {_OPERATORS[type(node)]} ({right.text})", left.constant and right.constant)
         if isinstance(node, (exp.Add, exp.Sub)):
             return self._sum(left, right, "+" if isinstance(node, exp.Add) else "-")
         if isinstance(node, exp.Mul):
             return self._product(left, right)
         return self._quotient(left, self._without_nullif(node.expression, right))
 
-    def _without_nullif(self, node: exp.Expression, form: Form) -> Form:
+    def _without_nullif(self, node: exp.Expr, form: Form) -> Form:
         """Dividing by nullif(x, 0) is dividing by x: a division by 0 gives NULL here anyway."""
         bare = node.unnest()
         if (
@@ -230,12 +238,12 @@ class Outer:
         return Bounded(f"({by.text}) * ({form.text})", f"least({low}, {high})", f"greatest({low}, {high})")
 
 
-def _is_numeric(node: exp.Expression) -> bool:
+def _is_numeric(node: exp.Expr) -> bool:
     """A cast to text is no number that could have bounds."""
     return not isinstance(node, (exp.Cast, exp.TryCast)) or node.to.this in exp.DataType.NUMERIC_TYPES
 
 
-def _children(node: exp.Expression) -> Iterator[exp.Expression]:
+def _children(node: exp.Expr) -> Iterator[exp.Expr]:
     """The expressions right below a node; constants stay where they are, and so do queries over public tables."""
     for child in node.iter_expressions():
         if isinstance(child, exp.If) and isinstance(node, exp.Case):

@@ -31,7 +31,7 @@ _SELECT_ARGS = {
 _JOINS = {"", "INNER", "CROSS", "LEFT", "LEFT OUTER", "SEMI", "ANTI"}
 
 
-def resolve_public(names: Names, node: exp.Expression, outer: Scope, ctes: Ctes | None = None) -> list[str]:
+def resolve_public(names: Names, node: exp.Expr, outer: Scope, ctes: Ctes | None = None) -> list[str]:
     """Resolve a query over public tables in place; the names of its columns."""
     ctes = outer.ctes if ctes is None else ctes
     if isinstance(node, exp.Subquery):
@@ -67,7 +67,7 @@ def _select(names: Names, select: exp.Select, outer: Scope, ctes: Ctes) -> list[
     return shown
 
 
-def _item(names: Names, item: exp.Expression, scope: Scope) -> list[str]:
+def _item(names: Names, item: exp.Expr, scope: Scope) -> list[str]:
     if isinstance(item, exp.Star) and not any(item.args.values()):
         return [s.name for columns in scope.sources.values() for s in columns.values()]
     made = item.alias_or_name or item.sql(dialect="duckdb")
@@ -83,7 +83,7 @@ def _join(names: Names, join: exp.Join, scope: Scope, outer: Scope) -> None:
     _only(names, join, {"this", "on", "side", "kind", "using"})
     kind = " ".join(filter(None, (join.side, join.kind))).upper()
     if kind not in _JOINS:
-        refuse(names.sql, join.this, f"a {kind} JOIN", "write an inner or a LEFT JOIN")
+        refuse(names.sql, join.this, f"{kind} JOIN", "write an inner or a LEFT JOIN")
     before = list(scope.sources.values())
     _source(names, join.this, scope, outer)
     for identifier in join.args.get("using") or []:
@@ -96,7 +96,7 @@ def _join(names: Names, join: exp.Join, scope: Scope, outer: Scope) -> None:
         _visit(names, on, scope)
 
 
-def _source(names: Names, node: exp.Expression, scope: Scope, outer: Scope) -> None:
+def _source(names: Names, node: exp.Expr, scope: Scope, outer: Scope) -> None:
     if isinstance(node, exp.Table):
         shown, name = _table(names, node, scope, outer)
     elif isinstance(node, exp.Subquery):
@@ -115,7 +115,7 @@ def _source(names: Names, node: exp.Expression, scope: Scope, outer: Scope) -> N
         source.set("alias", exp.TableAlias(this=exp.Identifier(this=own, quoted=True)))
 
 
-def _replaced(node: exp.Expression) -> list[exp.Expression]:
+def _replaced(node: exp.Expr) -> list[exp.Expr]:
     """What stands in the place of a common table expression's name."""
     put = node.meta.get("replaced_by")
     return [put] if put is not None else []
@@ -149,7 +149,7 @@ def _table(names: Names, node: exp.Table, scope: Scope, outer: Scope) -> tuple[l
     return list(public.columns), name
 
 
-def _visit(names: Names, node: exp.Expression, scope: Scope) -> None:
+def _visit(names: Names, node: exp.Expr, scope: Scope) -> None:
     if isinstance(node, exp.Column):
         _column(names, node, scope)
     elif isinstance(node, exp.Query):
@@ -175,10 +175,10 @@ def _column(names: Names, node: exp.Column, scope: Scope) -> None:
     node.replace(new if isinstance(new, exp.Column) else exp.Paren(this=new))
 
 
-def _only(names: Names, node: exp.Expression, known: set[str]) -> None:
+def _only(names: Names, node: exp.Expr, known: set[str]) -> None:
     for key, value in node.args.items():
         if value and key not in known:
             inside = value[0] if isinstance(value, list) else value
-            if isinstance(inside, exp.Expression):
+            if isinstance(inside, exp.Expr):
                 refuse_node(names.sql, inside)
             refuse(names.sql, node, f"{key} in a subquery", "leave it out")

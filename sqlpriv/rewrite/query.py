@@ -7,6 +7,7 @@ aggregates into a form with an interval (outer); compute the sums that the forms
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import sqlglot
@@ -16,12 +17,12 @@ from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.described import Described
 from sqlpriv.rewrite.estimate import SUMS, Sums
 from sqlpriv.rewrite.forms import Exact, Formulas
-from sqlpriv.rewrite.group_sets import group_sets
-from sqlpriv.rewrite.intervals import quantile
+from sqlpriv.rewrite.group_sets import Keys, Sets, group_sets
+from sqlpriv.rewrite.intervals import squared_quantile
 from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import STATEMENTS, refuse, refuse_node
 from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows, Shown
-from sqlpriv.rewrite.scope import Ctes, Names, Scope, aggregated, with_ctes
+from sqlpriv.rewrite.scope import AGGREGATES, Ctes, Names, Scope, aggregated, outside_subqueries, with_ctes
 from sqlpriv.rewrite.texts import Texts
 from sqlpriv.sqltext import folded, quoted
 
@@ -40,6 +41,8 @@ _SELECT_ARGS = {
     "with_",
 }
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
+# Before sqlglot reads it: of statements that it does not know it would print a warning.
+_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.DOTALL)
 _ROWS = "write an aggregate, as in SELECT count(*) ... GROUP BY; rows of the private table are in no release"
 
 
@@ -66,7 +69,12 @@ def rewrite(sql: str, release: Described, options: Options | None = None) -> Ans
     return answer
 
 
-def _parsed(sql: str) -> exp.Expression:
+def _parsed(sql: str) -> exp.Expr:
+    first = _FIRST_WORD.match(sql)
+    if first and first.group(1).upper() not in {"SELECT", "FROM", "WITH", "TABLE", "VALUES"}:
+        where = exp.Var(this="statement")
+        where.meta["start"] = first.start(1)
+        refuse(sql, where, f"the statement {first.group(1).upper()}", STATEMENTS)
     try:
         statements = [s for s in sqlglot.parse(sql, dialect="duckdb") if s is not None]
     except sqlglot.errors.SqlglotError as error:
@@ -78,7 +86,7 @@ def _parsed(sql: str) -> exp.Expression:
     if len(statements) != 1:
         raise UnsupportedSQLError("one query at a time: write a single SELECT" if statements else "the query is empty")
     if not isinstance(statements[0], exp.Query):
-        refuse(sql, statements[0], f"a {statements[0].key.upper()} statement", STATEMENTS)
+        refuse(sql, statements[0], f"the statement {statements[0].key.upper()}", STATEMENTS)
     return statements[0]
 
 
@@ -87,8 +95,8 @@ class _Item:
     """A column of the SELECT list."""
 
     name: str
-    node: exp.Expression
-    place: exp.Expression
+    node: exp.Expr
+    place: exp.Expr
 
 
 @dataclass
@@ -102,9 +110,9 @@ class _Rewriting:
     def __post_init__(self) -> None:
         self.names = Names(self.sql, self.release, self.read)
         self.texts = Texts(frozenset(a.name for a in self.release.attributes))
-        self.z = quantile(self.options.confidence)
+        self.zz = squared_quantile(self.options.confidence)
 
-    def read(self, node: exp.Expression, ctes: Ctes) -> Rows | Answer:
+    def read(self, node: exp.Expr, ctes: Ctes) -> Rows | Answer:
         """What a query stands for: rows, if it does not aggregate, or an answer."""
         if isinstance(node, exp.Subquery):
             self._only(node, {"this"})
@@ -117,21 +125,22 @@ class _Rewriting:
             return self._select(node, seen)
         refuse_node(self.sql, node)
 
-    def _check_unused(self, node: exp.Expression, ctes: Ctes) -> None:
+    def _check_unused(self, node: exp.Expr, ctes: Ctes) -> None:
         """What nobody reads is not run, but it must be a query that could be."""
         for cte in node.args["with_"].expressions if node.args.get("with_") else []:
             if not isinstance(cte.this, exp.Query):
                 refuse(self.sql, cte, f"WITH ... AS ({cte.this.key.upper()})", "write a SELECT there")
 
-    def _only(self, node: exp.Expression, known: set[str]) -> None:
+    def _only(self, node: exp.Expr, known: set[str]) -> None:
         for key, value in node.args.items():
             if value and key not in known:
                 inside = value[0] if isinstance(value, list) else value
-                if key in {"sample", "qualify", "into", "windows", "laterals"} or not isinstance(
-                    inside, exp.Expression
-                ):
+                if key in {"sample", "qualify", "into", "windows", "laterals"} or not isinstance(inside, exp.Expr):
                     refuse(
-                        self.sql, inside if isinstance(inside, exp.Expression) else node, key.upper(), "leave it out"
+                        self.sql,
+                        inside if isinstance(inside, exp.Expr) else node,
+                        key.upper().strip("_"),
+                        "leave it out",
                     )
                 refuse_node(self.sql, inside)
 
@@ -158,7 +167,7 @@ class _Rewriting:
             rows.conditions.append(self.names.resolve(where.this, scope))
         return rows
 
-    def _shown(self, item: exp.Expression, scope: Scope) -> list[Shown]:
+    def _shown(self, item: exp.Expr, scope: Scope) -> list[Shown]:
         is_star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
         if not is_star:
             made = self._item(item, scope, aggregates=False)
@@ -173,7 +182,7 @@ class _Rewriting:
         shown = [scope.merged[key] for key in merged]
         return shown + [s for columns in sources for key, s in columns.items() if key not in merged]
 
-    def _item(self, item: exp.Expression, scope: Scope, aggregates: bool) -> _Item:
+    def _item(self, item: exp.Expr, scope: Scope, aggregates: bool) -> _Item:
         """Resolve an item of the SELECT list; later items and clauses may use its alias."""
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             refuse(self.sql, item, "SELECT *", _ROWS)
@@ -193,7 +202,9 @@ class _Rewriting:
             rows.conditions.append(self.names.resolve(where.this, scope))
         keys, sets = self._groups(select, items, scope)
         sums = Sums(self.release, self.texts)
-        outer = Outer(self.sql, self.texts, Formulas(sums, self.z, self.options.nonnegative), keys)
+        outer = Outer(
+            self.sql, self.texts, Formulas(sums, self.zz, self.options.nonnegative), keys, None, self.names.scalars
+        )
         listed, columns = self._listed(items, outer)
         tail = self._tail(select, scope, items, outer)
         condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
@@ -205,13 +216,14 @@ class _Rewriting:
             plans.append(computed.plan)
             cost += computed.cost
         source = parts[0] if len(parts) == 1 else " UNION ALL ".join(f"({p})" for p in parts)
-        sql = f'SELECT {", ".join(listed)} FROM ({source}) AS "{SUMS}"{tail}'
+        layered = outer.formulas.layered(source)
+        sql = f'SELECT {", ".join(listed)} FROM ({layered}) AS "{SUMS}"{tail}'
         return Answer(sql, columns, cost, tuple(plans))
 
-    def _groups(self, select: exp.Select, items: list[_Item], scope: Scope):  # type: ignore[no-untyped-def]
+    def _groups(self, select: exp.Select, items: list[_Item], scope: Scope) -> tuple[Keys, Sets]:
         plain = [i.node for i in items if not _aggregates(i.node)]
 
-        def resolve(node: exp.Expression) -> exp.Expression:
+        def resolve(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Literal) and not node.is_string:
                 item = self._by_ordinal(node, items)
                 if _aggregates(item.node):
@@ -234,14 +246,17 @@ class _Rewriting:
             for asked, name in outer.groupings.items()
         }
 
-    def _listed(self, items: list[_Item], outer: Outer) -> tuple[list[str], tuple[AnswerColumn, ...]]:
-        """The SELECT list: every estimate is followed by its bounds."""
+    def _listed(
+        self, items: list[_Item], outer: Outer, may_repeat: bool = False
+    ) -> tuple[list[str], tuple[AnswerColumn, ...]]:
+        """The SELECT list: every estimate is followed by its bounds, unless the query names these itself."""
+        named = {folded(i.name) for i in items} if may_repeat else set()
         listed: list[str] = []
         columns: list[AnswerColumn] = []
         for item in items:
             form = outer.form(item.node)
             listed.append(f"{outer.formulas.value(form)} AS {quoted(item.name)}")
-            if isinstance(form, Exact) or not self.options.intervals:
+            if isinstance(form, Exact) or not self.options.intervals or folded(f"{item.name}_low") in named:
                 columns.append(AnswerColumn(item.name))
                 continue
             column = AnswerColumn(item.name, f"{item.name}_low", f"{item.name}_high")
@@ -264,7 +279,7 @@ class _Rewriting:
                         "its bound has that name; rename it",
                     )
 
-    def _tail(self, select: exp.Expression, scope: Scope, items: list[_Item], outer: Outer) -> str:
+    def _tail(self, select: exp.Expr, scope: Scope, items: list[_Item], outer: Outer) -> str:
         """HAVING, ORDER BY and LIMIT, over estimates."""
         text = ""
         if having := select.args.get("having"):
@@ -277,7 +292,7 @@ class _Rewriting:
                 text += f" {clause.upper()} {self._whole(found)}"
         return text
 
-    def _ordered(self, ordered: exp.Expression, scope: Scope, items: list[_Item], outer: Outer) -> str:
+    def _ordered(self, ordered: exp.Expr, scope: Scope, items: list[_Item], outer: Outer) -> str:
         if not isinstance(ordered, exp.Ordered) or ordered.args.get("with_fill"):
             refuse_node(self.sql, ordered)
         node = ordered.this
@@ -287,11 +302,9 @@ class _Rewriting:
             texts = [outer.text(self._by_ordinal(node, items).node)]
         else:
             texts = [outer.text(self.names.resolve(node, scope, aggregates=True, alias_first=True))]
-        direction = " DESC" if ordered.args.get("desc") else " ASC"
-        nulls = " NULLS FIRST" if ordered.args.get("nulls_first") else " NULLS LAST"
-        return ", ".join(f"({text}){direction}{nulls}" for text in texts)
+        return ", ".join(f"({text}){_direction(ordered)}" for text in texts)
 
-    def _whole(self, clause: exp.Expression) -> str:
+    def _whole(self, clause: exp.Expr) -> str:
         node = clause.expression
         if clause.args.get("limit_options") or not isinstance(node, exp.Literal) or not node.this.isdigit():
             refuse(self.sql, clause, f"{clause.key.upper()} that is no whole number", "write a number of rows")
@@ -300,19 +313,101 @@ class _Rewriting:
     # --- over answers -----------------------------------------------------------------------------
 
     def _over_answers(self, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
-        raise NotImplementedError
+        """A query over estimates may project, filter, sort and join public tables; each row is one row of an answer."""
+        if rows.private:
+            refuse(self.sql, select, "a join of estimates with the private table", "aggregate the private table once")
+        if aggregated(select) or select.args.get("distinct"):
+            refuse(
+                self.sql, select, "an aggregate over estimates", "ask it of the table itself, in one aggregate query"
+            )
+        answers = {
+            (s.expression.table, s.expression.name): s.estimate
+            for columns in scope.sources.values() for s in columns.values()
+            if s.estimate is not None and isinstance(s.expression, exp.Column)
+        }  # fmt: skip
+        outer = Outer(self.sql, self.texts, Formulas(Sums(self.release, self.texts), self.zz), [], answers)
+        items = [i for item in list(select.expressions) for i in self._items_over_answers(item, scope)]
+        if where := select.args.get("where"):
+            rows.conditions.append(self.names.resolve(where.this, scope))
+        listed, columns = self._listed(items, outer, may_repeat=True)
+        sources = ", ".join(f"{r.relation} AS {quoted(n)}" for n, r in rows.reads.items())
+        sql = f"SELECT {', '.join(listed)} FROM {sources}"
+        if rows.conditions:
+            sql += f" WHERE {' AND '.join(f'({self.texts.plain(c)})' for c in rows.conditions)}"
+        answered = [r.answer for r in rows.reads.values() if r.answer is not None]
+        plans = tuple(p for a in answered for p in a.plans)
+        return Answer(sql + self._tail(select, scope, items, outer), columns, sum(a.cost for a in answered), plans)
+
+    def _items_over_answers(self, item: exp.Expr, scope: Scope) -> list[_Item]:
+        if not isinstance(item, exp.Star) and not (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            return [self._item(item, scope, aggregates=False)]
+        shown = self._shown(item, scope)
+        bounds = {b for s in shown if s.estimate for b in (s.estimate.low, s.estimate.high)}
+        return [_Item(s.name, s.expression.copy(), item) for s in shown if self.texts.plain(s.expression) not in bounds]
 
     def _union(self, union: exp.Union, ctes: Ctes) -> Answer:
-        raise NotImplementedError
+        self._only(union, _UNION_ARGS)
+        if union.args.get("distinct"):
+            refuse(self.sql, union, "UNION", "write UNION ALL: estimates that happen to be equal are not the same")
+        left, right = (self._side(node, ctes) for node in (union.this, union.expression))
+        if len(left.columns) != len(right.columns):
+            refuse(self.sql, union, "UNION ALL of queries with different columns", "give both the same columns")
+        columns = tuple(
+            AnswerColumn(a.name, f"{a.name}_low", f"{a.name}_high") if a.low or b.low else AnswerColumn(a.name)
+            for a, b in zip(left.columns, right.columns, strict=True)
+        )
+        sql = " UNION ALL ".join(f"({_aligned(side, columns)})" for side in (left, right))
+        tail = self._union_tail(union, columns)
+        return Answer(f"{sql}{tail}", columns, left.cost + right.cost, left.plans + right.plans)
+
+    def _side(self, node: exp.Expr, ctes: Ctes) -> Answer:
+        side = self.read(node, ctes)
+        if isinstance(side, Rows):
+            refuse(self.sql, node, "UNION ALL of single rows", _ROWS)
+        return side
+
+    def _union_tail(self, union: exp.Union, columns: tuple[AnswerColumn, ...]) -> str:
+        places = {folded(n): i for i, n in enumerate(Answer("", columns).names, 1)}
+        text, ordered = "", []
+        for node in union.args["order"].expressions if union.args.get("order") else []:
+            by = node.this
+            if isinstance(by, exp.Literal) and by.this.isdigit() and 1 <= int(by.this) <= len(columns):
+                place = places[folded(columns[int(by.this) - 1].name)]
+            elif isinstance(by, exp.Column) and not by.table and folded(by.name) in places:
+                place = places[folded(by.name)]
+            else:
+                refuse(self.sql, node, "ORDER BY an expression after UNION ALL", "name a column of the answer")
+            ordered.append(f"{place}{_direction(node)}")
+        if ordered:
+            text += f" ORDER BY {', '.join(ordered)}"
+        for clause in ("limit", "offset"):
+            if found := union.args.get(clause):
+                text += f" {clause.upper()} {self._whole(found)}"
+        return text
 
 
-def _aggregates(node: exp.Expression) -> bool:
-    from sqlpriv.rewrite.scope import AGGREGATES, outside_subqueries
+def _aligned(side: Answer, columns: tuple[AnswerColumn, ...]) -> str:
+    """A side of a union, with NULL for bounds that only the other side has."""
+    if all((a.low is None) == (b.low is None) for a, b in zip(side.columns, columns, strict=True)):
+        return side.sql
+    listed: list[str] = []
+    for own, column in zip(side.columns, columns, strict=True):
+        listed.append(quoted(own.name))
+        if column.low is not None:
+            listed += [quoted(b) if b else "CAST(NULL AS DOUBLE)" for b in (own.low, own.high)]
+    return f"SELECT {', '.join(listed)} FROM ({side.sql})"
 
+
+def _direction(ordered: exp.Expr) -> str:
+    direction = " DESC" if ordered.args.get("desc") else " ASC"
+    return direction + (" NULLS FIRST" if ordered.args.get("nulls_first") else " NULLS LAST")
+
+
+def _aggregates(node: exp.Expr) -> bool:
     return any(isinstance(n, AGGREGATES) for n in outside_subqueries(node))
 
 
-def _default_name(item: exp.Expression) -> str:
+def _default_name(item: exp.Expr) -> str:
     """What DuckDB would call a column without an alias."""
     if isinstance(item, exp.Column):
         return item.name

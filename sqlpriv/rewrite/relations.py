@@ -19,7 +19,7 @@ class Shown:
     """A column that a relation shows: its name as spelt, and what it stands for. Copied wherever it is used."""
 
     name: str
-    expression: exp.Expression
+    expression: exp.Expr
     estimate: AnswerColumn | None = None
 
 
@@ -32,7 +32,7 @@ class Read:
     columns: dict[str, str] = field(default_factory=dict)
     """Names and types; empty for an answer."""
     size: int = 0
-    is_answer: bool = False
+    answer: Answer | None = None
 
 
 @dataclass
@@ -40,14 +40,14 @@ class Rows:
     """Rows joined, filtered and projected, but not aggregated: all that is below them is merged into this."""
 
     shown: list[Shown] = field(default_factory=list)
-    conditions: list[exp.Expression] = field(default_factory=list)
+    conditions: list[exp.Expr] = field(default_factory=list)
     reads: dict[str, Read] = field(default_factory=dict)
     private: bool = False
 
     @property
     def over_answers(self) -> bool:
         """Whether estimates are among what is read."""
-        return any(r.is_answer for r in self.reads.values())
+        return any(r.answer is not None for r in self.reads.values())
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Answer:
 Relation: TypeAlias = Rows | Answer
 
 
-def column(variable: str, name: str, like: exp.Expression | None = None) -> exp.Column:
+def column(variable: str, name: str, like: exp.Expr | None = None) -> exp.Column:
     """A resolved column, which remembers where it stood in the query."""
     made = exp.Column(this=exp.Identifier(this=name, quoted=True), table=exp.Identifier(this=variable, quoted=True))
     if like is not None:

@@ -21,7 +21,8 @@ from sqlpriv.sqltext import folded, quoted
 Columns: TypeAlias = dict[str, Shown]
 Ctes: TypeAlias = Mapping[str, tuple[exp.CTE, "Ctes"]]
 AGGREGATES = (exp.AggFunc, exp.Filter, exp.Window, exp.Grouping, exp.GroupingId, exp.WithinGroup)
-_SOURCE_ARGS = {exp.Table: {"this", "alias", "db", "catalog"}, exp.Subquery: {"this", "alias"}}
+_SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {exp.Table: {"this", "alias", "db", "catalog"}, exp.Subquery: {"this", "alias"}}
+SCALAR = "__priv_scalar"
 _JOIN_ARGS = {"this", "on", "side", "kind", "using", "method"}
 
 
@@ -32,7 +33,7 @@ class Scope:
     sources: dict[str, Columns] = field(default_factory=dict)
     merged: Columns = field(default_factory=dict)
     """The columns of USING, which need no table in front."""
-    aliases: dict[str, exp.Expression] = field(default_factory=dict)
+    aliases: dict[str, exp.Expr] = field(default_factory=dict)
     outer: Scope | None = None
     ctes: Ctes = field(default_factory=dict)
 
@@ -47,12 +48,13 @@ class Scope:
 class Names:
     """Resolves the names of one query."""
 
-    def __init__(self, sql: str, release: Described, read: Callable[[exp.Expression, Ctes], Rows | Answer]) -> None:
+    def __init__(self, sql: str, release: Described, read: Callable[[exp.Expr, Ctes], Rows | Answer]) -> None:
         self.sql = sql
         self.release = release
         self._read = read
         self._taken = {folded(a.name) for a in release.attributes}
-        self._private_reads = 0
+        self.scalars: list[Answer] = []
+        """Answers that stand as one value in an expression over estimates."""
 
     # --- FROM -------------------------------------------------------------------------------------
 
@@ -71,7 +73,7 @@ class Names:
         self._only(join, _JOIN_ARGS)
         kind = " ".join(filter(None, (join.args.get("method"), join.side, join.kind))).upper()
         if kind not in {"", "INNER", "CROSS"}:
-            refuse(self.sql, join.this, f"a {kind} JOIN", "write an inner join, or a subquery over the public table")
+            refuse(self.sql, join.this, f"{kind} JOIN", "write an inner join, or a subquery over the public table")
         before = dict(scope.sources)
         self._source(join.this, ctes, rows, scope)
         if using := join.args.get("using"):
@@ -79,7 +81,7 @@ class Names:
         if on := join.args.get("on"):
             rows.conditions.append(self.resolve(on, scope))
 
-    def _using(self, names: list[exp.Expression], before: dict[str, Columns], rows: Rows, scope: Scope) -> None:
+    def _using(self, names: list[exp.Expr], before: dict[str, Columns], rows: Rows, scope: Scope) -> None:
         added = next(columns for alias, columns in scope.sources.items() if alias not in before)
         for identifier in names:
             key = folded(identifier.name)
@@ -89,7 +91,7 @@ class Names:
             scope.merged[key] = left[0]
             rows.conditions.append(exp.EQ(this=_use(left[0]), expression=_use(added[key])))
 
-    def _source(self, node: exp.Expression, ctes: Ctes, rows: Rows, scope: Scope) -> None:
+    def _source(self, node: exp.Expr, ctes: Ctes, rows: Rows, scope: Scope) -> None:
         if type(node) not in _SOURCE_ARGS:
             refuse_node(self.sql, node)
         self._only(node, _SOURCE_ARGS[type(node)])
@@ -106,7 +108,7 @@ class Names:
         scope.sources[folded(name)] = {folded(s.name): s for s in reversed(shown)}
         scope.sources[folded(name)] = dict(reversed(scope.sources[folded(name)].items()))
 
-    def _renamed(self, shown: list[Shown], names: list[exp.Expression], node: exp.Expression) -> list[Shown]:
+    def _renamed(self, shown: list[Shown], names: list[exp.Expr], node: exp.Expr) -> list[Shown]:
         if len(names) > len(shown):
             refuse(self.sql, node, "an alias with more columns than the table", "leave the extra names out")
         new = [n.name for n in names] + [s.name for s in shown[len(names) :]]
@@ -144,11 +146,11 @@ class Names:
             )
         return relation
 
-    def _merge(self, relation: Rows | Answer, rows: Rows, node: exp.Expression) -> list[Shown]:
+    def _merge(self, relation: Rows | Answer, rows: Rows, node: exp.Expr) -> list[Shown]:
         """Take what a relation reads and asks into `rows`; what it shows."""
         if isinstance(relation, Answer):
             variable = self.variable("estimates")
-            rows.reads[variable] = Read(f"({relation.sql})", is_answer=True)
+            rows.reads[variable] = Read(f"({relation.sql})", answer=relation)
             estimates = {c.name: c for c in relation.columns}
             return [Shown(n, column(variable, n), _in(variable, estimates.get(n))) for n in relation.names]
         if rows.private and relation.private:
@@ -158,7 +160,7 @@ class Names:
         rows.reads.update(relation.reads)
         return relation.shown
 
-    def _self_join(self, node: exp.Expression) -> None:
+    def _self_join(self, node: exp.Expr) -> None:
         refuse(
             self.sql, node, "the private table a second time", "pairs of rows cannot be estimated; aggregate it once"
         )
@@ -178,31 +180,29 @@ class Names:
             f", with the public tables {others}" if others else ""
         )
 
-    def _only(self, node: exp.Expression, known: set[str]) -> None:
+    def _only(self, node: exp.Expr, known: set[str]) -> None:
         for key, value in node.args.items():
             if value and key not in known:
                 inside = value[0] if isinstance(value, list) else value
-                if isinstance(inside, exp.Expression) and type(inside) is not exp.Paren:
+                if isinstance(inside, exp.Expr) and type(inside) is not exp.Paren:
                     refuse_node(self.sql, inside)
                 refuse(self.sql, node, f"{key} in FROM", "leave it out")
 
     # --- expressions ------------------------------------------------------------------------------
 
-    def resolve(
-        self, node: exp.Expression, scope: Scope, aggregates: bool = False, alias_first: bool = False
-    ) -> exp.Expression:
+    def resolve(self, node: exp.Expr, scope: Scope, aggregates: bool = False, alias_first: bool = False) -> exp.Expr:
         """The expression with every column written variable.column; refuses what may not stand there."""
         holder = exp.Paren(this=node)
         self._visit(node, scope, aggregates, alias_first)
-        resolved: exp.Expression = holder.this
+        resolved: exp.Expr = holder.this
         resolved.pop()
         return resolved
 
-    def _visit(self, node: exp.Expression, scope: Scope, aggregates: bool, alias_first: bool) -> None:
+    def _visit(self, node: exp.Expr, scope: Scope, aggregates: bool, alias_first: bool) -> None:
         if isinstance(node, exp.Column):
             self._column(node, scope, aggregates, alias_first)
         elif isinstance(node, exp.Query):
-            self._subquery(node, scope)
+            self._subquery(node, scope, aggregates)
         elif isinstance(node, AGGREGATES):
             self._aggregate(node, scope, aggregates)
         elif (reason := ambiguous_operator(node)) is not None:
@@ -212,11 +212,11 @@ class Names:
         else:
             refuse_node(self.sql, node)
 
-    def _children(self, node: exp.Expression, scope: Scope, aggregates: bool, alias_first: bool) -> None:
+    def _children(self, node: exp.Expr, scope: Scope, aggregates: bool, alias_first: bool) -> None:
         for child in list(node.iter_expressions()):
             self._visit(child, scope, aggregates, alias_first)
 
-    def _aggregate(self, node: exp.Expression, scope: Scope, aggregates: bool) -> None:
+    def _aggregate(self, node: exp.Expr, scope: Scope, aggregates: bool) -> None:
         inner = node.this if isinstance(node, exp.Filter) else node
         if not aggregates:
             construct = "a window function" if isinstance(node, exp.Window) else f"an aggregate ({inner.key})"
@@ -234,14 +234,14 @@ class Names:
         else:
             self._visit_arguments(inner, scope)
 
-    def _visit_arguments(self, node: exp.Expression, scope: Scope) -> None:
+    def _visit_arguments(self, node: exp.Expr, scope: Scope) -> None:
         for child in list(node.iter_expressions()):
             if isinstance(child, exp.Star) and isinstance(node, exp.Count):
                 continue
             if isinstance(child, (exp.Distinct, exp.Order)):
-                name = node.key
-                refuse(self.sql, node, f"{name}({'DISTINCT' if isinstance(child, exp.Distinct) else 'ORDER BY'} ...)",
-                       "a randomized release cannot tell which rows are equal; count rows, or GROUP BY the column")  # fmt: skip
+                what = "DISTINCT" if isinstance(child, exp.Distinct) else "ORDER BY"
+                instead = "a randomized release cannot tell which rows are equal; count rows, or GROUP BY the column"
+                refuse(self.sql, node, f"{node.key}({what} ...)", instead)
             self._visit(child, scope, False, False)
 
     def _column(self, node: exp.Column, scope: Scope, aggregates: bool, alias_first: bool) -> None:
@@ -259,7 +259,7 @@ class Names:
             new._meta = node.this._meta
         node.replace(new if isinstance(new, (exp.Column, exp.Literal)) else exp.Paren(this=new))
 
-    def look_up(self, node: exp.Column, scope: Scope | None, alias_first: bool = False) -> exp.Expression | None:
+    def look_up(self, node: exp.Column, scope: Scope | None, alias_first: bool = False) -> exp.Expr | None:
         """What a column stands for, seen from a scope and then from those around it."""
         while scope is not None:
             if node.table:
@@ -284,13 +284,32 @@ class Names:
         names = [s.name for columns in scope.sources.values() for s in columns.values()]
         return f"there are {', '.join(names[:20])}" + (" ..." if len(names) > 20 else "")
 
-    def _subquery(self, node: exp.Expression, scope: Scope) -> None:
+    def _subquery(self, node: exp.Expr, scope: Scope, aggregates: bool) -> None:
         from sqlpriv.rewrite.public_subquery import resolve_public
 
-        resolve_public(self, node, scope)
+        if not aggregates or not self._reads_private(node, scope.ctes):
+            resolve_public(self, node, scope)
+            return
+        answer = self._read(node.copy(), scope.ctes)
+        if isinstance(answer, Rows) or not isinstance(node, exp.Subquery) or len(answer.columns) != 1:
+            refuse(self.sql, node, "a subquery of rows of the private table", "write a scalar subquery: one aggregate")
+        self.scalars.append(answer)
+        node.replace(column(SCALAR, str(len(self.scalars) - 1), node))
+
+    def _reads_private(self, node: exp.Expr, ctes: Ctes) -> bool:
+        """Whether a query reads the private table, perhaps by a common table expression."""
+        for table in node.find_all(exp.Table):
+            key = folded(table.name)
+            if key in ctes and not table.args.get("db"):
+                cte, seen = ctes[key]
+                if self._reads_private(cte.this, seen):
+                    return True
+            elif key == folded(self.release.table):
+                return True
+        return False
 
 
-def _use(shown: Shown) -> exp.Expression:
+def _use(shown: Shown) -> exp.Expr:
     new = shown.expression.copy()
     return new if isinstance(new, exp.Column) else exp.Paren(this=new)
 
@@ -301,7 +320,7 @@ def _in(variable: str, found: AnswerColumn | None) -> AnswerColumn | None:
     return AnswerColumn(quoted(variable, found.name), quoted(variable, found.low), quoted(variable, found.high))
 
 
-def with_ctes(select: exp.Expression, ctes: Ctes, sql: str) -> Ctes:
+def with_ctes(select: exp.Expr, ctes: Ctes, sql: str) -> Ctes:
     """The common table expressions that a query sees: each sees those before it."""
     clause = select.args.get("with_")
     if clause is None:
@@ -321,6 +340,6 @@ def aggregated(select: exp.Select) -> bool:
     return any(isinstance(n, AGGREGATES) for item in select.expressions for n in outside_subqueries(item))
 
 
-def outside_subqueries(node: exp.Expression) -> Iterator[exp.Expression]:
+def outside_subqueries(node: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes of an expression, without those of queries inside it."""
     return node.walk(prune=lambda n: isinstance(n, exp.Query))

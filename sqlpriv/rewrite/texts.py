@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.generators.duckdb import DuckDBGenerator
 
 from sqlpriv.sqltext import quoted
 
@@ -14,19 +14,19 @@ class Texts:
     """Writes expressions; one for a whole rewriting, since making a generator costs more than a small expression."""
 
     def __init__(self, attributes: frozenset[str]) -> None:
-        self._plain = DuckDB().generator()
+        self._plain = DuckDBGenerator(dialect="duckdb")
         self._view = _ViewGenerator(attributes)
 
-    def plain(self, node: exp.Expression) -> str:
+    def plain(self, node: exp.Expr) -> str:
         """The expression with its columns written variable.column."""
         return self._plain.generate(node)
 
-    def over_view(self, node: exp.Expression) -> str:
+    def over_view(self, node: exp.Expr) -> str:
         """The expression over the rows of the view."""
         return self._view.generate(node)
 
 
-class _ViewGenerator(DuckDB.Generator):  # type: ignore[misc, name-defined]
+class _ViewGenerator(DuckDBGenerator):
     """Writes the attribute age as "__priv_v"."age"."""
 
     def __init__(self, attributes: frozenset[str]) -> None:

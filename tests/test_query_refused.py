@@ -1,0 +1,70 @@
+"""What cannot be estimated is refused before anything runs, with its place and what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from releases import alpha_beta, random_view, write_release
+from test_query import COLUMNS, REGIONS
+
+from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.open_release import OpenRelease, open_release
+
+FIXTURES = sorted((Path(__file__).parent / "fixtures" / "refuse").glob("*.sql"))
+
+
+class Counting:
+    """A connection that counts what reaches it, instead of running it."""
+
+    def __init__(self) -> None:
+        self.reached: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def called(*arguments: object) -> None:
+            self.reached.append(f"{name}{arguments}")
+
+        return called
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[OpenRelease, Counting]:
+    path = tmp_path_factory.mktemp("refused") / "people.duckdb"
+    write_release(path, COLUMNS, random_view(COLUMNS, 9, 1), alpha_beta(0.4, 0.02), public=REGIONS)
+    with open_release(path) as opened:
+        counting = Counting()
+        return OpenRelease(counting, opened._described, 1e6), counting  # type: ignore[arg-type]
+
+
+def test_there_are_sixty_and_more() -> None:
+    assert len(FIXTURES) >= 60
+
+
+@pytest.mark.parametrize("file", FIXTURES, ids=lambda f: f.stem)
+def test_it_is_refused_and_never_reaches_the_engine(file: Path, watched: tuple[OpenRelease, Counting]) -> None:
+    opened, counting = watched
+    query, _, message = file.read_text(encoding="utf-8").rpartition("-- refused: ")
+    with pytest.raises(UnsupportedSQLError) as refused:
+        opened.sql(query)
+    assert str(refused.value) == message.strip()
+    with pytest.raises(UnsupportedSQLError):
+        opened.explain(query)
+    assert counting.reached == []
+
+
+def test_what_is_answered_does_reach_the_engine(watched: tuple[OpenRelease, Counting]) -> None:
+    """Or the counting above would prove nothing."""
+    opened, counting = watched
+    with pytest.raises(AttributeError):
+        opened.sql("SELECT count(*) FROM people")
+    assert len(counting.reached) == 1
+    counting.reached.clear()
+
+
+def test_a_budget_that_is_passed_is_a_refusal_too(watched: tuple[OpenRelease, Counting]) -> None:
+    opened, counting = watched
+    small = OpenRelease(counting, opened._described, 20)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedSQLError, match="'age' and 'score'"):
+        small.sql("SELECT count(*) FROM people WHERE score < 3 * age")
+    assert counting.reached == []
