@@ -56,10 +56,10 @@ PUBLIC = [
     ),
     Relation("q", {"code": "VARCHAR", "n": "INTEGER"}, [("b", 1), ("b", 1), ("ca", None), (None, 2)]),
 ]
-# Small ones, for conditions that link many attributes.
+# Small ones, for conditions that link many attributes; one has a value twice, as a public table of one column may.
 LINKED = [
     _attribute(f"n{at}", "INTEGER", *values, weighted=at % 3 == 0)
-    for at, values in enumerate([(0, 1, 2), (1, None), (0, 2, 3), (1, 2, None), (0, 1), (2, 0, 1), (1, 3)])
+    for at, values in enumerate([(0, 1, 2), (1, None), (0, 2, 3), (1, 2, None), (0, 1), (2, 1, 1), (1, 3)])
 ]
 RELATIONS = [*ATTRIBUTES, *PUBLIC, *LINKED]
 SUBQUERY_TABLE = "lookup"
