@@ -9,6 +9,7 @@ import strategies
 import test_ck_safety
 import test_closeness
 import test_epsilon
+import test_estimate_macro
 import test_hierarchies
 import test_k_and_l
 import test_operators
@@ -27,6 +28,7 @@ MODULES = (
     test_ck_safety,
     test_closeness,
     test_epsilon,
+    test_estimate_macro,
     test_hierarchies,
     test_k_and_l,
     test_operators,

@@ -21,7 +21,10 @@ from sqlpriv.sqltext import folded, quoted
 Columns: TypeAlias = dict[str, Shown]
 Ctes: TypeAlias = Mapping[str, tuple[exp.CTE, "Ctes"]]
 AGGREGATES = (exp.AggFunc, exp.Filter, exp.Window, exp.Grouping, exp.GroupingId, exp.WithinGroup)
-_SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {exp.Table: {"this", "alias", "db", "catalog"}, exp.Subquery: {"this", "alias"}}
+_SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {
+    exp.Table: {"this", "alias", "db", "catalog"},
+    exp.Subquery: {"this", "alias"},
+}
 SCALAR = "__priv_scalar"
 _JOIN_ARGS = {"this", "on", "side", "kind", "using", "method"}
 

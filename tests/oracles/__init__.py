@@ -49,6 +49,7 @@ from .epsilon import (
     shape_from_counts,
     uniform_shape,
 )
+from .estimates import Estimate, estimate
 from .hierarchies import (
     hierarchy_bins,
     hierarchy_dates,
@@ -109,6 +110,7 @@ __all__ = [
     "AlphaK",
     "DeltaDisclosure",
     "DeltaPresence",
+    "Estimate",
     "LDiversity",
     "alpha_beta_error",
     "alpha_beta_guarantee",
@@ -151,6 +153,7 @@ __all__ = [
     "epsilon_class3_per_class",
     "epsilon_class4",
     "epsilon_class4_per_class",
+    "estimate",
     "failing",
     "fails",
     "frapp_comparison",

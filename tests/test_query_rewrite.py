@@ -1,0 +1,128 @@
+"""Every supported construct means what it means to DuckDB.
+
+In a release whose view and domain both have weight 1, the estimate is the exact answer over a table that holds the
+view and the whole domain. So each query of fixtures/rewrite/ is asked of the release, and of DuckDB over that table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from releases import Made, Weighted, quoted, random_view, write_release
+
+from sqlpriv.open_release import OpenRelease, open_release
+
+Con = duckdb.DuckDBPyConnection
+FIXTURES = sorted((Path(__file__).parent / "fixtures" / "rewrite").glob("*.sql"))
+COLUMNS: dict[str, tuple[str, list[Any]]] = {
+    "age": ("INTEGER", [20, 22, 24, 26, 28]),
+    "nationality": ("VARCHAR", ["AT", "DE", "US", None]),
+    "score": ("INTEGER", [81, 84, 87, 90]),
+    "born": ("DATE", [date(1990, 1, 1), date(1990, 6, 15), date(1991, 6, 30), date(2001, 12, 31)]),
+    "member": ("BOOLEAN", [True, False, None]),
+}
+PUBLIC: dict[str, tuple[Mapping[str, str], Sequence[tuple[Any, ...]]]] = {
+    "regions": (
+        {"country": "VARCHAR", "continent": "VARCHAR", "weight": "DOUBLE"},
+        [("AT", "Europe", 1.5), ("DE", "Europe", 2.0), ("US", "America", None), ("CA", "America", 1.0)],
+    ),
+    "nations": (
+        {"nationality": "VARCHAR", "label": "VARCHAR", "weight": "INTEGER"},
+        [("AT", "a", 21), ("AT", "b", 27), ("US", "c", 0), (None, "d", 1)],
+    ),
+}
+EXACT = (Weighted(1.0, 0.0, 0.0), {0: Weighted(1.0, 0.0, 0.0)})
+
+
+def exact_release(path: Path, columns: Mapping[str, tuple[str, list[Any]]], **options: Any) -> Made:
+    """A release that answers exactly."""
+    return write_release(path, columns, random_view(columns, 50, 7), EXACT, **options)
+
+
+def everything(made: Made, table: str = "people") -> Con:
+    """A database with the rows of the view and the whole domain as the table, and the public tables."""
+    con = duckdb.connect(config={"threads": 1})
+    con.execute(f"ATTACH '{made.path}' AS made (READ_ONLY)").fetchall()
+    names = ", ".join(map(quoted, made.names))
+    values = ", ".join(f't{i}."value"' for i in range(len(made.names)))
+    tables = ", ".join(f'made."domain".{quoted(n)} AS t{i}' for i, n in enumerate(made.names))
+    con.execute(
+        f"CREATE TABLE {quoted(table)} AS SELECT {names} FROM made.release.published UNION ALL SELECT {values} FROM {tables}"
+    ).fetchall()
+    for name in made.public:
+        con.execute(f'CREATE TABLE {quoted(name)} AS FROM made."public".{quoted(name)}').fetchall()
+    return con
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return exact_release(tmp_path_factory.mktemp("exact") / "release.duckdb", COLUMNS, public=PUBLIC)
+
+
+@pytest.fixture(scope="module")
+def opened(made: Made) -> Iterator[OpenRelease]:
+    with open_release(made.path) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def exact(made: Made) -> Iterator[Con]:
+    with everything(made) as con:
+        yield con
+
+
+def statements(file: Path) -> list[str]:
+    return [s.strip() for s in file.read_text(encoding="utf-8").split(";\n") if s.strip()]
+
+
+QUERIES = [pytest.param(s, id=f"{f.stem}-{i}") for f in FIXTURES for i, s in enumerate(statements(f))]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_answer_is_duckdbs(opened: OpenRelease, exact: Con, query: str) -> None:
+    assert_same(opened.sql(query, intervals=False), exact.sql(query), "ORDER BY" in query.rpartition(")")[2])
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_bounds_come_beside_the_estimates(opened: OpenRelease, query: str) -> None:
+    """With variance 0 the interval is a point, where there is one."""
+    answer = opened.sql(query)
+    names = answer.columns
+    for row in answer.fetchall():
+        found = dict(zip(names, row, strict=True))
+        for name in names:
+            if f"{name}_low" in found and found[f"{name}_low"] is not None:
+                assert number(found[f"{name}_low"]) == pytest.approx(number(found[name]), rel=1e-9)
+                assert number(found[f"{name}_high"]) == pytest.approx(number(found[name]), rel=1e-9)
+
+
+def assert_same(found: Any, expected: Any, ordered: bool) -> None:
+    assert [c.lower() for c in found.columns] == [c.lower() for c in expected.columns]
+    left, right = found.fetchall(), expected.fetchall()
+    assert len(left) == len(right), (left, right)
+    if not ordered:
+        left, right = sorted(left, key=repr_of), sorted(right, key=repr_of)
+    for one, two in zip(left, right, strict=True):
+        assert all(map(alike, one, two)), (one, two)
+
+
+def number(value: Any) -> float:
+    return float(value)
+
+
+def repr_of(row: tuple[Any, ...]) -> str:
+    return repr([round(float(v), 6) if isinstance(v, (int, float, Decimal)) else v for v in row])
+
+
+def alike(found: Any, expected: Any) -> bool:
+    if isinstance(expected, bool) or expected is None or not isinstance(expected, (int, float, Decimal)):
+        # A sum over no rows is 0 here: the estimate of a sum is a number.
+        return bool(found == expected) or (expected is None and found == 0)
+    return math.isclose(float(found), float(expected), rel_tol=1e-9, abs_tol=1e-9)
