@@ -53,6 +53,7 @@ CREATE OR REPLACE TABLE "domain"."age" AS SELECT x AS "value", NULL::DOUBLE AS "
 CREATE OR REPLACE TABLE "domain"."nationality" AS
   SELECT x AS "value", NULL::DOUBLE AS "share" FROM (VALUES ('British'), ('Indian'), ('American')) AS v(x);
 CREATE OR REPLACE TABLE "domain"."score" AS SELECT x AS "value", NULL::DOUBLE AS "share" FROM range(81, 101) AS r(x);
+CREATE OR REPLACE TABLE possible AS FROM (SELECT DISTINCT zip FROM visits), (SELECT DISTINCT disease FROM visits);
 """
 
 ARGUMENTS = {
@@ -109,7 +110,8 @@ ARGUMENTS = {
     "move": "0.0625",
     "release": "current_database()",
     "predicate": "'score < 3 * age'",
-    "attributes": "['age', 'score']",
+    "attributes": "['zip', 'disease']",
+    "key": "'nobody else knows it'",
 }
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS = {
@@ -119,6 +121,9 @@ EXCEPTIONS = {
     ("hierarchy_dates", "tbl"): "'stays'",
     ("hierarchy_dates", "attribute"): "'admitted'",
     ("loss", "tbl"): "'general_visits'",
+    ("alpha_beta", "domain"): "'possible'",
+    ("frapp", "domain"): "'possible'",
+    ("estimate", "attributes"): "['age', 'score']",
 }
 
 

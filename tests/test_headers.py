@@ -15,6 +15,7 @@ import test_k_and_l
 import test_operators
 import test_population_risk_utility
 import test_randomized
+import test_randomized_views
 import test_report
 import test_sdgs
 from agreement import literal
@@ -34,6 +35,7 @@ MODULES = (
     test_operators,
     test_population_risk_utility,
     test_randomized,
+    test_randomized_views,
     test_report,
     test_sdgs,
 )

@@ -13,6 +13,9 @@ CREATE OR REPLACE TABLE patients AS FROM (VALUES
   ('130**', '30-40', 'Cancer')) AS v(zip, age, disease);
 CREATE OR REPLACE TABLE diseases AS FROM (VALUES
   ('Heart', 'chronic', '*'), ('Cancer', 'chronic', '*'), ('Flu', 'infection', '*')) AS v(disease, kind, top);
+-- All rows that two of its columns could have.
+CREATE OR REPLACE TABLE possible_patients AS FROM (VALUES ('130**'), ('1485*')) AS z(zip),
+  (VALUES ('Cancer'), ('Flu'), ('Heart'), ('Mumps')) AS d(disease);
 -- Salaries of three teams (Li et al. 2007), in thousands.
 CREATE OR REPLACE TABLE salaries AS FROM (VALUES ('a', 3), ('a', 4), ('a', 5), ('b', 6), ('b', 11), ('b', 8),
   ('c', 7), ('c', 9), ('c', 10)) AS v(team, salary);

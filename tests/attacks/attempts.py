@@ -34,6 +34,7 @@ CREATE TABLE people AS FROM (VALUES
 CREATE TABLE town AS SELECT record, concat(patient, copy) AS patient, zip, age
   FROM people, range(2) AS r(copy);
 CREATE TABLE nobody AS FROM people WHERE false;
+CREATE TABLE possible AS FROM (SELECT DISTINCT zip FROM people), (SELECT DISTINCT age FROM people);
 CREATE TABLE prior AS FROM (VALUES
   ('{MARKER}-flu', 20), ('{MARKER}-cold', 30), (NULL, 5)) AS v(value, sigma);
 CREATE TABLE shape AS FROM (VALUES
@@ -125,7 +126,8 @@ GOOD: Mapping[str, object] = {
     "move": 0.0625,
     "release": "template",  # as the file is called
     "predicate": "score < 3 * age",
-    "attributes": ["age", "score"],
+    "attributes": ["zip", "age"],
+    "key": "known to the attacks",
 }
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
@@ -134,12 +136,15 @@ EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
     "hierarchy_ranges": {"attribute": "age"},
     "hierarchy_dates": {"tbl": "stays", "attribute": "admitted"},
     "loss": {"tbl": "general"},
+    "alpha_beta": {"domain": "possible"},
+    "frapp": {"domain": "possible"},
+    "estimate": {"attributes": ["age", "score"]},
 }
 TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized")
-LIST_PARAMS = ("qis", "buckets")
+LIST_PARAMS = ("qis", "buckets", "attributes")
 COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
-# The files of macros that make a table: a hierarchy, or the table they were given, with other cells.
-MAKERS = ("hierarchy.sql", "hide_gen.sql")
+# The files of macros that make a table: a hierarchy, or the table they were given, with other cells or rows.
+MAKERS = ("hierarchy.sql", "hide_gen.sql", "alpha_beta_view.sql", "frapp_view.sql")
 Rows = list[tuple[Any, ...]]
 
 
@@ -151,6 +156,11 @@ class Attempt:
     params: tuple[str, ...]
     is_table: bool
     usual: Mapping[str, object] = field(hash=False, compare=False)
+
+    @property
+    def tables(self) -> list[str]:
+        """The parameters that name a table. A domain is one, or the number of its tuples."""
+        return [p for p in self.params if p in TABLE_PARAMS or (p == "domain" and isinstance(self.usual[p], str))]
 
     def sql(self, **changes: object) -> str:
         """The call with the usual arguments, but for the changes."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from attempts import TABLE_PARAMS, Attempt, cases, refused_by_us, same, usually
+from attempts import Attempt, cases, refused_by_us, same, usually
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def test_every_macro_works_through_attach(
     outside: duckdb.DuckDBPyConnection, shared: duckdb.DuckDBPyConnection, attempt: Attempt
 ) -> None:
     """No macro may call another one: DuckDB would not find it."""
-    inside = {p: f"rel.{attempt.usual[p]}" for p in attempt.params if p in TABLE_PARAMS} | {"release": "rel"}
+    inside = {p: f"rel.{attempt.usual[p]}" for p in attempt.tables} | {"release": "rel"}
     sql = attempt.sql(**inside).replace("priv.", "rel.priv.", 1)
     assert same(outside.execute(sql).fetchall(), usually(shared, attempt))
 

@@ -6,7 +6,20 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from attempts import LIST_PARAMS, Attempt, Rows, attempts, cases, checks, our_names, our_relations, same, share, usually
+from attempts import (
+    COLUMN_PARAMS,
+    LIST_PARAMS,
+    Attempt,
+    Rows,
+    attempts,
+    cases,
+    checks,
+    our_names,
+    our_relations,
+    same,
+    share,
+    usually,
+)
 
 # The names that the SQL texts give to what they read, and those that a user is likely to have.
 CORE = [
@@ -109,7 +122,7 @@ def test_the_answer_does_not_depend_on_the_names(con: duckdb.DuckDBPyConnection,
         assert same(without_names(given), expected), roles(at)
 
 
-@pytest.mark.parametrize("attempt", [a for a in cases(*LIST_PARAMS) if not a.values[0].name.endswith("_classes")])
+@pytest.mark.parametrize("attempt", [a for a in checks(*LIST_PARAMS) if not a.values[0].name.endswith("_classes")])
 def test_our_names_as_quasi_identifiers(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """Many at once, each a copy of zip, so the classes are those of zip."""
     taken = {"zip", "record", "patient", "disease"}
@@ -138,9 +151,9 @@ def test_a_struct_called_like_our_table_does_not_stand_in_for_it(db: duckdb.Duck
     assert db.execute("FROM priv.k_anonymity('t', ['zip'])").fetchall() == [(1,)]
 
 
-@pytest.mark.parametrize("attempt", cases("qis", "buckets", "sensitive", "person", "id", "attribute"))
+@pytest.mark.parametrize("attempt", cases(*LIST_PARAMS, *COLUMN_PARAMS))
 def test_a_reserved_column_is_refused(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
-    for param in set(attempt.params) & {"qis", "buckets", "sensitive", "person", "id", "attribute"}:
+    for param in set(attempt.params) & {*LIST_PARAMS, *COLUMN_PARAMS}:
         name = ["zip", "__PRIV_t"] if param in LIST_PARAMS else "__Priv_t"
         with pytest.raises(duckdb.InvalidInputException, match="names that start with __priv_ are reserved"):
             attempt.ask(shared, **{param: name})

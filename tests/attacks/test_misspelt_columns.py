@@ -4,7 +4,12 @@ import duckdb
 import pytest
 from attempts import COLUMN_PARAMS, LIST_PARAMS, Attempt, cases, refusal, share
 
-NEARLY = {"qis": ["zip", "agee"], "buckets": ["zip", "agee"], "sensitive": "diseas", "person": "patien", "id": "recor"}
+NEARLY = {
+    **{param: ["zip", "agee"] for param in LIST_PARAMS},
+    "sensitive": "diseas",
+    "person": "patien",
+    "id": "recor",
+}
 
 
 @pytest.mark.parametrize("attempt", cases(*NEARLY))
@@ -19,7 +24,7 @@ def test_a_misspelt_column_is_refused_by_name(shared: duckdb.DuckDBPyConnection,
 @pytest.mark.parametrize("attempt", cases(*LIST_PARAMS))
 def test_a_pattern_is_no_column(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     for pattern in (".*", *share(attempt, ("zip|age", "people.zip", '"zip"', " zip"), 4)):
-        said = refusal(shared, attempt.sql(qis=[pattern], buckets=[pattern]))
+        said = refusal(shared, attempt.sql(**{param: [pattern] for param in LIST_PARAMS}))
         assert "does not have a column named" in said
 
 

@@ -58,7 +58,7 @@ REPORT = {
 @pytest.mark.parametrize("attempt", [a for a in cases(*LIST_PARAMS) if "report" not in str(a.id)])
 def test_what_is_no_list_of_names_is_refused(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     for given, why in share(attempt, list(WRONG.items()), 4):
-        sql = attempt.sql(qis="<qis>", buckets="<qis>").replace("'<qis>'", given)
+        sql = attempt.sql(**dict.fromkeys(LIST_PARAMS, "<qis>")).replace("'<qis>'", given)
         assert refused_by_us(shared, sql).startswith(why), sql
 
 

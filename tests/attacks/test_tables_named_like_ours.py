@@ -26,7 +26,7 @@ def aliases() -> list[str]:
 def test_a_reserved_name_is_refused_wherever_a_table_is_named(
     shared: duckdb.DuckDBPyConnection, attempt: Attempt
 ) -> None:
-    for param in set(attempt.params) & set(TABLE_PARAMS):
+    for param in attempt.tables:
         for name in ("__PRIV_Classes", 'main."__priv_histogram"'):
             assert refused_by_us(shared, attempt.sql(**{param: name})) == RESERVED
 
@@ -41,9 +41,8 @@ def test_tables_called_like_our_aliases_are_read(
     db: duckdb.DuckDBPyConnection, shared: duckdb.DuckDBPyConnection, attempt: Attempt
 ) -> None:
     """All tables of a call at once, other aliases for every macro."""
-    params = [p for p in attempt.params if p in TABLE_PARAMS]
-    start = attempts(*TABLE_PARAMS).index(attempt) * len(params)
-    names = dict(zip(params, islice(cycle(aliases()), start, None), strict=False))
+    start = attempts(*TABLE_PARAMS).index(attempt) * len(attempt.tables)
+    names = dict(zip(attempt.tables, islice(cycle(aliases()), start, None), strict=False))
     for param, name in names.items():
         db.execute(f'CREATE TEMP TABLE "{name}" AS FROM {attempt.usual[param]}').fetchall()
     quoted = {param: f'"{name}"' for param, name in names.items()}

@@ -104,6 +104,7 @@ from .sampling import (
     sdgs_smooth_delta,
 )
 from .utility import average_class_size, discernibility, kl_divergence
+from .views import alpha_beta, frapp
 
 __all__ = [
     "INFINITY",
@@ -112,6 +113,7 @@ __all__ = [
     "DeltaPresence",
     "Estimate",
     "LDiversity",
+    "alpha_beta",
     "alpha_beta_error",
     "alpha_beta_guarantee",
     "alpha_beta_parameters",
@@ -156,6 +158,7 @@ __all__ = [
     "estimate",
     "failing",
     "fails",
+    "frapp",
     "frapp_comparison",
     "frapp_error",
     "frapp_guarantee",
