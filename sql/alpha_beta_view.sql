@@ -7,14 +7,14 @@
 -- ledger, and a second view of the same or changed data is a breach, since true rows are in both. The same key, arguments
 -- and data give the same view; any change of these gives fresh coins. Take a fresh key for every release and never publish
 -- it. The domain must not be made from tbl. Values are compared as text. Rows come sorted by their values.
--- example: FROM priv.alpha_beta('patients', 'possible_patients', ['zip', 'disease'], 0.4, 0.1, 'a secret of my own1')
--- expect: [('130**', 'Cancer'), ('130**', 'Flu'), ('130**', 'Heart'), ('1485*', 'Cancer'), ('1485*', 'Mumps')]
+-- example: FROM priv.alpha_beta('patients', 'possible_patients', ['zip', 'disease'], 0.4, 0.1, 'a secret of my own')
+-- expect: [('130**', 'Flu'), ('1485*', 'Heart')]
 CREATE MACRO alpha_beta(tbl, domain, attributes, alpha, beta, key) AS TABLE
 WITH __priv_table AS MATERIALIZED (FROM _table_tuples(tbl, attributes, key)),
 __priv_domain AS MATERIALIZED (FROM _domain_tuples(domain, attributes, key)),
 __priv_elements AS MATERIALIZED (FROM _elements(__priv_domain, __priv_table)),
 __priv_coins AS MATERIALIZED (
-  SELECT _view_prefix(__priv_elements, __priv_table, least(copies, 1), key, concat('alpha_beta|', _view_keeps(alpha, beta), '|', _view_adds(alpha, beta))) AS prefix
+  SELECT _view_prefix(__priv_elements, __priv_table, least(copies, 1), key, concat('alpha_beta|', _chance_text(_view_keeps(alpha, beta)), '|', _chance_text(_view_adds(alpha, beta)))) AS prefix
   FROM __priv_elements
 )
 SELECT unnest(tuple)

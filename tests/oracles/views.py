@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +16,7 @@ def alpha_beta(rows: Sequence[Tuple], domain: Sequence[Tuple], alpha: float, bet
     """The tuples of the view, in the order of the domain."""
     places = {coin(key, written(t)): t for t in domain}
     present = {coin(key, written(t)) for t in rows}
-    prefix = coin(key, f"alpha_beta|{alpha + beta!r}|{beta!r}|{total(places)}|{total(present)}")
+    prefix = coin(key, f"alpha_beta|{digits(alpha + beta)}|{digits(beta)}|{total(places)}|{total(present)}")
     kept = {bits: alpha + beta if bits in present else beta for bits in places}
     return [t for bits, t in places.items() if share(coin(prefix, bits)) < kept[bits]]
 
@@ -25,7 +26,7 @@ def frapp(rows: Sequence[Tuple], domain: Sequence[Tuple], stay: float, key: str)
     places = {coin(key, written(t)): t for t in domain}
     order = sorted(places)
     present = [coin(key, written(t)) for t in rows]
-    prefix = coin(key, f"frapp|{stay!r}|{total(places)}|{total(present)}")
+    prefix = coin(key, f"frapp|{digits(stay)}|{total(places)}|{total(present)}")
     view = []
     for bits, copies in Counter(present).items():
         for copy in range(copies):
@@ -46,6 +47,11 @@ def share(bits: str) -> float:
 
 def word(bits: str, place: int) -> int:
     return int(bits[15 * place : 15 * place + 15], 16)
+
+
+def digits(chance: float) -> int:
+    """The first twelve of a probability, rounded up at the half."""
+    return math.floor(chance * 1e12 + 0.5)
 
 
 def total(hashed: Iterable[str]) -> str:
