@@ -48,7 +48,7 @@ def query_command(
 ) -> None:
     """Ask a randomized release ordinary SQL: unbiased estimates, each with its bounds."""
     from sqlpriv.open_release import open_release
-    from sqlpriv.rewrite.query import BUDGET
+    from sqlpriv.rewrite.clauses import BUDGET
 
     tables = dict(_named(text) for text in public or [])
     with open_release(release, *(views or []), public=tables, budget=budget or BUDGET) as opened:

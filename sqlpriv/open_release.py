@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.errors import refusal as our_refusal
 from sqlpriv.install import locked_by, may_hold_a_database
 from sqlpriv.read_release import attach_public, describe
+from sqlpriv.rewrite.clauses import BUDGET, Options
 from sqlpriv.rewrite.described import Described
-from sqlpriv.rewrite.query import BUDGET, Options, rewrite
+from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.relations import Answer
 from sqlpriv.sqltext import literal
 
@@ -128,15 +130,20 @@ def _attach(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
 def _run(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
     """The rows, as an Arrow table: a relation made of the SQL itself would run again at every look at it.
 
-    DuckDB 1.5 plans a relation twice, and 2.0 warns of Arrow after execute().
+    By execute(), although DuckDB 2.0 warns that Arrow then copies the rows: a relation is planned twice, and planning
+    takes longer than copying.
     """
-    return (con.sql(sql) if duckdb.__version__ >= "2" else con.execute(sql)).to_arrow_table()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return con.execute(sql).to_arrow_table()
 
 
 def _translated(error: duckdb.Error) -> SqlprivError:
     """One sentence, without what DuckDB quotes: types and functions are named in it, values are not."""
     if ours := our_refusal(error):
         return InputError(ours)
+    if isinstance(error, duckdb.ParserException):
+        return InputError("DuckDB cannot read an expression of the query: put parentheses around its parts")
     if isinstance(error, duckdb.BinderException):
         return InputError("DuckDB cannot bind the query: check that the types fit the functions and operators it uses")
     if isinstance(error, (duckdb.ConversionException, duckdb.OutOfRangeException)):

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 from agreement import literal
-from releases import Made, Weighted, quoted
+from releases import Made, Weighted, insert, quoted
 
 Interval = tuple[float | None, float | None, float | None]
 
@@ -31,10 +31,7 @@ class Oracle:
         view = made.view_weights
         rows = [(*row, view.weight, view.variance, view.skew, 0) for row in made.view]
         rows += [(*row, *self._weights(row), 1) for row in made.domain]
-        places = ", ".join("?" for _ in rows[0])
-        self.con.execute("BEGIN").fetchall()
-        self.con.executemany(f"INSERT INTO {quoted(table)} VALUES ({places})", rows)
-        self.con.execute("COMMIT").fetchall()
+        insert(self.con, quoted(table), rows)
         self.table = quoted(table)
         for name, (columns, values) in made.public.items():
             listed = ", ".join(f"({', '.join(literal(v) for v in row)})" for row in values)

@@ -94,31 +94,31 @@ def write_release(
         con.execute("CREATE TABLE release.about (name VARCHAR, value VARCHAR)").fetchall()
         about = [("method", "frapp" if any(cross) else "alpha_beta"), ("version", "1"), ("table", table)]
         about += [("guarantee", "none: a test"), ("counts", "rows"), ("view", view_number)]
-        _insert(con, "release.about", about)
+        insert(con, "release.about", about)
         con.execute("CREATE TABLE release.parameters (name VARCHAR, value DOUBLE)").fetchall()
-        _insert(con, "release.parameters", [("cross_estimate", cross[0]), ("cross_square", cross[1])])
+        insert(con, "release.parameters", [("cross_estimate", cross[0]), ("cross_square", cross[1])])
         con.execute(
             "CREATE TABLE release.attributes "
             "(position INTEGER, name VARCHAR, type VARCHAR, size BIGINT, declared VARCHAR)"
         ).fetchall()
         for position, (name, (kind, values)) in enumerate(columns.items()):
-            _insert(con, "release.attributes", [(position, name, kind, len(values), "list")])
+            insert(con, "release.attributes", [(position, name, kind, len(values), "list")])
             con.execute(f'CREATE TABLE domain.{quoted(name)} ("value" {kind}, "share" DOUBLE)').fetchall()
             own_shares = shares[position] if shares else [None] * len(values)
-            _insert(con, f"domain.{quoted(name)}", list(zip(values, own_shares, strict=True)))
+            insert(con, f"domain.{quoted(name)}", list(zip(values, own_shares, strict=True)))
         typed = ", ".join(f"{quoted(n)} {kind}" for n, (kind, _) in columns.items())
         con.execute(
             f'CREATE TABLE release.published ({typed}, "__weight" DOUBLE, "__variance" DOUBLE, "__skew" DOUBLE)'
         ).fetchall()
-        _insert(con, "release.published", [(*row, own.weight, own.variance, own.skew) for row in view])
+        insert(con, "release.published", [(*row, own.weight, own.variance, own.skew) for row in view])
         con.execute(
             "CREATE TABLE release.domain_weights (power INTEGER, weight DOUBLE, variance DOUBLE, skew DOUBLE)"
         ).fetchall()
-        _insert(con, "release.domain_weights", [(p, w.weight, w.variance, w.skew) for p, w in of_domain.items()])
+        insert(con, "release.domain_weights", [(p, w.weight, w.variance, w.skew) for p, w in of_domain.items()])
         for name, (kinds, rows) in (public or {}).items():
             listed = ", ".join(f"{quoted(n)} {kind}" for n, kind in kinds.items())
             con.execute(f"CREATE TABLE public.{quoted(name)} ({listed})").fetchall()
-            _insert(con, f"public.{quoted(name)}", list(rows))
+            insert(con, f"public.{quoted(name)}", list(rows))
     return Made(
         path,
         tuple(columns),
@@ -144,6 +144,9 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _insert(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[Any]]) -> None:
-    if rows:
-        con.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' for _ in rows[0])})", [list(r) for r in rows])
+def insert(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[Any]]) -> None:
+    """All rows in a few statements: executemany takes a millisecond a row."""
+    for start in range(0, len(rows), 500):
+        chunk = rows[start : start + 500]
+        places = ", ".join(f"({', '.join('?' for _ in row)})" for row in chunk)
+        con.execute(f"INSERT INTO {table} VALUES {places}", [v for row in chunk for v in row]).fetchall()

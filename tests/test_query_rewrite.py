@@ -54,7 +54,8 @@ def everything(made: Made, table: str = "people") -> Con:
     values = ", ".join(f't{i}."value"' for i in range(len(made.names)))
     tables = ", ".join(f'made."domain".{quoted(n)} AS t{i}' for i, n in enumerate(made.names))
     con.execute(
-        f"CREATE TABLE {quoted(table)} AS SELECT {names} FROM made.release.published UNION ALL SELECT {values} FROM {tables}"
+        f"CREATE TABLE {quoted(table)} AS SELECT {names} FROM made.release.published "
+        f"UNION ALL SELECT {values} FROM {tables}"
     ).fetchall()
     for name in made.public:
         con.execute(f'CREATE TABLE {quoted(name)} AS FROM made."public".{quoted(name)}').fetchall()

@@ -77,6 +77,10 @@ class Outer:
             return self._column(node)
         if isinstance(node, exp.Query):
             self._refuse_correlated(node)
+        if _keeps_the_value(node):
+            inner = self.form(node.this)
+            if isinstance(inner, (Linear, Ratio, Smooth)) and (isinstance(inner, Linear) or not _fills_gaps(node)):
+                return inner
         if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div)):
             return self._arithmetic(node)
         if isinstance(node, exp.Neg):
@@ -236,6 +240,17 @@ class Outer:
             return Opaque(f"({by.text}) * ({form.text})")
         low, high = (f"({by.text}) * ({end})" for end in (form.low, form.high))
         return Bounded(f"({by.text}) * ({form.text})", f"least({low}, {high})", f"greatest({low}, {high})")
+
+
+def _keeps_the_value(node: exp.Expr) -> bool:
+    """A cast to DOUBLE changes no estimate, and coalesce none that is never NULL."""
+    if isinstance(node, (exp.Cast, exp.TryCast)):
+        return node.to.this in (exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT)
+    return _fills_gaps(node)
+
+
+def _fills_gaps(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Coalesce)
 
 
 def _is_numeric(node: exp.Expr) -> bool:

@@ -13,7 +13,7 @@ from sqlpriv.rewrite.scope import Ctes, Scope, with_ctes
 from sqlpriv.sqltext import folded
 
 if TYPE_CHECKING:
-    from sqlpriv.rewrite.scope import Names
+    from sqlpriv.rewrite.expressions import Expressions
 
 _SELECT_ARGS = {
     "expressions",
@@ -31,7 +31,7 @@ _SELECT_ARGS = {
 _JOINS = {"", "INNER", "CROSS", "LEFT", "LEFT OUTER", "SEMI", "ANTI"}
 
 
-def resolve_public(names: Names, node: exp.Expr, outer: Scope, ctes: Ctes | None = None) -> list[str]:
+def resolve_public(names: Expressions, node: exp.Expr, outer: Scope, ctes: Ctes | None = None) -> list[str]:
     """Resolve a query over public tables in place; the names of its columns."""
     ctes = outer.ctes if ctes is None else ctes
     if isinstance(node, exp.Subquery):
@@ -46,7 +46,7 @@ def resolve_public(names: Names, node: exp.Expr, outer: Scope, ctes: Ctes | None
     return _select(names, node, outer, with_ctes(node, ctes, names.sql))
 
 
-def _select(names: Names, select: exp.Select, outer: Scope, ctes: Ctes) -> list[str]:
+def _select(names: Expressions, select: exp.Select, outer: Scope, ctes: Ctes) -> list[str]:
     _only(names, select, _SELECT_ARGS)
     select.set("with_", None)
     scope = Scope(outer=outer, ctes=ctes)
@@ -67,7 +67,7 @@ def _select(names: Names, select: exp.Select, outer: Scope, ctes: Ctes) -> list[
     return shown
 
 
-def _item(names: Names, item: exp.Expr, scope: Scope) -> list[str]:
+def _item(names: Expressions, item: exp.Expr, scope: Scope) -> list[str]:
     if isinstance(item, exp.Star) and not any(item.args.values()):
         return [s.name for columns in scope.sources.values() for s in columns.values()]
     made = item.alias_or_name or item.sql(dialect="duckdb")
@@ -79,7 +79,7 @@ def _item(names: Names, item: exp.Expr, scope: Scope) -> list[str]:
     return [made]
 
 
-def _join(names: Names, join: exp.Join, scope: Scope, outer: Scope) -> None:
+def _join(names: Expressions, join: exp.Join, scope: Scope, outer: Scope) -> None:
     _only(names, join, {"this", "on", "side", "kind", "using"})
     kind = " ".join(filter(None, (join.side, join.kind))).upper()
     if kind not in _JOINS:
@@ -96,7 +96,7 @@ def _join(names: Names, join: exp.Join, scope: Scope, outer: Scope) -> None:
         _visit(names, on, scope)
 
 
-def _source(names: Names, node: exp.Expr, scope: Scope, outer: Scope) -> None:
+def _source(names: Expressions, node: exp.Expr, scope: Scope, outer: Scope) -> None:
     if isinstance(node, exp.Table):
         shown, name = _table(names, node, scope, outer)
     elif isinstance(node, exp.Subquery):
@@ -121,7 +121,7 @@ def _replaced(node: exp.Expr) -> list[exp.Expr]:
     return [put] if put is not None else []
 
 
-def _table(names: Names, node: exp.Table, scope: Scope, outer: Scope) -> tuple[list[str], str]:
+def _table(names: Expressions, node: exp.Table, scope: Scope, outer: Scope) -> tuple[list[str], str]:
     _only(names, node, {"this", "alias", "db"})
     if not isinstance(node.this, exp.Identifier) or (node.args.get("db") and folded(node.db) not in {"main", "public"}):
         refuse(names.sql, node, "a table function or a table of another schema", "read a public table of the release")
@@ -149,7 +149,7 @@ def _table(names: Names, node: exp.Table, scope: Scope, outer: Scope) -> tuple[l
     return list(public.columns), name
 
 
-def _visit(names: Names, node: exp.Expr, scope: Scope) -> None:
+def _visit(names: Expressions, node: exp.Expr, scope: Scope) -> None:
     if isinstance(node, exp.Column):
         _column(names, node, scope)
     elif isinstance(node, exp.Query):
@@ -163,7 +163,7 @@ def _visit(names: Names, node: exp.Expr, scope: Scope) -> None:
         refuse_node(names.sql, node)
 
 
-def _column(names: Names, node: exp.Column, scope: Scope) -> None:
+def _column(names: Expressions, node: exp.Column, scope: Scope) -> None:
     if isinstance(node.this, exp.Star) or node.args.get("db"):
         refuse(names.sql, node, "such a column", "write table.column")
     found = names.look_up(node, scope)
@@ -175,7 +175,7 @@ def _column(names: Names, node: exp.Column, scope: Scope) -> None:
     node.replace(new if isinstance(new, exp.Column) else exp.Paren(this=new))
 
 
-def _only(names: Names, node: exp.Expr, known: set[str]) -> None:
+def _only(names: Expressions, node: exp.Expr, known: set[str]) -> None:
     for key, value in node.args.items():
         if value and key not in known:
             inside = value[0] if isinstance(value, list) else value

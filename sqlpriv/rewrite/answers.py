@@ -1,0 +1,105 @@
+"""Queries over answers: rows of estimates may be filtered, sorted, joined to public tables, and united."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.clauses import ROWS, Clauses, Item, direction
+from sqlpriv.rewrite.estimate import Sums
+from sqlpriv.rewrite.forms import Formulas
+from sqlpriv.rewrite.outer import Outer
+from sqlpriv.rewrite.refuse import refuse
+from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows
+from sqlpriv.rewrite.scope import Ctes, Scope, aggregated
+from sqlpriv.sqltext import folded, quoted
+
+_UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
+
+
+class OverAnswers(Clauses):
+    """Rewrites a SELECT from answers, and UNION ALL."""
+
+    def _over_answers(self, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
+        """A query over estimates may project, filter, sort and join public tables; each row is one row of an answer."""
+        if rows.private:
+            refuse(self.sql, select, "a join of estimates with the private table", "aggregate the private table once")
+        if aggregated(select) or select.args.get("distinct"):
+            refuse(
+                self.sql, select, "an aggregate over estimates", "ask it of the table itself, in one aggregate query"
+            )
+        answers = {
+            (s.expression.table, s.expression.name): s.estimate
+            for columns in scope.sources.values() for s in columns.values()
+            if s.estimate is not None and isinstance(s.expression, exp.Column)
+        }  # fmt: skip
+        outer = Outer(self.sql, self.texts, Formulas(Sums(self.release, self.texts), self.zz), [], answers)
+        items = [i for item in list(select.expressions) for i in self._items_over_answers(item, scope)]
+        if where := select.args.get("where"):
+            rows.conditions.append(self.names.resolve(where.this, scope))
+        listed, columns = self._listed(items, outer, may_repeat=True)
+        sources = ", ".join(f"{r.relation} AS {quoted(n)}" for n, r in rows.reads.items())
+        sql = f"SELECT {', '.join(listed)} FROM {sources}"
+        if rows.conditions:
+            sql += f" WHERE {' AND '.join(f'({self.texts.plain(c)})' for c in rows.conditions)}"
+        answered = [r.answer for r in rows.reads.values() if r.answer is not None]
+        plans = tuple(p for a in answered for p in a.plans)
+        return Answer(sql + self._tail(select, scope, items, outer), columns, sum(a.cost for a in answered), plans)
+
+    def _items_over_answers(self, item: exp.Expr, scope: Scope) -> list[Item]:
+        if not isinstance(item, exp.Star) and not (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            return [self._item(item, scope, aggregates=False)]
+        shown = self._shown(item, scope)
+        bounds = {b for s in shown if s.estimate for b in (s.estimate.low, s.estimate.high)}
+        return [Item(s.name, s.expression.copy(), item) for s in shown if self.texts.plain(s.expression) not in bounds]
+
+    def _union(self, union: exp.Union, ctes: Ctes) -> Answer:
+        self._only(union, _UNION_ARGS)
+        if union.args.get("distinct"):
+            refuse(self.sql, union, "UNION", "write UNION ALL: estimates that happen to be equal are not the same")
+        left, right = (self._side(node, ctes) for node in (union.this, union.expression))
+        if len(left.columns) != len(right.columns):
+            refuse(self.sql, union, "UNION ALL of queries with different columns", "give both the same columns")
+        columns = tuple(
+            AnswerColumn(a.name, f"{a.name}_low", f"{a.name}_high") if a.low or b.low else AnswerColumn(a.name)
+            for a, b in zip(left.columns, right.columns, strict=True)
+        )
+        sql = " UNION ALL ".join(f"({_aligned(side, columns)})" for side in (left, right))
+        tail = self._union_tail(union, columns)
+        return Answer(f"{sql}{tail}", columns, left.cost + right.cost, left.plans + right.plans)
+
+    def _side(self, node: exp.Expr, ctes: Ctes) -> Answer:
+        side = self.read(node, ctes)
+        if isinstance(side, Rows):
+            refuse(self.sql, node, "UNION ALL of single rows", ROWS)
+        return side
+
+    def _union_tail(self, union: exp.Union, columns: tuple[AnswerColumn, ...]) -> str:
+        places = {folded(n): i for i, n in enumerate(Answer("", columns).names, 1)}
+        text, ordered = "", []
+        for node in union.args["order"].expressions if union.args.get("order") else []:
+            by = node.this
+            if isinstance(by, exp.Literal) and by.this.isdigit() and 1 <= int(by.this) <= len(columns):
+                place = places[folded(columns[int(by.this) - 1].name)]
+            elif isinstance(by, exp.Column) and not by.table and folded(by.name) in places:
+                place = places[folded(by.name)]
+            else:
+                refuse(self.sql, node, "ORDER BY an expression after UNION ALL", "name a column of the answer")
+            ordered.append(f"{place}{direction(node)}")
+        if ordered:
+            text += f" ORDER BY {', '.join(ordered)}"
+        for clause in ("limit", "offset"):
+            if found := union.args.get(clause):
+                text += f" {clause.upper()} {self._whole(found)}"
+        return text
+
+
+def _aligned(side: Answer, columns: tuple[AnswerColumn, ...]) -> str:
+    """A side of a union, with NULL for bounds that only the other side has."""
+    if all((a.low is None) == (b.low is None) for a, b in zip(side.columns, columns, strict=True)):
+        return side.sql
+    listed: list[str] = []
+    for own, column in zip(side.columns, columns, strict=True):
+        listed.append(quoted(own.name))
+        if column.low is not None:
+            listed += [quoted(b) if b else "CAST(NULL AS DOUBLE)" for b in (own.low, own.high)]
+    return f"SELECT {', '.join(listed)} FROM ({side.sql})"

@@ -1,0 +1,182 @@
+"""The clauses that aggregate queries and queries over answers share: the SELECT list, HAVING, ORDER BY and LIMIT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.described import Described
+from sqlpriv.rewrite.forms import Exact
+from sqlpriv.rewrite.intervals import squared_quantile
+from sqlpriv.rewrite.names import Names
+from sqlpriv.rewrite.outer import Outer
+from sqlpriv.rewrite.refuse import refuse, refuse_node
+from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows, Shown
+from sqlpriv.rewrite.scope import Ctes, Scope
+from sqlpriv.rewrite.texts import Texts
+from sqlpriv.sqltext import folded, quoted
+
+BUDGET = 2e8
+ROWS = "write an aggregate, as in SELECT count(*) ... GROUP BY; rows of the private table are in no release"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How an answer is to look, and what the sums over the domain may cost."""
+
+    confidence: float = 0.95
+    intervals: bool = True
+    nonnegative: bool = False
+    budget: float = BUDGET
+
+
+@dataclass
+class Item:
+    """A column of the SELECT list."""
+
+    name: str
+    node: exp.Expr
+    place: exp.Expr
+
+
+@dataclass
+class Clauses:
+    """One rewriting: the query, the release, and what all its parts use."""
+
+    sql: str
+    release: Described
+    options: Options
+    names: Names = field(init=False)
+    texts: Texts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = Names(self.sql, self.release, self.read)
+        self.texts = Texts(frozenset(a.name for a in self.release.attributes))
+        self.zz = squared_quantile(self.options.confidence)
+
+    def read(self, node: exp.Expr, ctes: Ctes) -> Rows | Answer:
+        """What a query stands for: rows, if it does not aggregate, or an answer."""
+        raise NotImplementedError
+
+    def _only(self, node: exp.Expr, known: set[str]) -> None:
+        for key, value in node.args.items():
+            if value and key not in known:
+                inside = value[0] if isinstance(value, list) else value
+                if key in {"sample", "qualify", "into", "windows", "laterals"} or not isinstance(inside, exp.Expr):
+                    refuse(
+                        self.sql,
+                        inside if isinstance(inside, exp.Expr) else node,
+                        key.upper().strip("_"),
+                        "leave it out",
+                    )
+                refuse_node(self.sql, inside)
+
+    def _shown(self, item: exp.Expr, scope: Scope) -> list[Shown]:
+        is_star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+        if not is_star:
+            made = self._item(item, scope, aggregates=False)
+            return [Shown(made.name, made.node)]
+        star = item if isinstance(item, exp.Star) else item.this
+        if any(star.args.values()):
+            refuse(self.sql, item, "* with EXCLUDE, REPLACE or RENAME", "name the columns")
+        if isinstance(item, exp.Column) and folded(item.table) not in scope.sources:
+            refuse(self.sql, item, f"{item.table}.*", "there is no such table in FROM")
+        sources = [scope.sources[folded(item.table)]] if isinstance(item, exp.Column) else scope.sources.values()
+        merged = [] if isinstance(item, exp.Column) else list(scope.merged)
+        shown = [scope.merged[key] for key in merged]
+        return shown + [s for columns in sources for key, s in columns.items() if key not in merged]
+
+    def _item(self, item: exp.Expr, scope: Scope, aggregates: bool) -> Item:
+        """Resolve an item of the SELECT list; later items and clauses may use its alias."""
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            refuse(self.sql, item, "SELECT *", ROWS)
+        name = item.alias if isinstance(item, exp.Alias) else _default_name(item)
+        node = self.names.resolve(item.this if isinstance(item, exp.Alias) else item, scope, aggregates)
+        if isinstance(item, exp.Alias):
+            scope.aliases[folded(name)] = node
+        return Item(name, node, item)
+
+    def _by_ordinal(self, node: exp.Literal, items: list[Item]) -> Item:
+        if not node.this.isdigit() or not 1 <= int(node.this) <= len(items):
+            refuse(self.sql, node, f"the position {node.this}", f"the SELECT list has {len(items)} columns")
+        return items[int(node.this) - 1]
+
+    def _listed(
+        self, items: list[Item], outer: Outer, may_repeat: bool = False
+    ) -> tuple[list[str], tuple[AnswerColumn, ...]]:
+        """The SELECT list: every estimate is followed by its bounds, unless the query names these itself."""
+        named = {folded(i.name) for i in items} if may_repeat else set()
+        listed: list[str] = []
+        columns: list[AnswerColumn] = []
+        for item in items:
+            form = outer.form(item.node)
+            listed.append(f"{outer.formulas.value(form)} AS {quoted(item.name)}")
+            own = {folded(f"{item.name}_low"), folded(f"{item.name}_high")}
+            if isinstance(form, Exact) or not self.options.intervals or own & named:
+                columns.append(AnswerColumn(item.name))
+                continue
+            column = AnswerColumn(item.name, f"{item.name}_low", f"{item.name}_high")
+            low, high = outer.formulas.bounds(form) or ("CAST(NULL AS DOUBLE)", "CAST(NULL AS DOUBLE)")
+            listed += [f"{low} AS {quoted(str(column.low))}", f"{high} AS {quoted(str(column.high))}"]
+            columns.append(column)
+        self._refuse_clashes(items, columns)
+        return listed, tuple(columns)
+
+    def _refuse_clashes(self, items: list[Item], columns: list[AnswerColumn]) -> None:
+        taken = {folded(i.name): i for i in items}
+        for column in columns:
+            for bound in (column.low, column.high):
+                if bound is not None and folded(bound) in taken:
+                    where = taken[folded(bound)].place
+                    refuse(
+                        self.sql,
+                        where,
+                        f"a column called {bound!r} beside {column.name!r}",
+                        "its bound has that name; rename it",
+                    )
+
+    def _tail(self, select: exp.Expr, scope: Scope, items: list[Item], outer: Outer) -> str:
+        """HAVING, ORDER BY and LIMIT, over estimates."""
+        text = ""
+        if having := select.args.get("having"):
+            resolved = self.names.resolve(having.this, scope, aggregates=True, alias_first=True)
+            text += f" WHERE {outer.text(resolved)}"
+        if order := select.args.get("order"):
+            text += f" ORDER BY {', '.join(self._ordered(o, scope, items, outer) for o in list(order.expressions))}"
+        for clause in ("limit", "offset"):
+            if found := select.args.get(clause):
+                text += f" {clause.upper()} {self._whole(found)}"
+        return text
+
+    def _ordered(self, ordered: exp.Expr, scope: Scope, items: list[Item], outer: Outer) -> str:
+        if not isinstance(ordered, exp.Ordered) or ordered.args.get("with_fill"):
+            refuse_node(self.sql, ordered)
+        node = ordered.this
+        if isinstance(node, exp.Var) and node.name.upper() == "ALL":
+            texts = [outer.text(i.node) for i in items]
+        elif isinstance(node, exp.Literal) and not node.is_string:
+            texts = [outer.text(self._by_ordinal(node, items).node)]
+        else:
+            texts = [outer.text(self.names.resolve(node, scope, aggregates=True, alias_first=True))]
+        return ", ".join(f"({text}){direction(ordered)}" for text in texts)
+
+    def _whole(self, clause: exp.Expr) -> str:
+        node = clause.expression
+        if clause.args.get("limit_options") or not isinstance(node, exp.Literal) or not node.this.isdigit():
+            refuse(self.sql, clause, f"{clause.key.upper()} that is no whole number", "write a number of rows")
+        return str(node.this)
+
+
+def direction(ordered: exp.Expr) -> str:
+    direction = " DESC" if ordered.args.get("desc") else " ASC"
+    return direction + (" NULLS FIRST" if ordered.args.get("nulls_first") else " NULLS LAST")
+
+
+def _default_name(item: exp.Expr) -> str:
+    """What DuckDB would call a column without an alias."""
+    if isinstance(item, exp.Column):
+        return item.name
+    if isinstance(item, exp.Count) and (item.this is None or isinstance(item.this, exp.Star)):
+        return "count_star()"
+    return item.sql(dialect="duckdb", normalize_functions="lower")

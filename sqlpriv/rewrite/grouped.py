@@ -1,0 +1,69 @@
+"""Aggregate queries over rows: the sums they need, one query per grouping set, and their clauses over estimates."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.clauses import Clauses, Item
+from sqlpriv.rewrite.estimate import SUMS, Sums
+from sqlpriv.rewrite.forms import Formulas
+from sqlpriv.rewrite.group_sets import Keys, Sets, group_sets
+from sqlpriv.rewrite.outer import Outer
+from sqlpriv.rewrite.refuse import refuse
+from sqlpriv.rewrite.relations import Answer, Rows
+from sqlpriv.rewrite.scope import AGGREGATES, Scope, outside_subqueries
+
+
+class Grouped(Clauses):
+    """Rewrites SELECT ... GROUP BY over the private table."""
+
+    def _aggregate(self, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
+        if select.args.get("distinct"):
+            refuse(self.sql, select.args["distinct"], "SELECT DISTINCT", "use GROUP BY; each group comes back once")
+        items = [self._item(item, scope, aggregates=True) for item in list(select.expressions)]
+        if where := select.args.get("where"):
+            rows.conditions.append(self.names.resolve(where.this, scope))
+        keys, sets = self._groups(select, items, scope)
+        sums = Sums(self.release, self.texts)
+        outer = Outer(
+            self.sql, self.texts, Formulas(sums, self.zz, self.options.nonnegative), keys, None, self.names.scalars
+        )
+        listed, columns = self._listed(items, outer)
+        tail = self._tail(select, scope, items, outer)
+        condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
+        parts, cost, plans = [], 0.0, []
+        for chosen in sets:
+            groups = [key if i in chosen else None for i, key in enumerate(keys)]
+            computed = sums.query(rows.reads, condition, groups, self.options.budget, self._grouping(outer, chosen))
+            parts.append(computed.sql)
+            plans.append(computed.plan)
+            cost += computed.cost
+        source = parts[0] if len(parts) == 1 else " UNION ALL ".join(f"({p})" for p in parts)
+        layered = outer.formulas.layered(source)
+        sql = f'SELECT {", ".join(listed)} FROM ({layered}) AS "{SUMS}"{tail}'
+        return Answer(sql, columns, cost, tuple(plans))
+
+    def _groups(self, select: exp.Select, items: list[Item], scope: Scope) -> tuple[Keys, Sets]:
+        plain = [i.node for i in items if not _aggregates(i.node)]
+
+        def resolve(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Literal) and not node.is_string:
+                item = self._by_ordinal(node, items)
+                if _aggregates(item.node):
+                    refuse(self.sql, node, "GROUP BY an aggregate", "group by columns or expressions of them")
+                return item.node.unnest()
+            return self.names.resolve(node, scope).unnest()
+
+        return group_sets(select.args.get("group"), plain, resolve, self.sql)
+
+    def _grouping(self, outer: Outer, chosen: tuple[int, ...]) -> dict[str, int]:
+        """grouping(a, b) in this grouping set: a bit for each key that is not in it."""
+        present = {f"g{i}" for i in chosen}
+        return {
+            name: sum(2 ** (len(asked) - 1 - i) for i, key in enumerate(asked) if key not in present)
+            for asked, name in outer.groupings.items()
+        }
+
+
+def _aggregates(node: exp.Expr) -> bool:
+    return any(isinstance(n, AGGREGATES) for n in outside_subqueries(node))

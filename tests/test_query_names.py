@@ -1,0 +1,75 @@
+"""No name of the user's is taken for one of ours: columns, tables and aliases called like what we generate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from releases import quoted
+from test_query_rewrite import Con, assert_same, everything, exact_release
+
+from sqlpriv.open_release import OpenRelease, open_release
+
+NAMES = ["value", "share", "s0", "g0", "e0", 'we"ird', "release", "domain", "select", "estimates", "c0 h0", "Ünï"]
+PUBLIC: dict[str, Any] = {
+    "value": ({"value": "INTEGER", "share": "INTEGER"}, [(1, 5), (2, 6), (None, 7)]),
+    "g0": ({"p0": "INTEGER", "s0": "INTEGER"}, [(1, 2), (2, 2)]),
+}
+TABLES = ["release", "domain", 'a b"c', "estimates"]
+
+
+@pytest.fixture(scope="module", params=TABLES)
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[OpenRelease, Con, str]]:
+    table = request.param
+    columns: dict[str, tuple[str, list[Any]]] = {
+        n: ("INTEGER", [1, 2] if i else [1, 2, None]) for i, n in enumerate(NAMES)
+    }
+    public = {n: t for n, t in PUBLIC.items() if n != table}
+    path = tmp_path_factory.mktemp("names") / "release.duckdb"
+    made = exact_release(path, columns, table=table, public=public)
+    with open_release(path) as opened, everything(made, table) as con:
+        yield opened, con, quoted(table)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_called_like_ours(both: tuple[OpenRelease, Con, str], name: str) -> None:
+    opened, con, table = both
+    c = quoted(name)
+    query = (
+        f'SELECT {c}, count(*) AS n, avg("s0" + {c}) AS a FROM {table} WHERE {c} + "g0" > 2 GROUP BY {c} ORDER BY {c}'
+    )
+    assert_same(opened.sql(query, intervals=False), con.sql(query), True)
+
+
+QUERIES = [
+    'SELECT "value"."share", count(*) AS n FROM {t} JOIN "value" ON "value"."value" = {t}."share" GROUP BY 1 ORDER BY 1',
+    'SELECT count(*) AS n FROM {t} WHERE "value" IN (SELECT "value" FROM "value" WHERE "share" > 5)',
+    'SELECT count(*) AS n FROM {t} WHERE EXISTS (SELECT 1 FROM "g0" WHERE "p0" = {t}."g0" AND "g0"."s0" = {t}."s0")',
+    'SELECT "e0" AS g0, sum("s0") AS e0, count(*) AS c0 FROM {t} GROUP BY "e0" ORDER BY 1',
+    'WITH "__x" AS (SELECT "value" AS "share", "share" AS "value" FROM {t}) '
+    'SELECT "share", sum("value") AS s FROM "__x" GROUP BY 1 ORDER BY 1',
+    'WITH g AS (SELECT "value" AS v, count(*) AS estimates FROM {t} GROUP BY 1) SELECT v, estimates FROM g ORDER BY v',
+    'SELECT "release" AS "domain", "domain" AS "release", count(*) AS n FROM {t} GROUP BY 1, 2 ORDER BY 1, 2',
+    'SELECT count(*) AS n FROM {t} AS "value" WHERE "value"."value" = 1',
+    'SELECT count(*) AS n FROM {t} AS "age", "g0" AS "share" WHERE "age"."share" = "share"."p0"',
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_tables_and_aliases_called_like_ours(both: tuple[OpenRelease, Con, str], query: str) -> None:
+    opened, con, table = both
+    written = query.replace("{t}", table)
+    assert_same(opened.sql(written, intervals=False), con.sql(written), True)
+    assert opened.sql(written).fetchall()
+
+
+def test_a_file_called_like_a_keyword_or_with_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "it's a release.duckdb"
+    made = exact_release(tmp_path / "plain.duckdb", {"a": ("INTEGER", [1, 2])})
+    made.path.rename(path)
+    with open_release(path) as opened:
+        assert opened.sql("SELECT count(*) AS n FROM people", intervals=False).fetchall() == [(52.0,)]
