@@ -39,6 +39,7 @@ def describe(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> Describ
         published=published,
         domain_weights=_domain_weights(con, catalogs),
         constant=_constant(con, published),
+        largest=fetch(con, f'SELECT coalesce(max("__weight"), 0) FROM {published}')[0][0],
         cross_estimate=parameters.get("cross_estimate") or 0.0,
         cross_square=parameters.get("cross_square") or 0.0,
         public=_public_tables(con, first, "public"),

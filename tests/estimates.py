@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -73,55 +74,93 @@ class Oracle:
             for w, v, t, d, *rest in self.con.execute(sql).fetchall()
         ]
 
-    def moments(self, expressions: Sequence[str], where: str, source: str | None = None) -> Moments:
-        """Estimates and covariances of the sums of some expressions."""
-        rows = self.values(expressions, where, source)
-        count = len(expressions)
-        e = [math.fsum(w.weight * x[i] for w, _, x in rows) for i in range(count)]
-        f = [math.fsum(x[i] for _, d, x in rows if d) for i in range(count)]
-        raw = [[math.fsum(w.variance * x[i] * x[j] for w, _, x in rows) for j in range(count)] for i in range(count)]
-        third = [math.fsum(w.skew * x[i] ** 3 for w, _, x in rows) for i in range(count)]
+    def moments(self, rows: list[tuple[Weighted, bool, list[float]]]) -> Moments:
+        """Estimates, covariances and third moments of the sums over some rows, and the variance of their number."""
+        places = range(len(rows[0][2]) if rows else 2)
+        e = [math.fsum(w.weight * x[i] for w, _, x in rows) for i in places]
+        f = [math.fsum(x[i] for _, d, x in rows if d) for i in places]
+        raw = [[math.fsum(w.variance * x[i] * x[j] for w, _, x in rows) for j in places] for i in places]
+        third = [
+            [[math.fsum(w.skew * x[i] * x[j] * x[k] for w, _, x in rows) for k in places] for j in places]
+            for i in places
+        ]
         ce, cs = self.made.cross_estimate, self.made.cross_square
         v = [
-            [raw[i][j] + ce * (f[i] * e[j] + f[j] * e[i]) / 2 + cs * f[i] * f[j] for j in range(count)]
-            for i in range(count)
-        ]
-        slope = [(third[i] / raw[i][i] if raw[i][i] > 0 else 0.0) + ce * f[i] for i in range(count)]
-        return Moments(e, v, slope)
+            [raw[i][j] + ce * (f[i] * e[j] + f[j] * e[i]) / 2 + cs * f[i] * f[j] for j in places] for i in places
+        ]  # fmt: skip
+        return Moments(e, v, raw, third, f, ce, math.fsum(w.variance for w, _, _ in rows))
+
+    def both_moments(self, expressions: Sequence[str], where: str, source: str | None) -> list[Moments]:
+        """Those of all rows, and those of the view alone where they are another opinion."""
+        rows = self.values(expressions, where, source)
+        found = [self.moments(rows)]
+        if not (self.made.cross_estimate or self.made.cross_square):
+            found.append(self.moments([r for r in rows if not r[1]]))
+        return found
+
+    @property
+    def largest(self) -> float:
+        """The largest weight of a row of the view."""
+        return self.made.view_weights.weight if self.made.view else 0.0
 
     def linear(
         self, expression: str, where: str = "true", confidence: float = 0.95, source: str | None = None
     ) -> Interval:
-        """A sum with its score interval."""
-        m = self.moments([expression], where, source)
+        """A sum with its score interval, and part of a jump to each side."""
+        both = self.both_moments([expression], where, source)
         z = quantile(confidence)
-        e, v, b = m.estimates[0], max(m.covariances[0][0], 0.0), m.slopes[0]
-        root = math.sqrt((z * z * b) ** 2 + 4 * z * z * v)
-        return e, e + (z * z * b - root) / 2, e + (z * z * b + root) / 2
+        e, rows, v = both[0].estimates[0], both[0].rows, max(both[0].covariances[0][0], 0.0)
+        jump = 0.4 * self.largest * math.sqrt(v / rows) if rows > 0 else 0.0
+        lows, highs = [], []
+        for m in both:
+            b = m.slope([1.0])
+            root = math.sqrt((z * z * b) ** 2 + 4 * z * z * max(m.covariances[0][0], 0.0))
+            lows.append(e + (z * z * b - root) / 2 - jump)
+            highs.append(e + (z * z * b + root) / 2 + jump)
+        return e, min(lows), max(highs)
 
     def ratio(
         self, upper: str, lower: str, where: str = "true", confidence: float = 0.95, source: str | None = None
     ) -> Interval:
         """A ratio with Fieller's interval, by solving its quadratic equation."""
-        m = self.moments([upper, lower], where, source)
-        z = quantile(confidence)
-        (a, c), ((vaa, vac), (_, vcc)) = m.estimates, m.covariances
+        both = self.both_moments([upper, lower], where, source)
+        (a, c), rows = both[0].estimates, both[0].rows
         if c == 0:
             return None, None, None
-        p, q, r = c * c - z * z * max(vcc, 0.0), a * c - z * z * vac, a * a - z * z * vaa
-        if p <= 0:
-            return a / c, None, None
-        root = math.sqrt(max(q * q - p * r, 0.0))
-        return a / c, (q - root) / p, (q + root) / p
+        z = quantile(confidence) + (0.4 * self.largest / math.sqrt(rows) if rows > 0 else 0.0)
+        lows, highs = [], []
+        for m in both:
+            ((vaa, vac), (_, vcc)), b = m.covariances, m.slope([1.0, -a / c])
+            p = c * c - z * z * max(vcc, 0.0)
+            q, r = a * c - z * z * (vac - b * c / 2), a * a - z * z * (vaa - b * a)
+            if p <= 0:
+                return a / c, None, None
+            root = math.sqrt(max(q * q - p * r, 0.0))
+            lows.append((q - root) / p)
+            highs.append((q + root) / p)
+        return a / c, min(lows), max(highs)
 
 
+@dataclass(frozen=True)
 class Moments:
     """Of several sums."""
 
-    def __init__(self, estimates: list[float], covariances: list[list[float]], slopes: list[float]) -> None:
-        self.estimates = estimates
-        self.covariances = covariances
-        self.slopes = slopes
+    estimates: list[float]
+    covariances: list[list[float]]
+    raw: list[list[float]]
+    third: list[list[list[float]]]
+    totals: list[float]
+    cross_estimate: float
+    rows: float
+
+    def slope(self, c: Sequence[float]) -> float:
+        """How the variance of a combination of the sums grows with it."""
+        places = range(len(c))
+        second = math.fsum(c[i] * c[j] * self.raw[i][j] for i in places for j in places)
+        third = math.fsum(c[i] * c[j] * c[k] * self.third[i][j][k] for i in places for j in places for k in places)
+        total = math.fsum(c[i] * self.totals[i] for i in places)
+        parts = math.fsum(c[i] * c[i] * self.raw[i][i] for i in places)
+        return (third / second if second > 1e-9 * max(parts, 0.0) else 0.0) + self.cross_estimate * total
 
 
 def quantile(confidence: float) -> float:

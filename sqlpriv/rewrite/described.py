@@ -61,6 +61,8 @@ class Described:
     """By power of the share: uniform noise has power 0 alone."""
     constant: Weights | None = None
     """The weights of every row of the view, where they are all the same."""
+    largest: float = 0.0
+    """The largest weight of a row of the view: by how much one row more or less moves a count."""
     cross_estimate: float = 0.0
     cross_square: float = 0.0
     public: Mapping[str, PublicTable] = field(default_factory=dict)

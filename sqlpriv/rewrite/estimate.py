@@ -66,6 +66,21 @@ class Sums:
         """The third moment."""
         return self._column("t", _sorted(i, j, k))
 
+    def view_variance(self, i: int, j: int) -> str:
+        """The part of the variance that the rows of the view make."""
+        return self._column("w", _sorted(i, j))
+
+    def view_third(self, i: int, j: int, k: int) -> str:
+        """The part of the third moment that the rows of the view make."""
+        return self._column("u", _sorted(i, j, k))
+
+    def counted(self, i: int) -> int:
+        """The number of the summand that counts the rows behind another one."""
+        key: Moment = ((), self.summands[i][1])
+        if key not in self.summands:
+            self.summands.append(key)
+        return self.summands.index(key)
+
     def domain_total(self, i: int) -> str:
         """The plain sum over the domain."""
         return self._column("f", (i,))
@@ -119,6 +134,8 @@ class Sums:
             return plan.both(moment, _VARIANCE)
         if kind == "t":
             return plan.both(moment, _SKEW)
+        if kind in ("w", "u"):
+            return plan.weighted_view(moment, _VARIANCE if kind == "w" else _SKEW)
         if kind == "f":
             return plan.domain(moment, 0)
         text = plan.both(moment, _VARIANCE)
@@ -161,13 +178,14 @@ class _Plan:
 
     def both(self, moment: Moment, weight: str) -> str:
         """A weighted sum over view and domain."""
-        parts = [self._weighted_view(moment, weight)]
+        parts = [self.weighted_view(moment, weight)]
         for power, weights in self._release.domain_weights.items():
             if factor := _of(weights, weight):
                 parts.append(f"{number(factor)} * {self.domain(moment, power)}")
         return " + ".join(parts)
 
-    def _weighted_view(self, moment: Moment, weight: str) -> str:
+    def weighted_view(self, moment: Moment, weight: str) -> str:
+        """A weighted sum over the view."""
         constant = self._release.constant
         if constant is None:
             return f"coalesce(__priv_p.{self._view_name(moment, weight)}, 0e0)"

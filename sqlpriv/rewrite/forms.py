@@ -76,19 +76,24 @@ class Formulas:
         self.sums = sums
         self.zz = zz
         self.nonnegative = nonnegative
-        self.intervals: dict[tuple[str, str], int] = {}
-        """Centre and half of every interval, computed once, below the SELECT list."""
+        self._layers: dict[str, dict[str, str]] = {"r": {}, "s": {}, "i": {}}
+        """What is computed once, below the SELECT list: ratios; slopes, quantiles; centres and halves of intervals."""
 
     def layered(self, source: str) -> str:
         """The sums, with the intervals beside them."""
-        if not self.intervals:
-            return source
-        listed = ", ".join(f"{c} AS c{i}, {h} AS h{i}" for (c, h), i in self.intervals.items())
-        return f'SELECT *, {listed} FROM ({source}) AS "{SUMS}"'
+        for layer in self._layers.values():
+            if layer:
+                listed = ", ".join(f"{text} AS {name}" for text, name in layer.items())
+                source = f'SELECT *, {listed} FROM ({source}) AS "{SUMS}"'
+        return source
+
+    def _once(self, layer: str, text: str) -> str:
+        known = self._layers[layer]
+        return f'"{SUMS}"."{known.setdefault(text, f"{layer}_{len(known)}")}"'
 
     def _around(self, centre: str, half: str) -> tuple[str, str]:
-        number = self.intervals.setdefault((centre, half), len(self.intervals))
-        return tuple(f'"{SUMS}"."c{number}" {sign} "{SUMS}"."h{number}"' for sign in "-+")  # type: ignore[return-value]
+        middle, width = self._once("i", centre), self._once("i", half)
+        return f"{middle} - {width}", f"{middle} + {width}"
 
     def value(self, form: Form) -> str:
         """The estimate."""
@@ -102,9 +107,7 @@ class Formulas:
     def bounds(self, form: Form) -> Bounds:
         """Its bounds, if it has sound ones."""
         if isinstance(form, Linear):
-            slope = self._slope(form)
-            centre = formula("_score_centre", self._linear(form), slope, self.zz)
-            low, high = self._around(centre, formula("_score_half", self._variance(form, form), slope, self.zz))
+            low, high = self._score(form)
             return (f"greatest({low}, 0e0)", f"greatest({high}, 0e0)") if self._clamped(form) else (low, high)
         if isinstance(form, Ratio):
             return self._fieller(form)
@@ -139,43 +142,105 @@ class Formulas:
         parts = [_times(c, self.sums.estimate(i)) for i, c in form.terms.items()]
         return " + ".join([*parts, *([form.shift] if form.shift is not None else [])]) or "0e0"
 
-    def _variance(self, left: Linear, right: Linear) -> str:
-        return self._squared(left.terms, right.terms)
+    def _variance(self, left: Linear, right: Linear, part: str = "all") -> str:
+        return self._squared(left.terms, right.terms, part)
 
     def _propagated(self, form: Smooth) -> str:
         return self._squared(form.slopes, form.slopes)
 
-    def _squared(self, left: dict[int, str], right: dict[int, str], raw: bool = False) -> str:
-        of = self.sums.raw_variance if raw else self.sums.variance
+    def _squared(self, left: dict[int, str], right: dict[int, str], part: str = "all") -> str:
+        of = {"all": self.sums.variance, "raw": self.sums.raw_variance, "view": self.sums.view_variance}[part]
         parts = [_times(c, _times(d, of(i, j))) for i, c in left.items() for j, d in right.items()]
         return " + ".join(parts) or "0e0"
 
-    def _slope(self, form: Linear) -> str:
+    def _has_slope(self, form: Linear) -> bool:
+        return 0 < len(form.terms) <= _MOST_TERMS_WITH_SKEW
+
+    def _has_known_slope(self, form: Linear) -> bool:
+        """A count, where the slope is the same for all rows."""
+        is_one = len(form.terms) == 1 and self.sums.is_count(next(iter(form.terms)))
+        return is_one and self.sums.release.kappa is not None
+
+    def _parts(self, form: Linear) -> tuple[str, ...]:
+        """Of which variances an interval is made: where they say different things, also of that of the view alone."""
+        alike = self.sums.release.has_cross_terms or self._has_known_slope(form) or not self._has_slope(form)
+        return ("all",) if alike else ("all", "view")
+
+    def _slope(self, form: Linear, part: str) -> str:
         """How the variance changes with the true sum."""
-        if not form.terms or len(form.terms) > _MOST_TERMS_WITH_SKEW:
+        if not self._has_slope(form):
             return "0e0"
         release = self.sums.release
         terms = form.terms.items()
-        if len(form.terms) == 1 and release.kappa is not None and self.sums.is_count(next(iter(form.terms))):
+        if self._has_known_slope(form):
             i, c = next(iter(terms))
-            text = f"CASE WHEN {self.sums.raw_variance(i, i)} > 0 THEN {_times(c, number(release.kappa))} ELSE 0e0 END"
+            kappa = number(release.kappa or 0.0)
+            text = f"CASE WHEN {self.sums.raw_variance(i, i)} > 0 THEN {_times(c, kappa)} ELSE 0e0 END"
         else:
+            third = self.sums.view_third if part == "view" else self.sums.third
             cubes = [
-                _times(c, _times(d, _times(e, self.sums.third(i, j, k))))
-                for i, c in terms for j, d in terms for k, e in terms
-            ]  # fmt: skip
-            text = formula("_slope", " + ".join(cubes), self._squared(form.terms, form.terms, raw=True))
+                _times(c, _times(d, _times(e, third(i, j, k)))) for i, c in terms for j, d in terms for k, e in terms
+            ]
+            of = "view" if part == "view" else "raw"
+            second = self._squared(form.terms, form.terms, of)
+            parts = " + ".join(self._squared({i: c}, {i: c}, of) for i, c in terms)
+            text = formula("_slope", " + ".join(cubes), second, parts)
         if release.cross_estimate:
             total = " + ".join(_times(c, self.sums.domain_total(i)) for i, c in terms)
             text = f"{text} + {number(release.cross_estimate)} * ({total})"
-        return text
+        return self._once("s", text)
+
+    def _rows(self, form: Linear) -> str | None:
+        """The variance of the count of the rows that a form is about; several sums may be about different ones."""
+        if len(form.terms) != 1:
+            return None
+        counted = self.sums.counted(next(iter(form.terms)))
+        return self.sums.raw_variance(counted, counted)
+
+    def _score(self, form: Linear) -> tuple[str, str]:
+        rows = self._rows(form)
+        jump = "0e0"
+        if rows is not None:
+            largest = number(self.sums.release.largest)
+            jump = self._once("s", formula("_jump", self._variance(form, form), rows, largest))
+        found = []
+        for part in self._parts(form):
+            slope = self._slope(form, part)
+            centre = formula("_score_centre", self._linear(form), slope, self.zz)
+            half = formula("_score_half", self._variance(form, form, part), slope, jump, self.zz)
+            found.append(self._around(centre, half))
+        return _widest(found)
 
     def _fieller(self, form: Ratio) -> tuple[str, str]:
         upper, lower = self._linear(form.upper), self._linear(form.lower)
-        covariance, below = self._variance(form.upper, form.lower), self._variance(form.lower, form.lower)
-        centre = formula("_ratio_centre", upper, lower, covariance, below, self.zz)
-        above = self._variance(form.upper, form.upper)
-        return self._around(centre, formula("_ratio_half", upper, lower, above, covariance, below, self.zz))
+        ratio = self._once("r", f"({upper}) / nullif({lower}, 0e0)")
+        # The slope is that of upper - ratio lower, at the estimated ratio.
+        tested = add(form.upper, scale(form.lower, ratio), "-1")
+        rows = self._rows(form.lower)
+        zz = self.zz
+        if rows is not None:
+            zz = self._once("s", formula("_with_jump", rows, number(self.sums.release.largest), self.zz))
+        found = []
+        for part in self._parts(tested):
+            slope = self._slope(tested, part)
+            above = self._variance(form.upper, form.upper, part)
+            covariance = self._variance(form.upper, form.lower, part)
+            below = self._variance(form.lower, form.lower, part)
+            centre = formula("_ratio_centre", upper, lower, covariance, below, slope, zz)
+            half = formula("_ratio_half", upper, lower, above, covariance, below, slope, zz)
+            found.append(self._around(centre, half))
+        return _widest(found)
+
+
+def _widest(bounds: list[tuple[str, str]]) -> tuple[str, str]:
+    """The lowest and the highest; none, where the first has none."""
+    if len(bounds) == 1:
+        return bounds[0]
+    (low, high), (view_low, view_high) = bounds
+    return (
+        f"CASE WHEN {low} IS NOT NULL THEN least({low}, {view_low}) END",
+        f"CASE WHEN {high} IS NOT NULL THEN greatest({high}, {view_high}) END",
+    )
 
 
 def _times(coefficient: str, text: str) -> str:

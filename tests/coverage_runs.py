@@ -1,0 +1,269 @@
+"""Many releases of one table, one for each key, and how often their answers hold the truth.
+
+The steps of `publish` run in one connection: the table is read once, and every release is written, by the same code, into
+a database in memory instead of a file, without its ledger entry. What is asked is rewritten once, since releases that
+differ by their keys alone have the same weights.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from noise_policies import KEY, published, write_noise_policy
+
+from sqlpriv.anonymize import open_policy
+from sqlpriv.noise.coins import coin_prefix, slot_prefix
+from sqlpriv.noise.earlier import write_earlier
+from sqlpriv.noise.instance import refuse_copies, table_digest, write_instance
+from sqlpriv.noise.policy import NoisePolicy
+from sqlpriv.noise.publish import Prepared, prepare
+from sqlpriv.noise.write import Writing, write_tables
+from sqlpriv.read_release import describe
+from sqlpriv.rewrite.described import Described
+from sqlpriv.rewrite.query import rewrite
+from sqlpriv.source import Source
+
+Row = tuple[Any, ...]
+RELEASE = "release_file"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query: what is estimated, by name, of the rows where a condition holds, in groups."""
+
+    estimates: dict[str, str]
+    where: str = "true"
+    groups: tuple[str, ...] = ()
+
+    def sql(self, table: str = "people") -> str:
+        """The query about a table."""
+        listed = ", ".join([*self.groups, *(f"{text} AS {name}" for name, text in self.estimates.items())])
+        grouped = f" GROUP BY {', '.join(self.groups)}" if self.groups else ""
+        return f"SELECT {listed} FROM {table} WHERE {self.where}{grouped}"
+
+    def rows(self, source: str, counted: str) -> str:
+        """A count of the rows it is about."""
+        return replace(self, estimates={"counted": counted}).sql(source)
+
+
+@dataclass
+class Found:
+    """What the releases said about one number."""
+
+    name: str
+    truth: float | None
+    expected_rows: float
+    answers: list[tuple[float | None, float | None, float | None]] = field(default_factory=list)
+
+    @property
+    def bias(self) -> float:
+        """The mean error, in its standard errors."""
+        errors = [a[0] - self.truth for a in self.answers if a[0] is not None and self.truth is not None]
+        mean = math.fsum(errors) / len(errors)
+        spread = math.sqrt(math.fsum((e - mean) ** 2 for e in errors) / (len(errors) - 1))
+        return mean / (spread / math.sqrt(len(errors))) if spread > 1e-9 * max(1.0, abs(mean)) else 0.0
+
+    @property
+    def unbounded(self) -> int:
+        """Intervals without bounds: they exclude nothing."""
+        return sum(a[1] is None for a in self.answers)
+
+    @property
+    def bounded(self) -> int:
+        """Intervals with bounds."""
+        return len(self.answers) - self.unbounded
+
+    @property
+    def covered(self) -> int:
+        """Intervals with bounds that hold the truth."""
+        assert self.truth is not None
+        slack = 1e-9 * max(1.0, abs(self.truth))
+        return sum(
+            low - slack <= self.truth <= high + slack
+            for _, low, high in self.answers
+            if low is not None and high is not None
+        )
+
+
+class Runs:
+    """The releases of one policy, and what is asked of each of them. Later versions of the table make a sequence."""
+
+    def __init__(self, source: Source, policy: NoisePolicy, versions: Sequence[str] = ()) -> None:
+        self.source = source
+        self.policy = policy
+        self.tables = [source.table, *versions]
+        self._rewritten: dict[str, tuple[Described, str]] = {}
+        self._prepared: dict[int, tuple[Prepared, str]] = {}
+
+    @property
+    def con(self) -> duckdb.DuckDBPyConnection:
+        """Where everything happens."""
+        return self.source.con
+
+    def ask(self, asked: Sequence[Asked], keys: int, view: int = 1, together: bool = False) -> list[Found]:
+        """What releases with so many keys say; of a view of a sequence, or of all its views together."""
+        found: dict[tuple[int, Row, str], Found] = {}
+        for key in range(keys):
+            described = self._release(KEY + b"|%d" % key, view, together)
+            if key == 0:
+                for i, a in enumerate(asked):
+                    found |= {(i, *where): f for where, f in self._expected(a, view, together).items()}
+            for i, a in enumerate(asked):
+                for where, answer in self._answers(a, described).items():
+                    found[(i, *where)].answers.append(answer)
+        return [f for f in found.values() if f.truth is not None]
+
+    def _release(self, key: bytes, view: int, together: bool) -> Described:
+        names = []
+        for number in range(1, view + 1):
+            name = f"view_{number}"
+            if number > 1:
+                prepared = self._read(number)
+                write_earlier(self.source, f"{names[-1]}.release.published", prepared.attributes, prepared.elements)
+            self._write(key, number)
+            self.con.execute(f"DETACH DATABASE IF EXISTS {name}").fetchall()
+            names.append(self._renamed(name) if view > 1 else RELEASE)
+        return describe(self.con, names if together else names[-1:])
+
+    def _renamed(self, name: str) -> str:
+        """A database cannot be renamed, so that of an earlier view is copied."""
+        self.con.execute(f"ATTACH ':memory:' AS {name}").fetchall()
+        self.con.execute(f"COPY FROM DATABASE {RELEASE} TO {name}").fetchall()
+        return name
+
+    def _read(self, view: int) -> Prepared:
+        if view not in self._prepared or len(self.tables) > 1:
+            source = replace(self.source, table=self.tables[view - 1])
+            prepared = prepare(source, self.policy)
+            if self.policy.method == "alpha_beta":
+                refuse_copies(source, prepared.plan.slots)
+            self._prepared[view] = prepared, table_digest(source, prepared.attributes)
+        return self._prepared[view][0]
+
+    def _write(self, key: bytes, view: int) -> None:
+        prepared = self._read(view)
+        digest = self._prepared[view][1]
+        parameters = prepared.parameters(key)
+        prefix = coin_prefix(key, parameters, digest, view)
+        if self.policy.method == "alpha_beta":
+            slots = slot_prefix(key, parameters) if self.policy.views > 1 else prefix
+            write_instance(self.source, prepared.elements, prepared.attributes, prepared.plan.slots, slots)
+        self.con.execute(f"DETACH DATABASE IF EXISTS {RELEASE}").fetchall()
+        self.con.execute(f"ATTACH ':memory:' AS {RELEASE}").fetchall()
+        write_tables(
+            Writing(
+                self.source, self.policy, prepared.attributes, prepared.aliases, prepared.elements, prepared.plan,
+                prefix, view, "",
+            )
+        )  # fmt: skip
+
+    def _expected(self, asked: Asked, view: int, together: bool) -> dict[tuple[Row, str], Found]:
+        """The truth, and how many rows of the view are expected; a group without rows has none, and no average."""
+        tables = self.tables[:view] if together else [self.tables[view - 1]]
+        everything = self._everything(view)
+        width = len(asked.groups)
+        noise = {r[:width]: r[width] for r in self.con.execute(asked.rows(everything, "sum(noise)")).fetchall()}
+        truths: list[dict[Row, Row]] = []
+        kept: dict[Row, float] = {}
+        for table in tables:
+            distinct = f"(SELECT DISTINCT * FROM {table})" if self.policy.duplicates == "distinct" else table
+            truths.append({r[:width]: r[width:] for r in self.con.execute(asked.sql(distinct)).fetchall()})
+            for r in self.con.execute(asked.rows(distinct, "count(*)")).fetchall():
+                kept[r[:width]] = kept.get(r[:width], 0.0) + r[width] / len(tables)
+        coins = self._read(view).plan.coins
+        alpha = coins.alpha if self.policy.method == "alpha_beta" else coins.stay - coins.move
+        found = {}
+        for group, noisy in noise.items():
+            for place, (name, text) in enumerate(asked.estimates.items()):
+                values = [t[group][place] if group in t else None for t in truths]
+                if is_sum(text):
+                    values = [v or 0 for v in values]
+                truth = None if None in values else math.fsum(map(float, values)) / len(values)
+                label = f"{text} WHERE {asked.where}" + (f" {group}" if width else "")
+                found[group, name] = Found(label, truth, alpha * kept.get(group, 0) + (noisy or 0.0))
+        return found
+
+    def _everything(self, view: int) -> str:
+        """The domain with the noise that is expected of a tuple: less in a later view, where some is excluded."""
+        names = [c.name for c in self.policy.published]
+        weights = self.con.execute(f"SELECT power, weight FROM {RELEASE}.release.domain_weights").fetchall()
+        coins = self._read(view).plan.coins
+        alpha = coins.alpha if self.policy.method == "alpha_beta" else coins.stay - coins.move
+        share = " * ".join(f"coalesce({n}.share, 1)" for n in names)
+        noise = " + ".join(f"{-alpha * w!r} * pow({share}, {p})" for p, w in weights)
+        tables = ", ".join(f"{RELEASE}.domain.{n} AS {n}" for n in names)
+        listed = ", ".join(f"{n}.value AS {n}" for n in names)
+        self.con.execute(
+            f"CREATE OR REPLACE TEMP TABLE everything AS SELECT {listed}, {noise} AS noise FROM {tables}"
+        ).fetchall()
+        return "everything"
+
+    def _answers(self, asked: Asked, described: Described) -> dict[tuple[Row, str], Any]:
+        query = asked.sql()
+        known = self._rewritten.get(query)
+        if known is None or known[0] != described:
+            known = described, rewrite(query, described).sql
+            self._rewritten[query] = known
+        width = len(asked.groups)
+        return {
+            (row[:width], name): row[width + 3 * place : width + 3 * place + 3]
+            for row in self.con.execute(known[1]).fetchall()
+            for place, name in enumerate(asked.estimates)
+        }
+
+
+def is_sum(text: str) -> bool:
+    """Whether it is 0 without rows; else it is a ratio, and unknown."""
+    return not text.startswith("avg") and "/" not in text
+
+
+COLUMNS = {
+    "a": published('"range:0..99"'),
+    "b": published('"range:0..9"'),
+    "s": published('["x", "y", "z"]'),
+    "v": published("[-200, -10, 0, 1, 2, 3, 5, 10, 20, 50, 100, 1000]"),
+}
+"""36,000 tuples."""
+VALUES = (-200, -10, 0, 1, 2, 3, 5, 10, 20, 50, 100, 1000)
+VALUE_WEIGHTS = (4, 10, 200, 150, 120, 100, 80, 60, 40, 20, 10, 2)
+
+
+def people(rows: int = 1500, seed: int = 7) -> list[tuple[int, int, str, int]]:
+    """A skewed table: most people are in few groups, a value of 1000 is rare, and some tuples repeat."""
+    dice = random.Random(seed)
+    return [
+        (
+            int(100 * dice.random() ** 2),
+            int(10 * dice.random() ** 1.5),
+            "x" if dice.random() < 0.8 else "y" if dice.random() < 0.95 else "z",
+            dice.choices(VALUES, VALUE_WEIGHTS)[0],
+        )
+        for _ in range(rows)
+    ]
+
+
+def table_sql(rows: Sequence[tuple[int, int, str, int]], name: str = "people") -> str:
+    """SQL that makes the table."""
+    listed = ", ".join(f"({a}, {b}, '{s}', {v})" for a, b, s, v in rows)
+    return f"CREATE OR REPLACE TABLE {name} AS FROM (VALUES {listed}) AS t(a, b, s, v)"
+
+
+@contextmanager
+def runs(
+    folder: Path, release: str, columns: dict[str, str] | None = None, versions: Sequence[str] = (), rows: str = ""
+) -> Iterator[Runs]:
+    """The releases of a policy over `people`; `versions` are later versions of it, as SQL."""
+    policy = write_noise_policy(folder, columns or COLUMNS, release, rows or table_sql(people()))
+    with open_policy(policy) as source:
+        # One thread: the tables are tiny.
+        source.con.execute("SET threads = 1").fetchall()
+        for i, version in enumerate(versions, 2):
+            source.con.execute(f"CREATE TABLE version_{i} AS {version.format(people=source.table)}").fetchall()
+        yield Runs(source, policy, [f"version_{i}" for i, _ in enumerate(versions, 2)])
