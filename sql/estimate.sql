@@ -21,19 +21,16 @@ CREATE MACRO _with_jump(rows_variance, weight, zz) AS
 CASE WHEN rows_variance > 0 THEN pow(sqrt(zz) + 0.4 * weight / sqrt(rows_variance), 2) ELSE zz END;
 
 -- Fieller's interval of the ratio of two sums, NULL when the lower one may be 0: the ratios r for which upper - r lower is within z
--- standard deviations of 0, its variance at 0 being the estimated one - slope (upper - r lower). The discriminant is multiplied
--- out, since the difference of its two large terms would lose half of the digits.
-CREATE MACRO _ratio_centre(upper, lower, covariance, lower_variance, slope, zz) AS
-CASE WHEN _ratio_square(lower, lower_variance, zz) > 0
-  THEN _ratio_middle(upper, lower, covariance, slope, zz) / _ratio_square(lower, lower_variance, zz) END;
-CREATE MACRO _ratio_half(upper, lower, upper_variance, covariance, lower_variance, slope, zz) AS
-CASE WHEN _ratio_square(lower, lower_variance, zz) > 0
-  THEN sqrt(zz * greatest(lower * lower * upper_variance - 2 * upper * lower * covariance + upper * upper * greatest(lower_variance, 0)
-      - zz * (upper_variance * greatest(lower_variance, 0) - covariance * covariance
-        + slope * (lower * covariance - upper * greatest(lower_variance, 0) - slope * lower * lower / 4)), 0))
-    / _ratio_square(lower, lower_variance, zz) END;
-CREATE MACRO _ratio_square(lower, lower_variance, zz) AS (lower * lower - zz * greatest(lower_variance, 0));
-CREATE MACRO _ratio_middle(upper, lower, covariance, slope, zz) AS (upper * lower - zz * (covariance - slope * lower / 2));
+-- standard deviations of 0, its variance at 0 being the estimated one - slope (upper - r lower). As square r^2 - 2 middle r + rest
+-- <= 0; the discriminant is multiplied out, since the difference of its two large terms would lose half of the digits.
+CREATE MACRO _ratio_square(lower, lower_variance, zz) AS lower * lower - zz * greatest(lower_variance, 0);
+CREATE MACRO _ratio_middle(upper, lower, covariance, slope, zz) AS upper * lower - zz * (covariance - slope * lower / 2);
+CREATE MACRO _ratio_discriminant(upper, lower, upper_variance, covariance, lower_variance, slope, zz) AS
+zz * (lower * lower * upper_variance - 2 * upper * lower * covariance + upper * upper * greatest(lower_variance, 0)
+  - zz * (upper_variance * greatest(lower_variance, 0) - covariance * covariance
+    + slope * (lower * covariance - upper * greatest(lower_variance, 0) - slope * lower * lower / 4)));
+CREATE MACRO _ratio_centre(square, middle) AS CASE WHEN square > 0 THEN middle / square END;
+CREATE MACRO _ratio_half(square, discriminant) AS CASE WHEN square > 0 THEN sqrt(greatest(discriminant, 0)) / square END;
 
 -- Half the interval of a smooth function of sums, by its derivatives: the delta method.
 CREATE MACRO _delta_half(variance, zz) AS sqrt(zz * greatest(variance, 0));

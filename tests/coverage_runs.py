@@ -1,8 +1,8 @@
 """Many releases of one table, one for each key, and how often their answers hold the truth.
 
-The steps of `publish` run in one connection: the table is read once, and every release is written, by the same code, into
-a database in memory instead of a file, without its ledger entry. What is asked is rewritten once, since releases that
-differ by their keys alone have the same weights.
+The steps of `publish` run in one connection: the table is read once, and every release is written, by the same code,
+into a database in memory instead of a file, without its ledger entry. What is asked is rewritten once, since releases
+that differ by their keys alone have the same weights.
 """
 
 from __future__ import annotations
@@ -58,17 +58,30 @@ class Found:
     """What the releases said about one number."""
 
     name: str
+    series: str
+    """The same for all groups of a query."""
     truth: float | None
     expected_rows: float
+    is_ratio: bool = False
+    surely_above_zero: bool = False
     answers: list[tuple[float | None, float | None, float | None]] = field(default_factory=list)
+
+    @property
+    def errors(self) -> list[float]:
+        """Estimates minus the truth."""
+        return [a[0] - self.truth for a in self.answers if a[0] is not None and self.truth is not None]
 
     @property
     def bias(self) -> float:
         """The mean error, in its standard errors."""
-        errors = [a[0] - self.truth for a in self.answers if a[0] is not None and self.truth is not None]
-        mean = math.fsum(errors) / len(errors)
-        spread = math.sqrt(math.fsum((e - mean) ** 2 for e in errors) / (len(errors) - 1))
-        return mean / (spread / math.sqrt(len(errors))) if spread > 1e-9 * max(1.0, abs(mean)) else 0.0
+        return in_standard_errors(self.errors)
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether the mean error is nearly normal, and 0 for unbiased estimates: not of few rows, or a ratio to few."""
+        if self.is_ratio and not self.surely_above_zero:
+            return False
+        return len(self.answers) >= 40 and self.expected_rows * len(self.answers) >= 500
 
     @property
     def unbounded(self) -> int:
@@ -92,6 +105,13 @@ class Found:
         )
 
 
+def in_standard_errors(errors: Sequence[float]) -> float:
+    """The mean, in its standard errors."""
+    mean = math.fsum(errors) / len(errors)
+    spread = math.sqrt(math.fsum((e - mean) ** 2 for e in errors) / (len(errors) - 1))
+    return mean / (spread / math.sqrt(len(errors))) if spread > 1e-9 * max(1.0, abs(mean)) else 0.0
+
+
 class Runs:
     """The releases of one policy, and what is asked of each of them. Later versions of the table make a sequence."""
 
@@ -107,33 +127,35 @@ class Runs:
         """Where everything happens."""
         return self.source.con
 
-    def ask(self, asked: Sequence[Asked], keys: int, view: int = 1, together: bool = False) -> list[Found]:
-        """What releases with so many keys say; of a view of a sequence, or of all its views together."""
-        found: dict[tuple[int, Row, str], Found] = {}
+    def ask(self, asked: Sequence[Asked], keys: int, of: Sequence[tuple[int, ...]] = ((1,),)) -> list[list[Found]]:
+        """What releases with so many keys say; of a sequence, for each of some views or sets of them together."""
+        found: list[dict[tuple[int, Row, str], Found]] = [{} for _ in of]
         for key in range(keys):
-            described = self._release(KEY + b"|%d" % key, view, together)
-            if key == 0:
+            names = self._release(KEY + b"|%d" % key, max(max(views) for views in of))
+            for views, mine in zip(of, found, strict=True):
+                self.con.execute("DROP VIEW IF EXISTS memory.main.combined").fetchall()
+                described = describe(self.con, [names[v - 1] for v in views])
                 for i, a in enumerate(asked):
-                    found |= {(i, *where): f for where, f in self._expected(a, view, together).items()}
-            for i, a in enumerate(asked):
-                for where, answer in self._answers(a, described).items():
-                    found[(i, *where)].answers.append(answer)
-        return [f for f in found.values() if f.truth is not None]
+                    if key == 0:
+                        mine |= {(i, *where): f for where, f in self._expected(a, views, names).items()}
+                    for where, answer in self._answers(a, described).items():
+                        mine[(i, *where)].answers.append(answer)
+        return [[f for f in mine.values() if f.truth is not None] for mine in found]
 
-    def _release(self, key: bytes, view: int, together: bool) -> Described:
-        names = []
-        for number in range(1, view + 1):
-            name = f"view_{number}"
-            if number > 1:
-                prepared = self._read(number)
+    def _release(self, key: bytes, views: int) -> list[str]:
+        """Write the views, and return the names of their databases."""
+        names: list[str] = []
+        for view in range(1, views + 1):
+            prepared = self._read(view)
+            if view > 1:
                 write_earlier(self.source, f"{names[-1]}.release.published", prepared.attributes, prepared.elements)
-            self._write(key, number)
-            self.con.execute(f"DETACH DATABASE IF EXISTS {name}").fetchall()
-            names.append(self._renamed(name) if view > 1 else RELEASE)
-        return describe(self.con, names if together else names[-1:])
+            self._write(key, view)
+            names.append(self._renamed(f"view_{view}") if views > 1 else RELEASE)
+        return names
 
     def _renamed(self, name: str) -> str:
         """A database cannot be renamed, so that of an earlier view is copied."""
+        self.con.execute(f"DETACH DATABASE IF EXISTS {name}").fetchall()
         self.con.execute(f"ATTACH ':memory:' AS {name}").fetchall()
         self.con.execute(f"COPY FROM DATABASE {RELEASE} TO {name}").fetchall()
         return name
@@ -164,10 +186,10 @@ class Runs:
             )
         )  # fmt: skip
 
-    def _expected(self, asked: Asked, view: int, together: bool) -> dict[tuple[Row, str], Found]:
+    def _expected(self, asked: Asked, views: tuple[int, ...], names: Sequence[str]) -> dict[tuple[Row, str], Found]:
         """The truth, and how many rows of the view are expected; a group without rows has none, and no average."""
-        tables = self.tables[:view] if together else [self.tables[view - 1]]
-        everything = self._everything(view)
+        tables = [self.tables[v - 1] for v in views]
+        everything = self._everything(names[views[0] - 1])
         width = len(asked.groups)
         noise = {r[:width]: r[width] for r in self.con.execute(asked.rows(everything, "sum(noise)")).fetchall()}
         truths: list[dict[Row, Row]] = []
@@ -177,28 +199,34 @@ class Runs:
             truths.append({r[:width]: r[width:] for r in self.con.execute(asked.sql(distinct)).fetchall()})
             for r in self.con.execute(asked.rows(distinct, "count(*)")).fetchall():
                 kept[r[:width]] = kept.get(r[:width], 0.0) + r[width] / len(tables)
-        coins = self._read(view).plan.coins
-        alpha = coins.alpha if self.policy.method == "alpha_beta" else coins.stay - coins.move
         found = {}
+        alpha = self._kept()
         for group, noisy in noise.items():
             for place, (name, text) in enumerate(asked.estimates.items()):
-                values = [t[group][place] if group in t else None for t in truths]
+                values: list[Any] = [t[group][place] if group in t else None for t in truths]
                 if is_sum(text):
                     values = [v or 0 for v in values]
                 truth = None if None in values else math.fsum(map(float, values)) / len(values)
-                label = f"{text} WHERE {asked.where}" + (f" {group}" if width else "")
-                found[group, name] = Found(label, truth, alpha * kept.get(group, 0) + (noisy or 0.0))
+                series = f"{text} WHERE {asked.where}" + f" GROUP BY {', '.join(asked.groups)}" * bool(width)
+                rows = alpha * kept.get(group, 0) + (noisy or 0.0)
+                surely = kept.get(group, 0) > 10 * math.sqrt(rows) / alpha
+                label = f"{series}: {group}" if width else series
+                found[group, name] = Found(label, series, truth, rows, not is_sum(text), surely)
         return found
 
-    def _everything(self, view: int) -> str:
-        """The domain with the noise that is expected of a tuple: less in a later view, where some is excluded."""
+    def _kept(self) -> float:
+        """By how much more probable a row of the table is in the view."""
+        coins = self._prepared[1][0].plan.coins
+        return coins.alpha if self.policy.method == "alpha_beta" else coins.stay - coins.move
+
+    def _everything(self, release: str) -> str:
+        """The domain with the noise that is expected of a tuple; a later view has more, that of earlier ones."""
         names = [c.name for c in self.policy.published]
-        weights = self.con.execute(f"SELECT power, weight FROM {RELEASE}.release.domain_weights").fetchall()
-        coins = self._read(view).plan.coins
-        alpha = coins.alpha if self.policy.method == "alpha_beta" else coins.stay - coins.move
+        weights = self.con.execute(f"SELECT power, weight FROM {release}.release.domain_weights").fetchall()
+        alpha = self._kept()
         share = " * ".join(f"coalesce({n}.share, 1)" for n in names)
         noise = " + ".join(f"{-alpha * w!r} * pow({share}, {p})" for p, w in weights)
-        tables = ", ".join(f"{RELEASE}.domain.{n} AS {n}" for n in names)
+        tables = ", ".join(f"{release}.domain.{n} AS {n}" for n in names)
         listed = ", ".join(f"{n}.value AS {n}" for n in names)
         self.con.execute(
             f"CREATE OR REPLACE TEMP TABLE everything AS SELECT {listed}, {noise} AS noise FROM {tables}"

@@ -94,7 +94,7 @@ class Oracle:
         """Those of all rows, and those of the view alone where they are another opinion."""
         rows = self.values(expressions, where, source)
         found = [self.moments(rows)]
-        if not (self.made.cross_estimate or self.made.cross_square):
+        if not (self.made.cross_estimate or self.made.cross_square or set(expressions) == {"1"}):
             found.append(self.moments([r for r in rows if not r[1]]))
         return found
 

@@ -7,11 +7,14 @@ a rounded estimate. Opaque: no sound bounds, so they are NULL. Exact: no estimat
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
 from typing import TypeAlias
 
 from sqlpriv.rewrite.estimate import SUMS, Sums
-from sqlpriv.rewrite.intervals import formula
+from sqlpriv.rewrite.intervals import formula, widest
 from sqlpriv.rewrite.texts import number
 
 Bounds: TypeAlias = tuple[str, str] | None
@@ -76,8 +79,8 @@ class Formulas:
         self.sums = sums
         self.zz = zz
         self.nonnegative = nonnegative
-        self._layers: dict[str, dict[str, str]] = {"r": {}, "s": {}, "i": {}}
-        """What is computed once, below the SELECT list: ratios; slopes, quantiles; centres and halves of intervals."""
+        self._layers: dict[str, dict[str, str]] = {"r": {}, "s": {}, "q": {}, "i": {}}
+        """Computed once, below the SELECT list: ratios; slopes, quantiles; quadratic terms; centres, halves."""
 
     def layered(self, source: str) -> str:
         """The sums, with the intervals beside them."""
@@ -162,9 +165,9 @@ class Formulas:
         return is_one and self.sums.release.kappa is not None
 
     def _parts(self, form: Linear) -> tuple[str, ...]:
-        """Of which variances an interval is made: where they say different things, also of that of the view alone."""
-        alike = self.sums.release.has_cross_terms or self._has_known_slope(form) or not self._has_slope(form)
-        return ("all",) if alike else ("all", "view")
+        """Of which variances an interval is made: where values differ in size, also of that of the view alone."""
+        alike = self.sums.release.has_cross_terms or all(map(self.sums.is_count, form.terms))
+        return ("all", "view") if self._has_slope(form) and not alike else ("all",)
 
     def _slope(self, form: Linear, part: str) -> str:
         """How the variance changes with the true sum."""
@@ -178,13 +181,9 @@ class Formulas:
             text = f"CASE WHEN {self.sums.raw_variance(i, i)} > 0 THEN {_times(c, kappa)} ELSE 0e0 END"
         else:
             third = self.sums.view_third if part == "view" else self.sums.third
-            cubes = [
-                _times(c, _times(d, _times(e, third(i, j, k)))) for i, c in terms for j, d in terms for k, e in terms
-            ]
-            of = "view" if part == "view" else "raw"
-            second = self._squared(form.terms, form.terms, of)
-            parts = " + ".join(self._squared({i: c}, {i: c}, of) for i, c in terms)
-            text = formula("_slope", " + ".join(cubes), second, parts)
+            second = self.sums.view_variance if part == "view" else self.sums.raw_variance
+            parts = " + ".join(_times(c, _times(c, second(i, i))) for i, c in terms)
+            text = formula("_slope", _power(form, 3, third), _power(form, 2, second), parts)
         if release.cross_estimate:
             total = " + ".join(_times(c, self.sums.domain_total(i)) for i, c in terms)
             text = f"{text} + {number(release.cross_estimate)} * ({total})"
@@ -209,7 +208,7 @@ class Formulas:
             centre = formula("_score_centre", self._linear(form), slope, self.zz)
             half = formula("_score_half", self._variance(form, form, part), slope, jump, self.zz)
             found.append(self._around(centre, half))
-        return _widest(found)
+        return widest(found)
 
     def _fieller(self, form: Ratio) -> tuple[str, str]:
         upper, lower = self._linear(form.upper), self._linear(form.lower)
@@ -226,21 +225,24 @@ class Formulas:
             above = self._variance(form.upper, form.upper, part)
             covariance = self._variance(form.upper, form.lower, part)
             below = self._variance(form.lower, form.lower, part)
-            centre = formula("_ratio_centre", upper, lower, covariance, below, slope, zz)
-            half = formula("_ratio_half", upper, lower, above, covariance, below, slope, zz)
-            found.append(self._around(centre, half))
-        return _widest(found)
+            square = self._once("q", formula("_ratio_square", lower, below, zz))
+            middle = self._once("q", formula("_ratio_middle", upper, lower, covariance, slope, zz))
+            discriminant = formula("_ratio_discriminant", upper, lower, above, covariance, below, slope, zz)
+            centre = formula("_ratio_centre", square, middle)
+            found.append(self._around(centre, formula("_ratio_half", square, discriminant)))
+        return widest(found)
 
 
-def _widest(bounds: list[tuple[str, str]]) -> tuple[str, str]:
-    """The lowest and the highest; none, where the first has none."""
-    if len(bounds) == 1:
-        return bounds[0]
-    (low, high), (view_low, view_high) = bounds
-    return (
-        f"CASE WHEN {low} IS NOT NULL THEN least({low}, {view_low}) END",
-        f"CASE WHEN {high} IS NOT NULL THEN greatest({high}, {view_high}) END",
-    )
+def _power(form: Linear, degree: int, moment: Callable[..., str]) -> str:
+    """The moment of a combination of sums, from the moments of the sums."""
+    parts = []
+    for numbers in combinations_with_replacement(form.terms, degree):
+        text = moment(*numbers)
+        for i in numbers:
+            text = _times(form.terms[i], text)
+        orders = math.factorial(degree) // math.prod(math.factorial(numbers.count(i)) for i in set(numbers))
+        parts.append(_times(str(orders), text))
+    return " + ".join(parts)
 
 
 def _times(coefficient: str, text: str) -> str:

@@ -27,6 +27,17 @@ def formula(name: str, *arguments: str) -> str:
     return _PLACE.sub(lambda found: safe[int(found.group(1))], _template(name, len(arguments)))
 
 
+def widest(bounds: list[tuple[str, str]]) -> tuple[str, str]:
+    """The lowest and the highest; none, where the first has none."""
+    if len(bounds) == 1:
+        return bounds[0]
+    (low, high), (view_low, view_high) = bounds
+    return (
+        f"CASE WHEN {low} IS NOT NULL THEN least({low}, {view_low}) END",
+        f"CASE WHEN {high} IS NOT NULL THEN greatest({high}, {view_high}) END",
+    )
+
+
 @cache
 def _template(name: str, arity: int) -> str:
     return catalog.inlined(f"{name}({', '.join(f'__argument_{i}' for i in range(arity))})")
