@@ -145,7 +145,8 @@ def _write_public(writing: Writing) -> None:
 def _write_published(writing: Writing, weights: AllWeights, on_progress: Callable[[float], None] | None) -> None:
     con, plan, elements = writing.source.con, writing.plan, writing.elements
     if plan.method == "frapp":
-        rows = _shown(writing, _weights(weights.view["view"]), _moved(writing))
+        _write_sorted(writing, _moved(writing))
+        rows = _shown(writing, _weights(weights.view["view"]))
         fetch(con, f"CREATE TABLE {_FILE}.release.published AS {rows}", on_progress=on_progress)
         return
     persist = plan.coins.keep * plan.coins.persist if plan.coins.persist is not None and writing.view > 1 else None
@@ -161,15 +162,26 @@ def _write_published(writing: Writing, weights: AllWeights, on_progress: Callabl
         chosen = view_elements(elements, draws)
         if writing.view > 1:
             chosen = _with_earlier(elements, chosen, draws.low, draws.high)
-        rows = _shown(writing, shown, chosen)
+        _write_sorted(writing, chosen)
+        rows = _shown(writing, shown)
         how = f"CREATE TABLE {_FILE}.release.published AS" if done == 0 else f"INSERT INTO {_FILE}.release.published"
         fetch(con, f"{how} {rows}")
         if on_progress is not None:
             on_progress((done + 1) / len(ranges))
 
 
-def _shown(writing: Writing, weights: str, elements: str) -> str:
-    """SQL for published rows: values by the numbers of an element, in the order of the elements, and weights."""
+def _write_sorted(writing: Writing, elements: str) -> None:
+    """Table __sorted: elements in their order, which says nothing about where they come from.
+
+    Numbers are sorted before they become values: sorting rows of texts takes half as long again as all the rest. And
+    were a later reading of this table not to keep its order, it would still not tell the table's rows from noise.
+    """
+    order = ", ".join(writing.elements.columns)
+    fetch(writing.source.con, f"CREATE OR REPLACE TABLE __sorted AS FROM ({elements}) ORDER BY {order}")
+
+
+def _shown(writing: Writing, weights: str) -> str:
+    """SQL for published rows: values by the numbers of an element, and weights, in the order of __sorted."""
     columns = writing.elements.columns
     shown = [
         f"(SELECT list(value ORDER BY id) FROM {a.table})[1 + {digit.of(columns)}] AS {quoted(a.name)}"
@@ -180,8 +192,7 @@ def _shown(writing: Writing, weights: str, elements: str) -> str:
         shown.append(
             "in_view AS __view, in_earlier AS __earlier" if writing.view > 1 else "true AS __view, false AS __earlier"
         )
-    # Sorted as numbers, before they become values: a sort of texts takes several times the memory.
-    return f"SELECT {', '.join(shown)}, {weights} FROM (FROM ({elements}) ORDER BY {', '.join(columns)})"
+    return f"SELECT {', '.join(shown)}, {weights} FROM __sorted"
 
 
 def _weights(weights: Weights) -> str:
