@@ -57,10 +57,12 @@ lint: $(DEVELOP) ## ruff and mypy --strict
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy --strict
 
-bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other libraries, and the search
+bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other libraries, the search and the releases
 	@$(VENV_PEERS)/bin/python -m benchmarks.checks
 	@$(VENV)/bin/python -m benchmarks.lattice
 	@$(VENV)/bin/python -m benchmarks.epsilon_lattice
+	@$(VENV)/bin/python -m benchmarks.estimate
+	@$(VENV)/bin/python -m benchmarks.alpha_beta
 
 docs: $(DEVELOP) ## Write docs/macros.md from the headers in sql/
 	@echo "Writing docs/macros.md"

@@ -29,14 +29,16 @@ class Sample:
         return min(self.seconds)
 
 
-def stopwatch(work: Callable[[], Result]) -> tuple[float, Result]:
+def stopwatch(work: Callable[[], Result], clock: Callable[[], float] = time.perf_counter) -> tuple[float, Result]:
     """Run the work once; return the seconds it took and its result."""
-    start = time.perf_counter()
+    start = clock()
     result = work()
-    return time.perf_counter() - start, result
+    return clock() - start, result
 
 
-def interleaved(runs: int, *works: Callable[[], object]) -> list[Sample]:
+def interleaved(
+    runs: int, *works: Callable[[], object], clock: Callable[[], float] = time.perf_counter
+) -> list[Sample]:
     """Time the works in turn, after one warm-up each: a slow minute of the machine hits all alike.
 
     The order is reversed in every other round, so that nobody always follows the same neighbour.
@@ -47,7 +49,7 @@ def interleaved(runs: int, *works: Callable[[], object]) -> list[Sample]:
     for turn in range(runs):
         order = range(len(works)) if turn % 2 == 0 else reversed(range(len(works)))
         for index in order:
-            seconds[index].append(stopwatch(works[index])[0])
+            seconds[index].append(stopwatch(works[index], clock)[0])
     return [Sample(tuple(each)) for each in seconds]
 
 

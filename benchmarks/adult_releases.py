@@ -1,0 +1,151 @@
+"""Randomized releases of Adult for `benchmarks.alpha_beta`: what is published, and what is built for comparison only.
+
+The paper's table is a set of 30,162 tuples, and Adult's rows are none: 19,502 of them are distinct. So there are three
+readings of the experiment:
+
+    rows       every row has a coin of its own, and all copies of a tuple stand for one tuple of the domain. Only so
+               does the paper come to n = 30,162. It is SIMULATED here: nobody can publish it, because the guarantee
+               is about a set, and copies tell more than one coin hides.
+    slots      what sqlpriv publishes: copies take slots 1..45 of their tuple.
+    distinct   what sqlpriv publishes with duplicates = "distinct": a table of n = 19,502, and d = 10 n/m for that n.
+
+FRAPP stands at the level at which the paper compares (priv.frapp_comparison), which is NOT (d, gamma)-private. It
+moves single records, so its rows and slots are the same release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import duckdb
+
+from benchmarks.data import ADULT_COLUMNS, adult_folder
+from sqlpriv.anonymize import open_policy
+from sqlpriv.catalog import inlined
+from sqlpriv.engine import fetch
+from sqlpriv.noise.coins import coin_prefix
+from sqlpriv.noise.instance import write_instance
+from sqlpriv.noise.parameters import Coins
+from sqlpriv.noise.policy import NoisePolicy, parse_noise_policy
+from sqlpriv.noise.publish import Prepared, prepare, publish
+from sqlpriv.noise.write import Writing, write_file
+from sqlpriv.source import Source
+from sqlpriv.sqltext import file_literal, literal, quoted
+
+ROWS, SLOTS, DISTINCT = "rows", "slots", "distinct"
+FRAPP, PAPER, TIGHT, EXCLUSIVE = "FRAPP", "alpha-beta, p = 1/2", "alpha-beta, tight", "alpha-beta, exclusive"
+SIZES = {ROWS: 30162, SLOTS: 30162, DISTINCT: 19502}
+TUPLES = 648_023_040
+K, GAMMA, MOST_COPIES = 10, 0.2, 45
+_CHOICES = {
+    PAPER: 'adversary = "independent"\nparameters = "paper"',
+    TIGHT: 'adversary = "independent"\nparameters = "tight"',
+    EXCLUSIVE: 'adversary = "exclusive"',
+}
+_DUPLICATES = {
+    ROWS: 'duplicates = "slots"\nslots = 1',
+    SLOTS: f'duplicates = "slots"\nslots = {MOST_COPIES}',
+    DISTINCT: 'duplicates = "distinct"',
+}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One release of the comparison."""
+
+    setting: str
+    coins: str
+
+    @property
+    def is_private(self) -> bool:
+        """Whether sqlpriv would publish it."""
+        return self.coins != FRAPP and self.setting != ROWS
+
+
+def adult_source() -> str:
+    """Adult as a relation."""
+    return f"read_csv({file_literal(adult_folder() / 'adult.csv')}, delim = ';', header = true)"
+
+
+def make_release(variant: Variant, folder: Path, seed: int) -> Path:
+    """Write the release; the same seed gives the same one."""
+    key = f"benchmark of randomized releases, {seed}".encode()
+    name = f"{variant.setting}-{list(_CHOICES).index(variant.coins) if variant.coins != FRAPP else 'frapp'}"
+    target = folder / f"{name}.duckdb"
+    policy = _policy(variant, folder)
+    if variant.is_private:
+        key_file = folder / "key"
+        key_file.write_bytes(key)
+        publish(policy, target, key_file, folder / f"{name}-ledger.json")
+        return target
+    with open_policy(policy) as source:
+        prepared = prepare(source, policy)
+        prefix = coin_prefix(key, {"for": name}, "not published", 1)
+        if variant.coins == FRAPP:
+            _write_frapp(source, prepared, variant, prefix, target)
+        else:
+            _write_rows(source, prepared, prefix, target)
+    _forget_the_guarantee(target)
+    return target
+
+
+def _policy(variant: Variant, folder: Path) -> NoisePolicy:
+    columns = "\n".join(f'{name} = {{ role = "published", domain = "active" }}' for name in ADULT_COLUMNS)
+    release = 'method = "frapp"'
+    if variant.coins != FRAPP:
+        release = f'method = "alpha_beta"\n{_CHOICES[variant.coins]}\n{_DUPLICATES[variant.setting]}'
+    n = SIZES[variant.setting]
+    return parse_noise_policy(
+        f'[table]\nsource = "{adult_folder() / "adult.csv"}"\ndelimiter = ";"\n[columns]\n{columns}\n'
+        f"[release]\nk = {K}\ngamma = {GAMMA}\nn_public = {n}\n{release}\n",
+        folder,
+    )
+
+
+def _write_frapp(source: Source, prepared: Prepared, variant: Variant, prefix: str, target: Path) -> None:
+    """FRAPP at the comparison level: NOT private."""
+    rows = SIZES[variant.setting]
+    if variant.setting == DISTINCT:
+        fetch(source.con, "UPDATE __tuples SET copies = 1")
+    call = f"{source.need('frapp_comparison')}({prepared.plan.d!r}, {GAMMA}, {prepared.plan.tuples}, {rows})"
+    stay, move = fetch(source.con, f"FROM {call}")[0]
+    plan = replace(prepared.plan, rows=rows, coins=Coins(stay=stay, move=move))
+    write_file(_writing(source, replace(prepared, plan=plan), prefix), target, None)
+
+
+def _write_rows(source: Source, prepared: Prepared, prefix: str, target: Path) -> None:
+    """The paper's two steps, row by row: each row stays with probability alpha, each tuple enters with beta."""
+    columns = ", ".join(map(quoted, ADULT_COLUMNS))
+    share = inlined(f"_coin_share(_coin_bits({literal(prefix)}, 'row|' || CAST(number AS VARCHAR)))")
+    fetch(source.con, "DELETE FROM __tuples")  # noise then falls on every tuple of the domain
+    write_instance(source, prepared.elements, prepared.attributes, 1, prefix)
+    write_file(_writing(source, prepared, prefix), target, None)
+    with duckdb.connect(str(target)) as con:
+        kept = f"SELECT {columns} FROM (SELECT *, row_number() OVER () AS number FROM {adult_source()}) "
+        weights = "SELECT __weight, __variance, __skew FROM release.published LIMIT 1"
+        kept += f"WHERE {share} < {prepared.plan.coins.alpha!r}"
+        con.execute(f"INSERT INTO release.published SELECT * FROM ({kept}), ({weights})").fetchall()
+
+
+def _writing(source: Source, prepared: Prepared, prefix: str) -> Writing:
+    return Writing(
+        source,
+        prepared.policy,
+        prepared.attributes,
+        prepared.aliases,
+        prepared.elements,
+        prepared.plan,
+        prefix,
+        1,
+        "for comparison only",
+    )
+
+
+def _forget_the_guarantee(target: Path) -> None:
+    """Such a file keeps nothing of what its plan says."""
+    with duckdb.connect(str(target)) as con:
+        con.execute(
+            "UPDATE release.about SET value = 'none: NOT private, for comparison only' WHERE name = 'guarantee'"
+        ).fetchall()
+        con.execute("DELETE FROM release.parameters WHERE name IN ('d', 'gamma', 'epsilon')").fetchall()
