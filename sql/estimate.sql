@@ -21,16 +21,16 @@ CREATE MACRO _with_jump(rows_variance, weight, zz) AS
 CASE WHEN rows_variance > 0 THEN pow(sqrt(zz) + 0.4 * weight / sqrt(rows_variance), 2) ELSE zz END;
 
 -- Fieller's interval of the ratio of two sums, NULL when the lower one may be 0: the ratios r for which upper - r lower is within z
--- standard deviations of 0, its variance at 0 being the estimated one - slope (upper - r lower). As square r^2 - 2 middle r + rest
--- <= 0; the discriminant is multiplied out, since the difference of its two large terms would lose half of the digits.
+-- standard deviations of 0, its variance at 0 being the estimated one - slope (upper - r lower). The discriminant is multiplied
+-- out, since the difference of its two large terms would lose half of the digits. square: what _ratio_square says.
 CREATE MACRO _ratio_square(lower, lower_variance, zz) AS lower * lower - zz * greatest(lower_variance, 0);
-CREATE MACRO _ratio_middle(upper, lower, covariance, slope, zz) AS upper * lower - zz * (covariance - slope * lower / 2);
-CREATE MACRO _ratio_discriminant(upper, lower, upper_variance, covariance, lower_variance, slope, zz) AS
-zz * (lower * lower * upper_variance - 2 * upper * lower * covariance + upper * upper * greatest(lower_variance, 0)
-  - zz * (upper_variance * greatest(lower_variance, 0) - covariance * covariance
-    + slope * (lower * covariance - upper * greatest(lower_variance, 0) - slope * lower * lower / 4)));
-CREATE MACRO _ratio_centre(square, middle) AS CASE WHEN square > 0 THEN middle / square END;
-CREATE MACRO _ratio_half(square, discriminant) AS CASE WHEN square > 0 THEN sqrt(greatest(discriminant, 0)) / square END;
+CREATE MACRO _ratio_centre(upper, lower, covariance, slope, square, zz) AS
+CASE WHEN square > 0 THEN (upper * lower - zz * (covariance - slope * lower / 2)) / square END;
+CREATE MACRO _ratio_half(upper, lower, upper_variance, covariance, lower_variance, slope, square, zz) AS
+CASE WHEN square > 0
+  THEN sqrt(zz * greatest(lower * lower * upper_variance - 2 * upper * lower * covariance + upper * upper * greatest(lower_variance, 0)
+      - zz * (upper_variance * greatest(lower_variance, 0) - covariance * covariance
+        + slope * (lower * covariance - upper * greatest(lower_variance, 0) - slope * lower * lower / 4)), 0)) / square END;
 
 -- Half the interval of a smooth function of sums, by its derivatives: the delta method.
 CREATE MACRO _delta_half(variance, zz) AS sqrt(zz * greatest(variance, 0));
@@ -45,8 +45,9 @@ CREATE MACRO _delta_half(variance, zz) AS sqrt(zz * greatest(variance, 0));
 -- example: FROM priv.estimate(current_database(), 'score < 3 * age', ['age', 'score'])
 -- expect: [(3.51, -1.79265, 10.6565)]
 CREATE MACRO estimate(release, predicate, attributes) AS TABLE
-SELECT estimate, _score_centre(estimate, slope, 3.8414588206941236e0) - _score_half(variance, slope, 3.8414588206941236e0) AS low,
-  _score_centre(estimate, slope, 3.8414588206941236e0) + _score_half(variance, slope, 3.8414588206941236e0) AS high
+SELECT estimate,
+  _score_centre(estimate, slope, 3.8414588206941236e0) - _score_half(variance, slope, _jump(variance, raw, largest), 3.8414588206941236e0) AS low,
+  _score_centre(estimate, slope, 3.8414588206941236e0) + _score_half(variance, slope, _jump(variance, raw, largest), 3.8414588206941236e0) AS high
 FROM query(_estimate_text(_quoted(_catalog(release)), _truth(_condition(predicate)), _attributes(attributes)));
 
 CREATE MACRO _catalog(release) AS
@@ -89,7 +90,8 @@ concat('WITH __priv_view AS (SELECT coalesce(sum("__weight"), 0e0) AS weight, co
   ' v.variance + d.variance AS variance, v.skew + d.skew AS skew, d.plain AS plain, ', _parameter_text(catalog, 'cross_estimate'), ' AS cross_estimate, ',
   _parameter_text(catalog, 'cross_square'), ' AS cross_square FROM __priv_view AS v, __priv_domain AS d, __priv_others AS o)',
   ' SELECT estimate, variance + cross_estimate * plain * estimate + cross_square * plain * plain AS variance,',
-  ' CASE WHEN variance > 0 THEN skew / variance ELSE 0e0 END + cross_estimate * plain AS slope FROM __priv_sums');
+  ' CASE WHEN variance > 0 THEN skew / variance ELSE 0e0 END + cross_estimate * plain AS slope, variance AS raw,',
+  ' (SELECT coalesce(max("__weight"), 0e0) FROM ', catalog, '."release"."published") AS largest FROM __priv_sums');
 CREATE MACRO _parameter_text(catalog, name) AS
 concat('coalesce((SELECT max(value) FROM ', catalog, '."release"."parameters" WHERE name = ''', name, '''), 0e0)');
 CREATE MACRO _texts(names) AS

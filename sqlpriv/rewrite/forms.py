@@ -226,10 +226,9 @@ class Formulas:
             covariance = self._variance(form.upper, form.lower, part)
             below = self._variance(form.lower, form.lower, part)
             square = self._once("q", formula("_ratio_square", lower, below, zz))
-            middle = self._once("q", formula("_ratio_middle", upper, lower, covariance, slope, zz))
-            discriminant = formula("_ratio_discriminant", upper, lower, above, covariance, below, slope, zz)
-            centre = formula("_ratio_centre", square, middle)
-            found.append(self._around(centre, formula("_ratio_half", square, discriminant)))
+            centre = formula("_ratio_centre", upper, lower, covariance, slope, square, zz)
+            half = formula("_ratio_half", upper, lower, above, covariance, below, slope, square, zz)
+            found.append(self._around(centre, half))
         return widest(found)
 
 

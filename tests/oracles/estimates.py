@@ -11,7 +11,7 @@ Z = 1.959963984540054
 
 
 class Estimate(NamedTuple):
-    """A count with its score interval."""
+    """A count with its score interval, and 0.4 of a jump to each side."""
 
     estimate: float
     low: float
@@ -41,4 +41,6 @@ def estimate(
     v = raw + cross[0] * elements * e + cross[1] * elements**2
     b = (third / raw if raw > 0 else 0.0) + cross[0] * elements
     root = math.sqrt((Z * Z * b) ** 2 + 4 * Z * Z * max(v, 0.0))
-    return Estimate(e, e + (Z * Z * b - root) / 2, e + (Z * Z * b + root) / 2)
+    largest = max((own[0] for _, own in view), default=0.0)
+    jump = 0.4 * largest * math.sqrt(max(v, 0.0) / raw) if raw > 0 else 0.0
+    return Estimate(e, e + (Z * Z * b - root) / 2 - jump, e + (Z * Z * b + root) / 2 + jump)
