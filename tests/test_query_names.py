@@ -17,7 +17,7 @@ PUBLIC: dict[str, Any] = {
     "value": ({"value": "INTEGER", "share": "INTEGER"}, [(1, 5), (2, 6), (None, 7)]),
     "g0": ({"p0": "INTEGER", "s0": "INTEGER"}, [(1, 2), (2, 2)]),
 }
-TABLES = ["release", "domain", 'a b"c', "estimates"]
+TABLES = ["release", 'a b"c']
 
 
 @pytest.fixture(scope="module", params=TABLES)
@@ -46,7 +46,7 @@ def test_columns_called_like_ours(both: tuple[OpenRelease, Con, str], name: str)
 
 
 QUERIES = [
-    'SELECT "value"."share", count(*) AS n FROM {t} JOIN "value" ON "value"."value" = {t}."share" GROUP BY 1 ORDER BY 1',
+    'SELECT "value"."share", count(*) n FROM {t} JOIN "value" ON "value"."value" = {t}."share" GROUP BY 1 ORDER BY 1',
     'SELECT count(*) AS n FROM {t} WHERE "value" IN (SELECT "value" FROM "value" WHERE "share" > 5)',
     'SELECT count(*) AS n FROM {t} WHERE EXISTS (SELECT 1 FROM "g0" WHERE "p0" = {t}."g0" AND "g0"."s0" = {t}."s0")',
     'SELECT "e0" AS g0, sum("s0") AS e0, count(*) AS c0 FROM {t} GROUP BY "e0" ORDER BY 1',
