@@ -57,20 +57,25 @@ def _holds(source: Source, path: Path, entry: Entry) -> bool:
 
 
 def _read(source: Source, path: Path, attributes: Sequence[Attribute], elements: Elements) -> None:
-    joins = " ".join(
-        f"JOIN {a.table} AS d{i} ON d{i}.value IS NOT DISTINCT FROM p.{quoted(a.name)}"
-        for i, a in enumerate(attributes)
-    )
-    ids = [*(f"d{i}.id" for i in range(len(attributes))), "p.__slot - 1"]
-    limbs = ", ".join(f"{n} AS {e}" for n, e in zip(elements.number(ids), elements.columns, strict=True))
     fetch(source.con, f"ATTACH {literal(str(path))} AS {_FILE} (READ_ONLY)")
     try:
-        published = f"{_FILE}.release.published"
-        fetch(source.con, f"CREATE OR REPLACE TABLE __earlier AS SELECT {limbs} FROM {published} AS p {joins}")
-        lost = fetch(source.con, f"SELECT (SELECT count(*) FROM {published}) - (SELECT count(*) FROM __earlier)")[0][0]
+        lost = write_earlier(source, f"{_FILE}.release.published", attributes, elements)
     finally:
         fetch(source.con, f"DETACH {_FILE}")
     if lost:
         raise ReleaseError(
             f"{path.name!r} holds rows outside the domains of the policy; it is not a view of this sequence"
         )
+
+
+def write_earlier(source: Source, published: str, attributes: Sequence[Attribute], elements: Elements) -> int:
+    """Table __earlier, from the published rows of a view; the number of rows that are outside the domains."""
+    joins = " ".join(
+        f"JOIN {a.table} AS d{i} ON d{i}.value IS NOT DISTINCT FROM p.{quoted(a.name)}"
+        for i, a in enumerate(attributes)
+    )
+    ids = [*(f"d{i}.id" for i in range(len(attributes))), "p.__slot - 1"]
+    limbs = ", ".join(f"{n} AS {e}" for n, e in zip(elements.number(ids), elements.columns, strict=True))
+    fetch(source.con, f"CREATE OR REPLACE TABLE __earlier AS SELECT {limbs} FROM {published} AS p {joins}")
+    lost = fetch(source.con, f"SELECT (SELECT count(*) FROM {published}) - (SELECT count(*) FROM __earlier)")[0][0]
+    return int(lost)

@@ -58,19 +58,24 @@ def write_file(writing: Writing, partial: Path, on_progress: Callable[[float], N
     except duckdb.Error:
         raise ReleaseError("the folder of the release cannot be written") from None
     try:
-        for schema in ("release", "domain", "public"):
-            fetch(con, f"CREATE SCHEMA {_FILE}.{schema}")
-        weights = make_weights(writing.source, writing.plan, writing.view)
-        _write_facts(writing, weights)
-        _write_domains(writing)
-        _write_public(writing)
-        _write_published(writing, weights, on_progress)
-        rows = _count(writing)
+        rows = write_tables(writing, on_progress)
     finally:
         fetch(con, f"DETACH {_FILE}")
     with duckdb.connect(str(partial), config={"storage_compatibility_version": STORAGE}) as released:
         load(released)
     return rows
+
+
+def write_tables(writing: Writing, on_progress: Callable[[float], None] | None = None) -> int:
+    """Write all tables of a release into the database attached as `release_file`; the number of rows of its view."""
+    for schema in ("release", "domain", "public"):
+        fetch(writing.source.con, f"CREATE SCHEMA {_FILE}.{schema}")
+    weights = make_weights(writing.source, writing.plan, writing.view)
+    _write_facts(writing, weights)
+    _write_domains(writing)
+    _write_public(writing)
+    _write_published(writing, weights, on_progress)
+    return _count(writing)
 
 
 def _write_facts(writing: Writing, weights: AllWeights) -> None:
