@@ -101,7 +101,8 @@ def open_release(
             _attach(con, Path(file), name)
         described = describe(con, names)
         described = replace(described, public={**described.public, **attach_public(con, public or {}, described)})
-        con.execute("SET enable_external_access = false; SET lock_configuration = true").fetchall()
+        con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
+        con.execute("SET lock_configuration = true").fetchall()
     except BaseException:
         con.close()
         raise

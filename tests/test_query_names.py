@@ -42,7 +42,7 @@ def test_columns_called_like_ours(both: tuple[OpenRelease, Con, str], name: str)
     query = (
         f'SELECT {c}, count(*) AS n, avg("s0" + {c}) AS a FROM {table} WHERE {c} + "g0" > 2 GROUP BY {c} ORDER BY {c}'
     )
-    assert_same(opened.sql(query, intervals=False), con.sql(query), True)
+    assert_same(opened, con, query, True)
 
 
 QUERIES = [
@@ -63,7 +63,7 @@ QUERIES = [
 def test_tables_and_aliases_called_like_ours(both: tuple[OpenRelease, Con, str], query: str) -> None:
     opened, con, table = both
     written = query.replace("{t}", table)
-    assert_same(opened.sql(written, intervals=False), con.sql(written), True)
+    assert_same(opened, con, written, True)
     assert opened.sql(written).fetchall()
 
 

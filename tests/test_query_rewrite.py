@@ -91,7 +91,7 @@ QUERIES = [pytest.param(s, id=f"{f.stem}-{i}") for f in FIXTURES for i, s in enu
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_answer_is_duckdbs(opened: OpenRelease, exact: Con, query: str) -> None:
-    assert_same(opened.sql(query, intervals=False), exact.sql(query), "ORDER BY" in query.rpartition(")")[2])
+    assert_same(opened, exact, query, "ORDER BY" in query.rpartition(")")[2])
 
 
 @pytest.mark.parametrize("query", QUERIES[::3])
@@ -107,9 +107,13 @@ def test_bounds_come_beside_the_estimates(opened: OpenRelease, query: str) -> No
                 assert number(found[f"{name}_high"]) == pytest.approx(number(found[name]), rel=1e-9)
 
 
-def assert_same(found: Any, expected: Any, ordered: bool) -> None:
-    assert [c.lower() for c in found.columns] == [c.lower() for c in expected.columns]
-    left, right = found.fetchall(), expected.fetchall()
+def assert_same(opened: OpenRelease, exact: Con, query: str, ordered: bool) -> None:
+    """The release answers as DuckDB does over all rows."""
+    answer = opened.sql(query, intervals=False)
+    names, left = list(answer.columns), answer.fetchall()
+    expected = exact.execute(query)
+    assert [c.lower() for c in names] == [c[0].lower() for c in expected.description or []]
+    right = expected.fetchall()
     assert len(left) == len(right), (left, right)
     if not ordered:
         left, right = sorted(left, key=repr_of), sorted(right, key=repr_of)
@@ -185,4 +189,4 @@ def test_random_queries(opened: OpenRelease, exact: Con, data: st.DataObject) ->
     if keys:
         sets = data.draw(st.sampled_from(["{}", "ROLLUP ({})", "CUBE ({})"]))
         query += f" GROUP BY {sets.format(', '.join(f'k{i}' for i in range(len(keys))))}"
-    assert_same(opened.sql(query, intervals=False), exact.sql(query), False)
+    assert_same(opened, exact, query, False)
