@@ -28,6 +28,8 @@ from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.version import __version__
 
 _FILE = "release_file"
+_DICTIONARY = 1000
+"""Up to so many texts in a domain, a dictionary is the smallest form of a column, and others need not be tried."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def write_tables(writing: Writing, on_progress: Callable[[float], None] | None =
     _write_facts(writing, weights)
     _write_domains(writing)
     _write_public(writing)
+    if all(a.size <= _DICTIONARY for a in writing.attributes if a.type == "VARCHAR"):
+        fetch(writing.source.con, "SET disabled_compression_methods = 'fsst'")
     _write_published(writing, weights, on_progress)
     return _count(writing)
 
