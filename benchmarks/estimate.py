@@ -49,6 +49,7 @@ WHAT = {
     "publishing": "publishing / SELECT DISTINCT of as many coins",
 }
 SCHEMA: dict[str, object] = {"people": COLUMNS, "regions": REGIONS}
+MILLION = 1_000_000
 ATTRIBUTES = 9  # of 10 values each; four of them are texts
 
 screen = Console()
@@ -130,8 +131,9 @@ def measure_answers(runs: int) -> Ratios:
 
 
 def measure_publishing(rows: int) -> Ratios:
-    """Publish, between two runs of its floor: their mean is what it is compared with."""
+    """Publish and draw the coins in turn, twice; CPU times are shown too, since one run takes a minute or more."""
     with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
+        _make_people(rows, Path(folder))
         published, ours = _timed(lambda: _publish(rows, Path(folder)))
         _, before = _timed(lambda: _distinct_coins(published.rows))
         (Path(folder) / "people-release.duckdb").unlink()
@@ -148,21 +150,24 @@ def measure_publishing(rows: int) -> Ratios:
     return _ratios(walls, statistics.mean)
 
 
-def _publish(rows: int, folder: Path) -> Published:
-    """Publish random rows; the domain has 1000 tuples for each, so that the prior bound stays the same."""
-    attributes = min(ATTRIBUTES, max(len(str(rows)) + 2, 3))
-    if not (folder / "people.duckdb").exists():
-        listed = ", ".join(
-            f"{'chr(97 + {})' if a % 2 else '{}'}".format(f"CAST(hash(i, {a}) % 10 AS INTEGER)") + f" AS a{a}"
-            for a in range(attributes)
-        )
-        with duckdb.connect(str(folder / "people.duckdb"), config={"storage_compatibility_version": STORAGE}) as con:
-            con.execute(f"CREATE TABLE people AS SELECT {listed} FROM range({rows}) AS r(i)").fetchall()
-    letters = ", ".join(f'"{c}"' for c in "abcdefghij")
-    columns = "\n".join(
-        f'a{a} = {{ role = "published", domain = {f"[{letters}]" if a % 2 else literal_range} }}'
-        for a, literal_range in ((a, '"range:0..9"') for a in range(attributes))
+def _attributes(rows: int) -> range:
+    """As many as make about 1000 tuples for each row, so that the prior bound stays the same."""
+    return range(min(ATTRIBUTES, max(len(str(rows)) + 2, 3)))
+
+
+def _make_people(rows: int, folder: Path) -> None:
+    """The private table: random rows, every other column a text."""
+    digit = "CAST(hash(i, {}) % 10 AS INTEGER)"
+    listed = ", ".join(
+        f"{f'chr(97 + {digit.format(a)})' if a % 2 else digit.format(a)} AS a{a}" for a in _attributes(rows)
     )
+    with duckdb.connect(str(folder / "people.duckdb"), config={"storage_compatibility_version": STORAGE}) as con:
+        con.execute(f"CREATE TABLE people AS SELECT {listed} FROM range({rows}) AS r(i)").fetchall()
+
+
+def _publish(rows: int, folder: Path) -> Published:
+    domains = ('"range:0..9"', "[{}]".format(", ".join(f'"{letter}"' for letter in "abcdefghij")))
+    columns = "\n".join(f'a{a} = {{ role = "published", domain = {domains[a % 2]} }}' for a in _attributes(rows))
     policy = parse_noise_policy(
         f'[table]\nsource = "people"\ndatabase = "people.duckdb"\n[columns]\n{columns}\n[release]\n'
         f'method = "alpha_beta"\nk = 10\ngamma = 0.2\nn_public = {rows}\nduplicates = "distinct"\n',
@@ -191,7 +196,7 @@ def _ratios(found: Sequence[float], judge: Callable[[Sequence[float]], float]) -
 
 
 def main(
-    rows: Annotated[int, typer.Option(help="Rows to publish: 1000000 is what the bar is about.")] = 1_000_000,
+    rows: Annotated[int, typer.Option(help="Rows to publish: the bar is about 1000000.")] = MILLION,
     runs: Annotated[int, typer.Option(help="Repetitions of what takes milliseconds.")] = 30,
     only: Annotated[str, typer.Option(help=f"One of {', '.join(BARS)}.")] = "",
 ) -> None:
@@ -210,6 +215,10 @@ def main(
             WHAT[name], f"{ratios.judged:.2f}", f"{ratios.lowest:.2f} to {ratios.highest:.2f}", f"{BARS[name]:g}"
         )
     screen.print(table)
+    if rows < MILLION and found.pop("publishing", None):
+        screen.print(
+            f"the bar of publishing is about {MILLION:,} rows: installing the macros takes seconds in any case"
+        )
     raise typer.Exit(any(ratios.judged > BARS[name] for name, ratios in found.items()))
 
 
