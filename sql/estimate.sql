@@ -43,7 +43,7 @@ CREATE MACRO _delta_half(variance, zz) AS sqrt(zz * greatest(variance, 0));
 -- guarantee: unbiased over the coins of the release; the interval covers the true count in about 95 of 100 releases. The
 -- predicate must always answer the same for the same row. Where noise follows shares, all columns must be listed.
 -- example: FROM priv.estimate(current_database(), 'score < 3 * age', ['age', 'score'])
--- expect: [(3.51, -1.79265, 10.6565)]
+-- expect: [(3.51, -2.39265, 11.2565)]
 CREATE MACRO estimate(release, predicate, attributes) AS TABLE
 SELECT estimate,
   _score_centre(estimate, slope, 3.8414588206941236e0) - _score_half(variance, slope, _jump(variance, raw, largest), 3.8414588206941236e0) AS low,

@@ -81,7 +81,7 @@ class Found:
         """Whether the mean error is nearly normal, and 0 for unbiased estimates: not of few rows, or a ratio to few."""
         if self.is_ratio and not self.surely_above_zero:
             return False
-        return len(self.answers) >= 40 and self.expected_rows * len(self.answers) >= 500
+        return len(self.answers) >= 400 and self.expected_rows * len(self.answers) >= 500
 
     @property
     def unbounded(self) -> int:
@@ -115,7 +115,8 @@ def in_standard_errors(errors: Sequence[float]) -> float:
 class Runs:
     """The releases of one policy, and what is asked of each of them. Later versions of the table make a sequence."""
 
-    def __init__(self, source: Source, policy: NoisePolicy, versions: Sequence[str] = ()) -> None:
+    def __init__(self, source: Source, policy: NoisePolicy, versions: Sequence[str] = (), copies: int = 1) -> None:
+        self.copies = copies
         self.source = source
         self.policy = policy
         self.tables = [source.table, *versions]
@@ -138,7 +139,7 @@ class Runs:
                 for i, a in enumerate(asked):
                     if key == 0:
                         mine |= {(i, *where): f for where, f in self._expected(a, views, names).items()}
-                    for where, answer in self._answers(a, described).items():
+                    for where, answer in self._answers(a, described):
                         mine[(i, *where)].answers.append(answer)
         return [[f for f in mine.values() if f.truth is not None] for mine in found]
 
@@ -188,8 +189,9 @@ class Runs:
 
     def _expected(self, asked: Asked, views: tuple[int, ...], names: Sequence[str]) -> dict[tuple[Row, str], Found]:
         """The truth, and how many rows of the view are expected; a group without rows has none, and no average."""
-        tables = [self.tables[v - 1] for v in views]
-        everything = self._everything(names[views[0] - 1])
+        one = "(FROM {} WHERE r = 0)" if self.copies > 1 else "{}"
+        tables = [one.format(self.tables[v - 1]) for v in views]
+        everything = one.format(self._everything(names[views[0] - 1]))
         width = len(asked.groups)
         noise = {r[:width]: r[width] for r in self.con.execute(asked.rows(everything, "sum(noise)")).fetchall()}
         truths: list[dict[Row, Row]] = []
@@ -233,18 +235,18 @@ class Runs:
         ).fetchall()
         return "everything"
 
-    def _answers(self, asked: Asked, described: Described) -> dict[tuple[Row, str], Any]:
-        query = asked.sql()
+    def _answers(self, asked: Asked, described: Described) -> Iterator[tuple[tuple[Row, str], Any]]:
+        """The answers by group and name, those of all copies of the table."""
+        skip = int(self.copies > 1)
+        query = replace(asked, groups=("r",) * skip + asked.groups).sql()
         known = self._rewritten.get(query)
         if known is None or known[0] != described:
             known = described, rewrite(query, described).sql
             self._rewritten[query] = known
-        width = len(asked.groups)
-        return {
-            (row[:width], name): row[width + 3 * place : width + 3 * place + 3]
-            for row in self.con.execute(known[1]).fetchall()
-            for place, name in enumerate(asked.estimates)
-        }
+        width = skip + len(asked.groups)
+        for row in sorted(self.con.execute(known[1]).fetchall(), key=lambda row: row[:skip]):
+            for place, name in enumerate(asked.estimates):
+                yield (row[skip:width], name), row[width + 3 * place : width + 3 * place + 3]
 
 
 def is_sum(text: str) -> bool:
@@ -285,13 +287,22 @@ def table_sql(rows: Sequence[tuple[int, int, str, int]], name: str = "people") -
 
 @contextmanager
 def runs(
-    folder: Path, release: str, columns: dict[str, str] | None = None, versions: Sequence[str] = (), rows: str = ""
+    folder: Path, release: str, columns: dict[str, str] | None = None, versions: Sequence[str] = (), copies: int = 1
 ) -> Iterator[Runs]:
-    """The releases of a policy over `people`; `versions` are later versions of it, as SQL."""
-    policy = write_noise_policy(folder, columns or COLUMNS, release, rows or table_sql(people()))
+    """The releases of a policy over `people`; `versions` are later versions of it, as SQL.
+
+    With copies, the table is there so many times, told apart by a column r. Every element has its own coin, a hash of
+    its number, so the copies in one view are as independent as the views of as many keys, and much faster to ask.
+    """
+    columns, sql = columns or COLUMNS, table_sql(people())
+    if copies > 1:
+        columns = {"r": published(f'"range:0..{copies - 1}"'), **columns}
+        listed = f"SELECT CAST(r AS INTEGER) AS r, p.* FROM range({copies}) AS c(r), people AS p"
+        sql += f"; CREATE OR REPLACE TABLE people AS {listed}"
+    policy = write_noise_policy(folder, columns, release, sql)
     with open_policy(policy) as source:
         # One thread: the tables are tiny.
         source.con.execute("SET threads = 1").fetchall()
         for i, version in enumerate(versions, 2):
             source.con.execute(f"CREATE TABLE version_{i} AS {version.format(people=source.table)}").fetchall()
-        yield Runs(source, policy, [f"version_{i}" for i, _ in enumerate(versions, 2)])
+        yield Runs(source, policy, [f"version_{i}" for i, _ in enumerate(versions, 2)], copies)

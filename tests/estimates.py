@@ -74,7 +74,11 @@ class Oracle:
             for w, v, t, d, *rest in self.con.execute(sql).fetchall()
         ]
 
-    def moments(self, rows: list[tuple[Weighted, bool, list[float]]]) -> Moments:
+    def moments(self, expressions: Sequence[str], where: str, source: str | None = None) -> Moments:
+        """Those of the sums of some expressions."""
+        return self.both_moments(expressions, where, source)[0]
+
+    def moments_of(self, rows: list[tuple[Weighted, bool, list[float]]]) -> Moments:
         """Estimates, covariances and third moments of the sums over some rows, and the variance of their number."""
         places = range(len(rows[0][2]) if rows else 2)
         e = [math.fsum(w.weight * x[i] for w, _, x in rows) for i in places]
@@ -88,20 +92,22 @@ class Oracle:
         v = [
             [raw[i][j] + ce * (f[i] * e[j] + f[j] * e[i]) / 2 + cs * f[i] * f[j] for j in places] for i in places
         ]  # fmt: skip
-        return Moments(e, v, raw, third, f, ce, math.fsum(w.variance for w, _, _ in rows))
+        return Moments(
+            e, v, raw, third, f, ce, math.fsum(w.variance for w, _, x in rows if any(x) or not _is_count(rows))
+        )
 
     def both_moments(self, expressions: Sequence[str], where: str, source: str | None) -> list[Moments]:
         """Those of all rows, and those of the view alone where they are another opinion."""
         rows = self.values(expressions, where, source)
-        found = [self.moments(rows)]
-        if not (self.made.cross_estimate or self.made.cross_square or set(expressions) == {"1"}):
-            found.append(self.moments([r for r in rows if not r[1]]))
+        found = [self.moments_of(rows)]
+        if not (self.made.cross_estimate or self.made.cross_square or _is_count(rows)):
+            found.append(self.moments_of([r for r in rows if not r[1]]))
         return found
 
     @property
     def largest(self) -> float:
         """The largest weight of a row of the view."""
-        return self.made.view_weights.weight if self.made.view else 0.0
+        return float(self.made.view_weights.weight) if self.made.view else 0.0
 
     def linear(
         self, expression: str, where: str = "true", confidence: float = 0.95, source: str | None = None
@@ -161,6 +167,10 @@ class Moments:
         total = math.fsum(c[i] * self.totals[i] for i in places)
         parts = math.fsum(c[i] * c[i] * self.raw[i][i] for i in places)
         return (third / second if second > 1e-9 * max(parts, 0.0) else 0.0) + self.cross_estimate * total
+
+
+def _is_count(rows: list[tuple[Weighted, bool, list[float]]]) -> bool:
+    return all(value in (0.0, 1.0) for _, _, values in rows for value in values)
 
 
 def quantile(confidence: float) -> float:

@@ -1,23 +1,24 @@
 """Estimates are right on average, and their 95% intervals hold the truth as often as they say.
 
-Every number is asked of releases that differ by their keys alone. Of each number:
+Every number is asked of 400 releases in the deep run, of 40 in the quick one: keys, or copies of the table in one
+release (see coverage_runs). Of each number:
 
-- The mean error is within 4 standard errors of 0. A false alarm has a probability of 6 in 100,000, errors being normal,
-  as those of numbers are that 500 rows of all views together are about. The groups of a query are judged together as
-  well, also in the quick run. Averages are ratios, and right on average only where their count is large: they are
-  judged where it is 10 of its standard deviations.
+- In the deep run the mean error is within 4 standard errors of 0. A false alarm has a probability of 6 in 100,000,
+  errors being normal, as those of numbers are that 500 rows of all views together are about. The groups of a query are
+  judged together as well, also in the quick run (3 in 10,000). Averages are ratios, and right on average only where
+  their count is large: they are judged where it is 10 of its standard deviations.
 - The number of intervals that hold the truth is one that a true coverage of 92% to 98% can give, or of at least 90%
   where fewer than 30 rows are expected in the view: beyond these limits it falls with a probability below 1 in 1,000 if
-  the true coverage is just on them, and below 1 in a million if it is 95% (400 keys). Intervals without bounds hold
+  the true coverage is just on them, and below 1 in a million if it is 95% (400 releases). Intervals without bounds hold
   everything, and numbers with any of them have no upper limit.
 
-In the deep run, of 400 keys, all numbers of a kind together (counts, sums, averages, ratios; of many rows, of few) are
-covered by 92% to 98%, or at least 90%, of the intervals with bounds. In the quick run the groups of queries are, with
-binomial limits again: groups have their own coins. Keys are fixed, so what passes goes on passing.
+In the deep run, all numbers of a kind together (counts, sums, averages, ratios; of many rows, of few) are covered by
+92% to 98%, or at least 90%; in the quick run the groups of queries are, with binomial limits again: groups have their
+own coins. Keys are fixed, so what passes goes on passing.
 
-What is not judged here, because no interval that is made of three moments can do it: sums and averages that a single
-value decides which is in one row of the table, and which the view may lack (an outlier of 1000 among 60 small values,
-hardly any noise: 75% to 90%).
+Not covered as well, and listed as OUTLIERS with what is: sums that a single value decides which is in one row of the
+table, which hardly any noise resembles, and which the view may lack. Worst is one of the other sign than the largest
+values of the domain (-200 where the domain has 1000: 45% to 55%), since the slope of the variance leans the other way.
 """
 
 from __future__ import annotations
@@ -74,8 +75,11 @@ POLICIES = {
 SEQUENCE = DISTINCT + 'd = 0.01\nviews = 3\nadversary = "independent"'
 SLOTTED = ALPHA_BETA + 'd = 0.01\nslots = 16\nviews = 3\nadversary = "independent"'
 # People go, people come who were never there, and some of the first come back.
-SECOND = "SELECT * FROM {people} WHERE a % 4 <> 1 UNION ALL SELECT a + 30, 9 - b, s, v FROM {people} WHERE a < 8"
+MOVED = "SELECT * REPLACE (a + 30 AS a, 9 - b AS b) FROM {people}"
+SECOND = f"SELECT * FROM {{people}} WHERE a % 4 <> 1 UNION ALL {MOVED} WHERE a < 8"
 THIRD = SECOND.replace("<> 1", "<> 2").replace("a < 8", "a BETWEEN 4 AND 12")
+# Decided by values of -200, which half of the views lack: measured with little noise, and with shares.
+OUTLIERS = {f"sum(v) WHERE true GROUP BY a: ({a},)": least for a, least in ((0, 0.8), (1, 0.4), (13, 0.4), (36, 0.4))}
 NEVER = 1e-3
 MANY = 30
 MOST = 4.0
@@ -105,7 +109,8 @@ def wrong_alone(found: Found) -> list[str]:
         problems.append(f"{found.name}: {found.bias:.1f} standard errors off")
     holding = found.covered + found.unbounded
     many = found.expected_rows >= MANY
-    if holding < lowest(keys, 0.92 if many else 0.9):
+    least = OUTLIERS.get(found.name) or (0.92 if many else 0.9)
+    if holding < lowest(keys, least):
         problems.append(f"{found.name}: {holding} of {keys} intervals hold the truth")
     if many and not found.unbounded and keys - holding < lowest(keys, 0.02):
         problems.append(f"{found.name}: {holding} of {keys} intervals hold the truth, too many")
@@ -131,14 +136,16 @@ def wrong_together(all_found: Sequence[Found]) -> list[str]:
     """What is wrong with all numbers of a kind."""
     problems = [f"{name}: {b:.1f} standard errors off" for name, b in series_biases(all_found).items() if abs(b) > MOST]
     is_long = len(all_found[0].answers) >= 400
-    for what, (covered, bounded, _) in totals([f for f in all_found if is_long or "GROUP" in f.series]).items():
+    for what in dict.fromkeys(map(kind, all_found)):
+        mine = [f for f in all_found if kind(f) == what and (is_long or "GROUP" in f.series)]
         low, high = (0.92, 0.98) if "many" in what else (0.9, 1.0)
-        fewest, most = math.ceil(low * bounded), math.floor(high * bounded)
-        if not is_long:
-            fewest = lowest(bounded, low)
-            most = bounded - lowest(bounded, 1 - high) if high < 1 else bounded
-        if not fewest <= covered <= most:
-            problems.append(f"{what}: {covered} of {bounded} intervals hold the truth")
+        trials, holding = sum(len(f.answers) for f in mine), sum(f.covered + f.unbounded for f in mine)
+        if holding < (low * trials if is_long else lowest(trials, low)):
+            problems.append(f"{what}: {holding} of {trials} intervals hold the truth")
+        bounded = [f for f in mine if not f.unbounded]
+        trials, missing = sum(len(f.answers) for f in bounded), sum(len(f.answers) - f.covered for f in bounded)
+        if high < 1 and missing < ((1 - high) * trials if is_long else lowest(trials, 1 - high)):
+            problems.append(f"{what}: {missing} of {trials} intervals miss the truth, too few")
     return problems
 
 
@@ -172,34 +179,44 @@ def measured(all_found: Sequence[Found]) -> Iterator[str]:
         yield f"{what} | mean error of all groups {of_all:.1f}"
 
 
-@pytest.mark.parametrize("name", ["exclusive, slots", "tight", "frapp", "shares"])
-def test_few_keys(tmp_path: Path, name: str) -> None:
+def asked_of(tmp_path: Path, name: str, asked: Sequence[Asked], keys: int, copies: int) -> list[Found]:
     release, columns = POLICIES[name]
-    with runs(tmp_path, release, columns) as all_runs:
-        judge(name, *all_runs.ask(QUICKLY, 4))
+    if name == "frapp":  # a record may become one of any copy
+        release = release.replace("d = 0.01", f"d = {0.01 / copies!r}")
+    with runs(tmp_path, release, columns, copies=copies) as all_runs:
+        return all_runs.ask(asked, keys)[0]
+
+
+@pytest.mark.parametrize("name", ["exclusive, slots", "little noise", "tight", "frapp", "shares"])
+def test_forty_copies(tmp_path: Path, name: str) -> None:
+    judge(name, asked_of(tmp_path, name, QUICKLY, 1, 40))
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", POLICIES)
-def test_many_keys(tmp_path: Path, name: str) -> None:
-    release, columns = POLICIES[name]
-    with runs(tmp_path, release, columns) as all_runs:
-        judge(name, *all_runs.ask(SHORTLY if columns is SHARES else ASKED, 400))
+def test_four_hundred_copies(tmp_path: Path, name: str) -> None:
+    judge(name, asked_of(tmp_path, name, SHORTLY if "share" in name else ASKED, 10, 40))
 
 
-def test_few_keys_of_a_sequence(tmp_path: Path) -> None:
-    with runs(tmp_path, SEQUENCE, versions=(SECOND,)) as all_runs:
-        later, both = all_runs.ask(QUICKLY, 3, [(2,), (1, 2)])
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["exclusive, slots", "frapp"])
+def test_four_hundred_keys(tmp_path: Path, name: str) -> None:
+    judge(f"{name}, keys alone", asked_of(tmp_path, name, QUICKLY, 400, 1))
+
+
+def test_forty_copies_of_a_sequence(tmp_path: Path) -> None:
+    with runs(tmp_path, SEQUENCE, versions=(SECOND,), copies=40) as all_runs:
+        later, both = all_runs.ask(QUICKLY, 1, [(2,), (1, 2)])
     judge("view 2", later)
     judge("views 1 and 2", both)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("release", [SEQUENCE, SLOTTED], ids=["distinct", "slots"])
-def test_many_keys_of_a_sequence(tmp_path: Path, release: str) -> None:
+def test_four_hundred_copies_of_a_sequence(tmp_path: Path, release: str) -> None:
     views = [(1,), (2,), (3,), (1, 2, 3)]
-    with runs(tmp_path, release, versions=(SECOND, THIRD)) as all_runs:
-        for which, found in zip(views, all_runs.ask(ASKED, 400, views), strict=True):
+    with runs(tmp_path, release, versions=(SECOND, THIRD), copies=40) as all_runs:
+        for which, found in zip(views, all_runs.ask(ASKED, 10, views), strict=True):
             judge(f"views {which}{', slots' * ('slots' in release)}", found)
 
 

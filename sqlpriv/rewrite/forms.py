@@ -190,11 +190,10 @@ class Formulas:
         return self._once("s", text)
 
     def _rows(self, form: Linear) -> str | None:
-        """The variance of the count of the rows that a form is about; several sums may be about different ones."""
-        if len(form.terms) != 1:
-            return None
-        counted = self.sums.counted(next(iter(form.terms)))
-        return self.sums.raw_variance(counted, counted)
+        """The variance of the count of the rows that a form is about: of its sums, the one about most rows."""
+        counted = dict.fromkeys(self.sums.counted(i) for i in form.terms)
+        found = [self.sums.raw_variance(i, i) for i in counted]
+        return f"greatest({', '.join(found)})" if len(found) > 1 else next(iter(found), None)
 
     def _score(self, form: Linear) -> tuple[str, str]:
         rows = self._rows(form)
