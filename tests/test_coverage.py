@@ -4,8 +4,8 @@ Every number is asked of 400 releases in the deep run, of 40 in the quick one: k
 release (see coverage_runs). Of each number:
 
 - In the deep run the mean error is within 4 standard errors of 0. A false alarm has a probability of 6 in 100,000,
-  errors being normal, as those of numbers are that 500 rows of all views together are about. The groups of a query are
-  judged together as well, also in the quick run (3 in 10,000). Averages are ratios, and right on average only where
+  errors being normal, as those of counts of 500 rows in all views are, and sums of 30 in each. The groups of a query
+  are judged together as well, also in the quick run (3 in 10,000). Averages are ratios, and right on average only where
   their count is large: they are judged where it is 10 of its standard deviations.
 - The number of intervals that hold the truth is one that a true coverage of 92% to 98% can give, or of at least 90%
   where fewer than 30 rows are expected in the view: beyond these limits it falls with a probability below 1 in 1,000 if
@@ -18,7 +18,7 @@ own coins. Keys are fixed, so what passes goes on passing.
 
 Not covered as well, and listed as OUTLIERS with what is: sums that a single value decides which is in one row of the
 table, which hardly any noise resembles, and which the view may lack. Worst is one of the other sign than the largest
-values of the domain (-200 where the domain has 1000: 45% to 55%), since the slope of the variance leans the other way.
+values of the domain (-200 where the domain has 1000: 43% to 64%), since the slope of the variance leans the other way.
 """
 
 from __future__ import annotations
@@ -78,8 +78,9 @@ SLOTTED = ALPHA_BETA + 'd = 0.01\nslots = 16\nviews = 3\nadversary = "independen
 MOVED = "SELECT * REPLACE (a + 30 AS a, 9 - b AS b) FROM {people}"
 SECOND = f"SELECT * FROM {{people}} WHERE a % 4 <> 1 UNION ALL {MOVED} WHERE a < 8"
 THIRD = SECOND.replace("<> 1", "<> 2").replace("a < 8", "a BETWEEN 4 AND 12")
-# Decided by values of -200, which half of the views lack: measured with little noise, and with shares.
-OUTLIERS = {f"sum(v) WHERE true GROUP BY a: ({a},)": least for a, least in ((0, 0.8), (1, 0.4), (13, 0.4), (36, 0.4))}
+# Decided by values of -200 or 1000, which half of the views lack: what little noise, or that of shares, covers.
+LEAST = {0: 0.8, 1: 0.5, 13: 0.4, 19: 0.4, 36: 0.4, 80: 0.75}
+OUTLIERS = {f"sum(v) WHERE true GROUP BY a: ({a},)": least for a, least in LEAST.items()}
 NEVER = 1e-3
 MANY = 30
 MOST = 4.0
@@ -137,7 +138,7 @@ def wrong_together(all_found: Sequence[Found]) -> list[str]:
     problems = [f"{name}: {b:.1f} standard errors off" for name, b in series_biases(all_found).items() if abs(b) > MOST]
     is_long = len(all_found[0].answers) >= 400
     for what in dict.fromkeys(map(kind, all_found)):
-        mine = [f for f in all_found if kind(f) == what and (is_long or "GROUP" in f.series)]
+        mine = [f for f in all_found if kind(f) == what and (is_long or "GROUP" in f.series) and f.name not in OUTLIERS]
         low, high = (0.92, 0.98) if "many" in what else (0.9, 1.0)
         trials, holding = sum(len(f.answers) for f in mine), sum(f.covered + f.unbounded for f in mine)
         if holding < (low * trials if is_long else lowest(trials, low)):
