@@ -6,6 +6,8 @@ is computed from estimates has no bounds. A column must be a group key, or stand
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
@@ -133,7 +135,7 @@ class Outer:
         exact = all(isinstance(f, Exact) for f in forms)
         constant = all(isinstance(f, Exact) and f.constant for f in forms)
         values = [self.formulas.value(f) for f in forms]
-        text = self._with(node, children, values)
+        text = self._with(node, values)
         if exact:
             return Exact(text, constant)
         rises = isinstance(node, _RISING) and _is_numeric(node)
@@ -144,19 +146,20 @@ class Outer:
             return Opaque(text)
         if isinstance(node, (exp.Nullif, exp.Coalesce)):
             return Bounded(text, first.low, first.high)
-        ends = [self._with(node, children, [end, *values[1:]]) for end in (first.low, first.high)]
+        ends = [self._with(node, [end, *values[1:]]) for end in (first.low, first.high)]
         return Bounded(text, *ends)
 
-    def _with(self, node: exp.Expr, children: list[exp.Expr], texts: list[str]) -> str:
-        """The text of a node with its children written as given."""
-        marks = {id(child): f"__priv_{i}__" for i, child in enumerate(children)}
+    def _with(self, node: exp.Expr, texts: list[str]) -> str:
+        """The text of a node with its children written as given.
+
+        The marks that hold their places cannot be guessed: one inside a text of the query would be replaced, too, and
+        let whatever is written there out of its quotes.
+        """
+        mark = f"__priv_{secrets.token_hex(16)}_"
         copied = node.copy()
-        for child, new in zip(children, list(_children(copied)), strict=True):
-            new.replace(exp.Var(this=marks[id(child)]))
-        text = self._texts.plain(copied)
-        for i, value in enumerate(texts):
-            text = text.replace(f"__priv_{i}__", f"({value})")
-        return text
+        for i, new in enumerate(list(_children(copied))):
+            new.replace(exp.Var(this=f"{mark}{i}_"))
+        return re.sub(rf"{mark}(\d+)_", lambda found: f"({texts[int(found.group(1))]})", self._texts.plain(copied))
 
     # --- arithmetic -------------------------------------------------------------------------------
 
