@@ -225,3 +225,17 @@ def _with(policy: NoisePolicy, **changes: object) -> NoisePolicy:
     from dataclasses import replace
 
     return replace(policy, **changes)  # type: ignore[arg-type]
+
+
+def test_the_release_does_not_tell_that_there_are_more_rows_than_declared(tmp_path: Path) -> None:
+    columns = {"a": published('"range:0..99"')}
+    about = []
+    for rows in (50, 51):
+        folder = tmp_path / str(rows)
+        folder.mkdir()
+        sql = f"CREATE TABLE people AS SELECT i AS a FROM range({rows}) AS r(i)"
+        release = 'method = "alpha_beta"\nk = 0.01\nn_public = 50\ngamma = 0.2'
+        result = publish_with(write_noise_policy(folder, columns, release, sql))
+        assert any("below the number of rows" in w for w in result.warnings) == (rows > 50)
+        about.append(rows_of(result.output, "FROM release.about WHERE name <> 'release' ORDER BY ALL"))
+    assert about[0] == about[1]

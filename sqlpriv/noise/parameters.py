@@ -59,6 +59,14 @@ class Plan:
     exclusive_posterior: float | None
     views: int = 1
     warnings: tuple[str, ...] = field(default=())
+    """What the release may tell, too."""
+
+    @property
+    def for_the_owner(self) -> tuple[str, ...]:
+        """All warnings: also what the release must not tell, since it depends on the private number of rows."""
+        if self.n_public >= self.rows:
+            return self.warnings
+        return (*self.warnings, "n_public is below the number of rows, so the prior bound of k is lower than it says")
 
     @property
     def elements(self) -> int:
@@ -139,7 +147,7 @@ def _alpha_beta(
     )
     return Plan(
         "alpha_beta", rows, n_public, tuples, slots, d, policy.gamma, policy.adversary, coins, expected, error,
-        bool(possible), worth[6], worth[2], worth[3], policy.views, _warnings(policy, n_public, rows),
+        bool(possible), worth[6], worth[2], worth[3], policy.views, _warnings(policy, n_public),
     )  # fmt: skip
 
 
@@ -160,7 +168,7 @@ def _frapp(source: Source, policy: NoisePolicy, rows: int, n_public: int, tuples
     _, error, possible = _call(source, "frapp_error", max(rows, 1), float(tuples), stay, 0, 0)
     warnings = (
         "frapp publishes as many rows as the table has, so their number is public",
-        *_warnings(policy, rows, rows),
+        *_warnings(policy, rows),
     )
     return Plan(
         "frapp", rows, n_public, tuples, 1, d, policy.gamma, "independent", Coins(stay=stay, move=move), float(rows),
@@ -192,7 +200,7 @@ def refuse_useless(plan: Plan) -> None:
         )
 
 
-def _warnings(policy: NoisePolicy, n_public: int, rows: int) -> tuple[str, ...]:
+def _warnings(policy: NoisePolicy, n_public: int) -> tuple[str, ...]:
     found = []
     active = [repr(c.name) for c in policy.published if c.domain == "active"]
     if active:
@@ -202,8 +210,6 @@ def _warnings(policy: NoisePolicy, n_public: int, rows: int) -> tuple[str, ...]:
         )
     if policy.n_public is None and policy.k is not None and policy.method != "frapp":
         found.append(f"n_public is not declared; the number of rows rounded up, {n_public:,}, becomes public")
-    if policy.n_public is not None and policy.n_public < rows:
-        found.append("n_public is below the number of rows, so the prior bound of k is lower than it says")
     return tuple(found)
 
 

@@ -235,7 +235,7 @@ def _publish(
     finally:
         remove_partial(partial)
     short = (f"the key has fewer than {SHORT} bytes and may be guessed",) if len(key) < SHORT else ()
-    return Published(plan, view, rows, target, (*plan.warnings, *short))
+    return Published(plan, view, rows, target, (*plan.for_the_owner, *short))
 
 
 def _expected_rows(prepared: Prepared) -> float:

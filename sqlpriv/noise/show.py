@@ -40,7 +40,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "independent_posterior": plan.independent_posterior,
         "exclusive_posterior": plan.exclusive_posterior,
         "guarantee": guarantee(plan),
-        "warnings": list(plan.warnings),
+        "warnings": list(plan.for_the_owner),
     }
 
 
@@ -69,7 +69,7 @@ def show_plan(console: Console, plan: Plan, curve: Sequence[Plan]) -> None:
     console.print(costs)
     if not plan.possible:
         console.print("[red]The view would say nothing about the table[/red]: its error passes the number of rows.")
-    show_warnings(console, plan.warnings)
+    show_warnings(console, plan.for_the_owner)
 
 
 def show_warnings(console: Console, warnings: Sequence[str]) -> None:
