@@ -153,3 +153,16 @@ def test_every_column_has_to_be_named(tmp_path: Path) -> None:
     policy = write_noise_policy(tmp_path, {"x": OTHER, "z": OTHER}, RELEASE, sql)
     with pytest.raises(PolicyError, match="the policy does not say what 'added' is"):
         publish_with(policy)
+
+
+def test_a_hierarchy_that_gives_null_two_labels(tmp_path: Path) -> None:
+    files = {"h.csv": ";low\n;high\n1;low\n2;high\n"}
+    with pytest.raises(PolicyError, match="1 values have two labels"):
+        domain_of(tmp_path, '"level:h.csv:1"', "('1'), (NULL)", files)
+
+
+def test_no_row_becomes_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever goes wrong with a domain: a row in two places is not protected as promised."""
+    monkeypatch.setattr("sqlpriv.noise.domains._complete", lambda *_: None)
+    with pytest.raises(PolicyError, match="match two values"):
+        domain_of(tmp_path, '["a", "a", "b"]', "('a'), ('b')")

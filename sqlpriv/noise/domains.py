@@ -150,7 +150,9 @@ def _level(source: Source, policy: NoisePolicy, domain: str, mapping: str) -> st
         f"CREATE OR REPLACE TABLE {mapping} AS SELECT DISTINCT CAST({quoted(columns[0])} AS VARCHAR) AS value, "
         f"CAST({quoted(columns[level])} AS VARCHAR) AS label FROM {wide}",
     )
-    twice = fetch(source.con, f"SELECT count(*) - count(DISTINCT value) FROM {mapping} WHERE value IS NOT NULL")[0][0]
+    twice = fetch(
+        source.con, f"SELECT count(*) - (SELECT count(*) FROM (SELECT DISTINCT value FROM {mapping})) FROM {mapping}"
+    )[0][0]
     if twice:
         raise PolicyError(f"{domain!r}: {twice:,} values have two labels")
     return f"SELECT DISTINCT label, NULL FROM {mapping}"

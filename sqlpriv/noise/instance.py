@@ -39,6 +39,7 @@ def write_tuples(source: Source, attributes: Sequence[Attribute]) -> int:
         f"CREATE OR REPLACE TABLE __tuples AS SELECT *, count(*) AS copies FROM (SELECT {', '.join(columns)} "
         f"FROM {source.table} AS t {' '.join(joins)}) GROUP BY ALL",
     )
+    _refuse_rows_made(source)
     outside = ", ".join(f"coalesce(sum(copies) FILTER (i{a} IS NULL), 0)" for a in range(len(attributes)))
     for attribute, rows in zip(attributes, fetch(source.con, f"SELECT {outside} FROM __tuples")[0], strict=True):
         if rows and attribute.column.outside == "refuse":
@@ -48,6 +49,15 @@ def write_tuples(source: Source, attributes: Sequence[Attribute]) -> int:
             )
     fetch(source.con, f"DELETE FROM __tuples WHERE NOT ({' AND '.join(found)})")
     return int(fetch(source.con, "SELECT coalesce(sum(copies), 0) FROM __tuples")[0][0])
+
+
+def _refuse_rows_made(source: Source) -> None:
+    """A row that matched two values would be two elements, and be hidden half as well."""
+    made, there = fetch(
+        source.con, f"SELECT (SELECT sum(copies) FROM __tuples), (SELECT count(*) FROM {source.table})"
+    )[0]
+    if (made or 0) != there:
+        raise PolicyError("some rows match two values of a domain; make its values distinct")
 
 
 def table_digest(source: Source, attributes: Sequence[Attribute]) -> str:
