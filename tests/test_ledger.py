@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -112,3 +113,32 @@ def test_a_release_that_cannot_be_put_in_its_place_is_not_entered(
     assert json.loads((tmp_path / "ledger.json").read_text())["releases"] == []
     assert not [p for p in tmp_path.iterdir() if "partial" in p.name]
     publish_with(policy)
+
+
+def test_a_link_to_the_data_leads_to_the_same_ledger(tmp_path: Path) -> None:
+    policy = ready(tmp_path)
+    publish(policy, force=True)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "private.duckdb").symlink_to(tmp_path / "private.duckdb")
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish(replace(policy, folder=tmp_path / "linked"), force=True)
+
+
+def test_a_copy_of_a_view_of_a_sequence_is_that_view(tmp_path: Path) -> None:
+    release = f'{RELEASE}\nviews = 3\nadversary = "independent"'
+    for view in (1, 2):
+        changed = f"{PEOPLE} WHERE i > {view}"
+        assert publish_with(ready(tmp_path, release, changed), output=f"view{view}.duckdb").view == view
+    copied = ready(tmp_path, f'{release}\nearlier = ["view1.duckdb"]', changed.replace("people", "others"), "others")
+    assert publish_with(copied, output="copy.duckdb").view == 2
+
+
+def test_a_table_that_was_released_alone_is_no_view_of_another_sequence(tmp_path: Path) -> None:
+    sequence = f'{RELEASE}\nviews = 3\nadversary = "independent"'
+    alone = PEOPLE.replace("people", "alone") + " WHERE i > 3"
+    publish_with(ready(tmp_path, sql=alone, table="alone"), output="alone.duckdb")
+    publish_with(ready(tmp_path, sequence), output="view1.duckdb")
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish_with(
+            ready(tmp_path, f'{sequence}\nearlier = ["view1.duckdb"]', f"{PEOPLE} WHERE i > 3"), output="view2.duckdb"
+        )

@@ -41,8 +41,8 @@ class Entry:
 
 
 def ledger_path(policy: TablePolicy) -> Path:
-    """Where the ledger of a policy's table is, unless another one is named."""
-    data = policy.path(policy.database if policy.database is not None else policy.source)
+    """Where the ledger of a policy's table is, unless another one is named: beside the data, also by a link."""
+    data = policy.path(policy.database if policy.database is not None else policy.source).resolve()
     return data.with_name(data.name + _SUFFIX)
 
 
@@ -73,15 +73,16 @@ def make_entry(
 
 
 def releases_of(entries: list[Entry], table: str, digest: str) -> list[Entry]:
-    """The releases of this table, by its name or by its content."""
-    return [e for e in entries if folded(e.table) == folded(table) or e.digest == digest]
+    """The releases of this table, by its name or by its content, and with it those of the table it is a copy of."""
+    names = {folded(table), *(folded(e.table) for e in entries if e.digest == digest)}
+    return [e for e in entries if folded(e.table) in names]
 
 
 def refuse_repetition(before: list[Entry], new: Entry, path: Path) -> None:
     """Refuse what does not compose with the releases of the same table."""
     if any(e.coins == new.coins for e in before) or not before:
         return
-    last = before[-1]
+    last = next((e for e in before if e.views == 1), before[-1])
     where = f"the ledger {path.name!r} says: {last.table!r} was released on {last.time[:10]} as {last.output!r}"
     if new.views == 1 or last.views == 1:
         raise ReleaseError(
