@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
+from sqlpriv.expand import table_parts
 from sqlpriv.policy_reader import TablePolicy
 from sqlpriv.source import Source
-from sqlpriv.sqltext import file_literal, quoted
+from sqlpriv.sqltext import file_literal, folded, quoted
 
 
 def read_named(source: Source, policy: TablePolicy, name: str, copy: str, options: str = "") -> str:
@@ -27,3 +28,12 @@ def find_named(source: Source, policy: TablePolicy, name: str, options: str = ""
         )
     schema = source.beside or source.table.rpartition(".")[0]
     return f"{schema}.{quoted(wanted)}"
+
+
+def is_private(policy: TablePolicy, name: str) -> bool:
+    """Whether a name is that of the private table itself, or of the file it is in."""
+    wanted = name.removeprefix("table:")
+    if policy.is_file(wanted):
+        return policy.path(wanted).samefile(policy.path(policy.database or policy.source))
+    own = table_parts(policy.source)[-1].replace('""', '"')
+    return policy.database is not None and folded(wanted) == folded(own)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InternalError, PolicyError, SqlprivError
-from sqlpriv.named import read_named
+from sqlpriv.named import is_private, read_named
 from sqlpriv.noise.policy import KINDS, NoisePolicy, PublishedColumn
 from sqlpriv.source import Source
 from sqlpriv.sqltext import folded, literal, quoted
@@ -101,6 +101,8 @@ def _values(source: Source, policy: NoisePolicy, name: str, column: PublishedCol
         table, _, value = domain.removeprefix("table:").rpartition(".")
         if not table:
             raise PolicyError(f"{domain!r} must name a table and its column, as in table:cities.csv.name")
+        if is_private(policy, table):
+            raise PolicyError('it would be read from the private table; write "active" if its values may be public')
         copy = read_named(source, policy, table, "__named", _CSV_AS_TEXT if Path(table).suffix == ".csv" else "")
         share = "NULL" if column.share is None else f"CAST({quoted(str(column.share))} AS DOUBLE)"
         return f"SELECT {quoted(value)}, {share} FROM {copy}"

@@ -13,7 +13,7 @@ from sqlpriv.catalog import inlined
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.install import STORAGE, load
-from sqlpriv.named import read_named
+from sqlpriv.named import is_private, read_named
 from sqlpriv.noise.alias import Alias
 from sqlpriv.noise.domains import Attribute
 from sqlpriv.noise.elements import Elements
@@ -147,6 +147,8 @@ def _write_public(writing: Writing) -> None:
     for name, file in writing.policy.public.items():
         if folded(name) == own:
             raise PolicyError(f"the public table {name!r} is called like the private one; give it another name")
+        if is_private(writing.policy, file):
+            raise PolicyError(f"the public table {name!r} is the private table itself, which must not be in a release")
         copy = read_named(writing.source, writing.policy, file, "__public")
         fetch(writing.source.con, f"CREATE TABLE {quoted(_FILE, 'public', name)} AS FROM {copy}")
 
