@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.described import Attribute, Described
 from sqlpriv.rewrite.refuse import refuse
+from sqlpriv.rewrite.scope import without_parentheses
 
 _TRUTHS = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,
@@ -47,7 +48,7 @@ def summands(node: exp.Expr, release: Described, sql: str) -> tuple[Summand, ...
 
 
 def _summed(node: exp.Expr, outside: tuple[exp.Expr, ...], release: Described) -> Summand:
-    bare = node.unnest()
+    bare = without_parentheses(node)
     if _is_truth(bare, release):
         return Summand(None, (*outside, bare))
     if isinstance(bare, exp.Literal) and not bare.is_string and bare.this == "1":
@@ -72,7 +73,7 @@ def _is_truth(node: exp.Expr, release: Described) -> bool:
 
 def _present(node: exp.Expr, release: Described) -> tuple[exp.Expr, ...]:
     """That an expression is not NULL: nothing to ask of a constant, or of a column whose domain has no NULL."""
-    bare = node.unnest()
+    bare = without_parentheses(node)
     found = _attribute(bare, release) if isinstance(bare, exp.Column) else None
     if isinstance(bare, exp.Literal) or (found is not None and not found.has_null):
         return ()

@@ -11,7 +11,7 @@ from sqlpriv.rewrite.functions import allowed, ambiguous_operator
 from sqlpriv.rewrite.public_subquery import resolve_public
 from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
 from sqlpriv.rewrite.relations import Answer, Rows, column
-from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, Ctes, Scope
+from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, Ctes, Scope, outside_subqueries
 from sqlpriv.sqltext import folded
 
 
@@ -102,7 +102,7 @@ class Expressions:
         found = self.look_up(node, scope, alias_first)
         if found is None:
             unknown(self.sql, node, f"column {node.name!r}", self._columns(scope))
-        if not aggregates and any(isinstance(n, AGGREGATES) for n in found.walk()):
+        if not aggregates and any(isinstance(n, AGGREGATES) for n in outside_subqueries(found)):
             refuse(self.sql, node, f"the aggregate {node.name!r} inside WHERE or GROUP BY", "use HAVING")
         new = found.copy()
         if isinstance(new, exp.Column):

@@ -11,7 +11,7 @@ from sqlpriv.rewrite.group_sets import Keys, Sets, group_sets
 from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Answer, Rows
-from sqlpriv.rewrite.scope import AGGREGATES, Scope, outside_subqueries
+from sqlpriv.rewrite.scope import AGGREGATES, Scope, outside_subqueries, without_parentheses
 
 
 class Grouped(Clauses):
@@ -51,8 +51,8 @@ class Grouped(Clauses):
                 item = self._by_ordinal(node, items)
                 if _aggregates(item.node):
                     refuse(self.sql, node, "GROUP BY an aggregate", "group by columns or expressions of them")
-                return item.node.unnest()
-            return self.names.resolve(node, scope).unnest()
+                return without_parentheses(item.node)
+            return without_parentheses(self.names.resolve(node, scope))
 
         return group_sets(select.args.get("group"), plain, resolve, self.sql)
 

@@ -31,7 +31,7 @@ from sqlpriv.rewrite.forms import (
 )
 from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Answer, AnswerColumn
-from sqlpriv.rewrite.scope import AGGREGATES, SCALAR
+from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, without_parentheses
 from sqlpriv.rewrite.texts import Texts
 from sqlpriv.sqltext import quoted
 
@@ -59,7 +59,7 @@ class Outer:
         self._sql = sql
         self._texts = texts
         self.formulas = formulas
-        self._keys = {key.unnest(): f"g{i}" for i, key in reversed(list(enumerate(keys)))}
+        self._keys = {without_parentheses(key): f"g{i}" for i, key in reversed(list(enumerate(keys)))}
         self._kinds = {type(key) for key in self._keys}
         self._answers = answers
         self.groupings: dict[tuple[str, ...], str] = {}
@@ -85,6 +85,8 @@ class Outer:
                 return inner
         if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div)):
             return self._arithmetic(node)
+        if isinstance(node, exp.IntDiv):
+            return self._whole_quotient(node)
         if isinstance(node, exp.Neg):
             return self._scaled(self.form(node.this), Exact("-1", constant=True))
         return self._other(node)
@@ -109,7 +111,7 @@ class Outer:
 
     def _grouping(self, node: exp.Expr) -> str:
         asked = node.expressions or ([node.this] if node.this else [])
-        names = tuple(self._key(a.unnest()) or "" for a in asked)
+        names = tuple(self._key(without_parentheses(a)) or "" for a in asked)
         if not names or not all(names):
             refuse(self._sql, node, "grouping() of what is no group key", "name columns of GROUP BY")
         return f'"{SUMS}"."{self.groupings.setdefault(names, f"grouping{len(self.groupings)}")}"'
@@ -173,9 +175,15 @@ class Outer:
             return self._product(left, right)
         return self._quotient(left, self._without_nullif(node.expression, right))
 
+    def _whole_quotient(self, node: exp.IntDiv) -> Form:
+        """The operator // of whole numbers drops what is left over; of estimates, which are doubles, it would not."""
+        if all(isinstance(self.form(side), Exact) for side in (node.this, node.expression)):
+            return self._other(node)
+        return self.form(exp.Trunc(this=exp.Div(this=node.this.copy(), expression=node.expression.copy())))
+
     def _without_nullif(self, node: exp.Expr, form: Form) -> Form:
         """Dividing by nullif(x, 0) is dividing by x: a division by 0 gives NULL here anyway."""
-        bare = node.unnest()
+        bare = without_parentheses(node)
         if (
             isinstance(bare, exp.Nullif)
             and isinstance(bare.expression, exp.Literal)

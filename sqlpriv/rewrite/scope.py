@@ -57,6 +57,13 @@ def aggregated(select: exp.Select) -> bool:
     return any(isinstance(n, AGGREGATES) for item in select.expressions for n in outside_subqueries(item))
 
 
+def without_parentheses(node: exp.Expr) -> exp.Expr:
+    """What is inside the parentheses. Those of a subquery belong to it, and stay: unnest() would take them away."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
 def outside_subqueries(node: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes of an expression, without those of queries inside it."""
     return node.walk(prune=lambda n: isinstance(n, exp.Query))
