@@ -178,7 +178,9 @@ class Outer:
     def _whole_quotient(self, node: exp.IntDiv) -> Form:
         """The operator // of whole numbers drops what is left over; of estimates, which are doubles, it would not."""
         if all(isinstance(self.form(side), Exact) for side in (node.this, node.expression)):
-            return self._other(node)
+            # Among answers without bounds an estimate looks exact; trunc() leaves whole numbers as they are.
+            exact = self._other(node)
+            return exact if self._answers is None else Exact(f"trunc({self.formulas.value(exact)})")
         return self.form(exp.Trunc(this=exp.Div(this=node.this.copy(), expression=node.expression.copy())))
 
     def _without_nullif(self, node: exp.Expr, form: Form) -> Form:
