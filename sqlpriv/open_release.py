@@ -149,7 +149,7 @@ def _translated(error: duckdb.Error) -> SqlprivError:
         return InputError("DuckDB cannot bind the query: check that the types fit the functions and operators it uses")
     if isinstance(error, (duckdb.ConversionException, duckdb.OutOfRangeException)):
         return InputError("a value of a column or a domain does not fit a cast or an operation; use TRY_CAST")
-    if isinstance(error, duckdb.InvalidInputException):
+    if isinstance(error, (duckdb.InvalidInputException, duckdb.SyntaxException)):
         return InputError("a function or operator of the query refuses a value of a column or a domain, as x // 0 does")
     if isinstance(error, duckdb.OutOfMemoryException):
         return InputError("DuckDB ran out of memory; ask for fewer groups")

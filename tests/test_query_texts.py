@@ -1,4 +1,4 @@
-"""Texts of a query stay texts: nothing that is written inside quotes reaches the engine as SQL."""
+"""Texts of a query stay texts, and what is wrong with a query is said in a sentence of ours."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from releases import alpha_beta, random_view, write_release
 from test_query import COLUMNS, REGIONS
 
+from sqlpriv.errors import InputError, UnsupportedSQLError
 from sqlpriv.open_release import OpenRelease, open_release
 
 
@@ -31,3 +32,24 @@ def test_a_text_cannot_leave_its_quotes(opened: OpenRelease) -> None:
     query = f"SELECT count(*) AS n, concat('__priv_0__', concat(count(*), '{inner}')) AS t FROM people"
     ((n, found),) = opened.sql(query, intervals=False).fetchall()
     assert found == f"__priv_0__{n}{inner}"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT count(*) FROM people WHERE {' OR '.join(f'age = {i}' for i in range(3000))}",
+        f"SELECT {' + '.join(['count(*)'] * 3000)} FROM people",
+        f"SELECT count(*) FROM people WHERE {'(' * 3000}true{')' * 3000}",
+    ],
+)
+def test_a_query_that_is_too_deep_is_refused(opened: OpenRelease, query: str) -> None:
+    with pytest.raises(UnsupportedSQLError, match="nested too deeply"):
+        opened.sql(query)
+
+
+@pytest.mark.parametrize(
+    "condition", ["age // 0 = 1", "nationality LIKE 'A' ESCAPE 'ab'", "regexp_matches(nationality, '(')"]
+)
+def test_what_duckdb_refuses_to_compute_is_a_fault_of_the_query(opened: OpenRelease, condition: str) -> None:
+    with pytest.raises(InputError, match="refuses a value"):
+        opened.sql(f"SELECT count(*) FROM people WHERE {condition}")

@@ -34,6 +34,7 @@ _SELECT_ARGS = {
     "distinct",
     "with_",
 }
+_TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"
 # Before sqlglot reads it: of statements that it does not know it would print a warning.
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.DOTALL)
 
@@ -41,7 +42,10 @@ _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.
 def rewrite(sql: str, release: Described, options: Options | None = None) -> Answer:
     """The query that estimates the answer of `sql` from the release."""
     statement = _parsed(sql)
-    answer = _Rewriting(sql, release, options or Options()).read(statement, {})
+    try:
+        answer = _Rewriting(sql, release, options or Options()).read(statement, {})
+    except RecursionError:
+        raise UnsupportedSQLError(_TOO_DEEP) from None
     if isinstance(answer, Rows):
         if not answer.private:
             raise UnsupportedSQLError(
@@ -64,7 +68,7 @@ def _parsed(sql: str) -> exp.Expr:
         place = f" near line {found[0]['line']}, column {found[0]['col']}" if found[0].get("line") else ""
         raise UnsupportedSQLError(f"this is no SQL that can be read{place}; check it against DuckDB's SELECT") from None
     except RecursionError:
-        raise UnsupportedSQLError("the query is nested too deeply; write it flatter") from None
+        raise UnsupportedSQLError(_TOO_DEEP) from None
     if len(statements) != 1:
         raise UnsupportedSQLError("one query at a time: write a single SELECT" if statements else "the query is empty")
     if not isinstance(statements[0], exp.Query):
