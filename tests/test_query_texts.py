@@ -53,3 +53,8 @@ def test_a_query_that_is_too_deep_is_refused(opened: OpenRelease, query: str) ->
 def test_what_duckdb_refuses_to_compute_is_a_fault_of_the_query(opened: OpenRelease, condition: str) -> None:
     with pytest.raises(InputError, match="refuses a value"):
         opened.sql(f"SELECT count(*) FROM people WHERE {condition}")
+
+
+def test_a_text_where_a_number_should_be(opened: OpenRelease) -> None:
+    with pytest.raises(InputError, match="TRY_CAST"):
+        opened.sql("SELECT count(*) / nullif(count(*), 'a') FROM people")

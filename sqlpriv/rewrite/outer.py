@@ -189,6 +189,7 @@ class Outer:
         if (
             isinstance(bare, exp.Nullif)
             and isinstance(bare.expression, exp.Literal)
+            and not bare.expression.is_string
             and float(bare.expression.this) == 0
         ):
             return self.form(bare.this)
