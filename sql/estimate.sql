@@ -35,20 +35,20 @@ CASE WHEN square > 0
 -- Half the interval of a smooth function of sums, by its derivatives: the delta method.
 CREATE MACRO _delta_half(variance, zz) AS sqrt(zz * greatest(variance, 0));
 
--- estimate(release, predicate, attributes) -> estimate, low, high
+-- estimate(release, predicate, mentioned) -> estimate, low, high
 -- How many rows of the private table meet a predicate, estimated from a randomized release, with a 95% score interval.
 -- The release is the name under which its file is open, the predicate one SQL expression over the columns of the private
--- table, given as text, and attributes lists the columns that it mentions: only their domains are multiplied.
+-- table, given as text, and mentioned lists its columns: only their domains are multiplied.
 -- nulls: a row for which the predicate is NULL is not counted; NULL is a value of a domain only where that was declared.
 -- guarantee: unbiased over the coins of the release; the interval covers the true count in about 95 of 100 releases. The
 -- predicate must always answer the same for the same row. Where noise follows shares, all columns must be listed.
 -- example: FROM priv.estimate(current_database(), 'score < 3 * age', ['age', 'score'])
 -- expect: [(3.51, -2.39265, 11.2565)]
-CREATE MACRO estimate(release, predicate, attributes) AS TABLE
+CREATE MACRO estimate(release, predicate, mentioned) AS TABLE
 SELECT estimate,
   _score_centre(estimate, slope, 3.8414588206941236e0) - _score_half(variance, slope, _jump(variance, raw, largest), 3.8414588206941236e0) AS low,
   _score_centre(estimate, slope, 3.8414588206941236e0) + _score_half(variance, slope, _jump(variance, raw, largest), 3.8414588206941236e0) AS high
-FROM query(_estimate_text(_quoted(_catalog(release)), _truth(_condition(predicate)), _attributes(attributes)));
+FROM query(_estimate_text(_quoted(_catalog(release)), _truth(_condition(predicate)), _attributes(mentioned)));
 
 CREATE MACRO _catalog(release) AS
 CASE

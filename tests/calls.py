@@ -110,6 +110,7 @@ ARGUMENTS = {
     "move": "0.0625",
     "release": "current_database()",
     "predicate": "'score < 3 * age'",
+    "mentioned": "['age', 'score']",
     "attributes": "['zip', 'disease']",
     "key": "'nobody else knows it'",
 }
@@ -123,7 +124,6 @@ EXCEPTIONS = {
     ("loss", "tbl"): "'general_visits'",
     ("alpha_beta", "domain"): "'possible'",
     ("frapp", "domain"): "'possible'",
-    ("estimate", "attributes"): "['age', 'score']",
 }
 
 

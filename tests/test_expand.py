@@ -159,7 +159,7 @@ def plain_value(value: object) -> object:
         return tuple(plain_value(v) for v in value.values())
     if isinstance(value, tuple | list):
         return tuple(plain_value(v) for v in value)
-    if isinstance(value, str | bytes) or value is None:
+    if isinstance(value, str | bytes | bool) or value is None:
         return value
     number = float(str(value))
     return number if math.isinf(number) else round(number, 9)

@@ -148,6 +148,27 @@ def test_faults(tmp_path: Path, domain: str, message: str) -> None:
     assert not (tmp_path / "ledger.json").exists()
 
 
+@pytest.mark.parametrize("cell", ["abc", "3.5", ""])
+def test_what_a_dropped_row_holds_does_not_show_in_the_type(tmp_path: Path, cell: str) -> None:
+    file = "x,z\n" + "1,1\n" * 5 + f"{cell},1\n"
+    columns = {"x": published('"range:0..9"', outside='"drop"'), "z": OTHER}
+    policy = write_noise_policy(tmp_path, columns, RELEASE, files={"p.csv": file}, table='source = "p.csv"')
+    result = publish_with(policy)
+    assert rows_of(result.output, "SELECT type FROM release.attributes") == [("BIGINT",), ("BIGINT",)]
+    assert result.plan.rows == 5
+
+
+def test_the_numbers_of_a_file_of_values_are_numbers_if_they_are_written_so(tmp_path: Path) -> None:
+    file = "x,z\n" + "7,1\n" * 5
+    for number, (values, kind) in enumerate((("7\n8\n", "BIGINT"), ("7\n08\n", "VARCHAR"))):
+        columns = {"x": published('"table:v.csv.v"'), "z": OTHER}
+        files = {"p.csv": file, "v.csv": f"v\n{values}"}
+        policy = write_noise_policy(tmp_path, columns, RELEASE, files=files, table='source = "p.csv"')
+        result = publish_with(policy, ledger=f"{number}.json")
+        assert rows_of(result.output, "SELECT type FROM release.attributes WHERE name = 'x'") == [(kind,)]
+        assert result.plan.rows == 5
+
+
 def test_every_column_has_to_be_named(tmp_path: Path) -> None:
     sql = "CREATE TABLE people AS SELECT 1 AS x, 1 AS z, 'new' AS added"
     policy = write_noise_policy(tmp_path, {"x": OTHER, "z": OTHER}, RELEASE, sql)

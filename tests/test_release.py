@@ -443,7 +443,7 @@ def test_a_file_that_changes_unnoticed_is_found_in_what_was_written(
     path = write_policy(
         tmp_path, policy_text({"q": qi()}, "k = 2", table='source = "people.csv"'), files={"people.csv": "q\n1\n1\n"}
     )
-    monkeypatch.setattr(ANONYMIZE, "_fingerprint", lambda _: None)
+    monkeypatch.setattr(ANONYMIZE, "fingerprint", lambda _: None)
     found = ANONYMIZE.search
 
     def searched(*arguments: Any) -> object:

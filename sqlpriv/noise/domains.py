@@ -38,6 +38,8 @@ class Attribute:
     table: str
     type: str
     size: int
+    compared: str
+    """The type in which its values are written like those of the table."""
     mapping: str | None = None
     """For a level of a hierarchy, the table that gives the label of a value."""
 
@@ -70,8 +72,11 @@ def _attribute(source: Source, policy: NoisePolicy, a: int, name: str, column: P
         fetch(source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT value, share FROM ({rows}) AS v(value, share)")
         _as_plain_text(source, values)
         _complete(source, column, values)
-        kind = "VARCHAR" if mapping else _settled(source, source.types[name], values)
-        return _number(source, a, name, column, values, kind, mapping)
+        compared = "VARCHAR" if mapping else _settled(source, source.types[name], values)
+        # What DuckDB takes a column of text files for depends on the rows, and must not show in the release.
+        is_guessed = policy.database is None and not policy.source.lower().endswith(".parquet")
+        kind = _type(source, values) if is_guessed else compared
+        return _number(source, a, name, column, values, kind, compared, mapping)
     except InternalError:
         raise PolicyError(f"domain of {name!r}: it cannot be read from what the policy says") from None
     except SqlprivError as error:
@@ -103,10 +108,27 @@ def _values(source: Source, policy: NoisePolicy, name: str, column: PublishedCol
             raise PolicyError(f"{domain!r} must name a table and its column, as in table:cities.csv.name")
         if is_private(policy, table):
             raise PolicyError('it would be read from the private table; write "active" if its values may be public')
-        copy = read_named(source, policy, table, "__named", _CSV_AS_TEXT if Path(table).suffix == ".csv" else "")
+        copy = read_named(source, policy, table, "__named")
+        if (
+            Path(table).suffix == ".csv"
+            and policy.is_file(table)
+            and not _is_written_alike(source, policy, table, value)
+        ):
+            copy = "__named_texts"
         share = "NULL" if column.share is None else f"CAST({quoted(str(column.share))} AS DOUBLE)"
         return f"SELECT {quoted(value)}, {share} FROM {copy}"
     raise PolicyError(f"{domain!r} is no domain; there are {KINDS}")
+
+
+def _is_written_alike(source: Source, policy: NoisePolicy, table: str, value: str) -> bool:
+    """Whether the column of a file, read in the type that DuckDB takes it for, is written as in the file."""
+    texts = read_named(source, policy, table, "__named_texts", _CSV_AS_TEXT)
+    column = quoted(value)
+    changed = fetch(
+        source.con,
+        f"SELECT count(*) FROM (SELECT {column} FROM {texts} EXCEPT ALL SELECT CAST({column} AS VARCHAR) FROM __named)",
+    )
+    return bool(changed[0][0] == 0)
 
 
 def _listed(values: Sequence[object], share: Sequence[float] | str | None) -> str:
@@ -216,7 +238,14 @@ def _settled(source: Source, kind: str, values: str) -> str:
 
 
 def _number(
-    source: Source, a: int, name: str, column: PublishedColumn, values: str, kind: str, mapping: str | None
+    source: Source,
+    a: int,
+    name: str,
+    column: PublishedColumn,
+    values: str,
+    kind: str,
+    compared: str,
+    mapping: str | None,
 ) -> Attribute:
     table = f"__domain_{a}"
     fetch(
@@ -228,4 +257,4 @@ def _number(
     size = fetch(source.con, f"SELECT count(*) FROM {table}")[0][0]
     if size == 0:
         raise PolicyError("it is empty")
-    return Attribute(column, name, table, kind, size, mapping)
+    return Attribute(column, name, table, kind, size, compared, mapping)

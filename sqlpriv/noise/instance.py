@@ -28,7 +28,8 @@ def write_tuples(source: Source, attributes: Sequence[Attribute]) -> int:
         if attribute.mapping:
             joins.append(f"LEFT JOIN {attribute.mapping} AS m{a} ON m{a}.value IS NOT DISTINCT FROM {value}")
             value = f"m{a}.label"
-        joins.append(f"LEFT JOIN {attribute.table} AS d{a} ON CAST(d{a}.value AS VARCHAR) IS NOT DISTINCT FROM {value}")
+        declared = f"CAST(CAST(d{a}.value AS {attribute.compared}) AS VARCHAR)"
+        joins.append(f"LEFT JOIN {attribute.table} AS d{a} ON {declared} IS NOT DISTINCT FROM {value}")
         other = ""
         if attribute.column.outside == "other":
             other = f", (SELECT id FROM {attribute.table} WHERE value = {literal(OTHER)})"
@@ -66,6 +67,17 @@ def table_digest(source: Source, attributes: Sequence[Attribute]) -> str:
     bits = f"sha256({tuple_text} || '|' || CAST(copies AS VARCHAR))"
     words = ", ".join(inlined(f"sum(_coin_word(bits, {i}))") for i in range(4))
     sums = fetch(source.con, f"SELECT {words} FROM (SELECT {bits} AS bits FROM __tuples)")[0]
+    return _joined(sums)
+
+
+def content_digest(source: Source) -> str:
+    """A digest of the whole table, also of what is not published, whatever the order of its rows."""
+    words = ", ".join(inlined(f"sum(_coin_word(bits, {i}))") for i in range(4))
+    rows = f"SELECT sha256(CAST(__priv_row AS VARCHAR)) AS bits FROM {source.table} AS __priv_row"
+    return _joined(fetch(source.con, f"SELECT {words} FROM ({rows})")[0])
+
+
+def _joined(sums: Sequence[int | None]) -> str:
     return "-".join(f"{int(s or 0) % 2**64:016x}" for s in sums)
 
 

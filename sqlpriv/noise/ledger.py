@@ -2,8 +2,8 @@
 
 Two randomized releases of one table, made independently, are a severe breach: what occurs in both is almost surely in
 the table (Rastogi, Suciu and Hong 2007, section 4.4.1). So a second one is refused unless it is the next view of its
-sequence, or the very same release again. A table is known by its name and by its digest: an updated table, or a copy of
-it under another name in the same place, is still that table.
+sequence, or the very same release again. A table is known by its name and by its digests: an updated table, or a copy
+of it under another name in the same place, is still that table. A copy that was renamed and changed cannot be known.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ class Entry:
     time: str
     table: str
     digest: str
+    """Of what is published of the table."""
+    content: str
+    """Of the whole table, so that a copy is known also when other columns are published of it."""
     method: str
     parameters: Mapping[str, object]
     coins: str
@@ -59,7 +62,7 @@ def read_ledger(path: Path) -> list[Entry]:
 
 def make_entry(
     table: str,
-    digest: str,
+    digests: tuple[str, str],
     method: str,
     parameters: Mapping[str, object],
     coins: str,
@@ -69,18 +72,18 @@ def make_entry(
 ) -> Entry:
     """An entry for a release that is about to be made."""
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return Entry(now, table, digest, method, dict(parameters), coins, view, views, output)
+    return Entry(now, table, *digests, method, dict(parameters), coins, view, views, output)
 
 
-def releases_of(entries: list[Entry], table: str, digest: str) -> list[Entry]:
+def releases_of(entries: list[Entry], table: str, digests: tuple[str, str]) -> list[Entry]:
     """The releases of this table, by its name or by its content, and with it those of the table it is a copy of."""
-    names = {folded(table), *(folded(e.table) for e in entries if e.digest == digest)}
+    names = {folded(table), *(folded(e.table) for e in entries if e.digest == digests[0] or e.content == digests[1])}
     return [e for e in entries if folded(e.table) in names]
 
 
 def refuse_repetition(before: list[Entry], new: Entry, path: Path) -> None:
     """Refuse what does not compose with the releases of the same table."""
-    if any(e.coins == new.coins for e in before) or not before:
+    if not before or new.coins == before[-1].coins:
         return
     last = next((e for e in before if e.views == 1), before[-1])
     where = f"the ledger {path.name!r} says: {last.table!r} was released on {last.time[:10]} as {last.output!r}"

@@ -18,6 +18,8 @@ from sqlpriv.noise.policy import NoisePolicy
 from sqlpriv.source import Source
 from sqlpriv.sqltext import literal
 
+_FINEST = 2.0**-40
+
 
 @dataclass(frozen=True)
 class Coins:
@@ -119,8 +121,20 @@ def make_plan(source: Source, policy: NoisePolicy, rows: int, sizes: Sequence[in
             "take a smaller k or d, a larger gamma, or a larger domain"
         )
     if policy.method == "frapp":
-        return _frapp(source, policy, rows, n_public, tuples, d)
-    return _alpha_beta(source, policy, rows, n_public, tuples, slots, d, share)
+        plan = _frapp(source, policy, rows, n_public, tuples, d)
+        return _refuse_coins(plan, plan.coins.stay - plan.coins.move)
+    plan = _alpha_beta(source, policy, rows, n_public, tuples, slots, d, share)
+    return _refuse_coins(plan, plan.coins.keep)
+
+
+def _refuse_coins(plan: Plan, probability: float) -> Plan:
+    """Coins have 52 bits: one that falls on the same side all the time, or nearly so, is none."""
+    if not _FINEST <= probability <= 1 - _FINEST:
+        raise PolicyError(
+            f"rows would be kept with probability {probability:.3g}, which no coin here can toss; "
+            + ("every row would be published" if probability > 0.5 else "the view would say nothing")
+        )
+    return plan
 
 
 def _alpha_beta(

@@ -32,7 +32,14 @@ from sqlpriv.noise.coins import SHORT, coin_prefix, fingerprint, read_key, slot_
 from sqlpriv.noise.domains import Attribute, read_domains
 from sqlpriv.noise.earlier import read_earlier
 from sqlpriv.noise.elements import Elements, number_elements
-from sqlpriv.noise.instance import domain_digest, refuse_copies, table_digest, write_instance, write_tuples
+from sqlpriv.noise.instance import (
+    content_digest,
+    domain_digest,
+    refuse_copies,
+    table_digest,
+    write_instance,
+    write_tuples,
+)
 from sqlpriv.noise.parameters import Plan, coin_facts, make_plan, refuse_useless
 from sqlpriv.noise.policy import NoisePolicy
 from sqlpriv.noise.write import Writing, write_file
@@ -189,13 +196,14 @@ def _publish(
         refuse_useless(prepared.plan)
     refuse_copies(source, prepared.plan.slots if policy.method == "alpha_beta" else 10**18)
     digest = table_digest(source, prepared.attributes)
-    earlier = ledger.releases_of(ledger.read_ledger(book), table_name(policy), digest)
+    digests = (digest, content_digest(source))
+    earlier = ledger.releases_of(ledger.read_ledger(book), table_name(policy), digests)
     parameters = prepared.parameters(key)
     view = _next_view(earlier, key, parameters, digest)
     prefix = coin_prefix(key, parameters, digest, view)
     entry = ledger.make_entry(
         table_name(policy),
-        digest,
+        digests,
         policy.method,
         parameters,
         fingerprint(prefix),
@@ -251,10 +259,9 @@ def _expected_rows(prepared: Prepared) -> float:
 
 
 def _next_view(earlier: list[ledger.Entry], key: bytes, parameters: dict[str, object], digest: str) -> int:
-    """Which view this is: one that was made before, with the same key and data, or the next one."""
-    for entry in earlier:
-        if entry.coins == fingerprint(coin_prefix(key, parameters, digest, entry.view)):
-            return entry.view
+    """Which view this is: the last one again, if key and data are those of then, or the next one."""
+    if earlier and earlier[-1].coins == fingerprint(coin_prefix(key, parameters, digest, earlier[-1].view)):
+        return earlier[-1].view
     return earlier[-1].view + 1 if earlier and parameters["views"] != 1 else 1
 
 

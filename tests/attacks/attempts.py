@@ -126,6 +126,7 @@ GOOD: Mapping[str, object] = {
     "move": 0.0625,
     "release": "template",  # as the file is called
     "predicate": "score < 3 * age",
+    "mentioned": ["age", "score"],
     "attributes": ["zip", "age"],
     "key": "known to the attacks",
 }
@@ -138,7 +139,6 @@ EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
     "loss": {"tbl": "general"},
     "alpha_beta": {"domain": "possible"},
     "frapp": {"domain": "possible"},
-    "estimate": {"attributes": ["age", "score"]},
 }
 TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized")
 LIST_PARAMS = ("qis", "buckets", "attributes")

@@ -161,6 +161,24 @@ def test_coins_that_are_not_private_are_refused(tmp_path: Path, coins: str, mess
     assert not (tmp_path / "ledger.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        (
+            'method = "alpha_beta"\nd = 1e-15\nparameters = "tight"\nadversary = "independent"',
+            "every row would be published",
+        ),
+        (
+            'method = "alpha_beta"\nd = 1e-14\nalpha = 1\nbeta = 1e-13\nadversary = "independent"',
+            "kept with probability 1",
+        ),
+    ],
+)
+def test_a_coin_that_falls_on_one_side_only_is_refused(tmp_path: Path, release: str, message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        publish_with(write_noise_policy(tmp_path, COLUMNS, f"{release}\ngamma = 0.2", PEOPLE))
+
+
 def test_a_prior_as_large_as_gamma_is_refused(tmp_path: Path) -> None:
     release = 'method = "alpha_beta"\nk = 10\ngamma = 0.2'
     with pytest.raises(PolicyError, match=r"the prior bound d = 32.5 is not below gamma = 0.2"):
