@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import duckdb
 import pytest
 from releases import alpha_beta, random_view, write_release
 from test_query import COLUMNS, REGIONS
@@ -48,7 +49,14 @@ def test_a_query_that_is_too_deep_is_refused(opened: OpenRelease, query: str) ->
 
 
 @pytest.mark.parametrize(
-    "condition", ["age // 0 = 1", "nationality LIKE 'A' ESCAPE 'ab'", "regexp_matches(nationality, '(')"]
+    "condition",
+    [
+        pytest.param(
+            "age // 0 = 1", marks=pytest.mark.skipif(duckdb.__version__ < "2", reason="DuckDB 1.5 makes NULL of it")
+        ),
+        "nationality LIKE 'A' ESCAPE 'ab'",
+        "regexp_matches(nationality, '(')",
+    ],
 )
 def test_what_duckdb_refuses_to_compute_is_a_fault_of_the_query(opened: OpenRelease, condition: str) -> None:
     with pytest.raises(InputError, match="refuses a value"):
