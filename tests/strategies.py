@@ -27,9 +27,10 @@ settings.register_profile(
 settings.load_profile("sqlpriv")
 
 
-def fewer(share: int) -> settings:
-    """A part of the examples, for what is slow or says again what another test has said."""
-    return settings(max_examples=max(EXAMPLES // share, 10))
+def fewer(share: int, deep: int | None = None) -> settings:
+    """A part of the examples, for what is slow or says again what another test has said; `deep`: that of test-deep."""
+    part = deep if deep is not None and EXAMPLES >= 2000 else share
+    return settings(max_examples=max(EXAMPLES // part, 10))
 
 
 Row = dict[str, object]

@@ -103,7 +103,7 @@ def test_sums_equal_those_over_the_enumerated_product(tables: duckdb.DuckDBPyCon
     compare(tables, question)
 
 
-@fewer(2)
+@fewer(4, deep=2)
 @given(question=predicates.linked_questions())
 def test_sums_over_many_linked_attributes_equal_those_over_the_product(
     tables: duckdb.DuckDBPyConnection, question: Question

@@ -31,7 +31,7 @@ def scratch() -> Iterator[tuple[Con, set[str]]]:
         yield con, set()
 
 
-@fewer(2)  # 1,000 in make test-deep
+@fewer(4, deep=2)  # 1,000 in make test-deep
 @given(case=lattice_cases())
 def test_the_search_finds_the_optimum(scratch: tuple[Con, set[str]], case: LatticeCase) -> None:
     con, created = scratch
