@@ -522,7 +522,10 @@ def test_control_c_leaves_nothing(tmp_path: Path) -> None:
     assert process.stdout.readline() == "searching\n"
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert state(tmp_path) == before
