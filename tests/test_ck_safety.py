@@ -41,6 +41,7 @@ def create(con: Con, rows: Sequence[dict[str, object]]) -> None:
 large = st.lists(st.integers(0, 12), min_size=4, max_size=7).filter(lambda counts: sum(counts) > 0)
 
 
+@strategies.fewer(2, deep=1)
 @given(data=st.data(), kinds=st.lists(large, min_size=1, max_size=3), k=st.integers(0, 4))
 def test_large_buckets_agree(con: Con, data: st.DataObject, kinds: list[list[int]], k: int) -> None:
     """With buckets that are alike, and others, so that the atoms have somewhere to go."""

@@ -54,7 +54,8 @@ EXPANDED: dict[str, str] = {}
 
 
 @pytest.mark.parametrize(
-    "dialect", [pytest.param(d, marks=pytest.mark.deep) if d in {"snowflake", "trino"} else d for d in OTHERS]
+    "dialect",
+    [pytest.param(d, marks=pytest.mark.deep) if d in {"bigquery", "snowflake", "trino"} else d for d in OTHERS],
 )
 def test_other_dialects_parse_or_are_refused_by_name(
     dialect: str, bare: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch

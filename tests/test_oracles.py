@@ -592,6 +592,7 @@ def test_kl_divergence_is_not_negative(
 # --- The strategies ---------------------------------------------------------------------------
 
 
+@strategies.fewer(4, deep=1)
 @given(case=strategies.cases_or_empty())
 def test_duckdb_stores_what_was_drawn(case: strategies.Case) -> None:
     with duckdb.connect() as con:
@@ -601,6 +602,7 @@ def test_duckdb_stores_what_was_drawn(case: strategies.Case) -> None:
     assert sorted(map(repr, map(canon, found))) == sorted(map(repr, map(canon, drawn)))
 
 
+@strategies.fewer(4, deep=1)
 @given(case=strategies.cases())
 def test_text_order_and_equality_are_duckdbs(case: strategies.Case) -> None:
     name = strategies.quote(case.sensitive)

@@ -28,6 +28,7 @@ def test_the_population_agrees(con: Con, data: st.DataObject, case: Case) -> Non
     assert_rows(call(con, "population_risk", "t", "people", *more), [tuple(expected.values())], more)
 
 
+@strategies.fewer(2, deep=1)
 @given(data=st.data(), case=strategies.cases())
 def test_a_population_that_lacks_people_agrees(con: Con, data: st.DataObject, case: Case) -> None:
     """Any population at all: k_map may be 0, risks 1, and delta_presence refuses what is no part."""

@@ -144,6 +144,7 @@ def create_shape(con: Con, macro: str) -> None:
     con.execute(f"CREATE OR REPLACE TABLE shape AS FROM priv.{macro}('t', 's')").fetchall()
 
 
+@strategies.fewer(2, deep=1)
 @given(counts=histograms(0), up=st.integers(1, 40), down=st.integers(1, 40))
 def test_c2_diversity_is_class_3_with_a_uniform_shape(con: Con, counts: list[list[int]], up: int, down: int) -> None:
     create_counts(con, *counts)
@@ -158,6 +159,7 @@ def test_c2_diversity_is_class_3_with_a_uniform_shape(con: Con, counts: list[lis
     assert {key["q"] for key, _, _ in exposed} == {key["q"] for key, _, value in recursive if value > c * (1 + 1e-12)}
 
 
+@strategies.fewer(2, deep=1)
 @given(counts=histograms(4))
 def test_lemma_1(con: Con, counts: list[list[int]]) -> None:
     create_counts(con, *counts)
@@ -170,6 +172,7 @@ def test_lemma_1(con: Con, counts: list[list[int]]) -> None:
         assert one(con, "epsilon_class3", "t", ["q"], "s", "shape", 0) <= bound * (1 + 1e-9)
 
 
+@strategies.fewer(2, deep=1)
 @given(data=st.data(), case=strategies.text_cases())
 def test_merging_classes_never_worsens_a_check(con: Con, data: st.DataObject, case: strategies.Case) -> None:
     """Definition 5: dropping a quasi-identifier merges classes."""

@@ -122,7 +122,7 @@ FAR_WITHOUT_THE_SUPPRESSED = LatticeCase(
 )  # fmt: skip
 
 
-@settings(max_examples=min(30, EXAMPLES))
+@settings(max_examples=min(20, EXAMPLES))
 @example(case=FAR_WITHOUT_THE_SUPPRESSED)
 @given(case=lattice_cases())
 def test_a_release_is_what_the_oracle_publishes_and_passes_its_policy(

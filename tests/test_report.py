@@ -102,6 +102,7 @@ def test_every_row_is_its_oracles(con: Con, data: st.DataObject, case: Case) -> 
     assert_report(con, case.rows, [case.qis], [case.sensitive], data.draw(persons(case)))
 
 
+@strategies.fewer(2, deep=1)
 @given(data=st.data(), case=strategies.cases())
 def test_every_combination_is_its_oracles(con: Con, data: st.DataObject, case: Case) -> None:
     strategies.create(con, "t", case)
