@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import duckdb
 
 from sqlpriv.catalog import macros
+from sqlpriv.demo.examples import RELEASE
 
-TABLES = """
+TABLES = f"""{RELEASE}
 CREATE OR REPLACE TABLE visits AS FROM (VALUES
   (1, 'p1', '130**', '< 30', 'Heart'), (2, 'p2', '130**', '< 30', 'Heart'), (3, 'p3', '130**', '< 30', 'Flu'),
   (4, 'p3', '130**', '< 30', 'Cancer'), (5, 'p4', '1485*', NULL, 'Cancer'), (6, 'p5', '1485*', NULL, 'Heart'),
@@ -37,22 +38,6 @@ CREATE OR REPLACE TABLE hierarchy_zip AS FROM (VALUES ('130**', '1****', '*'), (
 CREATE OR REPLACE TABLE hierarchy_age AS FROM (VALUES ('< 30', '*'), ('30-40', '*')) AS v(age, top);
 CREATE OR REPLACE TABLE general_visits AS FROM (VALUES (1, 'chronic', '130**', '*'), (2, 'acute', '1485*', '*'),
   (3, 'unknown', '130**', '*')) AS v(visit, disease, zip, age);
-CREATE SCHEMA IF NOT EXISTS "release";
-CREATE SCHEMA IF NOT EXISTS "domain";
-CREATE OR REPLACE TABLE "release"."parameters" ("name" VARCHAR, "value" DOUBLE);
-CREATE OR REPLACE TABLE "release"."attributes" AS
-  FROM (VALUES ('age', 20), ('nationality', 3), ('score', 20)) AS v("name", size);
-CREATE OR REPLACE TABLE "release"."domain_weights" AS
-  FROM (VALUES (0, -0.01e0, 0.0101e0, 0.004848e0)) AS v(power, weight, variance, skew);
-CREATE OR REPLACE TABLE "release"."published" AS SELECT *,
-  1.5e0 AS "__weight", 0.72e0 AS "__variance", 0.3456e0 AS "__skew" FROM
-  (VALUES (36, 'British', 99), (38, 'Indian', 99), (32, 'American', 82), (36, 'American', 97), (30, 'Indian', 85),
-   (33, 'British', 90), (20, 'Indian', 100))
-  AS v(age, nationality, score);
-CREATE OR REPLACE TABLE "domain"."age" AS SELECT x AS "value", NULL::DOUBLE AS "share" FROM range(20, 40) AS r(x);
-CREATE OR REPLACE TABLE "domain"."nationality" AS
-  SELECT x AS "value", NULL::DOUBLE AS "share" FROM (VALUES ('British'), ('Indian'), ('American')) AS v(x);
-CREATE OR REPLACE TABLE "domain"."score" AS SELECT x AS "value", NULL::DOUBLE AS "share" FROM range(81, 101) AS r(x);
 CREATE OR REPLACE TABLE possible AS FROM (SELECT DISTINCT zip FROM visits), (SELECT DISTINCT disease FROM visits);
 """
 

@@ -38,3 +38,11 @@ def test_it_is_no_public_table_and_no_domain(tmp_path: Path, table: str, public:
     with pytest.raises(PolicyError, match='write "active"'):
         publish_with(policy)
     assert not list(folder.glob("*release*"))
+
+
+def test_the_private_table_is_no_hierarchy(tmp_path: Path) -> None:
+    columns = {"a": published('"level:people:1"'), "b": published('"active"')}
+    sql = "CREATE TABLE people AS SELECT i AS a, 'x' || i AS b FROM range(9) AS r(i)"
+    policy = write_noise_policy(tmp_path, columns, 'method = "alpha_beta"\nd = 0.01\ngamma = 0.3', sql)
+    with pytest.raises(PolicyError, match="its labels would be read from the private table"):
+        publish_with(policy)

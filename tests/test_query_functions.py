@@ -35,14 +35,14 @@ CAST(f AS DECIMAL(10, 3)) | c::INTEGER | i::BOOLEAN | d::VARCHAR | d::TIMESTAMP 
 abs(c) | ceil(f) | floor(c) | round(f) | round(c, 1) | trunc(c) | sign(c) | sqrt(f) | cbrt(f) | exp(f) | ln(f + 1)
 log(f + 1) | log10(f + 1) | log2(f + 1) | log(2, f + 1) | pow(i, 2) | power(f, i) | greatest(i, 2, f) | least(i, 2)
 sin(f) | cos(f) | tan(f) | asin(f / 10) | acos(f / 10) | atan(f) | atan2(f, i) | cot(f + 1) | degrees(f) | radians(f)
-isnan(f) | isinf(f) | mod(i, 2) | gcd(i, 6) | even(f) | factorial(i) | isfinite(f) | lcm(i, 4)
+isnan(f) | isinf(f) | mod(i, 2) | gcd(i, 6) | even(f) | isfinite(f) | lcm(i, 4)
 lower(s) | upper(s) | length(s) | len(s) | strlen(s) | trim(s) | ltrim(s, 'H') | rtrim(s) | trim(s, 'Hd') | reverse(s)
 left(s, 3) | right(s, 3) | substr(s, 2, 3) | substring(s, 2) | replace(s, 'o', '0') | repeat(u, 2)
 lpad(s, 12, '*') | rpad(s, 12, '*') | split_part(s, ' ', 1) | string_split(s, ' ') | position('o' IN s) | instr(s, 'o')
 strpos(s, 'o') | contains(s, 'lo') | starts_with(s, 'H') | s ^@ 'H' | ends_with(s, 'd') | suffix(s, 'd')
 prefix(s, 'H')
 concat(s, u, i) | concat_ws('-', s, u) | ascii(s) | unicode(s) | chr(65 + i) | translate(s, 'lo', '01') | md5(s)
-sha256(s) | hex(s) | levenshtein(s, u) | jaccard('abc', 'bcd') | hamming(u, u) | bit_length(s)
+sha256(s) | hex(s) | levenshtein(s, u) | jaccard('abc', 'bcd') | hamming(u, u)
 list_contains([1, 3], i)
 jaro_similarity(s, u) | damerau_levenshtein(s, u) | strip_accents(s) | ucase(s) | lcase(s) | printf('%d', i)
 extract(year FROM d) | extract('month' FROM ts) | year(d) | month(d) | day(d) | quarter(d) | week(d) | hour(ts)
@@ -53,7 +53,7 @@ date_part('year', d) | date_trunc('month', d) | date_trunc('year', ts) | date_di
 datediff('month', d, DATE '2025-01-01') | date_sub('day', d, DATE '2025-01-01') | d + 3 | d - DATE '2020-01-01'
 d + INTERVAL 3 DAY | d - INTERVAL '1 month' | ts + INTERVAL 90 MINUTE | d + INTERVAL (i) DAY | d + to_days(i)
 make_date(2024, 1, i) | last_day(d) | strftime(d, '%Y-%m') | strftime(ts, '%H:%M') | strptime('2024-01-05', '%Y-%m-%d')
-isoyear(d) | decade(d) | century(d) | yearweek(d) | time_bucket(INTERVAL 7 DAY, d) | to_months(i) | era(d) | julian(d)
+isoyear(d) | decade(d) | century(d) | yearweek(d) | to_months(i) | era(d) | julian(d)
 d BETWEEN DATE '2000-01-01' AND DATE '2021-12-31' | i > 2 AND f < 1 OR s = '' AND NOT b | (i > 2) = (f < 1) | -i + 3 > 2
 """
 ALL = [e.strip() for line in EXPRESSIONS.strip().splitlines() for e in line.split(" | ") if e.strip()]
@@ -73,8 +73,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 def test_what_sqlglot_writes_means_what_it_read(con: duckdb.DuckDBPyConnection, text: str) -> None:
     read = sqlglot.parse_one(f"SELECT {text} AS x FROM t", dialect="duckdb")
     node = read.expressions[0].this
-    if not all(allowed(n) for n in node.walk()):
-        pytest.skip("refused")
+    assert all(allowed(n) for n in node.walk())
     written = node.sql(dialect="duckdb")
     expected = con.execute(f"SELECT {text}, typeof({text}) FROM t").fetchall()
     assert con.execute(f"SELECT {written}, typeof({written}) FROM t").fetchall() == expected

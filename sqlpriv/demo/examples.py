@@ -4,6 +4,25 @@ from __future__ import annotations
 
 import duckdb
 
+RELEASE = """
+-- A randomized release of students: Example 4.1 of the alpha-beta paper, alpha = 2/3 and beta = 1/150.
+CREATE SCHEMA IF NOT EXISTS "release";
+CREATE SCHEMA IF NOT EXISTS "domain";
+CREATE OR REPLACE TABLE "release"."parameters" ("name" VARCHAR, "value" DOUBLE);
+CREATE OR REPLACE TABLE "release"."attributes" AS
+  FROM (VALUES ('age', 20), ('nationality', 3), ('score', 20)) AS v("name", size);
+CREATE OR REPLACE TABLE "release"."domain_weights" AS
+  FROM (VALUES (0, -0.01e0, 0.0101e0, 0.004848e0)) AS v(power, weight, variance, skew);
+CREATE OR REPLACE TABLE "release"."published" AS SELECT *,
+  1.5e0 AS "__weight", 0.72e0 AS "__variance", 0.3456e0 AS "__skew" FROM
+  (VALUES (36, 'British', 99), (38, 'Indian', 99), (32, 'American', 82), (36, 'American', 97), (30, 'Indian', 85),
+   (33, 'British', 90), (20, 'Indian', 100))
+  AS v(age, nationality, score);
+CREATE OR REPLACE TABLE "domain"."age" AS SELECT x AS "value", NULL::DOUBLE AS "share" FROM range(20, 40) AS r(x);
+CREATE OR REPLACE TABLE "domain"."nationality" AS
+  SELECT x AS "value", NULL::DOUBLE AS "share" FROM (VALUES ('British'), ('Indian'), ('American')) AS v(x);
+CREATE OR REPLACE TABLE "domain"."score" AS SELECT x AS "value", NULL::DOUBLE AS "share" FROM range(81, 101) AS r(x);
+"""
 _TABLES = """
 -- The lecture's 4-anonymous inpatients: the class of age 30-40 all have cancer.
 CREATE OR REPLACE TABLE patients AS FROM (VALUES
@@ -45,26 +64,9 @@ CREATE OR REPLACE TABLE ages_general AS FROM (VALUES (1, '20-39'), (2, '20-39'),
 CREATE OR REPLACE TABLE admissions AS FROM (VALUES (DATE '2024-03-17'), (DATE '2025-11-02')) AS v(admitted);
 CREATE OR REPLACE TABLE disease_tree AS FROM (VALUES ('Heart', 'chronic'), ('Cancer', 'chronic'), ('chronic', 'any'),
   ('Flu', 'any')) AS v(disease, kind);
--- A randomized release of students: Example 4.1 of the alpha-beta paper, alpha = 2/3 and beta = 1/150.
-CREATE SCHEMA IF NOT EXISTS "release";
-CREATE SCHEMA IF NOT EXISTS "domain";
-CREATE OR REPLACE TABLE "release"."parameters" ("name" VARCHAR, "value" DOUBLE);
-CREATE OR REPLACE TABLE "release"."attributes" AS
-  FROM (VALUES ('age', 20), ('nationality', 3), ('score', 20)) AS v("name", size);
-CREATE OR REPLACE TABLE "release"."domain_weights" AS
-  FROM (VALUES (0, -0.01e0, 0.0101e0, 0.004848e0)) AS v(power, weight, variance, skew);
-CREATE OR REPLACE TABLE "release"."published" AS SELECT *,
-  1.5e0 AS "__weight", 0.72e0 AS "__variance", 0.3456e0 AS "__skew" FROM
-  (VALUES (36, 'British', 99), (38, 'Indian', 99), (32, 'American', 82), (36, 'American', 97), (30, 'Indian', 85),
-   (33, 'British', 90), (20, 'Indian', 100))
-  AS v(age, nationality, score);
-CREATE OR REPLACE TABLE "domain"."age" AS SELECT x AS "value", NULL::DOUBLE AS "share" FROM range(20, 40) AS r(x);
-CREATE OR REPLACE TABLE "domain"."nationality" AS
-  SELECT x AS "value", NULL::DOUBLE AS "share" FROM (VALUES ('British'), ('Indian'), ('American')) AS v(x);
-CREATE OR REPLACE TABLE "domain"."score" AS SELECT x AS "value", NULL::DOUBLE AS "share" FROM range(81, 101) AS r(x);
 """
 
 
 def create(con: duckdb.DuckDBPyConnection) -> None:
     """Create the example tables in the connection's current schema."""
-    con.execute(_TABLES).fetchall()
+    con.execute(_TABLES + RELEASE).fetchall()

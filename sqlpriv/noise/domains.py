@@ -165,6 +165,8 @@ def _level(source: Source, policy: NoisePolicy, domain: str, mapping: str) -> st
     name, level = found.group(1), int(found.group(2))
     if not policy.is_file(name) and policy.is_file(f"{name}.csv"):
         name += ".csv"
+    if is_private(policy, name):
+        raise PolicyError("its labels would be read from the private table; name a hierarchy that is public")
     wide = read_named(source, policy, name, "__named", ", delim = ';', header = false, all_varchar = true")
     columns = [r[0] for r in fetch(source.con, f"DESCRIBE {wide}")]
     if level >= len(columns):

@@ -76,7 +76,7 @@ class Plan:
         return self.tuples * self.slots
 
 
-def coin_facts(plan: Plan) -> dict[str, float]:
+def _coin_facts(plan: Plan) -> dict[str, float]:
     """The coins of a plan by name. A record of frapp stays with alpha + beta, and goes elsewhere with beta."""
     coins = plan.coins
     if plan.method == "frapp":
@@ -87,6 +87,23 @@ def coin_facts(plan: Plan) -> dict[str, float]:
     if coins.persist is not None:
         found["persist"] = coins.persist
     return found
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """The sizes, the bound and the coins of a plan by name, as `plan` and `publish` print them."""
+    return {
+        "method": plan.method,
+        "n": plan.rows,
+        "n_public": plan.n_public,
+        "m": plan.tuples,
+        "slots": plan.slots,
+        "d": plan.d,
+        "gamma": plan.gamma,
+        "adversary": plan.adversary,
+        "views": plan.views,
+        **_coin_facts(plan),
+        "expected_rows": plan.expected_rows,
+    }
 
 
 def public_size(policy: NoisePolicy, rows: int) -> int:

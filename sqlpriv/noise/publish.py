@@ -40,7 +40,7 @@ from sqlpriv.noise.instance import (
     write_instance,
     write_tuples,
 )
-from sqlpriv.noise.parameters import Plan, coin_facts, make_plan, refuse_useless
+from sqlpriv.noise.parameters import Plan, make_plan, plan_facts, refuse_useless
 from sqlpriv.noise.policy import NoisePolicy
 from sqlpriv.noise.write import Writing, write_file
 from sqlpriv.release import check_target, remove_partial, table_name
@@ -64,22 +64,11 @@ class Published:
 
     def to_json(self) -> str:
         """The result for machines."""
-        plan = self.plan
         content = {
             "version": __version__,
-            "method": plan.method,
-            "n": plan.rows,
-            "n_public": plan.n_public,
-            "m": plan.tuples,
-            "slots": plan.slots,
-            "d": plan.d,
-            "gamma": plan.gamma,
-            "adversary": plan.adversary,
-            **coin_facts(plan),
+            **plan_facts(self.plan),
             "view": self.view,
-            "views": plan.views,
             "rows": self.rows,
-            "expected_rows": plan.expected_rows,
             "warnings": list(self.warnings),
             "output": str(self.output),
         }

@@ -14,26 +14,16 @@ from rich.table import Table
 
 from sqlpriv.noise.guarantee import guarantee
 from sqlpriv.noise.ledger import Entry
-from sqlpriv.noise.parameters import Plan, coin_facts
+from sqlpriv.noise.parameters import Plan, plan_facts
 from sqlpriv.noise.publish import Published
 
 _BAR = 30
 
 
-def plan_facts(plan: Plan) -> dict[str, Any]:
-    """A plan as names and numbers."""
+def whole_plan(plan: Plan) -> dict[str, Any]:
+    """All that a plan says, by name."""
     return {
-        "method": plan.method,
-        "n": plan.rows,
-        "n_public": plan.n_public,
-        "m": plan.tuples,
-        "slots": plan.slots,
-        "d": plan.d,
-        "gamma": plan.gamma,
-        "adversary": plan.adversary,
-        "views": plan.views,
-        **coin_facts(plan),
-        "expected_rows": plan.expected_rows,
+        **plan_facts(plan),
         "half_domain_error": plan.half_domain_error,
         "possible": plan.possible,
         "dp_epsilon": None if math.isinf(plan.epsilon) else plan.epsilon,
@@ -49,14 +39,14 @@ def plan_json(plan: Plan, curve: Sequence[Plan]) -> str:
     others = [
         {"gamma": p.gamma, "expected_rows": p.expected_rows, "half_domain_error": p.half_domain_error} for p in curve
     ]
-    return json.dumps({**plan_facts(plan), "curve": others}, indent=2)
+    return json.dumps({**whole_plan(plan), "curve": others}, indent=2)
 
 
 def show_plan(console: Console, plan: Plan, curve: Sequence[Plan]) -> None:
     """What would be published and what it means, and a curve of what other gammas would cost."""
     console.print(f"[bold]{plan.method}[/bold]  {escape(guarantee(plan))}", soft_wrap=True)
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
-    for name, value in plan_facts(plan).items():
+    for name, value in whole_plan(plan).items():
         if name not in {"guarantee", "warnings", "method"} and value is not None:
             table.add_row(name, escape(_written(value)))
     console.print(table)

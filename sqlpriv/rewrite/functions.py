@@ -25,10 +25,10 @@ StrToTime
 # Functions that sqlglot does not know and writes as it reads them.
 _NAMES = """
 date_part datepart weekday isodow isoyear yearweek century decade millennium era weekofyear julian make_time
-date_sub datesub datediff date_diff to_months to_years to_weeks to_hours to_minutes to_seconds time_bucket
-bit_length strlen prefix suffix ltrim rtrim nfc_normalize strip_accents
+date_sub datesub datediff date_diff to_months to_years to_weeks to_hours to_minutes to_seconds
+strlen prefix suffix ltrim rtrim nfc_normalize strip_accents
 lcase ucase damerau_levenshtein jaccard jaro_similarity hamming editdist3 mismatches instr position
-even factorial gamma lgamma isfinite gcd lcm greatest_common_divisor least_common_multiple
+even gamma lgamma isfinite gcd lcm greatest_common_divisor least_common_multiple
 add subtract multiply divide fmod fdiv xor bit_count log10 log2 signbit nextafter
 regexp_full_match regexp_matches regexp_extract like_escape ilike_escape not_like_escape format printf bar
 list_contains list_has list_position list_indexof len list_value array_length

@@ -14,11 +14,12 @@ import duckdb
 import pytest
 
 from sqlpriv.catalog import macros
+from sqlpriv.demo.examples import RELEASE
 from sqlpriv.macros import is_helper
 
 # Every cell of the private table that could be told apart from our own words holds this.
 MARKER = "SECRET-42"
-TABLES = f"""
+TABLES = f"""{RELEASE}
 CREATE TABLE people AS FROM (VALUES
   (1, '{MARKER}-ann', '{MARKER}-130', 31, '{MARKER}-flu'),
   (2, '{MARKER}-ann', '{MARKER}-130', 31, '{MARKER}-cold'),
@@ -55,22 +56,6 @@ CREATE TABLE labels AS FROM (VALUES
 CREATE TABLE edges AS FROM (VALUES
   ('{MARKER}-flu', '{MARKER}-infection'), ('{MARKER}-cold', '{MARKER}-infection')) AS v(child, parent);
 CREATE TABLE stays AS FROM (VALUES (DATE '2024-03-17'), (DATE '1999-12-31'), (NULL)) AS v(admitted);
-CREATE SCHEMA IF NOT EXISTS "release";
-CREATE SCHEMA IF NOT EXISTS "domain";
-CREATE OR REPLACE TABLE "release"."parameters" ("name" VARCHAR, "value" DOUBLE);
-CREATE OR REPLACE TABLE "release"."attributes" AS
-  FROM (VALUES ('age', 20), ('nationality', 3), ('score', 20)) AS v("name", size);
-CREATE OR REPLACE TABLE "release"."domain_weights" AS
-  FROM (VALUES (0, -0.01e0, 0.0101e0, 0.004848e0)) AS v(power, weight, variance, skew);
-CREATE OR REPLACE TABLE "release"."published" AS SELECT *,
-  1.5e0 AS "__weight", 0.72e0 AS "__variance", 0.3456e0 AS "__skew" FROM
-  (VALUES (36, 'British', 99), (38, 'Indian', 99), (32, 'American', 82), (36, 'American', 97), (30, 'Indian', 85),
-   (33, 'British', 90), (20, 'Indian', 100))
-  AS v(age, nationality, score);
-CREATE OR REPLACE TABLE "domain"."age" AS SELECT x AS "value", NULL::DOUBLE AS "share" FROM range(20, 40) AS r(x);
-CREATE OR REPLACE TABLE "domain"."nationality" AS
-  SELECT x AS "value", NULL::DOUBLE AS "share" FROM (VALUES ('British'), ('Indian'), ('American')) AS v(x);
-CREATE OR REPLACE TABLE "domain"."score" AS SELECT x AS "value", NULL::DOUBLE AS "share" FROM range(81, 101) AS r(x);
 """
 GOOD: Mapping[str, object] = {
     "tbl": "people",
