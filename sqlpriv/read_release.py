@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from sqlpriv.source import reader
 from sqlpriv.sqltext import folded, literal, quoted
 
 _MEMORY = "memory"
+_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL.*")
 _WEIGHT_COLUMNS = ("__weight", "__variance", "__skew")
 
 
@@ -78,8 +80,9 @@ def _attributes(con: duckdb.DuckDBPyConnection, catalog: str) -> tuple[Attribute
     found = []
     for name, kind, size in listed:
         table = quoted(catalog, "domain", name)
-        nulls, shares = fetch(con, f'SELECT count(*) > count("value"), count("share") > 0 FROM {table}')[0]
-        found.append(Attribute(name, kind, size, table, nulls, shares))
+        least = 'coalesce(min("value") >= 0, true)' if _NUMBERS.fullmatch(kind) else "false"
+        asked = f'SELECT count(*) > count("value"), count("share") > 0, {least} FROM {table}'
+        found.append(Attribute(name, kind, size, table, *fetch(con, asked)[0]))
     if not found:
         raise ReleaseError("the release publishes no column")
     return tuple(found)

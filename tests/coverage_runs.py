@@ -85,6 +85,11 @@ class Found:
         return len(self.answers) >= 400 and self.expected_rows * len(self.answers) >= enough
 
     @property
+    def is_known(self) -> bool:
+        """Whether all releases say the truth itself: FRAPP keeps the number of rows."""
+        return all(abs(e) <= 1e-6 * max(1.0, abs(self.truth or 0.0)) for e in self.errors)
+
+    @property
     def unbounded(self) -> int:
         """Intervals without bounds: they exclude nothing."""
         return sum(a[1] is None for a in self.answers)

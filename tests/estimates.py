@@ -112,18 +112,27 @@ class Oracle:
     def linear(
         self, expression: str, where: str = "true", confidence: float = 0.95, source: str | None = None
     ) -> Interval:
-        """A sum with its score interval, and part of a jump to each side."""
-        both = self.both_moments([expression], where, source)
-        z = quantile(confidence)
-        e, rows, v = both[0].estimates[0], both[0].rows, max(both[0].covariances[0][0], 0.0)
-        jump = 0.4 * self.largest * math.sqrt(v / rows) if rows > 0 else 0.0
-        lows, highs = [], []
-        for m in both:
-            b = m.slope([1.0])
-            root = math.sqrt((z * z * b) ** 2 + 4 * z * z * max(m.covariances[0][0], 0.0))
-            lows.append(e + (z * z * b - root) / 2 - jump)
-            highs.append(e + (z * z * b + root) / 2 + jump)
-        return e, min(lows), max(highs)
+        """A sum with its score interval, and part of a jump to each side; values above and below 0 apart."""
+        rows = self.values([expression], where, source)
+        z, about = quantile(confidence), self.moments_of(rows)
+        if self.made.cross_estimate or self.made.cross_square:
+            below, above = self._distances(about, about.rows, z)
+            return about.estimates[0], about.estimates[0] - below, about.estimates[0] + above
+        gains, losses = (
+            self.moments_of([(w, d, [max(sign * value, 0.0) for value in values]) for w, d, values in rows])
+            for sign in (1.0, -1.0)
+        )
+        gain_below, gain_above = self._distances(gains, about.rows, z)
+        loss_below, loss_above = self._distances(losses, about.rows, z)
+        estimate = gains.estimates[0] - losses.estimates[0]
+        return estimate, estimate - math.hypot(gain_below, loss_above), estimate + math.hypot(gain_above, loss_below)
+
+    def _distances(self, sums: Moments, rows: float, z: float) -> tuple[float, float]:
+        """How far the bounds of the score interval are below and above the estimate."""
+        variance, lean = max(sums.covariances[0][0], 0.0), z * z * sums.slope([1.0]) / 2
+        jump = 0.4 * self.largest * math.sqrt(variance / rows) if rows > 0 else 0.0
+        half = math.sqrt(lean**2 + z * z * variance) + jump
+        return half - lean, half + lean
 
     def ratio(
         self, upper: str, lower: str, where: str = "true", confidence: float = 0.95, source: str | None = None

@@ -31,6 +31,7 @@ class Attribute:
     domain: str
     has_null: bool = True
     has_shares: bool = False
+    never_below_zero: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import TypeAlias
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from sqlpriv.rewrite.aggregates import Summand
 from sqlpriv.rewrite.described import Described, Weights
 from sqlpriv.rewrite.domain_sums import Value, Variable, domain_sums
 from sqlpriv.rewrite.relations import VALUE, Read
+from sqlpriv.rewrite.signs import is_never_below_zero
 from sqlpriv.rewrite.texts import VIEW, Texts, number
 from sqlpriv.sqltext import quoted
 
 Moment: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 SUMS = "__priv_s"
+_MOST_TOGETHER = 1e6
 _WEIGHT, _VARIANCE, _SKEW, _PLAIN = "weight", "variance", "skew", ""
 
 
@@ -80,6 +83,45 @@ class Sums:
         if key not in self.summands:
             self.summands.append(key)
         return self.summands.index(key)
+
+    def never_below_zero(self, i: int) -> bool:
+        """Whether all that a summand sums is known to be at least 0."""
+        return all(is_never_below_zero(self._nodes[f], self.release) for f in self.summands[i][0])
+
+    def combined(self, terms: Mapping[int, str]) -> int | None:
+        """The number of the summand that is a combination of others. None, if a coefficient differs by group."""
+        parts: list[exp.Expr] = []
+        for i, text in terms.items():
+            coefficient = parse_one(text, dialect="duckdb")
+            if coefficient.find(exp.Column, exp.Query) is not None:
+                return None
+            factors, filters = self.summands[i]
+            value = self._nodes[factors[0]].copy() if factors else exp.Literal.number(1)
+            if filters:
+                value = exp.Case(ifs=[exp.If(this=exp.and_(*(self._nodes[f] for f in filters)), true=value)])
+            filled = exp.Coalesce(this=_double(value), expressions=[exp.Literal.number(0)])
+            parts.append(exp.Mul(this=exp.Paren(this=coefficient), expression=filled))
+        total = parts[0]
+        for part in parts[1:]:
+            total = exp.Add(this=total, expression=part)
+        return self.add(Summand(total)) if self._fits_together(total) else None
+
+    def signed(self, i: int) -> tuple[int, int] | None:
+        """The numbers of two summands: its values above 0, and those below. None, if that takes too wide a join."""
+        (factor,), filters = self.summands[i]
+        node = self._nodes[factor]
+        if not self._fits_together(node):
+            return None
+        sides = (
+            side(this=exp.Paren(this=node.copy()), expression=exp.Literal.number(0)) for side in (exp.GT, exp.LT)
+        )
+        above, below = (self.add(Summand(node, (*(self._nodes[f] for f in filters), side))) for side in sides)
+        return above, below
+
+    def _fits_together(self, node: exp.Expr) -> bool:
+        """Whether the attributes of an expression have few combinations: it is no product or sum of smaller ones."""
+        named = {c.table for c in node.find_all(exp.Column)}
+        return prod(a.size for a in self.release.attributes if a.name in named) <= _MOST_TOGETHER
 
     def domain_total(self, i: int) -> str:
         """The plain sum over the domain."""

@@ -165,9 +165,15 @@ class Formulas:
         return is_one and self.sums.release.kappa is not None
 
     def _parts(self, form: Linear) -> tuple[str, ...]:
-        """Of which variances an interval is made: where values differ in size, also of that of the view alone."""
-        alike = self.sums.release.has_cross_terms or all(map(self.sums.is_count, form.terms))
+        """Of which variances an interval is made: where values differ in size and sign, also that of the view alone."""
+        alike = all(map(self.sums.is_count, form.terms)) or not self._has_signs(form)
         return ("all", "view") if self._has_slope(form) and not alike else ("all",)
+
+    def _has_signs(self, form: Linear) -> bool:
+        """Whether what is summed may be above 0 in one row and below in another."""
+        if self.sums.release.has_cross_terms or not form.terms:
+            return False
+        return len(form.terms) > 1 or not self.sums.never_below_zero(next(iter(form.terms)))
 
     def _slope(self, form: Linear, part: str) -> str:
         """How the variance changes with the true sum."""
@@ -195,12 +201,20 @@ class Formulas:
         found = [self.sums.raw_variance(i, i) for i in counted]
         return f"greatest({', '.join(found)})" if len(found) > 1 else next(iter(found), None)
 
+    def _jump(self, form: Linear, about: Linear) -> str:
+        """What one row more or less may add to the sums of a form, which is about the rows of another."""
+        rows = self._rows(about)
+        if rows is None:
+            return "0e0"
+        return self._once("s", formula("_jump", self._variance(form, form), rows, number(self.sums.release.largest)))
+
     def _score(self, form: Linear) -> tuple[str, str]:
-        rows = self._rows(form)
-        jump = "0e0"
-        if rows is not None:
-            largest = number(self.sums.release.largest)
-            jump = self._once("s", formula("_jump", self._variance(form, form), rows, largest))
+        if self._has_signs(form):
+            i, coefficient = self._as_one(form)
+            sides = self.sums.signed(i) if i is not None else None
+            if sides is not None:
+                return self._difference(form, coefficient, *sides)
+        jump = self._jump(form, form)
         found = []
         for part in self._parts(form):
             slope = self._slope(form, part)
@@ -208,6 +222,27 @@ class Formulas:
             half = formula("_score_half", self._variance(form, form, part), slope, jump, self.zz)
             found.append(self._around(centre, half))
         return widest(found)
+
+    def _as_one(self, form: Linear) -> tuple[int | None, str]:
+        """The number of one summand, and its coefficient; none, if there is no such."""
+        if len(form.terms) == 1:
+            return next(iter(form.terms.items()))
+        return self.sums.combined(form.terms), "1"
+
+    def _difference(self, form: Linear, coefficient: str, above: int, below: int) -> tuple[str, str]:
+        """The bounds of a coefficient times the difference of two sums: of values above 0, and of those below."""
+        sides = []
+        for side, sign in ((Linear({above: "1"}), ""), (Linear({below: "1"}), "-")):
+            slope = f"{sign}{self._slope(side, 'all')}"
+            half = formula("_score_half", self._variance(side, side), slope, self._jump(side, form), self.zz)
+            sides += [self._once("q", half), slope]
+        down = self._once("i", formula("_difference_below", *sides, self.zz))
+        up = self._once("i", formula("_difference_below", *sides[2:], *sides[:2], self.zz))
+        estimate = self._linear(form)
+        if coefficient == "1":
+            return f"{estimate} - {down}", f"{estimate} + {up}"
+        ends = f"({coefficient}) * {down}", f"({coefficient}) * {up}"
+        return f"{estimate} - greatest({ends[0]}, -{ends[1]})", f"{estimate} + greatest({ends[1]}, -{ends[0]})"
 
     def _fieller(self, form: Ratio) -> tuple[str, str]:
         upper, lower = self._linear(form.upper), self._linear(form.lower)
