@@ -28,17 +28,18 @@ CASE WHEN rows_variance > 0 THEN 0.4 * weight * sqrt(greatest(variance, 0) / row
 CREATE MACRO _with_jump(rows_variance, weight, zz) AS
 CASE WHEN rows_variance > 0 THEN pow(sqrt(zz) + 0.4 * weight / sqrt(rows_variance), 2) ELSE zz END;
 
--- Fieller's interval of the ratio of two sums, NULL when the lower one may be 0: the ratios r for which upper - r lower is within z
--- standard deviations of 0, its variance at 0 being the estimated one - slope (upper - r lower). The discriminant is multiplied
--- out, since the difference of its two large terms would lose half of the digits. square: what _ratio_square says.
-CREATE MACRO _ratio_square(lower, lower_variance, zz) AS lower * lower - zz * greatest(lower_variance, 0);
-CREATE MACRO _ratio_centre(upper, lower, covariance, slope, square, zz) AS
-CASE WHEN square > 0 THEN (upper * lower - zz * (covariance - slope * lower / 2)) / square END;
-CREATE MACRO _ratio_half(upper, lower, upper_variance, covariance, lower_variance, slope, square, zz) AS
-CASE WHEN square > 0
-  THEN sqrt(zz * greatest(lower * lower * upper_variance - 2 * upper * lower * covariance + upper * upper * greatest(lower_variance, 0)
-      - zz * (upper_variance * greatest(lower_variance, 0) - covariance * covariance
-        + slope * (lower * covariance - upper * greatest(lower_variance, 0) - slope * lower * lower / 4)), 0)) / square END;
+-- Fieller's interval of the ratio of two sums, NULL when the lower one may be 0: the ratios r + delta for which upper - (r + delta) lower is
+-- within z standard deviations of 0, r being the estimated ratio. At r that difference is 0, its variance and its covariance with the lower
+-- sum are moved there from those of the upper sum; elsewhere it is -delta lower, its variance
+-- variance - 2 delta covariance + delta^2 lower_variance + slope delta lower. So square delta^2 - 2 pull delta <= zz variance.
+CREATE MACRO _moved_covariance(covariance, minus_ratio, lower_variance) AS covariance + minus_ratio * lower_variance;
+CREATE MACRO _moved_variance(upper_variance, covariance, minus_ratio, lower_variance) AS
+upper_variance + minus_ratio * (2 * covariance + minus_ratio * lower_variance);
+CREATE MACRO _ratio_square(lower, lower_variance, zz) AS lower * lower - zz * lower_variance;
+CREATE MACRO _ratio_pull(lower, covariance, slope, zz) AS zz * (slope * lower / 2 - covariance);
+CREATE MACRO _ratio_centre(ratio, pull, square) AS CASE WHEN square > 0 THEN ratio + pull / square END;
+CREATE MACRO _ratio_half(variance, pull, square, zz) AS
+CASE WHEN square > 0 THEN sqrt(pull * pull + square * zz * greatest(variance, 0)) / square END;
 
 -- Half the interval of a smooth function of sums, by its derivatives: the delta method.
 CREATE MACRO _delta_half(variance, zz) AS sqrt(zz * greatest(variance, 0));

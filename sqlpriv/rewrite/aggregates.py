@@ -44,7 +44,10 @@ def summands(node: exp.Expr, release: Described, sql: str) -> tuple[Summand, ...
     total = _summed(node.this, outside, release)
     if isinstance(node, exp.Sum):
         return (total,)
-    return (total, Summand(None, (*outside, *_present(node.this, release))))
+    present = (*outside, *_present(node.this, release))
+    if total.expression is not None:
+        total = Summand(total.expression, present)  # Where both sums have the same filters, so have their moments.
+    return (total, Summand(None, present))
 
 
 def _summed(node: exp.Expr, outside: tuple[exp.Expr, ...], release: Described) -> Summand:

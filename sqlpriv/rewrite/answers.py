@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bounds import Formulas
 from sqlpriv.rewrite.clauses import ROWS, Clauses, Item, direction
 from sqlpriv.rewrite.estimate import Sums
-from sqlpriv.rewrite.forms import Formulas
 from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows

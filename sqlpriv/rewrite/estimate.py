@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sqlglot import exp, parse_one
 
@@ -36,7 +36,8 @@ class Sums:
     texts: Texts
     summands: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
     _nodes: dict[str, exp.Expr] = field(default_factory=dict)
-    _columns: dict[tuple[str, tuple[int, ...]], None] = field(default_factory=dict)
+    _columns: dict[tuple[str, tuple[int, ...] | Moment], str] = field(default_factory=dict)
+    """What is computed, and under which name."""
 
     def add(self, summand: Summand) -> int:
         """The number of a summand; equal ones have the same."""
@@ -55,27 +56,29 @@ class Sums:
 
     def estimate(self, i: int) -> str:
         """The estimate of a sum."""
-        return self._column("e", (i,))
+        return self._column("e", self._moment((i,)))
 
     def variance(self, i: int, j: int) -> str:
         """The variance of an estimate, or the covariance of two."""
-        return self._column("v", _sorted(i, j))
+        if self.release.has_cross_terms:
+            return self._column("c", _sorted(i, j))
+        return self.raw_variance(i, j)
 
     def raw_variance(self, i: int, j: int) -> str:
         """The part of the variance that is a sum over rows."""
-        return self._column("r" if self.release.has_cross_terms else "v", _sorted(i, j))
+        return self._column("v", self._moment((i, j)))
 
     def third(self, i: int, j: int, k: int) -> str:
-        """The third moment."""
-        return self._column("t", _sorted(i, j, k))
+        """The third moment; divided by kappa, where that is the same for all rows: a sum like those of variances."""
+        return self._column("t" if self.release.kappa is None else "v", self._moment((i, j, k)))
 
     def view_variance(self, i: int, j: int) -> str:
         """The part of the variance that the rows of the view make."""
-        return self._column("w", _sorted(i, j))
+        return self._column("w", self._moment((i, j)))
 
     def view_third(self, i: int, j: int, k: int) -> str:
         """The part of the third moment that the rows of the view make."""
-        return self._column("u", _sorted(i, j, k))
+        return self._column("u" if self.release.kappa is None else "w", self._moment((i, j, k)))
 
     def counted(self, i: int) -> int:
         """The number of the summand that counts the rows behind another one."""
@@ -112,9 +115,7 @@ class Sums:
         node = self._nodes[factor]
         if not self._fits_together(node):
             return None
-        sides = (
-            side(this=exp.Paren(this=node.copy()), expression=exp.Literal.number(0)) for side in (exp.GT, exp.LT)
-        )
+        sides = (side(this=exp.Paren(this=node.copy()), expression=exp.Literal.number(0)) for side in (exp.GT, exp.LT))
         above, below = (self.add(Summand(node, (*(self._nodes[f] for f in filters), side))) for side in sides)
         return above, below
 
@@ -125,15 +126,15 @@ class Sums:
 
     def domain_total(self, i: int) -> str:
         """The plain sum over the domain."""
-        return self._column("f", (i,))
+        return self._column("f", self._moment((i,)))
 
     def is_count(self, i: int) -> bool:
         """Whether a summand is 0 or 1."""
         return not self.summands[i][0]
 
-    def _column(self, kind: str, numbers: tuple[int, ...]) -> str:
-        self._columns[kind, numbers] = None
-        return f'"{SUMS}"."{_named(kind, numbers)}"'
+    def _column(self, kind: str, of: tuple[int, ...] | Moment) -> str:
+        name = self._columns.setdefault((kind, of), f"{kind}{len(self._columns)}")
+        return f'"{SUMS}"."{name}"'
 
     # --- the query --------------------------------------------------------------------------------
 
@@ -148,7 +149,7 @@ class Sums:
         """One row per group of the domain, with all columns asked for; a group that is None is NULL here."""
         present = [g for g in groups if g is not None]
         plan = _Plan(self)
-        columns = [f"{self._text(plan, kind, numbers)} AS {_named(kind, numbers)}" for kind, numbers in self._columns]
+        columns = [f"{self._text(plan, kind, of)} AS {name}" for (kind, of), name in self._columns.items()]
         view = plan.view_part(reads, condition, present)
         domain = domain_sums(condition, present, plan.domain_values(), self._variables(reads), budget)
         place = iter(range(len(present)))
@@ -168,22 +169,16 @@ class Sums:
         ]
         return [*attributes, *(Variable(n, r.relation, r.columns, r.size) for n, r in reads.items())]
 
-    def _text(self, plan: _Plan, kind: str, numbers: tuple[int, ...]) -> str:
-        moment = self._moment(numbers)
-        if kind == "e":
-            return plan.both(moment, _WEIGHT)
-        if kind == "r":
-            return plan.both(moment, _VARIANCE)
-        if kind == "t":
-            return plan.both(moment, _SKEW)
-        if kind in ("w", "u"):
-            return plan.weighted_view(moment, _VARIANCE if kind == "w" else _SKEW)
+    def _text(self, plan: _Plan, kind: str, of: Any) -> str:
+        if kind == "c":
+            return self._with_cross_terms(plan, *of)
         if kind == "f":
-            return plan.domain(moment, 0)
-        text = plan.both(moment, _VARIANCE)
-        if not self.release.has_cross_terms:
-            return text
-        i, j = numbers
+            return plan.domain(of, 0)
+        weight = {"e": _WEIGHT, "v": _VARIANCE, "w": _VARIANCE, "t": _SKEW, "u": _SKEW}[kind]
+        return plan.weighted_view(of, weight) if kind in ("w", "u") else plan.both(of, weight)
+
+    def _with_cross_terms(self, plan: _Plan, i: int, j: int) -> str:
+        text = plan.both(self._moment((i, j)), _VARIANCE)
         first, second = self._moment((i,)), self._moment((j,))
         f1, f2 = plan.domain(first, 0), plan.domain(second, 0)
         e1, e2 = plan.both(first, _WEIGHT), plan.both(second, _WEIGHT)
@@ -298,7 +293,3 @@ def _of(weights: Weights, weight: str) -> float:
 
 def _sorted(*numbers: int) -> tuple[int, ...]:
     return tuple(sorted(numbers))
-
-
-def _named(kind: str, numbers: tuple[int, ...]) -> str:
-    return f"{kind}{'_'.join(map(str, numbers))}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bounds import Formulas
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate import SUMS, Sums
-from sqlpriv.rewrite.forms import Formulas
 from sqlpriv.rewrite.group_sets import Keys, Sets, group_sets
 from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import refuse

@@ -10,7 +10,7 @@ from sqlpriv import catalog
 from sqlpriv.errors import InputError
 from sqlpriv.rewrite.texts import number
 
-_ALONE = re.compile(r'[\w.]+|"\w+"[.]"\w+"')
+ALONE = re.compile(r'[\w.]+|"\w+"[.]"\w+"')
 _PLACE = re.compile(r"__argument_(\d)")
 
 
@@ -23,7 +23,7 @@ def squared_quantile(confidence: float) -> str:
 
 def formula(name: str, *arguments: str) -> str:
     """A helper macro of sql/ with these arguments in it."""
-    safe = [a if _ALONE.fullmatch(a) else f"({a})" for a in arguments]
+    safe = [a if ALONE.fullmatch(a) else f"({a})" for a in arguments]
     return _PLACE.sub(lambda found: safe[int(found.group(1))], _template(name, len(arguments)))
 
 

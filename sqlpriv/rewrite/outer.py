@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from sqlpriv.rewrite.aggregates import summands
+from sqlpriv.rewrite.bounds import Formulas
 from sqlpriv.rewrite.estimate import SUMS
 from sqlpriv.rewrite.forms import (
     Bounded,
     Exact,
     Form,
-    Formulas,
     Linear,
     Opaque,
     Ratio,
