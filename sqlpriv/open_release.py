@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,7 +20,6 @@ from sqlpriv.read_release import attach_public, describe
 from sqlpriv.rewrite.clauses import BUDGET, Options
 from sqlpriv.rewrite.described import Described
 from sqlpriv.rewrite.query import rewrite
-from sqlpriv.rewrite.relations import Answer
 from sqlpriv.sqltext import literal
 
 
@@ -45,6 +45,8 @@ class OpenRelease:
         self._con = con
         self._described = described
         self._budget = budget
+        # Dashboards ask the same questions again and again.
+        self._rewritten = lru_cache(maxsize=256)(partial(rewrite, release=described))
 
     @property
     def table(self) -> str:
@@ -58,7 +60,7 @@ class OpenRelease:
 
         A count that is estimated below 0 stays there unless `nonnegative`: clamping would bias what is summed up.
         """
-        answer = self._rewritten(query, Options(confidence, intervals, nonnegative, self._budget))
+        answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
         try:
             return self._con.from_arrow(_run(self._con, answer.sql))
         except duckdb.Error as error:
@@ -68,11 +70,8 @@ class OpenRelease:
         self, query: str, confidence: float = 0.95, intervals: bool = True, nonnegative: bool = False
     ) -> Explained:
         """The SQL that would run, and what it costs; nothing runs."""
-        answer = self._rewritten(query, Options(confidence, intervals, nonnegative, self._budget))
+        answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
         return Explained(answer.sql, "\n".join(answer.plans), answer.cost)
-
-    def _rewritten(self, query: str, options: Options) -> Answer:
-        return rewrite(query, self._described, options)
 
     def close(self) -> None:
         """Give the release file back."""
