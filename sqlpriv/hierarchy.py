@@ -23,6 +23,7 @@ from sqlpriv.errors import InputError, InternalError, PolicyError, SqlprivError
 from sqlpriv.install import STORAGE, locked_by, may_hold_a_database
 from sqlpriv.named import find_named, read_named
 from sqlpriv.policy import Policy
+from sqlpriv.policy_reader import TablePolicy
 from sqlpriv.source import Source
 from sqlpriv.sqltext import folded, literal, quoted
 
@@ -55,7 +56,7 @@ def make_hierarchies(source: Source, policy: Policy, values: str) -> tuple[Hiera
 def _make(source: Source, policy: Policy, column: str, values: str) -> Hierarchy:
     table = quoted(SCHEMA, column)
     try:
-        rows = _rows(source, policy, column, values)
+        rows = wide_rows(source, policy, policy.hierarchy(column), column, values)
         fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS {rows}")
     except InternalError:
         given = "its SQL" if isinstance(policy.hierarchy(column), tuple) else "what it is made from"
@@ -68,9 +69,8 @@ def _make(source: Source, policy: Policy, column: str, values: str) -> Hierarchy
     return Hierarchy(column, table, width - 1)
 
 
-def _rows(source: Source, policy: Policy, column: str, values: str) -> str:
-    """The query whose rows are the wide table."""
-    given = policy.hierarchy(column)
+def wide_rows(source: Source, policy: TablePolicy, given: str | tuple[str, ...], column: str, values: str) -> str:
+    """The query whose rows are the wide table of the values in a column of a table."""
     if isinstance(given, tuple):
         return _from_expressions(column, given, values)
     kind, _, rest = given.partition(":")

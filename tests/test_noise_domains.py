@@ -88,6 +88,80 @@ def test_a_level_of_a_hierarchy(tmp_path: Path) -> None:
     assert result.plan.rows == 3
 
 
+def test_a_value_without_a_label_is_outside_and_not_null(tmp_path: Path) -> None:
+    files = {"ages.csv": "20;20s;*\n30;30s;*\n"}
+    with pytest.raises(PolicyError, match="1 rows have a value of 'x' outside its domain"):
+        domain_of(tmp_path, '"level:ages:1"', "(20), (77), (NULL)", files, null="true")
+    (tmp_path / "private.duckdb").unlink()
+    _, _, result = domain_of(tmp_path, '"level:ages:1"', "(20), (77), (NULL)", files, null="true", outside='"drop"')
+    assert result.plan.rows == 2
+
+
+@pytest.mark.parametrize(
+    ("domain", "hierarchy", "level", "values", "labels"),
+    [
+        ('"range:17..40"', '"ranges:10,20"', "1", "(17), (40)", ["10-19", "20-29", "30-39", "40-49"]),
+        ('"range:17..40"', '"ranges:10,20"', "2", "(17.0::DOUBLE)", ["[0, 20)", "[20, 40)", "[40, 60)"]),
+        (
+            '"range:2024-01-30..2024-04-01"',
+            '"dates:month,quarter"',
+            "1",
+            "(DATE '2024-02-29')",
+            ["2024-01", "2024-02", "2024-03", "2024-04"],
+        ),
+        ('"range:2024-01-30..2024-04-01"', '"dates:month,quarter"', "2", "(DATE '2024-02-29')", ["2024-Q1", "2024-Q2"]),
+        ('["13053", "13068", "14850"]', '"mask:5"', "3", "('13068'), ('14850')", ["13***", "14***"]),
+        ('["it\'s", "on"]', "['left(x, 1)']", "1", "('it''s')", ["i", "o"]),
+        ('["a", "b"]', '"kinds.csv"', "1", "('a'), ('b')", ["first", "second"]),
+        ('["a", "b"]', '"tree:tree.csv"', "1", "('a'), ('b')", ["first", "second"]),
+    ],
+)
+def test_labels_of_the_values_of_a_domain(
+    tmp_path: Path, domain: str, hierarchy: str, level: str, values: str, labels: list[str]
+) -> None:
+    files = {
+        "kinds.csv": "a;first;*\nb;second;*\nc;third;*\n",
+        "tree.csv": "a;first\nb;second\nfirst;*\nsecond;*\n",
+    }
+    found, kind, result = domain_of(tmp_path, domain, values, files, hierarchy=hierarchy, level=level)
+    assert (found, kind) == (labels, "VARCHAR")
+    assert result.plan.rows == values.count("(") - values.count("::(")
+    assert rows_of(result.output, "SELECT declared FROM release.attributes WHERE name = 'x'") == [("level",)]
+
+
+def test_null_beside_labels(tmp_path: Path) -> None:
+    found, _, result = domain_of(tmp_path, '"range:0..9"', "(3), (NULL)", hierarchy='"ranges:5"', null="true")
+    assert found == ["0-4", "5-9", None]
+    assert result.plan.rows == 2
+    (tmp_path / "private.duckdb").unlink()
+    (tmp_path / "ledger.json").unlink()
+    with pytest.raises(PolicyError, match="1 rows have a value of 'x' outside its domain"):
+        domain_of(tmp_path, '"range:0..9"', "(3), (12)", hierarchy='"ranges:5"', null="true")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"hierarchy": '"ranges:5"', "level": "3"}, "the hierarchy ends at level 2"),
+        ({"hierarchy": '"bins:4"'}, "bins of equal frequency would be read from the private table; write ranges:5,10"),
+        ({"level": "1"}, "'x' has a level, but no hierarchy"),
+        ({"hierarchy": '"kinds.csv"'}, "10 values of the domain have no label in its hierarchy"),
+        ({"hierarchy": '"nothing"'}, "'nothing' is neither a file nor a kind of hierarchy"),
+        ({"hierarchy": '"table:people"'}, "its labels would be read from the private table"),
+        ({"hierarchy": "3"}, "the hierarchy of 'x' must be text, or a list of SQL expressions"),
+    ],
+)
+def test_faults_of_labels(tmp_path: Path, more: dict[str, str], message: str) -> None:
+    with pytest.raises(PolicyError) as error:
+        domain_of(tmp_path, '"range:0..9"', "(3)", {"kinds.csv": "a;first;*\n"}, **more)
+    assert message in str(error.value)
+
+
+def test_labels_have_no_shares(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="the labels of a hierarchy have no share"):
+        domain_of(tmp_path, '["a", "b"]', "('a')", hierarchy='"suppression"', share="[1, 2]")
+
+
 def test_active_warns(tmp_path: Path) -> None:
     found, _, result = domain_of(tmp_path, '"active"', "('a'), ('c'), (NULL)", null="true")
     assert found == ["a", "c", None]

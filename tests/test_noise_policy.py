@@ -56,7 +56,7 @@ def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
         ('"alpha_beta"', '"noise"', "line 8: method must be one of alpha_beta, frapp"),
         ('"alpha_beta"', '"frapp"\nslots = 3', "line 9: slots is for alpha_beta"),
         ('"alpha_beta"', '"frapp"\nduplicates = "distinct"', "line 9: duplicates is for alpha_beta"),
-        ('domain = "range:17..90"', "hierarchy = 3", "line 5: unknown key 'hierarchy'"),
+        ('domain = "range:17..90"', "levels = 3", "line 5: unknown key 'levels'"),
         (', domain = "range:17..90"', "", "line 5: 'age' needs a domain: a list"),
         ('domain = "range:17..90"', "domain = []", "line 5: 'age' needs a domain: a list"),
         ('domain = "range:17..90"', "domain = [[1]]", "line 5: 'age' needs a domain: a list"),

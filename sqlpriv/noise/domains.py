@@ -17,6 +17,7 @@ from pathlib import Path
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InternalError, PolicyError, SqlprivError
 from sqlpriv.named import is_private, read_named
+from sqlpriv.noise.levels import labels_of_level, write_labels
 from sqlpriv.noise.policy import KINDS, NoisePolicy, PublishedColumn
 from sqlpriv.source import Source
 from sqlpriv.sqltext import folded, literal, quoted
@@ -46,6 +47,8 @@ class Attribute:
     @property
     def declared(self) -> str:
         """How the policy gave the domain, for the release: no values."""
+        if self.column.hierarchy is not None:
+            return "level"
         kind = self.column.domain if isinstance(self.column.domain, str) else "list"
         return kind.partition(":")[0] if kind.startswith(("table:", "level:")) else kind
 
@@ -66,11 +69,15 @@ def _attribute(source: Source, policy: NoisePolicy, a: int, name: str, column: P
     try:
         if isinstance(column.domain, str) and column.domain.startswith("level:"):
             mapping = f"__level_{a}"
-            rows = _level(source, policy, column.domain, mapping)
+            rows = labels_of_level(source, policy, column.domain, mapping)
         else:
             rows = _values(source, policy, name, column)
         fetch(source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT value, share FROM ({rows}) AS v(value, share)")
         _as_plain_text(source, values)
+        if column.hierarchy is not None:
+            mapping = f"__level_{a}"
+            kind = _settled(source, source.types[name], values)
+            write_labels(source, policy, column, values, kind, mapping)
         _complete(source, column, values)
         compared = "VARCHAR" if mapping else _settled(source, source.types[name], values)
         # What DuckDB takes a column of text files for depends on the rows, and must not show in the release.
@@ -155,33 +162,6 @@ def _day(text: str, domain: str) -> datetime.date:
 def _refuse_size(size: int, domain: str) -> None:
     if not 0 < size <= _MOST_VALUES:
         raise PolicyError(f"{domain!r} has {max(size, 0):,} values; a domain has from 1 to {_MOST_VALUES:,}")
-
-
-def _level(source: Source, policy: NoisePolicy, domain: str, mapping: str) -> str:
-    """Labels of one level of a wide hierarchy; `mapping` becomes the table from a value, as text, to its label."""
-    found = re.fullmatch(r"level:(.+):([0-9]+)", domain)
-    if not found:
-        raise PolicyError(f"{domain!r} must name a hierarchy and a level of it, as in level:ages.csv:2")
-    name, level = found.group(1), int(found.group(2))
-    if not policy.is_file(name) and policy.is_file(f"{name}.csv"):
-        name += ".csv"
-    if is_private(policy, name):
-        raise PolicyError("its labels would be read from the private table; name a hierarchy that is public")
-    wide = read_named(source, policy, name, "__named", ", delim = ';', header = false, all_varchar = true")
-    columns = [r[0] for r in fetch(source.con, f"DESCRIBE {wide}")]
-    if level >= len(columns):
-        raise PolicyError(f"{domain!r}: the hierarchy ends at level {len(columns) - 1}")
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE {mapping} AS SELECT DISTINCT CAST({quoted(columns[0])} AS VARCHAR) AS value, "
-        f"CAST({quoted(columns[level])} AS VARCHAR) AS label FROM {wide}",
-    )
-    twice = fetch(
-        source.con, f"SELECT count(*) - (SELECT count(*) FROM (SELECT DISTINCT value FROM {mapping})) FROM {mapping}"
-    )[0][0]
-    if twice:
-        raise PolicyError(f"{domain!r}: {twice:,} values have two labels")
-    return f"SELECT DISTINCT label, NULL FROM {mapping}"
 
 
 def _as_plain_text(source: Source, values: str) -> None:

@@ -25,11 +25,13 @@ def write_tuples(source: Source, attributes: Sequence[Attribute]) -> int:
     columns, joins, found = [], [], []
     for a, attribute in enumerate(attributes):
         value = f"CAST(t.{quoted(attribute.name)} AS VARCHAR)"
+        declared = f"CAST(CAST(d{a}.value AS {attribute.compared}) AS VARCHAR)"
+        matches = f"{declared} IS NOT DISTINCT FROM {value}"
         if attribute.mapping:
             joins.append(f"LEFT JOIN {attribute.mapping} AS m{a} ON m{a}.value IS NOT DISTINCT FROM {value}")
-            value = f"m{a}.label"
-        declared = f"CAST(CAST(d{a}.value AS {attribute.compared}) AS VARCHAR)"
-        joins.append(f"LEFT JOIN {attribute.table} AS d{a} ON {declared} IS NOT DISTINCT FROM {value}")
+            # A value without a label is outside the domain, and not NULL.
+            matches = f"({declared} = m{a}.label OR coalesce(d{a}.value, m{a}.label, {value}) IS NULL)"
+        joins.append(f"LEFT JOIN {attribute.table} AS d{a} ON {matches}")
         other = ""
         if attribute.column.outside == "other":
             other = f", (SELECT id FROM {attribute.table} WHERE value = {literal(OTHER)})"

@@ -4,6 +4,7 @@
     age  = { role = "published", domain = "range:17..90" }
     sex  = { role = "published", domain = ["F", "M"], null = true }
     city = { role = "published", domain = "table:cities.csv.name", share = "share", outside = "other" }
+    stay = { role = "published", domain = "range:0..90", hierarchy = "ranges:10,30", level = 1 }
     [public]
     regions = "regions.csv"
     [release]
@@ -45,6 +46,9 @@ class PublishedColumn:
     null: bool = False
     outside: str = "refuse"
     share: tuple[float, ...] | str | None = None
+    hierarchy: str | tuple[str, ...] | None = None
+    """Published are the labels of the values of the domain, on a level of this hierarchy."""
+    level: int = 1
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,8 @@ class _NoiseReader(Reader):
             )  # fmt: skip
 
     def _column(self, name: str, content: object) -> PublishedColumn:
-        given = self.column_with_role(name, content, ("role", "domain", "null", "outside", "share"), ROLES)
+        keys = ("role", "domain", "null", "outside", "share", "hierarchy", "level")
+        given = self.column_with_role(name, content, keys, ROLES)
         role = str(given["role"])
         if role != "published":
             if len(given) > 1:
@@ -212,7 +217,34 @@ class _NoiseReader(Reader):
             self.flag(given, "columns", name, "null"),
             self.choice(given, "columns", name, "outside", of=("refuse", "drop", "other")),
             self._share(name, domain, given.get("share")),
+            self._hierarchy(name, domain, given),
+            1
+            if "level" not in given
+            else int(self.number(given, "columns", name, "level", low=0, high=99, whole=True)),
         )
+
+    def _hierarchy(
+        self, name: str, domain: tuple[Cell, ...] | str, given: Mapping[str, Any]
+    ) -> str | tuple[str, ...] | None:
+        where = ("columns", name, "hierarchy")
+        hierarchy = given.get("hierarchy")
+        if hierarchy is None:
+            if "level" in given:
+                raise self.fail(f"{name!r} has a level, but no hierarchy", "columns", name, "level")
+            return None
+        if isinstance(domain, str) and domain.startswith("level:"):
+            raise self.fail("the domain is a level of a hierarchy already", *where)
+        if "share" in given:
+            raise self.fail("the labels of a hierarchy have no share", "columns", name, "share")
+        if isinstance(hierarchy, str) and hierarchy.startswith("bins:"):
+            raise self.fail("bins of equal frequency would be read from the private table; write ranges:5,10", *where)
+        if isinstance(hierarchy, list) and hierarchy and all(isinstance(h, str) for h in hierarchy):
+            return tuple(hierarchy)
+        if not isinstance(hierarchy, str) or not hierarchy.strip():
+            raise self.fail(
+                f"the hierarchy of {name!r} must be text, or a list of SQL expressions, one a level", *where
+            )
+        return hierarchy
 
     def _share(self, name: str, domain: tuple[Cell, ...] | str, share: object) -> tuple[float, ...] | str | None:
         where = ("columns", name, "share")
