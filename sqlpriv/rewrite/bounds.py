@@ -157,25 +157,26 @@ class Formulas:
     # --- intervals ------------------------------------------------------------------------------------
 
     def _score(self, form: Linear) -> tuple[str, str]:
-        if self._has_signs(form):
-            i, coefficient = self._as_one(form)
-            sides = self.sums.signed(i) if i is not None else None
-            if sides is not None:
+        one = self._as_one(form)
+        if len(one.terms) == 1 and self._has_signs(one):
+            ((i, coefficient),) = one.terms.items()
+            if (sides := self.sums.signed(i)) is not None:
                 return self._difference(form, coefficient, *sides)
-        jump = self._jump(form, form)
+        jump = self._jump(one, form)
         found = []
-        for part in self._parts(form):
-            slope = self._slope(form, part)
+        for part in self._parts(one):
+            slope = self._slope(one, part)
             centre = formula("_score_centre", self._linear(form), slope, self.zz)
-            half = formula("_score_half", self._variance(form, form, part), slope, jump, self.zz)
+            half = formula("_score_half", self._variance(one, one, part), slope, jump, self.zz)
             found.append(self._around(centre, half))
         return widest(found)
 
-    def _as_one(self, form: Linear) -> tuple[int | None, str]:
-        """The number of one summand, and its coefficient; none, if there is no such."""
-        if len(form.terms) == 1:
-            return next(iter(form.terms.items()))
-        return self.sums.combined(form.terms), "1"
+    def _as_one(self, form: Linear) -> Linear:
+        """A combination of sums as the one sum that it is, if it can be computed as such."""
+        if len(form.terms) < 2 or self.sums.release.has_cross_terms:
+            return form
+        combined = self.sums.combined(form.terms)
+        return form if combined is None else Linear({combined: "1"})
 
     def _difference(self, form: Linear, coefficient: str, above: int, below: int) -> tuple[str, str]:
         """The bounds of a coefficient times the difference of two sums: of values above 0, and of those below."""
