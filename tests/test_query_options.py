@@ -314,3 +314,16 @@ def test_the_command_has_all_options(release: Made, tmp_path: Path) -> None:
 
 def test_it_is_part_of_the_package() -> None:
     assert sqlpriv.open_release is open_release
+
+
+@pytest.mark.parametrize("function", ["sqrt", "ln", "log", "log10", "log2"])
+def test_a_function_that_is_not_defined_there_is_null(opened: OpenRelease, function: str) -> None:
+    """An estimate, or its lower bound, may be below 0 where the true number cannot be."""
+    below = one(opened, f"{function}(count(*) - 100000)")
+    assert below[0] is None
+    value, low, high = one(opened, f"{function}(count(*) FILTER (WHERE age = 20 AND score = 81))")
+    assert all(v is None or math.isfinite(v) for v in (value, low, high))
+
+
+def test_mean_is_avg(opened: OpenRelease) -> None:
+    assert one(opened, "mean(age)") == one(opened, "avg(age)")

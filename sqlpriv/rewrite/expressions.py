@@ -48,11 +48,6 @@ class Expressions:
             self._column(node, scope, aggregates, alias_first)
         elif isinstance(node, exp.Query):
             self._subquery(node, scope, aggregates)
-        elif isinstance(node, exp.Anonymous) and node.name.lower() == "mean" and len(node.expressions) == 1:
-            same = exp.Avg(this=node.expressions[0])
-            same._meta = node._meta
-            node.replace(same)
-            self._visit(same, scope, aggregates, alias_first)
         elif isinstance(node, AGGREGATES):
             self._aggregate(node, scope, aggregates)
         elif (reason := ambiguous_operator(node)) is not None:

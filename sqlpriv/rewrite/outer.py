@@ -39,6 +39,7 @@ _RISING = (
     exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast, exp.Coalesce, exp.Greatest, exp.Least, exp.Exp,
     exp.Sqrt, exp.Ln, exp.Cbrt, exp.Nullif,
 )  # fmt: skip
+_DEFINED: dict[type[exp.Expr], str] = {exp.Sqrt: ">= 0", exp.Ln: "> 0", exp.Log: "> 0"}
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _FIXED = (exp.Literal, exp.Null, exp.Boolean, exp.Var, exp.DataType, exp.Identifier, exp.Interval, exp.Query)
 
@@ -137,9 +138,9 @@ class Outer:
         exact = all(isinstance(f, Exact) for f in forms)
         constant = all(isinstance(f, Exact) and f.constant for f in forms)
         values = [self.formulas.value(f) for f in forms]
-        text = self._with(node, values)
         if exact:
-            return Exact(text, constant)
+            return Exact(self._with(node, values), constant)
+        text = self._where_defined(node, values)
         rises = isinstance(node, _RISING) and _is_numeric(node)
         if not rises or not all(isinstance(f, Exact) for f in forms[1:]):
             return Opaque(text)
@@ -148,8 +149,16 @@ class Outer:
             return Opaque(text)
         if isinstance(node, (exp.Nullif, exp.Coalesce)):
             return Bounded(text, first.low, first.high)
-        ends = [self._with(node, [end, *values[1:]]) for end in (first.low, first.high)]
-        return Bounded(text, *ends)
+        ends = [first.low, first.high]
+        if isinstance(node, exp.Sqrt):
+            ends = [f"greatest({end}, 0e0)" for end in ends]
+        return Bounded(text, *(self._where_defined(node, [end, *values[1:]]) for end in ends))
+
+    def _where_defined(self, node: exp.Expr, texts: list[str]) -> str:
+        """The text of a node, NULL where its estimate happens to lie where the function is not defined."""
+        text = self._with(node, texts)
+        test = _DEFINED.get(type(node))
+        return text if test is None else f"CASE WHEN ({texts[-1]}) {test} THEN {text} END"
 
     def _with(self, node: exp.Expr, texts: list[str]) -> str:
         """The text of a node with its children written as given.

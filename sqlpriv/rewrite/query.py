@@ -73,7 +73,17 @@ def _parsed(sql: str) -> exp.Expr:
         raise UnsupportedSQLError("one query at a time: write a single SELECT" if statements else "the query is empty")
     if not isinstance(statements[0], exp.Query):
         refuse(sql, statements[0], f"the statement {statements[0].key.upper()}", STATEMENTS)
+    _name_averages(statements[0])
     return statements[0]
+
+
+def _name_averages(statement: exp.Expr) -> None:
+    """DuckDB's mean() is avg(); sqlglot takes it for any function."""
+    for node in list(statement.find_all(exp.Anonymous)):
+        if node.name.lower() == "mean" and len(node.expressions) == 1:
+            same = exp.Avg(this=node.expressions[0])
+            same._meta = node._meta
+            node.replace(same)
 
 
 class _Rewriting(Grouped, OverAnswers):
