@@ -91,7 +91,7 @@ class Clauses:
         """Resolve an item of the SELECT list; later items and clauses may use its alias."""
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             refuse(self.sql, item, "SELECT *", ROWS)
-        name = item.alias if isinstance(item, exp.Alias) else _default_name(item)
+        name = item.alias if isinstance(item, exp.Alias) else default_name(item)
         node = self.names.resolve(item.this if isinstance(item, exp.Alias) else item, scope, aggregates)
         if isinstance(item, exp.Alias):
             scope.aliases[folded(name)] = node
@@ -173,7 +173,7 @@ def direction(ordered: exp.Expr) -> str:
     return direction + (" NULLS FIRST" if ordered.args.get("nulls_first") else " NULLS LAST")
 
 
-def _default_name(item: exp.Expr) -> str:
+def default_name(item: exp.Expr) -> str:
     """What DuckDB would call a column without an alias."""
     if isinstance(item, exp.Column):
         return item.name

@@ -130,7 +130,7 @@ class Expressions:
         return f"there are {', '.join(names[:20])}" + (" ..." if len(names) > 20 else "")
 
     def _subquery(self, node: exp.Expr, scope: Scope, aggregates: bool) -> None:
-        if not aggregates or not self._reads_private(node, scope.ctes):
+        if not aggregates or not self.reads_private(node, scope.ctes):
             resolve_public(self, node, scope)
             return
         answer = self._read(node.copy(), scope.ctes)
@@ -139,13 +139,13 @@ class Expressions:
         self.scalars.append(answer)
         node.replace(column(SCALAR, str(len(self.scalars) - 1), node))
 
-    def _reads_private(self, node: exp.Expr, ctes: Ctes) -> bool:
+    def reads_private(self, node: exp.Expr, ctes: Ctes) -> bool:
         """Whether a query reads the private table, perhaps by a common table expression."""
         for table in node.find_all(exp.Table):
             key = folded(table.name)
             if key in ctes and not table.args.get("db"):
                 cte, seen = ctes[key]
-                if self._reads_private(cte.this, seen):
+                if self.reads_private(cte.this, seen):
                     return True
             elif key == folded(self.release.table):
                 return True

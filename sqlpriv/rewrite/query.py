@@ -8,17 +8,19 @@ aggregates into a form with an interval (outer); compute the sums that the forms
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import sqlglot
 from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.answers import OverAnswers
-from sqlpriv.rewrite.clauses import ROWS, Options
+from sqlpriv.rewrite.clauses import ROWS, Options, default_name
 from sqlpriv.rewrite.described import Described
 from sqlpriv.rewrite.grouped import Grouped
 from sqlpriv.rewrite.refuse import STATEMENTS, refuse, refuse_node
 from sqlpriv.rewrite.relations import Answer, Rows
+from sqlpriv.rewrite.scalar_select import with_answers_in_from
 from sqlpriv.rewrite.scope import Ctes, Scope, aggregated, with_ctes
 
 _SELECT_ARGS = {
@@ -110,6 +112,8 @@ class _Rewriting(Grouped, OverAnswers):
 
     def _select(self, select: exp.Select, ctes: Ctes) -> Rows | Answer:
         self._only(select, _SELECT_ARGS)
+        reads_private = partial(self.names.reads_private, ctes=ctes)
+        select = with_answers_in_from(select, reads_private, default_name, self.sql)
         rows, scope = self.names.read_from(select, ctes)
         if rows.over_answers:
             return self._over_answers(select, rows, scope)

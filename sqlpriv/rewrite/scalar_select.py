@@ -1,0 +1,50 @@
+"""SELECT (SELECT ...), (SELECT ...): scalar subqueries of the private table, and no FROM.
+
+Each subquery is an answer of one row, so it is the same to join them and select their columns; their bounds come along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.refuse import refuse
+from sqlpriv.rewrite.scope import outside_subqueries
+
+_ANSWER = "__priv_answer"
+_VALUE = "__priv_value"
+_MAY_BE_EMPTY = ("group", "having", "limit", "offset")
+
+
+def with_answers_in_from(
+    select: exp.Select, reads_private: Callable[[exp.Expr], bool], default_name: Callable[[exp.Expr], str], sql: str
+) -> exp.Select:
+    """The query with its scalar subqueries of the private table in FROM; the query itself, if it has a FROM or none."""
+    if select.args.get("from_"):
+        return select
+    found = [n for item in select.expressions for n in outside_subqueries(item) if isinstance(n, exp.Subquery)]
+    found = [node for node in found if reads_private(node)]
+    if not found:
+        return select
+    for number, node in enumerate(found):
+        source = _named(node, number, sql)
+        value: exp.Expr = exp.column(_VALUE, table=f"{_ANSWER}{number}", quoted=True)
+        if node.parent is select:
+            value = exp.Alias(this=value, alias=exp.to_identifier(node.alias or default_name(node), quoted=True))
+        node.replace(value)
+        select = select.join(source, join_type="CROSS", copy=False) if number else select.from_(source, copy=False)
+    return select
+
+
+def _named(node: exp.Subquery, number: int, sql: str) -> exp.Subquery:
+    """A subquery as a table of one row and one column, under names of ours."""
+    query = node.this.copy()
+    if not isinstance(query, exp.Select) or len(query.expressions) != 1:
+        refuse(sql, node, "a subquery of rows of the private table", "write a scalar subquery: one aggregate")
+    if any(query.args.get(clause) for clause in _MAY_BE_EMPTY):
+        refuse(sql, node, "a scalar subquery that may have no row, or several", "leave GROUP BY, HAVING and LIMIT out")
+    item = query.expressions[0]
+    bare = item.this if isinstance(item, exp.Alias) else item
+    query.set("expressions", [exp.alias_(bare.copy(), _VALUE, quoted=True)])
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(f"{_ANSWER}{number}", quoted=True)))
