@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pandas as pd
 import pytest
 from estimates import Oracle, quantile, same
+from query_releases import COLUMNS, REGIONS, made
 from releases import Made, alpha_beta, random_view, write_release
-from test_query import COLUMNS, METHODS, REGIONS, made
 from typer.testing import CliRunner
 
 import sqlpriv
@@ -21,23 +20,6 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.open_release import OpenRelease, open_release
 
 Z = quantile(0.95)
-
-
-@pytest.fixture(scope="module", params=METHODS)
-def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return made(request.param, tmp_path_factory.mktemp("options") / "people.duckdb")
-
-
-@pytest.fixture(scope="module")
-def oracle(release: Made) -> Iterator[Oracle]:
-    with Oracle(release) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def opened(release: Made) -> Iterator[OpenRelease]:
-    with open_release(release.path) as found:
-        yield found
 
 
 def one(opened: OpenRelease, expression: str, where: str = "true", **options: object) -> tuple[float, ...]:

@@ -9,20 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from sqlglot import exp
 
 from sqlpriv.rewrite.aggregates import Summand
 from sqlpriv.rewrite.described import Described, Weights
-from sqlpriv.rewrite.domain_sums import Value, Variable, domain_sums
-from sqlpriv.rewrite.relations import VALUE, Read
-from sqlpriv.rewrite.texts import VIEW, Texts, number
-from sqlpriv.sqltext import quoted
+from sqlpriv.rewrite.multiplying import Copies, Joins
+from sqlpriv.rewrite.parts import PLAIN, DomainPart, Moment, ViewPart, ViewPartByRow
+from sqlpriv.rewrite.texts import Texts, number
 
-Moment: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 SUMS = "__priv_s"
-_WEIGHT, _VARIANCE, _SKEW, _PLAIN = "weight", "variance", "skew", ""
+_WEIGHT, _VARIANCE, _SKEW = "weight", "variance", "skew"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A summand as texts over the view."""
+
+    factors: tuple[str, ...]
+    filters: tuple[str, ...]
+    once: bool = False
+    """Whether a row of the private table counts once, however many joined rows it has: asked for its variance only."""
 
 
 @dataclass
@@ -31,17 +38,20 @@ class Sums:
 
     release: Described
     texts: Texts
-    summands: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
+    joins: Joins
+    summands: list[Kept] = field(default_factory=list)
     _nodes: dict[str, exp.Expr] = field(default_factory=dict)
     _columns: dict[tuple[str, tuple[int, ...]], None] = field(default_factory=dict)
 
     def add(self, summand: Summand) -> int:
         """The number of a summand; equal ones have the same."""
         factors = (self._keep(summand.expression),) if summand.expression is not None else ()
-        key = (factors, tuple(sorted({self._keep(f) for f in summand.filters})))
-        if key not in self.summands:
-            self.summands.append(key)
-        return self.summands.index(key)
+        return self._number(Kept(factors, tuple(sorted({self._keep(f) for f in summand.filters}))))
+
+    def _number(self, kept: Kept) -> int:
+        if kept not in self.summands:
+            self.summands.append(kept)
+        return self.summands.index(kept)
 
     def _keep(self, node: exp.Expr) -> str:
         text = self.texts.over_view(node)
@@ -75,19 +85,16 @@ class Sums:
         return self._column("u", _sorted(i, j, k))
 
     def counted(self, i: int) -> int:
-        """The number of the summand that counts the rows behind another one."""
-        key: Moment = ((), self.summands[i][1])
-        if key not in self.summands:
-            self.summands.append(key)
-        return self.summands.index(key)
+        """The number of the summand that counts the rows of the private table behind another one."""
+        return self._number(Kept((), self.summands[i].filters, self.joins.multiply))
 
     def domain_total(self, i: int) -> str:
         """The plain sum over the domain."""
         return self._column("f", (i,))
 
     def is_count(self, i: int) -> bool:
-        """Whether a summand is 0 or 1."""
-        return not self.summands[i][0]
+        """Whether a summand is 0 or 1 for every row of the private table."""
+        return not self.summands[i].factors and not self.joins.multiply
 
     def _column(self, kind: str, numbers: tuple[int, ...]) -> str:
         self._columns[kind, numbers] = None
@@ -96,62 +103,58 @@ class Sums:
     # --- the query --------------------------------------------------------------------------------
 
     def query(
-        self,
-        reads: dict[str, Read],
-        condition: exp.Expr | None,
-        groups: list[exp.Expr | None],
-        budget: float,
-        grouping: Mapping[str, int] | None = None,
+        self, groups: list[exp.Expr | None], budget: float, grouping: Mapping[str, int] | None = None
     ) -> Computed:
         """One row per group of the domain, with all columns asked for; a group that is None is NULL here."""
         present = [g for g in groups if g is not None]
-        plan = _Plan(self)
+        plan = _Plan(self, present, max((len(numbers) for _, numbers in self._columns), default=1))
         columns = [f"{self._text(plan, kind, numbers)} AS {_named(kind, numbers)}" for kind, numbers in self._columns]
-        view = plan.view_part(reads, condition, present)
-        domain = domain_sums(condition, present, plan.domain_values(), self._variables(reads), budget)
         place = iter(range(len(present)))
         keys = [f"NULL AS g{i}" if g is None else f"__priv_d.g{next(place)} AS g{i}" for i, g in enumerate(groups)]
-        matches = " AND ".join(f"__priv_d.g{i} IS NOT DISTINCT FROM __priv_p.g{i}" for i in range(len(present)))
-        join = f"LEFT JOIN __priv_p ON {matches}" if matches else "CROSS JOIN __priv_p"
         marks = [f"{value} AS {name}" for name, value in (grouping or {}).items()]
-        listed = ", ".join([*keys, *columns, *marks]) or "1 AS nothing"
-        sql = f"WITH __priv_p AS ({view}), __priv_d AS ({domain.sql}) SELECT {listed} FROM __priv_d {join}"
-        return Computed(sql, domain.cost, str(domain.plan))
-
-    def _variables(self, reads: dict[str, Read]) -> list[Variable]:
-        weighted = any(power > 0 for power in self.release.domain_weights)
-        attributes = [
-            Variable(a.name, a.domain, {VALUE: a.type}, a.size, "share" if weighted and a.has_shares else None)
-            for a in self.release.attributes
-        ]
-        return [*attributes, *(Variable(n, r.relation, r.columns, r.size) for n, r in reads.items())]
+        return plan.computed(", ".join([*keys, *columns, *marks]) or "1 AS nothing", budget)
 
     def _text(self, plan: _Plan, kind: str, numbers: tuple[int, ...]) -> str:
-        moment = self._moment(numbers)
+        if self.summands[numbers[0]].once:
+            return self._effective_rows(plan, numbers)
         if kind == "e":
-            return plan.both(moment, _WEIGHT)
+            return plan.both(numbers, _WEIGHT)
         if kind == "r":
-            return plan.both(moment, _VARIANCE)
+            return plan.both(numbers, _VARIANCE)
         if kind == "t":
-            return plan.both(moment, _SKEW)
+            return plan.both(numbers, _SKEW)
         if kind in ("w", "u"):
-            return plan.weighted_view(moment, _VARIANCE if kind == "w" else _SKEW)
+            return plan.weighted_view(numbers, _VARIANCE if kind == "w" else _SKEW)
         if kind == "f":
-            return plan.domain(moment, 0)
-        text = plan.both(moment, _VARIANCE)
+            return plan.domain(numbers, 0)
+        text = plan.both(numbers, _VARIANCE)
         if not self.release.has_cross_terms:
             return text
         i, j = numbers
-        first, second = self._moment((i,)), self._moment((j,))
-        f1, f2 = plan.domain(first, 0), plan.domain(second, 0)
-        e1, e2 = plan.both(first, _WEIGHT), plan.both(second, _WEIGHT)
+        f1, f2 = plan.domain((i,), 0), plan.domain((j,), 0)
+        e1, e2 = plan.both((i,), _WEIGHT), plan.both((j,), _WEIGHT)
         half, square = number(self.release.cross_estimate / 2), number(self.release.cross_square)
         return f"{text} + {half} * ({f1} * ({e2}) + {f2} * ({e1})) + {square} * {f1} * {f2}"
 
-    def _moment(self, numbers: tuple[int, ...]) -> Moment:
-        factors = tuple(sorted(f for i in numbers for f in self.summands[i][0]))
-        filters = {f for i in numbers for f in self.summands[i][1]}
-        return factors, tuple(sorted(filters))
+    def _effective_rows(self, plan: _Plan, numbers: tuple[int, ...]) -> str:
+        """The variance of the number of rows that count once: (sum v N)^2 / sum v N^2 for N joined rows each.
+
+        That is the sum of v where all have the same N, and less where they have not, as if the rows with few joined
+        rows were fewer. Whether a row has any cannot be summed over the domain.
+        """
+        first, second = plan.both(numbers[:1], _VARIANCE), plan.both(numbers, _VARIANCE)
+        return f"CASE WHEN {second} > 0 THEN ({first}) * ({first}) / ({second}) ELSE 0e0 END"
+
+    def moment(self, numbers: tuple[int, ...], copies: Copies) -> Moment:
+        """The product of summands, each about its own copies."""
+        placed = list(enumerate(self.summands[i] for i in numbers))
+        factors = [self._about(text, copies, place) for place, kept in placed for text in kept.factors]
+        filters = {self._about(text, copies, place) for place, kept in placed for text in kept.filters}
+        return tuple(sorted(factors)), tuple(sorted(filters))
+
+    def _about(self, text: str, copies: Copies, place: int) -> str:
+        node = copies.renamed(self._nodes[text], place)
+        return text if node is self._nodes[text] else self._keep(node)
 
     def node(self, text: str) -> exp.Expr:
         """The expression of a kept text."""
@@ -168,86 +171,50 @@ class Computed:
 
 
 class _Plan:
-    """Which sums are computed over the view and over the domain, each once."""
+    """Which sums are computed over the view and over the domain in these groups, each once."""
 
-    def __init__(self, sums: Sums) -> None:
-        self._sums = sums
+    def __init__(self, sums: Sums, groups: list[exp.Expr], degree: int) -> None:
         self._release = sums.release
-        self._view: dict[tuple[Moment, str], str] = {}
-        self._domain: dict[tuple[Moment, int], str] = {}
+        self._groups = groups
+        copies = [sums.joins.copies(groups, d) for d in range(1, degree + 1)]
+        alike = len(copies[-1].reads) == len(copies[0].reads)
+        if alike:
+            copies = copies[-1:]
+        self._view = ViewPart(sums, copies[0]) if alike else ViewPartByRow(sums, copies[0])
+        self._domains = [DomainPart(sums, c, d) for d, c in enumerate(copies, 1)]
 
-    def both(self, moment: Moment, weight: str) -> str:
+    def both(self, numbers: tuple[int, ...], weight: str) -> str:
         """A weighted sum over view and domain."""
-        parts = [self.weighted_view(moment, weight)]
+        parts = [self.weighted_view(numbers, weight)]
         for power, weights in self._release.domain_weights.items():
             if factor := _of(weights, weight):
-                parts.append(f"{number(factor)} * {self.domain(moment, power)}")
+                parts.append(f"{number(factor)} * {self.domain(numbers, power)}")
         return " + ".join(parts)
 
-    def weighted_view(self, moment: Moment, weight: str) -> str:
+    def weighted_view(self, numbers: tuple[int, ...], weight: str) -> str:
         """A weighted sum over the view."""
         constant = self._release.constant
         if constant is None:
-            return f"coalesce(__priv_p.{self._view_name(moment, weight)}, 0e0)"
-        return f"{number(_of(constant, weight))} * coalesce(__priv_p.{self._view_name(moment, _PLAIN)}, 0)"
+            return f"coalesce({self._view.column(numbers, weight)}, 0e0)"
+        return f"{number(_of(constant, weight))} * coalesce({self._view.column(numbers, PLAIN)}, 0)"
 
-    def _view_name(self, moment: Moment, weight: str) -> str:
-        return self._view.setdefault((moment, weight), f"p{len(self._view)}")
-
-    def domain(self, moment: Moment, power: int) -> str:
+    def domain(self, numbers: tuple[int, ...], power: int) -> str:
         """A sum over the domain, times a power of the shares."""
-        name = self._domain.setdefault((moment, power), f"s{len(self._domain)}")
-        return f"coalesce(__priv_d.{name}, 0)"
+        part = self._domains[min(len(numbers), len(self._domains)) - 1]
+        return f"coalesce({part.column(numbers, power)}, 0)"
 
-    def view_part(self, reads: dict[str, Read], condition: exp.Expr | None, groups: list[exp.Expr]) -> str:
-        """The aggregate over the rows of the view."""
-        texts = self._sums.texts
-        keys = [f"{texts.over_view(g)} AS g{i}" for i, g in enumerate(groups)]
-        values = [f"{self._view_sum(moment, weight)} AS {name}" for (moment, weight), name in self._view.items()]
-        sources = [
-            f'{self._release.published} AS "{VIEW}"',
-            *(f"{r.relation} AS {quoted(n)}" for n, r in reads.items()),
-        ]
-        sql = f"SELECT {', '.join([*keys, *values]) or '1'} FROM {', '.join(sources)}"
-        if condition is not None:
-            sql += f" WHERE {texts.over_view(condition)}"
-        if groups:
-            sql += f" GROUP BY {', '.join(str(i + 1) for i in range(len(groups)))}"
-        return sql
-
-    def _view_sum(self, moment: Moment, weight: str) -> str:
-        factors, filters = moment
-        column = f'"{VIEW}"."__{weight}"' if weight else ""
-        if not factors:
-            text = f"sum({column})" if column else "count(*)"
-        elif len(factors) == 1 and not column:
-            text = f"sum({factors[0]})"
-        else:
-            cast = [f"CAST({f} AS DOUBLE)" for f in factors] if not column or len(factors) > 1 else [f"({factors[0]})"]
-            text = f"sum({' * '.join(filter(None, [column, *cast]))})"
-        return f"{text} FILTER (WHERE {' AND '.join(f'({f})' for f in filters)})" if filters else text
-
-    def domain_values(self) -> list[Value]:
-        """What is to be summed over the domain, in the order of its columns."""
-        return [self._value(moment, power) for moment, power in self._domain]
-
-    def _value(self, moment: Moment, power: int) -> Value:
-        factors, filters = moment
-        nodes = [self._sums.node(f).copy() for f in factors]
-        product: exp.Expr = exp.Literal.number(1)
-        if len(nodes) == 1:
-            product = nodes[0]
-        elif nodes:
-            product = _double(nodes[0])
-            for node in nodes[1:]:
-                product = exp.Mul(this=product, expression=_double(node))
-        held = exp.and_(*(self._sums.node(f) for f in filters)) if filters else None
-        return Value(product, held, power)
-
-
-def _double(node: exp.Expr) -> exp.Expr:
-    """The squares and cubes of whole numbers pass the limits of their types."""
-    return exp.Cast(this=node, to=exp.DataType.build("double"))
+    def computed(self, listed: str, budget: float) -> Computed:
+        """The query that lists this: the groups of the domain, and beside them what else there is of each."""
+        first, *others = [part for part in self._domains if part.is_needed]
+        sums = {part.name: part.computed(self._groups, budget) for part in (first, *others)}
+        texts = {self._view.name: self._view.sql(self._groups), **{name: d.sql for name, d in sums.items()}}
+        source = first.name
+        for part in (self._view, *others):
+            keys = [f"{first.name}.g{i} IS NOT DISTINCT FROM {part.name}.g{i}" for i in range(len(self._groups))]
+            source += f" LEFT JOIN {part.name} ON {' AND '.join(keys)}" if keys else f" CROSS JOIN {part.name}"
+        ctes = ", ".join(f"{name} AS ({text})" for name, text in texts.items())
+        plans = "\n".join(str(d.plan) for d in sums.values())
+        return Computed(f"WITH {ctes} SELECT {listed} FROM {source}", sum(d.cost for d in sums.values()), plans)
 
 
 def _of(weights: Weights, weight: str) -> float:

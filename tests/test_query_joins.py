@@ -1,0 +1,268 @@
+"""Joins with public tables of which a row of the private table meets several rows, against sums element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+from estimates import Oracle, quantile, same
+from query_releases import COLUMNS, METHODS, made
+from releases import Made, alpha_beta, random_view, write_release
+
+from sqlpriv.open_release import OpenRelease, open_release
+
+PUBLIC: dict[str, tuple[dict[str, str], list[tuple[Any, ...]]]] = {
+    "regions": (
+        {"country": "VARCHAR", "continent": "VARCHAR", "weight": "DOUBLE"},
+        [("AT", "Europe", 1.5), ("DE", "Europe", 2.0), ("US", "America", None), ("CA", "America", 1.0)],
+    ),
+    "visits": (
+        {"code": "VARCHAR", "kind": "VARCHAR", "cost": "INTEGER"},
+        [
+            *[("AT", "x", 3), ("AT", "x", 3), ("AT", "y", -2), ("AT", None, 1), ("DE", "x", 5), ("DE", None, 7)],
+            *[("US", "y", None), ("US", "y", 2), (None, "x", 1), (None, "y", 4), ("CA", "x", 9)],
+        ],
+    ),
+    "o\"dd 'table": ({'a "b"': "BIGINT", "value": "VARCHAR"}, [(20, "p"), (22, "p"), (22, "q"), (None, "q")]),
+    "texts": ({"number": "VARCHAR"}, [("20",), ("020",), ("22",), ("x",)]),
+    "single": ({"code": "VARCHAR"}, [("AT",)]),
+    "empty": ({"code": "VARCHAR", "cost": "INTEGER"}, []),
+}
+VISITS = "people JOIN visits ON code = nationality"
+ODD = '"o""dd \'table"'
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return made(request.param, tmp_path_factory.mktemp("joins") / "people.duckdb", PUBLIC)
+
+
+@pytest.fixture(scope="module")
+def oracle(release: Made) -> Iterator[Oracle]:
+    with Oracle(release) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def opened(release: Made) -> Iterator[OpenRelease]:
+    with open_release(release.path) as found:
+        yield found
+
+
+def copies(opened: OpenRelease, query: str) -> bool:
+    """Whether pairs of public rows are summed over the domain."""
+    return "__priv_d2" in opened.explain(query).sql
+
+
+# --- intervals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "where"),
+    [
+        (VISITS, "true"),
+        (VISITS, "age > 24 + 2 * cost"),
+        (VISITS, "cost = (SELECT max(v.cost) FROM visits AS v WHERE v.code = visits.code)"),
+        (VISITS, "EXISTS (SELECT 1 FROM regions AS r WHERE r.country = visits.code AND r.weight * 2 <= visits.cost)"),
+        ("people JOIN visits ON code IS NOT DISTINCT FROM nationality", "kind = 'x' OR age < 30"),
+        ("people CROSS JOIN visits", "cost IS NOT NULL"),
+        ("people CROSS JOIN visits", "age > 8 * cost AND score < 90"),
+        (f"{VISITS} JOIN regions ON country = nationality", "continent = 'Europe' OR cost = 2"),
+        (f"{VISITS} JOIN regions ON country = code", "weight IS NOT NULL"),
+        ("people, visits AS visits, visits AS other", "visits.code = nationality AND other.kind = visits.kind"),
+        ("people JOIN visits ON lower(code) = lower(nationality)", "score < 95"),
+        (f'{VISITS} JOIN {ODD} AS o ON o."a ""b""" = age', "kind || value <> 'xp'"),
+    ],
+)  # fmt: skip
+def test_a_row_counts_with_all_the_rows_it_meets(opened: OpenRelease, oracle: Oracle, source: str, where: str) -> None:
+    summed = {
+        "count(*)": "1",
+        "count(*) FILTER (WHERE visits.cost > 1)": "coalesce(visits.cost > 1, false)::INT",
+        "sum(visits.cost)": "visits.cost",
+        "sum(visits.cost * age)": "visits.cost * age",
+        "sum(age - 25)": "age - 25",
+        "sum(visits.cost) - 2 * count(*)": "coalesce(visits.cost, 0) - 2",
+    }
+    listed = ", ".join(f"{text} AS x{i}" for i, text in enumerate(summed))
+    query = f"SELECT {listed} FROM {source} WHERE {where}"
+    assert copies(opened, query)
+    ((*found,),) = opened.sql(query).fetchall()
+    expected = [bound for text in summed.values() for bound in oracle.linear(text, where, source=source)]
+    assert same(found, expected)
+
+
+def test_averages_and_ratios(opened: OpenRelease, oracle: Oracle) -> None:
+    where = "cost IS NOT NULL AND age < 36"
+    query = f"SELECT avg(cost) AS a, 100 * count(*) FILTER (WHERE kind = 'x') / count(*) AS p FROM {VISITS}"
+    ((*found,),) = opened.sql(f"{query} WHERE {where}").fetchall()
+    percent = "100 * coalesce(kind = 'x', false)::INT"
+    expected = [*oracle.ratio("cost", "1", where, source=VISITS), *oracle.ratio(percent, "1", where, source=VISITS)]
+    assert same(found, expected)
+    smooth = opened.sql(f"SELECT count(*) * sum(cost) AS x FROM {VISITS}").fetchall()[0]
+    m = oracle.moments(["1", "coalesce(cost, 0)"], "true", VISITS)
+    slopes = m.estimates[::-1]
+    variance = sum(slopes[i] * slopes[j] * m.covariances[i][j] for i in range(2) for j in range(2))
+    centre, half = math.prod(m.estimates), quantile(0.95) * math.sqrt(max(variance, 0.0))
+    assert smooth == pytest.approx((centre, centre - half, centre + half), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ("kind",),
+        ("nationality",),
+        ("code", "kind"),
+        ("code", "kind", "cost"),
+        ("coalesce(kind, 'none') || (age < 30)",),
+        ("age // 10", "cost > 2"),
+    ],
+)
+def test_groups_that_do_not_tell_the_rows_apart(opened: OpenRelease, oracle: Oracle, keys: tuple[str, ...]) -> None:
+    listed = ", ".join(f"{key} AS k{i}" for i, key in enumerate(keys))
+    query = f"SELECT {listed}, count(*) AS n, sum(cost) AS s FROM {VISITS} WHERE age < 36 GROUP BY ALL"
+    assert copies(opened, query)
+    check_groups(opened, oracle, query, keys, VISITS)
+
+
+def check_groups(opened: OpenRelease, oracle: Oracle, query: str, keys: tuple[str, ...], source: str) -> None:
+    found = opened.sql(query).fetchall()
+    groups = oracle.con.execute(
+        f"SELECT DISTINCT {', '.join(keys)} FROM {source} WHERE age < 36 AND __d = 1"
+    ).fetchall()
+    assert sorted(map(repr, groups)) == sorted(repr(row[: len(keys)]) for row in found)
+    for row in found:
+        held = [f"({k}) IS NOT DISTINCT FROM {oracle.literal(v)}" for k, v in zip(keys, row, strict=False)]
+        where = " AND ".join(["age < 36", *held])
+        expected = [*oracle.linear("1", where, source=source), *oracle.linear("cost", where, source=source)]
+        assert same(row[len(keys) :], expected), row
+
+
+def test_each_grouping_set_by_itself(opened: OpenRelease, oracle: Oracle) -> None:
+    query = f"SELECT code, kind, count(*) AS n FROM {VISITS} WHERE cost <> 3 GROUP BY ROLLUP (code, kind)"
+    found = opened.sql(query).fetchall()
+    assert len(found) == 3 + 1 + 5
+    for code, kind, *interval in found:
+        # A kind that is NULL is a group of its own, or that of all kinds: both have one candidate or the other.
+        alone = f"code = '{code}' AND cost <> 3" if code else "cost <> 3"
+        wheres = [f"{alone} AND kind IS NOT DISTINCT FROM {oracle.literal(kind)}", *([alone] if kind is None else [])]
+        assert any(same(interval, oracle.linear("1", where, source=VISITS)) for where in wheres)
+
+
+def test_an_empty_table_joins_nothing(opened: OpenRelease) -> None:
+    for join in ("JOIN empty ON code = nationality", "CROSS JOIN empty", "CROSS JOIN visits CROSS JOIN empty"):
+        assert opened.sql(f"SELECT count(*) AS n, sum(empty.cost) AS s FROM people {join}").fetchall() == [(0,) * 6]
+        assert opened.sql(f"SELECT age, count(*) AS n FROM people {join} GROUP BY age").fetchall() == []
+
+
+def test_estimates_alone_need_no_pairs(opened: OpenRelease) -> None:
+    assert "__priv_d2" not in opened.explain(f"SELECT count(*) FROM {VISITS}", intervals=False).sql
+
+
+@pytest.mark.parametrize("release", ["alpha_beta"], indirect=True)
+def test_two_matches_make_an_interval_twice_as_wide(opened: OpenRelease) -> None:
+    """And not 1.4 times, as if each had a coin of its own."""
+    low, high = opened.sql("SELECT count(*) AS n FROM people").fetchall()[0][1:]
+    both = opened.sql("SELECT count(*) AS n FROM people JOIN visits ON cost = 3").fetchall()[0]
+    assert both[1:] == pytest.approx((2 * low, 2 * high))
+
+
+def test_views_with_other_weights_answer_together(tmp_path: Path) -> None:
+    """The rows of the view differ in their weights then, and each keeps its own."""
+    weights = [alpha_beta(0.4, 0.02), alpha_beta(0.3, 0.05)]
+    files = [
+        write_release(
+            tmp_path / f"v{i}.duckdb", COLUMNS, random_view(COLUMNS, 90 + i, i), weights[i], public=PUBLIC,
+            view_number=f"{i + 1} of 2",
+        )
+        for i in range(2)
+    ]  # fmt: skip
+    with open_release(*(f.path for f in files)) as opened:
+        n, *bounds = opened.sql(f"SELECT count(*) * 1 * count(*) AS n FROM {VISITS}").fetchall()[0]
+    estimate = variance = 0.0
+    for file in files:
+        with Oracle(file) as oracle:
+            m = oracle.moments(["1"], "true", VISITS)
+            estimate, variance = estimate + m.estimates[0] / 2, variance + m.covariances[0][0] / 4
+    half = quantile(0.95) * 2 * estimate * math.sqrt(variance)
+    assert (n, *bounds) == pytest.approx((estimate**2, estimate**2 - half, estimate**2 + half))
+
+
+# --- when a join multiplies nothing ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("release", ["alpha_beta"], indirect=True)
+@pytest.mark.parametrize(
+    ("rest", "multiplies"),
+    [
+        ("JOIN regions ON country = nationality", False),
+        ("JOIN regions ON (nationality) = country AND weight < age", False),
+        ("JOIN regions ON country IS NOT DISTINCT FROM nationality", False),
+        ("JOIN regions ON country = nationality OR country = 'CA'", True),
+        ("JOIN regions ON country < nationality", True),
+        ("JOIN regions ON country = nationality AND false OR true", True),
+        ("CROSS JOIN regions WHERE country = 'AT'", False),
+        ("CROSS JOIN regions WHERE continent = 'Europe'", True),
+        ("CROSS JOIN single", False),
+        ("JOIN visits ON code = nationality JOIN regions ON country = code", True),
+        ("JOIN regions AS a ON a.country = nationality JOIN regions AS b ON b.country = a.country", False),
+        ("JOIN regions AS b ON true JOIN regions AS a ON b.country = a.country AND a.country = nationality", False),
+        ("JOIN regions AS a ON true JOIN regions AS b ON b.country = a.country", True),
+        ("JOIN visits ON code = nationality AND cost = 3 WHERE kind = 'y'", True),
+        ("JOIN visits ON code = nationality WHERE cost = 5 AND kind = 'x'", True),
+        (f'JOIN {ODD} ON "a ""b""" = age AND "value" = \'p\'', False),
+        (f'JOIN {ODD} ON "a ""b""" = age', True),
+        (f'JOIN {ODD} ON "a ""b""" IS NOT DISTINCT FROM age GROUP BY "value"', False),
+        # The texts are unique, and two of them are the number 20.
+        ("JOIN texts ON number = nationality", False),
+        ("JOIN texts ON TRY_CAST(number AS INTEGER) = age", True),
+        ("JOIN empty ON empty.cost = age", False),
+        ("JOIN visits ON code = nationality GROUP BY kind, cost", True),
+        ("JOIN visits ON code = nationality WHERE cost <> 3 GROUP BY kind, cost", True),
+        ("JOIN regions ON true GROUP BY country", False),
+        ("JOIN regions ON true GROUP BY lower(country)", True),
+        ("JOIN regions ON true GROUP BY continent, weight", False),
+        ("JOIN regions ON true GROUP BY continent", True),
+        ("JOIN regions AS a ON true JOIN regions AS b ON a.country = b.country GROUP BY a.country", False),
+        ("JOIN regions ON true GROUP BY ROLLUP (country)", True),
+        ("WHERE nationality IN (SELECT code FROM visits)", False),
+    ],
+)  # fmt: skip
+def test_what_multiplies(opened: OpenRelease, rest: str, multiplies: bool) -> None:
+    assert copies(opened, f"SELECT count(*) AS n, sum(age) AS s FROM people {rest}") == multiplies
+
+
+@pytest.mark.parametrize("release", ["alpha_beta"], indirect=True)
+def test_a_collation_proves_nothing(release: Made, tmp_path: Path) -> None:
+    """Texts that are unique in the public table may be equal to a column with a collation."""
+    query = "SELECT count(*) AS n FROM people JOIN regions ON country = nationality"
+    file = tmp_path / "people.duckdb"
+    file.write_bytes(release.path.read_bytes())
+    alter(file, 'ALTER TABLE made.release.published ALTER "nationality" TYPE VARCHAR COLLATE NOCASE')
+    with open_release(file) as opened:
+        assert copies(opened, query)
+
+
+def alter(file: Path, statement: str) -> None:
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{file}' AS made").fetchall()
+        con.execute(statement).fetchall()
+
+
+# --- costs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("release", ["alpha_beta"], indirect=True)
+def test_what_nothing_connects_is_multiplied_out(release: Made) -> None:
+    big = pd.DataFrame({"n": range(3000), "half": [i // 2 for i in range(3000)]})
+    with open_release(release.path, public={"big": big}) as opened:
+        assert opened.explain("SELECT count(*) FROM people CROSS JOIN big").cost < 10_000
+        assert opened.explain("SELECT count(*) FROM people CROSS JOIN big WHERE n > 7 AND age < 30").cost < 20_000
+        assert opened.explain("SELECT sum(n * age) FROM people JOIN big ON half = age").cost < 300_000
+        once = opened.sql("SELECT count(*) AS n FROM people").fetchall()[0]
+        many = opened.sql("SELECT count(*) AS n FROM people CROSS JOIN big").fetchall()[0]
+        assert many == pytest.approx([3000 * x for x in once])
