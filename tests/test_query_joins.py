@@ -263,6 +263,9 @@ def test_what_nothing_connects_is_multiplied_out(release: Made) -> None:
         assert opened.explain("SELECT count(*) FROM people CROSS JOIN big").cost < 10_000
         assert opened.explain("SELECT count(*) FROM people CROSS JOIN big WHERE n > 7 AND age < 30").cost < 20_000
         assert opened.explain("SELECT sum(n * age) FROM people JOIN big ON half = age").cost < 300_000
+        grouped = opened.explain("SELECT n % 10 AS k, count(*) FROM people JOIN big ON half = age GROUP BY k")
+        assert grouped.cost < 100_000
+        assert "-- of pairs of joined rows:\n-- join" in str(grouped)
         once = opened.sql("SELECT count(*) AS n FROM people").fetchall()[0]
         many = opened.sql("SELECT count(*) AS n FROM people CROSS JOIN big").fetchall()[0]
         assert many == pytest.approx([3000 * x for x in once])

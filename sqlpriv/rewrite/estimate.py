@@ -8,7 +8,7 @@ which filters hold. Moments that come out the same, as for counts, are summed on
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -116,7 +116,7 @@ class Sums:
 
     def _text(self, plan: _Plan, kind: str, numbers: tuple[int, ...]) -> str:
         if self.summands[numbers[0]].once:
-            return self._effective_rows(plan, numbers)
+            return self._effective_rows(plan, numbers[0])
         if kind == "e":
             return plan.both(numbers, _WEIGHT)
         if kind == "r":
@@ -136,13 +136,14 @@ class Sums:
         half, square = number(self.release.cross_estimate / 2), number(self.release.cross_square)
         return f"{text} + {half} * ({f1} * ({e2}) + {f2} * ({e1})) + {square} * {f1} * {f2}"
 
-    def _effective_rows(self, plan: _Plan, numbers: tuple[int, ...]) -> str:
+    def _effective_rows(self, plan: _Plan, once: int) -> str:
         """The variance of the number of rows that count once: (sum v N)^2 / sum v N^2 for N joined rows each.
 
         That is the sum of v where all have the same N, and less where they have not, as if the rows with few joined
         rows were fewer. Whether a row has any cannot be summed over the domain.
         """
-        first, second = plan.both(numbers[:1], _VARIANCE), plan.both(numbers, _VARIANCE)
+        joined = self._number(replace(self.summands[once], once=False))
+        first, second = plan.both((joined,), _VARIANCE), plan.both((joined, joined), _VARIANCE)
         return f"CASE WHEN {second} > 0 THEN ({first}) * ({first}) / ({second}) ELSE 0e0 END"
 
     def moment(self, numbers: tuple[int, ...], copies: Copies) -> Moment:
@@ -206,14 +207,14 @@ class _Plan:
     def computed(self, listed: str, budget: float) -> Computed:
         """The query that lists this: the groups of the domain, and beside them what else there is of each."""
         first, *others = [part for part in self._domains if part.is_needed]
-        sums = {part.name: part.computed(self._groups, budget) for part in (first, *others)}
-        texts = {self._view.name: self._view.sql(self._groups), **{name: d.sql for name, d in sums.items()}}
+        sums = {part.name: part.computed(budget) for part in (first, *others)}
+        texts = {self._view.name: self._view.sql(), **{name: d.sql for name, d in sums.items()}}
         source = first.name
         for part in (self._view, *others):
             keys = [f"{first.name}.g{i} IS NOT DISTINCT FROM {part.name}.g{i}" for i in range(len(self._groups))]
             source += f" LEFT JOIN {part.name} ON {' AND '.join(keys)}" if keys else f" CROSS JOIN {part.name}"
         ctes = ", ".join(f"{name} AS ({text})" for name, text in texts.items())
-        plans = "\n".join(str(d.plan) for d in sums.values())
+        plans = "\n".join(f"{part.about}{sums[part.name].plan}" for part in (first, *others))
         return Computed(f"WITH {ctes} SELECT {listed} FROM {source}", sum(d.cost for d in sums.values()), plans)
 
 

@@ -17,8 +17,9 @@ from functools import cached_property
 from sqlglot import exp
 
 from sqlpriv.rewrite.described import Described
-from sqlpriv.rewrite.relations import Read
+from sqlpriv.rewrite.relations import VALUE, Read, column
 from sqlpriv.rewrite.scope import without_parentheses
+from sqlpriv.sqltext import quoted
 
 _INTEGERS = frozenset({
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
@@ -33,6 +34,7 @@ class Copies:
 
     reads: dict[str, Read]
     condition: exp.Expr | None
+    groups: list[exp.Expr]
     names: tuple[dict[str, str], ...]
     """Of the first factor, of the second, ...: the names of its own copies."""
 
@@ -52,7 +54,7 @@ class Joins:
     """The keys of each grouping set."""
     variable: Callable[[str], str]
     """Makes a name that no other variable has."""
-    _names: dict[tuple[int, str], str] = field(default_factory=dict)
+    _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @cached_property
     def multiply(self) -> bool:
@@ -68,26 +70,51 @@ class Joins:
             pass
         return [name for name in self.reads if name in fixed.unsure]
 
-    def copies(self, groups: Sequence[exp.Expr], degree: int) -> Copies:
+    def copies(self, groups: list[exp.Expr], degree: int) -> Copies:
         """The joins over which moments of a degree are summed."""
         multiplying = self.multiplying(groups) if degree > 1 else []
         if not multiplying:
-            return Copies(self.reads, self.condition, ({},) * degree)
+            return Copies(self.reads, self.condition, groups, ({},) * degree)
         reads, conditions = dict(self.reads), [self.condition] if self.condition is not None else []
-        names: list[dict[str, str]] = [{}]
-        for factor in range(1, degree):
-            own = {name: self._copy(factor, name) for name in multiplying}
-            names.append(own)
+        names = [{name: self._fresh(str(factor), name) for name in multiplying} for factor in range(1, degree)]
+        for own in names:
             reads |= {copied: self.reads[name] for name, copied in own.items()}
             conditions += [_renamed(c, own) for c in _conjuncts(self.condition) if _mentions(c, own)]
-            conditions += [exp.NullSafeEQ(this=_enclosed(g), expression=_enclosed(_renamed(g, own)))
-                           for g in groups if _mentions(g, own)]  # fmt: skip
-        return Copies(reads, exp.and_(*conditions) if conditions else None, tuple(names))
+        keys = []
+        for number, group in enumerate(groups):
+            key = self._listed_key(group, f"key {number + 1}", multiplying, reads)
+            keys.append(key or group)
+            alike = [_renamed(group, own) for own in names if _mentions(group, own)]
+            conditions += [_same(keys[-1], each) for each in (alike if key is None else [group, *alike])]
+        return Copies(reads, exp.and_(*conditions) if conditions else None, keys, ({}, *names))
 
-    def _copy(self, factor: int, name: str) -> str:
-        if (factor, name) not in self._names:
-            self._names[factor, name] = self.variable(name)
-        return self._names[factor, name]
+    def _listed_key(
+        self, group: exp.Expr, called: str, multiplying: list[str], reads: dict[str, Read]
+    ) -> exp.Expr | None:
+        """A relation that lists the values of a key, if one copied relation has them, and its column.
+
+        Each copy meets that list instead of all other copies, so that none of them has to be joined with another.
+        """
+        mentioned = {column.table for column in group.find_all(exp.Column) if column.table in self._variables}
+        if len(mentioned) != 1 or not mentioned <= set(multiplying):
+            return None
+        (name,) = mentioned
+        own, variable = self.reads[name], self._fresh(called, name)
+        listed = (
+            f"(SELECT DISTINCT {group.sql(dialect='duckdb')} AS {quoted(VALUE)} FROM {own.relation} AS {quoted(name)})"
+        )
+        reads[variable] = Read(listed, {VALUE: ""}, own.size)
+        return column(variable, VALUE)
+
+    def _fresh(self, called: str, name: str) -> str:
+        """The name of a copy, or of a list of keys: the same in all grouping sets and degrees."""
+        if (called, name) not in self._names:
+            self._names[called, name] = self.variable(name)
+        return self._names[called, name]
+
+    @cached_property
+    def _variables(self) -> set[str]:
+        return {*self.reads, *(a.name for a in self.release.attributes)}
 
     @cached_property
     def _equalities(self) -> list[tuple[exp.Column, exp.Expr, bool]]:
@@ -120,10 +147,10 @@ class _Fixed:
     def learn(self, equalities: Sequence[tuple[exp.Column, exp.Expr, bool]]) -> bool:
         """Whether there was something more to know."""
         before = len(self.unsure), sum(len(own) + sum(own.values()) for own in self._columns.values())
-        for column, other, null_is_null in equalities:
-            if column.table in self.unsure and self._fixes(column, other):
-                own = self._columns[column.table]
-                own[column.name] = own.get(column.name, False) or not null_is_null
+        for found, other, null_is_null in equalities:
+            if found.table in self.unsure and self._fixes(found, other):
+                own = self._columns[found.table]
+                own[found.name] = own.get(found.name, False) or not null_is_null
         self.unsure -= {name for name in self.unsure if self._is_one_row(name)}
         return before != (len(self.unsure), sum(len(own) + sum(own.values()) for own in self._columns.values()))
 
@@ -183,11 +210,11 @@ def _renamed(node: exp.Expr, names: dict[str, str]) -> exp.Expr:
     if not _mentions(node, names):
         return node
     made = node.copy()
-    for column in made.find_all(exp.Column):
-        if column.table in names:
-            column.set("table", exp.Identifier(this=names[column.table], quoted=True))
+    for found in made.find_all(exp.Column):
+        if found.table in names:
+            found.set("table", exp.Identifier(this=names[found.table], quoted=True))
     return made
 
 
-def _enclosed(node: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=node.copy())
+def _same(one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.NullSafeEQ(this=exp.Paren(this=one.copy()), expression=exp.Paren(this=other.copy()))

@@ -41,12 +41,12 @@ class ViewPart:
         moment = self._sums.moment(numbers, self._copies)
         return f"{self.name}.{self._columns.setdefault((moment, weight), f'p{len(self._columns)}')}"
 
-    def sql(self, groups: list[exp.Expr]) -> str:
+    def sql(self) -> str:
         """The query, with the group keys as g0, g1, ..."""
         values = []
         for (moment, weight), name in self._columns.items():
             values.append(f"{_summed(moment, weight and quoted(VIEW, f'__{weight}'))} AS {name}")
-        return _over_view(self._sums, self._copies, groups, values, self._sums.release.published, [])
+        return _over_view(self._sums, self._copies, values, self._sums.release.published, [])
 
 
 class ViewPartByRow:
@@ -63,17 +63,17 @@ class ViewPartByRow:
         """The sum of a product of summands times a weight."""
         return f"{self.name}.{self._columns.setdefault((numbers, weight), f'p{len(self._columns)}')}"
 
-    def sql(self, groups: list[exp.Expr]) -> str:
+    def sql(self) -> str:
         """The query, with the group keys as g0, g1, ..."""
-        keys = [f"g{i}" for i in range(len(groups))]
+        keys = [f"g{i}" for i in range(len(self._copies.groups))]
         values = []
         for (numbers, weight), name in self._columns.items():
             factors = [*([quoted(f"__{weight}")] if weight else []), *(f"f{i}" for i in numbers)]
             values.append(f"sum({' * '.join(factors)}) AS {name}")
-        sql = f"SELECT {', '.join([*keys, *values])} FROM ({self._rows(groups)})"
+        sql = f"SELECT {', '.join([*keys, *values])} FROM ({self._rows()})"
         return f"{sql} GROUP BY {', '.join(keys)}" if keys else sql
 
-    def _rows(self, groups: list[exp.Expr]) -> str:
+    def _rows(self) -> str:
         summands = dict.fromkeys(i for numbers, _ in self._columns for i in numbers)
         weights = dict.fromkeys(weight for _, weight in self._columns if weight)
         values = [f"any_value({quoted(VIEW, f'__{w}')}) AS {quoted(f'__{w}')}" for w in weights]
@@ -81,7 +81,7 @@ class ViewPartByRow:
             # The squares and cubes of whole numbers pass the limits of their types.
             values.append(f"CAST({_summed(self._sums.moment((i,), self._copies), '')} AS DOUBLE) AS f{i}")
         numbered = f"(SELECT *, row_number() OVER () AS {quoted(_ROW)} FROM {self._sums.release.published})"
-        return _over_view(self._sums, self._copies, groups, values, numbered, [quoted(VIEW, _ROW)])
+        return _over_view(self._sums, self._copies, values, numbered, [quoted(VIEW, _ROW)])
 
 
 class DomainPart:
@@ -89,6 +89,7 @@ class DomainPart:
 
     def __init__(self, sums: Sums, copies: Copies, degree: int) -> None:
         self.name = f"__priv_d{degree}" if degree > 1 else "__priv_d"
+        self.about = ("", "of pairs of joined rows:\n", "of three joined rows each:\n")[degree - 1]
         self._sums = sums
         self._copies = copies
         self._columns: dict[tuple[Moment, int], str] = {}
@@ -104,10 +105,10 @@ class DomainPart:
         moment = self._sums.moment(numbers, self._copies)
         return f"{self.name}.{self._columns.setdefault((moment, power), f's{len(self._columns)}')}"
 
-    def computed(self, groups: list[exp.Expr], budget: float) -> DomainSums:
+    def computed(self, budget: float) -> DomainSums:
         """The query, with the group keys as g0, g1, ..., and what it costs."""
         values = [self._value(moment, power) for moment, power in self._columns]
-        return domain_sums(self._copies.condition, groups, values, self._variables(), budget)
+        return domain_sums(self._copies.condition, self._copies.groups, values, self._variables(), budget)
 
     def _variables(self) -> list[Variable]:
         release = self._sums.release
@@ -132,16 +133,14 @@ class DomainPart:
         return Value(product, held, power)
 
 
-def _over_view(
-    sums: Sums, copies: Copies, groups: list[exp.Expr], values: list[str], published: str, also_by: list[str]
-) -> str:
+def _over_view(sums: Sums, copies: Copies, values: list[str], published: str, also_by: list[str]) -> str:
     """An aggregate over the joined rows of the view, in groups."""
-    keys = [f"{sums.texts.over_view(g)} AS g{i}" for i, g in enumerate(groups)]
+    keys = [f"{sums.texts.over_view(g)} AS g{i}" for i, g in enumerate(copies.groups)]
     sources = [f'{published} AS "{VIEW}"', *(f"{r.relation} AS {quoted(n)}" for n, r in copies.reads.items())]
     sql = f"SELECT {', '.join([*keys, *values]) or '1'} FROM {', '.join(sources)}"
     if copies.condition is not None:
         sql += f" WHERE {sums.texts.over_view(copies.condition)}"
-    by = [*also_by, *(str(i + 1) for i in range(len(groups)))]
+    by = [*also_by, *(str(i + 1) for i in range(len(copies.groups)))]
     return f"{sql} GROUP BY {', '.join(by)}" if by else sql
 
 
