@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from estimates import Oracle, quantile, same
 from query_releases import COLUMNS, REGIONS, made
-from releases import Made, alpha_beta, random_view, write_release
+from releases import Made, Weighted, alpha_beta, random_view, write_release
 from typer.testing import CliRunner
 
 import sqlpriv
@@ -209,6 +209,20 @@ def test_public_tables_come_from_files_and_frames(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             open_release(written.path, public=public)
+
+
+def test_a_release_without_noise_answers_from_its_view_alone(tmp_path: Path) -> None:
+    """Nothing is summed over the domain, which still says which groups there are."""
+    view = random_view(COLUMNS, 30, 5)
+    for weights in ({0: Weighted(0.0, 0.0, 0.0)}, {}):
+        file = write_release(tmp_path / "plain.duckdb", COLUMNS, view, (Weighted(1.0, 0.0, 0.0), weights))
+        with open_release(file.path) as opened:
+            assert opened.sql("SELECT count(*) AS n FROM people").fetchall() == [(30, 30, 30)]
+            assert opened.sql("SELECT count(*) AS n FROM people WHERE age < score").fetchall() == [(30, 30, 30)]
+            assert opened.sql("SELECT sum(age) AS s FROM people WHERE false").fetchall() == [(0, 0, 0)]
+            grouped = opened.sql("SELECT nationality, count(*) AS n FROM people GROUP BY nationality").fetchall()
+            assert sum(row[1] for row in grouped) == 30
+            assert len(grouped) == 4
 
 
 # --- doors ------------------------------------------------------------------------------------------
