@@ -11,8 +11,11 @@ import duckdb
 import pandas as pd
 import pytest
 from estimates import Oracle, quantile, same
+from hypothesis import given
+from hypothesis import strategies as st
 from query_releases import COLUMNS, METHODS, made
 from releases import Made, alpha_beta, random_view, write_release
+from strategies import fewer
 
 from sqlpriv.open_release import OpenRelease, open_release
 
@@ -30,6 +33,7 @@ PUBLIC: dict[str, tuple[dict[str, str], list[tuple[Any, ...]]]] = {
     ),
     "o\"dd 'table": ({'a "b"': "BIGINT", "value": "VARCHAR"}, [(20, "p"), (22, "p"), (22, "q"), (None, "q")]),
     "texts": ({"number": "VARCHAR"}, [("20",), ("020",), ("22",), ("x",)]),
+    "gaps": ({"code": "VARCHAR"}, [("AT",), ("DE",), (None,), (None,)]),
     "single": ({"code": "VARCHAR"}, [("AT",)]),
     "empty": ({"code": "VARCHAR", "cost": "INTEGER"}, []),
 }
@@ -142,6 +146,48 @@ def check_groups(opened: OpenRelease, oracle: Oracle, query: str, keys: tuple[st
         assert same(row[len(keys) :], expected), row
 
 
+SOURCES = (
+    VISITS,
+    f"{VISITS} AND cost < age - 20",
+    "people JOIN visits ON code IS NOT DISTINCT FROM nationality OR cost = age - 20",
+    "people JOIN visits ON cost * 2 + 18 = age",
+    f"{VISITS} JOIN regions ON country = code",
+    f"{VISITS} JOIN regions ON country < code AND regions.weight < cost",
+    f'{VISITS} JOIN {ODD} AS o ON o."a ""b""" + 2 >= age',
+    "people CROSS JOIN visits",
+)
+# The oracle takes what is 0 or 1 for a count, so nothing else is.
+SUMMED = (
+    "1",
+    "cost",
+    "age - 25",
+    "cost * age - score",
+    "length(kind) / 2 + cost",
+    "CASE WHEN kind = 'x' THEN -cost END",
+)
+KEYS = ("kind", "cost", "nationality", "code", "cost > 2", "age // 10", "age + cost", "coalesce(kind, code)")
+WHERES = ("true", "age < 30", "kind = 'x' OR score < 90", "cost IS NOT NULL AND NOT (kind = 'y' AND age > 26)",
+          "cost IN (1, 2, 3) OR nationality IS NULL", "score BETWEEN 81 + cost AND 95 - cost")  # fmt: skip
+
+
+@fewer(10)
+@given(
+    source=st.sampled_from(SOURCES),
+    where=st.sampled_from(WHERES),
+    summed=st.lists(st.sampled_from(SUMMED), min_size=1, max_size=2, unique=True),
+    keys=st.lists(st.sampled_from(KEYS), max_size=2, unique=True),
+)
+def test_random_joins(
+    opened: OpenRelease, oracle: Oracle, source: str, where: str, summed: list[str], keys: list[str]
+) -> None:
+    listed = [f"{key} AS k{i}" for i, key in enumerate(keys)] + [f"sum({x}) AS s{i}" for i, x in enumerate(summed)]
+    query = f"SELECT {', '.join(listed)} FROM {source} WHERE {where}" + " GROUP BY ALL" * bool(keys)
+    for row in opened.sql(query).fetchall():
+        held = [f"({k}) IS NOT DISTINCT FROM {oracle.literal(v)}" for k, v in zip(keys, row, strict=False)]
+        met = " AND ".join([f"({where})", *held])
+        assert same(row[len(keys) :], [bound for x in summed for bound in oracle.linear(x, met, source=source)])
+
+
 def test_each_grouping_set_by_itself(opened: OpenRelease, oracle: Oracle) -> None:
     query = f"SELECT code, kind, count(*) AS n FROM {VISITS} WHERE cost <> 3 GROUP BY ROLLUP (code, kind)"
     found = opened.sql(query).fetchall()
@@ -217,6 +263,12 @@ def test_views_with_other_weights_answer_together(tmp_path: Path) -> None:
         (f'JOIN {ODD} ON "a ""b""" = age AND "value" = \'p\'', False),
         (f'JOIN {ODD} ON "a ""b""" = age', True),
         (f'JOIN {ODD} ON "a ""b""" IS NOT DISTINCT FROM age GROUP BY "value"', False),
+        # NULL is there twice.
+        ("JOIN gaps ON code = nationality", False),
+        ("JOIN gaps ON code IS NOT DISTINCT FROM nationality", True),
+        ("JOIN gaps ON code IS NOT DISTINCT FROM nationality AND code = nationality", False),
+        ("JOIN gaps ON true GROUP BY code", True),
+        ("JOIN gaps ON code = nationality GROUP BY code", False),
         # The texts are unique, and two of them are the number 20.
         ("JOIN texts ON number = nationality", False),
         ("JOIN texts ON TRY_CAST(number AS INTEGER) = age", True),
