@@ -3,67 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import duckdb
-import pandas as pd
 import pytest
 from estimates import Oracle, quantile, same
 from hypothesis import given
 from hypothesis import strategies as st
-from query_releases import COLUMNS, METHODS, made
-from releases import Made, alpha_beta, random_view, write_release
+from query_releases import COLUMNS, ODD, PUBLIC, copies
+from releases import alpha_beta, random_view, write_release
 from strategies import fewer
 
 from sqlpriv.open_release import OpenRelease, open_release
 
-PUBLIC: dict[str, tuple[dict[str, str], list[tuple[Any, ...]]]] = {
-    "regions": (
-        {"country": "VARCHAR", "continent": "VARCHAR", "weight": "DOUBLE"},
-        [("AT", "Europe", 1.5), ("DE", "Europe", 2.0), ("US", "America", None), ("CA", "America", 1.0)],
-    ),
-    "visits": (
-        {"code": "VARCHAR", "kind": "VARCHAR", "cost": "INTEGER"},
-        [
-            *[("AT", "x", 3), ("AT", "x", 3), ("AT", "y", -2), ("AT", None, 1), ("DE", "x", 5), ("DE", None, 7)],
-            *[("US", "y", None), ("US", "y", 2), (None, "x", 1), (None, "y", 4), ("CA", "x", 9)],
-        ],
-    ),
-    "o\"dd 'table": ({'a "b"': "BIGINT", "value": "VARCHAR"}, [(20, "p"), (22, "p"), (22, "q"), (None, "q")]),
-    "texts": ({"number": "VARCHAR"}, [("20",), ("020",), ("22",), ("x",)]),
-    "gaps": ({"code": "VARCHAR"}, [("AT",), ("DE",), (None,), (None,)]),
-    "single": ({"code": "VARCHAR"}, [("AT",)]),
-    "empty": ({"code": "VARCHAR", "cost": "INTEGER"}, []),
-}
 VISITS = "people JOIN visits ON code = nationality"
-ODD = '"o""dd \'table"'
-
-
-@pytest.fixture(scope="module", params=METHODS)
-def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return made(request.param, tmp_path_factory.mktemp("joins") / "people.duckdb", PUBLIC)
-
-
-@pytest.fixture(scope="module")
-def oracle(release: Made) -> Iterator[Oracle]:
-    with Oracle(release) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def opened(release: Made) -> Iterator[OpenRelease]:
-    with open_release(release.path) as found:
-        yield found
-
-
-def copies(opened: OpenRelease, query: str) -> bool:
-    """Whether pairs of public rows are summed over the domain."""
-    return "__priv_d2" in opened.explain(query).sql
-
-
-# --- intervals ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -236,88 +188,3 @@ def test_views_with_other_weights_answer_together(tmp_path: Path) -> None:
             estimate, variance = estimate + m.estimates[0] / 2, variance + m.covariances[0][0] / 4
     half = quantile(0.95) * 2 * estimate * math.sqrt(variance)
     assert (n, *bounds) == pytest.approx((estimate**2, estimate**2 - half, estimate**2 + half))
-
-
-# --- when a join multiplies nothing ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("release", ["alpha_beta"], indirect=True)
-@pytest.mark.parametrize(
-    ("rest", "multiplies"),
-    [
-        ("JOIN regions ON country = nationality", False),
-        ("JOIN regions ON (nationality) = country AND weight < age", False),
-        ("JOIN regions ON country IS NOT DISTINCT FROM nationality", False),
-        ("JOIN regions ON country = nationality OR country = 'CA'", True),
-        ("JOIN regions ON country < nationality", True),
-        ("JOIN regions ON country = nationality AND false OR true", True),
-        ("CROSS JOIN regions WHERE country = 'AT'", False),
-        ("CROSS JOIN regions WHERE continent = 'Europe'", True),
-        ("CROSS JOIN single", False),
-        ("JOIN visits ON code = nationality JOIN regions ON country = code", True),
-        ("JOIN regions AS a ON a.country = nationality JOIN regions AS b ON b.country = a.country", False),
-        ("JOIN regions AS b ON true JOIN regions AS a ON b.country = a.country AND a.country = nationality", False),
-        ("JOIN regions AS a ON true JOIN regions AS b ON b.country = a.country", True),
-        ("JOIN visits ON code = nationality AND cost = 3 WHERE kind = 'y'", True),
-        ("JOIN visits ON code = nationality WHERE cost = 5 AND kind = 'x'", True),
-        (f'JOIN {ODD} ON "a ""b""" = age AND "value" = \'p\'', False),
-        (f'JOIN {ODD} ON "a ""b""" = age', True),
-        (f'JOIN {ODD} ON "a ""b""" IS NOT DISTINCT FROM age GROUP BY "value"', False),
-        # NULL is there twice.
-        ("JOIN gaps ON code = nationality", False),
-        ("JOIN gaps ON code IS NOT DISTINCT FROM nationality", True),
-        ("JOIN gaps ON code IS NOT DISTINCT FROM nationality AND code = nationality", False),
-        ("JOIN gaps ON true GROUP BY code", True),
-        ("JOIN gaps ON code = nationality GROUP BY code", False),
-        # The texts are unique, and two of them are the number 20.
-        ("JOIN texts ON number = nationality", False),
-        ("JOIN texts ON TRY_CAST(number AS INTEGER) = age", True),
-        ("JOIN empty ON empty.cost = age", False),
-        ("JOIN visits ON code = nationality GROUP BY kind, cost", True),
-        ("JOIN visits ON code = nationality WHERE cost <> 3 GROUP BY kind, cost", True),
-        ("JOIN regions ON true GROUP BY country", False),
-        ("JOIN regions ON true GROUP BY lower(country)", True),
-        ("JOIN regions ON true GROUP BY continent, weight", False),
-        ("JOIN regions ON true GROUP BY continent", True),
-        ("JOIN regions AS a ON true JOIN regions AS b ON a.country = b.country GROUP BY a.country", False),
-        ("JOIN regions ON true GROUP BY ROLLUP (country)", True),
-        ("WHERE nationality IN (SELECT code FROM visits)", False),
-    ],
-)  # fmt: skip
-def test_what_multiplies(opened: OpenRelease, rest: str, multiplies: bool) -> None:
-    assert copies(opened, f"SELECT count(*) AS n, sum(age) AS s FROM people {rest}") == multiplies
-
-
-@pytest.mark.parametrize("release", ["alpha_beta"], indirect=True)
-def test_a_collation_proves_nothing(release: Made, tmp_path: Path) -> None:
-    """Texts that are unique in the public table may be equal to a column with a collation."""
-    query = "SELECT count(*) AS n FROM people JOIN regions ON country = nationality"
-    file = tmp_path / "people.duckdb"
-    file.write_bytes(release.path.read_bytes())
-    alter(file, 'ALTER TABLE made.release.published ALTER "nationality" TYPE VARCHAR COLLATE NOCASE')
-    with open_release(file) as opened:
-        assert copies(opened, query)
-
-
-def alter(file: Path, statement: str) -> None:
-    with duckdb.connect() as con:
-        con.execute(f"ATTACH '{file}' AS made").fetchall()
-        con.execute(statement).fetchall()
-
-
-# --- costs --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("release", ["alpha_beta"], indirect=True)
-def test_what_nothing_connects_is_multiplied_out(release: Made) -> None:
-    big = pd.DataFrame({"n": range(3000), "half": [i // 2 for i in range(3000)]})
-    with open_release(release.path, public={"big": big}) as opened:
-        assert opened.explain("SELECT count(*) FROM people CROSS JOIN big").cost < 10_000
-        assert opened.explain("SELECT count(*) FROM people CROSS JOIN big WHERE n > 7 AND age < 30").cost < 20_000
-        assert opened.explain("SELECT sum(n * age) FROM people JOIN big ON half = age").cost < 300_000
-        grouped = opened.explain("SELECT n % 10 AS k, count(*) FROM people JOIN big ON half = age GROUP BY k")
-        assert grouped.cost < 100_000
-        assert "-- of pairs of joined rows:\n-- join" in str(grouped)
-        once = opened.sql("SELECT count(*) AS n FROM people").fetchall()[0]
-        many = opened.sql("SELECT count(*) AS n FROM people CROSS JOIN big").fetchall()[0]
-        assert many == pytest.approx([3000 * x for x in once])

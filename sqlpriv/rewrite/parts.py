@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
+from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.domain_sums import DomainSums, Value, Variable, domain_sums
 from sqlpriv.rewrite.multiplying import Copies
 from sqlpriv.rewrite.relations import VALUE
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 Moment: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """The expressions that are multiplied, and the filters that hold, as texts over the view."""
 PLAIN = ""
+_FOR_INTERVALS = (
+    ". That is for its intervals, since a row may meet several rows of a public table: leave them out, or join by "
+    "columns that are unique there"
+)
 _ROW = "__priv_row"
 
 
@@ -108,7 +113,10 @@ class DomainPart:
     def computed(self, budget: float) -> DomainSums:
         """The query, with the group keys as g0, g1, ..., and what it costs."""
         values = [self._value(moment, power) for moment, power in self._columns]
-        return domain_sums(self._copies.condition, self._copies.groups, values, self._variables(), budget)
+        try:
+            return domain_sums(self._copies.condition, self._copies.groups, values, self._variables(), budget)
+        except UnsupportedSQLError as error:
+            raise UnsupportedSQLError(f"{error}{'' if self._is_first else _FOR_INTERVALS}") from None
 
     def _variables(self) -> list[Variable]:
         release = self._sums.release
