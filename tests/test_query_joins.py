@@ -98,6 +98,19 @@ def check_groups(opened: OpenRelease, oracle: Oracle, query: str, keys: tuple[st
         assert same(row[len(keys) :], expected), row
 
 
+def test_a_key_is_not_evaluated_for_rows_that_are_excluded(opened: OpenRelease, oracle: Oracle) -> None:
+    """One of the texts is no number."""
+    source, key = "people CROSS JOIN texts", "CAST(number AS INTEGER) // 2"
+    query = (
+        f"SELECT {key} AS k, count(*) AS n, sum(age) AS s FROM {source} WHERE (number <> 'x') AND age < 36 GROUP BY k"
+    )
+    found = opened.sql(query).fetchall()
+    assert sorted(row[0] for row in found) == [10, 11]
+    for k, *bounds in found:
+        where = "age < 36 AND " + ("number IN ('20', '020')" if k == 10 else "number = '22'")
+        assert same(bounds, [*oracle.linear("1", where, source=source), *oracle.linear("age", where, source=source)])
+
+
 SOURCES = (
     VISITS,
     f"{VISITS} AND cost < age - 20",

@@ -93,18 +93,24 @@ class Joins:
     ) -> exp.Expr | None:
         """A relation that lists the values of a key, if one copied relation has them, and its column.
 
-        Each copy meets that list instead of all other copies, so that none of them has to be joined with another.
+        Each copy meets that list instead of all other copies, so that none of them has to be joined with another. The
+        key is not evaluated for rows that conditions on the relation alone exclude: it may fail there.
         """
-        mentioned = {column.table for column in group.find_all(exp.Column) if column.table in self._variables}
+        mentioned = self._mentioned(group)
         if len(mentioned) != 1 or not mentioned <= set(multiplying):
             return None
         (name,) = mentioned
         own, variable = self.reads[name], self._fresh(called, name)
+        kept = [c.sql(dialect="duckdb") for c in _conjuncts(self.condition) if self._mentioned(c) == mentioned]
         listed = (
-            f"(SELECT DISTINCT {group.sql(dialect='duckdb')} AS {quoted(VALUE)} FROM {own.relation} AS {quoted(name)})"
+            f"SELECT DISTINCT {group.sql(dialect='duckdb')} AS {quoted(VALUE)} FROM {own.relation} AS {quoted(name)}"
         )
-        reads[variable] = Read(listed, {VALUE: ""}, own.size)
+        where = f" WHERE {' AND '.join(f'({each})' for each in kept)}" if kept else ""
+        reads[variable] = Read(f"({listed}{where})", {VALUE: ""}, own.size)
         return column(variable, VALUE)
+
+    def _mentioned(self, node: exp.Expr) -> set[str]:
+        return {found.table for found in node.find_all(exp.Column) if found.table in self._variables}
 
     def _fresh(self, called: str, name: str) -> str:
         """The name of a copy, or of a list of keys: the same in all grouping sets and degrees."""
