@@ -72,7 +72,7 @@ class Described:
     cross_square: float = 0.0
     public: Mapping[str, PublicTable] = field(default_factory=dict)
     """By folded name."""
-    is_unique: IsUnique | None = None
+    is_unique: IsUnique | None = field(default=None, compare=False)
     """Asks the data of public tables; without it nothing is taken to be unique."""
 
     @property

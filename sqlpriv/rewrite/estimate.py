@@ -1,8 +1,9 @@
 """The sums that estimates need, and the one query that computes them: over the view, over the domain, and joined.
 
 A sum of f is estimated by sum(weight f) over the view plus the same over the domain; its variance likewise from
-variance f f', its third moment from skew f f' f''. Products are kept as moments: which expressions are multiplied and
-which filters hold. Moments that come out the same, as for counts, are summed once.
+variance f f', its third moment from skew f f' f'', where f is all that a row adds, summed over the public rows it is
+joined with. Products are kept as moments: which expressions are multiplied and which filters hold. Moments that come
+out the same, as for counts, are summed once.
 """
 
 from __future__ import annotations
