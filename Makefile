@@ -38,7 +38,7 @@ ELSEWHERE := tests/test_oracles.py tests/test_lattice_oracle.py tests/test_latti
 	tests/test_policy.py tests/test_headers.py tests/test_demo.py tests/test_adult_bars.py tests/test_reference_numbers.py \
 	tests/test_benchmarks.py tests/test_coverage.py tests/test_randomized.py tests/test_randomized_guarantees.py \
 	tests/test_randomized_estimates.py tests/test_noise_policy.py tests/test_query_refused.py tests/test_plan_and_show.py \
-	tests/test_domain_sums.py
+	tests/test_domain_sums.py tests/test_query_joins_coverage.py
 ON_15 := $(filter-out $(ELSEWHERE),$(wildcard tests/test_*.py)) $(addprefix tests/attacks/test_,valid_calls.py \
 	odd_names.py columns_named_like_ours.py attached_databases.py null_classes.py collations.py \
 	view_over_the_same_macro.py policies.py)

@@ -74,4 +74,5 @@ def described() -> Described:
         {0: Weights(-0.05, 0.0525, 0.0735)},
         Weights(2.5, 3.5, 4.9),
         public={"regions": regions},
+        is_unique=lambda _, columns, __: "country" in columns,
     )

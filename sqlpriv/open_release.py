@@ -69,7 +69,7 @@ class OpenRelease:
     def explain(
         self, query: str, confidence: float = 0.95, intervals: bool = True, nonnegative: bool = False
     ) -> Explained:
-        """The SQL that would run, and what it costs; nothing runs."""
+        """The SQL that would run, and what it costs. Nothing of it runs; public tables may be asked what is unique."""
         answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
         return Explained(answer.sql, "\n".join(answer.plans), answer.cost)
 

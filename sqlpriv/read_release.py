@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import duckdb
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.rewrite.described import Attribute, Described, PublicTable, Weights
+from sqlpriv.rewrite.described import Attribute, Described, IsUnique, PublicTable, Weights
 from sqlpriv.source import reader
 from sqlpriv.sqltext import folded, literal, quoted
 
@@ -45,7 +46,26 @@ def describe(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> Describ
         cross_estimate=parameters.get("cross_estimate") or 0.0,
         cross_square=parameters.get("cross_square") or 0.0,
         public=_public_tables(con, first, "public"),
+        is_unique=_uniqueness(con),
     )
+
+
+def _uniqueness(con: duckdb.DuckDBPyConnection) -> IsUnique:
+    """Asks each question once, when a query needs to know. Public tables do not change while a release is open."""
+
+    @cache
+    def has_collations() -> bool:
+        """A column with a collation makes texts equal that are unique in another table."""
+        return bool(fetch(con, "SELECT count(*) > 0 FROM duckdb_tables() WHERE contains(lower(sql), 'collate')")[0][0])
+
+    @cache
+    def is_unique(relation: str, columns: frozenset[str], present: frozenset[str]) -> bool:
+        listed = ", ".join(quoted(c) for c in sorted(columns))
+        kept = " AND ".join([f"{quoted(c)} IS NOT NULL" for c in sorted(present)] or ["true"])
+        twice = f"SELECT 1 FROM {relation} WHERE {kept} GROUP BY {listed} HAVING count(*) > 1 LIMIT 1"
+        return not has_collations() and not fetch(con, twice)
+
+    return is_unique
 
 
 def attach_public(

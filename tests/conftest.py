@@ -1,4 +1,4 @@
-"""One connection with the macros a process, the example tables, and the shared data."""
+"""One connection with the macros a process, the example tables, releases to query, and the shared data."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -6,10 +6,14 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from estimates import Oracle
+from query_releases import METHODS, made
+from releases import Made
 
 import sqlpriv
 from sqlpriv.catalog import macros
 from sqlpriv.demo import examples
+from sqlpriv.open_release import OpenRelease, open_release
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -39,6 +43,26 @@ def example_tables(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """The same connection, with the tables that the headers' examples use."""
     examples.create(con)
     return con
+
+
+@pytest.fixture(scope="session", params=METHODS)
+def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A release of each method."""
+    return made(request.param, tmp_path_factory.mktemp(request.param) / "people.duckdb")
+
+
+@pytest.fixture(scope="session")
+def oracle(release: Made) -> Iterator[Oracle]:
+    """What the release should answer."""
+    with Oracle(release) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def opened(release: Made) -> Iterator[OpenRelease]:
+    """The release, open for queries."""
+    with open_release(release.path) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,15 @@
 """The oracle of queries: every sum over the view and over all tuples of the domain, one by one, in plain Python.
 
 DuckDB evaluates the conditions and expressions, row by row, on a table that holds the whole domain; the weights, sums
-and intervals are computed here.
+and intervals are computed here. An element that a join meets with several rows is one element still: its values are
+summed up before anything is multiplied.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -19,6 +20,18 @@ from releases import Made, Weighted, insert, quoted
 Interval = tuple[float | None, float | None, float | None]
 
 
+@dataclass
+class Element:
+    """A row of the view or a tuple of the domain that meets a condition."""
+
+    weights: Weighted
+    of_domain: bool
+    values: list[float]
+    """Of each expression, summed over the joined rows."""
+    joined: int
+    """How many joined rows it is about: of a count, those that are counted."""
+
+
 class Oracle:
     """Answers for one release."""
 
@@ -27,17 +40,16 @@ class Oracle:
         self.con = duckdb.connect(config={"threads": 1})
         typed = ", ".join(f"{quoted(n)} {kind}" for n, kind in zip(made.names, made.types, strict=True))
         self.con.execute(
-            f"CREATE TABLE {quoted(table)} ({typed}, __w DOUBLE, __v DOUBLE, __t DOUBLE, __d INT)"
+            f"CREATE TABLE {quoted(table)} ({typed}, __w DOUBLE, __v DOUBLE, __t DOUBLE, __d INT, __id INT)"
         ).fetchall()
         view = made.view_weights
         rows = [(*row, view.weight, view.variance, view.skew, 0) for row in made.view]
         rows += [(*row, *self._weights(row), 1) for row in made.domain]
-        insert(self.con, quoted(table), rows)
+        insert(self.con, quoted(table), [(*row, number) for number, row in enumerate(rows)])
         self.table = quoted(table)
-        for name, (columns, values) in made.public.items():
-            listed = ", ".join(f"({', '.join(literal(v) for v in row)})" for row in values)
-            names = ", ".join(map(quoted, columns))
-            self.con.execute(f"CREATE TABLE {quoted(name)} AS FROM (VALUES {listed}) AS v({names})").fetchall()
+        self.con.execute(f"ATTACH '{made.path}' AS made (READ_ONLY)").fetchall()
+        for name in made.public:
+            self.con.execute(f'CREATE TABLE {quoted(name)} AS FROM made."public".{quoted(name)}').fetchall()
 
     def __enter__(self) -> Oracle:
         return self
@@ -63,45 +75,48 @@ class Oracle:
         """A value as SQL."""
         return literal(value)
 
-    def values(
-        self, expressions: Sequence[str], where: str, source: str | None = None
-    ) -> list[tuple[Weighted, bool, list[float]]]:
-        """For each element that meets the condition: its weights, whether it is of the domain, and the values."""
+    def elements(self, expressions: Sequence[str], where: str, source: str | None = None) -> list[Element]:
+        """The elements that meet the condition, with the values of some expressions."""
         listed = ", ".join(f"({e})::DOUBLE" for e in expressions)
-        sql = f"SELECT __w, __v, __t, __d, {listed} FROM {source or self.table} WHERE {where}"
-        return [
-            (Weighted(w, v, t), d == 1, [x or 0.0 for x in rest])
-            for w, v, t, d, *rest in self.con.execute(sql).fetchall()
-        ]
+        sql = f"SELECT __id, __w, __v, __t, __d, {listed} FROM {source or self.table} WHERE {where}"
+        joined = [(row[:5], [x or 0.0 for x in row[5:]]) for row in self.con.execute(sql).fetchall()]
+        counts = all(x in (0.0, 1.0) for _, values in joined for x in values)
+        found: dict[int, Element] = {}
+        for (number, w, v, t, d), values in joined:
+            element = found.setdefault(number, Element(Weighted(w, v, t), d == 1, [0.0] * len(values), 0))
+            element.values = [a + b for a, b in zip(element.values, values, strict=True)]
+            element.joined += any(values) or not counts
+        return list(found.values())
 
     def moments(self, expressions: Sequence[str], where: str, source: str | None = None) -> Moments:
         """Those of the sums of some expressions."""
         return self.both_moments(expressions, where, source)[0]
 
-    def moments_of(self, rows: list[tuple[Weighted, bool, list[float]]]) -> Moments:
-        """Estimates, covariances and third moments of the sums over some rows, and the variance of their number."""
-        places = range(len(rows[0][2]) if rows else 2)
-        e = [math.fsum(w.weight * x[i] for w, _, x in rows) for i in places]
-        f = [math.fsum(x[i] for _, d, x in rows if d) for i in places]
-        raw = [[math.fsum(w.variance * x[i] * x[j] for w, _, x in rows) for j in places] for i in places]
+    def moments_of(self, elements: list[Element], width: int) -> Moments:
+        """Estimates, covariances and third moments of the sums over elements, and the variance of their number."""
+        places, found = range(width), [(e.weights, e.values) for e in elements]
+        e = [math.fsum(w.weight * x[i] for w, x in found) for i in places]
+        f = [math.fsum(each.values[i] for each in elements if each.of_domain) for i in places]
+        raw = [[math.fsum(w.variance * x[i] * x[j] for w, x in found) for j in places] for i in places]
         third = [
-            [[math.fsum(w.skew * x[i] * x[j] * x[k] for w, _, x in rows) for k in places] for j in places]
-            for i in places
+            [[math.fsum(w.skew * x[i] * x[j] * x[k] for w, x in found) for k in places] for j in places] for i in places
         ]
         ce, cs = self.made.cross_estimate, self.made.cross_square
         v = [
             [raw[i][j] + ce * (f[i] * e[j] + f[j] * e[i]) / 2 + cs * f[i] * f[j] for j in places] for i in places
         ]  # fmt: skip
-        return Moments(
-            e, v, raw, third, f, ce, math.fsum(w.variance for w, _, x in rows if any(x) or not _is_count(rows))
-        )
+        # Where some elements have more joined rows than others, those with few count less: the effective number.
+        once = math.fsum(each.weights.variance * each.joined for each in elements)
+        twice = math.fsum(each.weights.variance * each.joined**2 for each in elements)
+        return Moments(e, v, raw, third, f, ce, once * once / twice if twice > 0 else 0.0)
 
     def both_moments(self, expressions: Sequence[str], where: str, source: str | None) -> list[Moments]:
-        """Those of all rows, and those of the view alone where they are another opinion."""
-        rows = self.values(expressions, where, source)
-        found = [self.moments_of(rows)]
-        if not (self.made.cross_estimate or self.made.cross_square or _is_count(rows)):
-            found.append(self.moments_of([r for r in rows if not r[1]]))
+        """Those of all elements, and those of the view alone where they are another opinion."""
+        elements, width = self.elements(expressions, where, source), len(expressions)
+        found = [self.moments_of(elements, width)]
+        is_count = all(x in (0.0, 1.0) for each in elements for x in each.values)
+        if not (self.made.cross_estimate or self.made.cross_square or is_count):
+            found.append(self.moments_of([each for each in elements if not each.of_domain], width))
         return found
 
     @property
@@ -110,16 +125,25 @@ class Oracle:
         return float(self.made.view_weights.weight) if self.made.view else 0.0
 
     def linear(
-        self, expression: str, where: str = "true", confidence: float = 0.95, source: str | None = None
+        self,
+        expression: str,
+        where: str = "true",
+        confidence: float = 0.95,
+        source: str | None = None,
+        apart: bool = True,
     ) -> Interval:
-        """A sum with its score interval, and part of a jump to each side; values above and below 0 apart."""
-        rows = self.values([expression], where, source)
-        z, about = quantile(confidence), self.moments_of(rows)
-        if self.made.cross_estimate or self.made.cross_square:
+        """A sum with its score interval, and part of a jump to each side.
+
+        Values above and below 0 are treated apart, but not where an element may have both in its joined rows.
+        """
+        elements = self.elements([expression], where, source)
+        z, about = quantile(confidence), self.moments_of(elements, 1)
+        apart = apart and all(each.joined <= 1 for each in elements)
+        if self.made.cross_estimate or self.made.cross_square or not apart:
             below, above = self._distances(about, about.rows, z)
             return about.estimates[0], about.estimates[0] - below, about.estimates[0] + above
         gains, losses = (
-            self.moments_of([(w, d, [max(sign * value, 0.0) for value in values]) for w, d, values in rows])
+            self.moments_of([replace(each, values=[max(sign * each.values[0], 0.0)]) for each in elements], 1)
             for sign in (1.0, -1.0)
         )
         gain_below, gain_above = self._distances(gains, about.rows, z)
@@ -176,10 +200,6 @@ class Moments:
         total = math.fsum(c[i] * self.totals[i] for i in places)
         parts = math.fsum(c[i] * c[i] * self.raw[i][i] for i in places)
         return (third / second if second > 1e-9 * max(parts, 0.0) else 0.0) + self.cross_estimate * total
-
-
-def _is_count(rows: list[tuple[Weighted, bool, list[float]]]) -> bool:
-    return all(value in (0.0, 1.0) for _, _, values in rows for value in values)
 
 
 def quantile(confidence: float) -> float:

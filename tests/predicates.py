@@ -56,12 +56,14 @@ PUBLIC = [
     ),
     Relation("q", {"code": "VARCHAR", "n": "INTEGER"}, [("b", 1), ("b", 1), ("ca", None), (None, 2)]),
 ]
+COPIES = [Relation(f"{relation.name} 2", relation.columns, relation.rows) for relation in PUBLIC]
+JOINABLE = [relation for relation in ATTRIBUTES if relation.name in "abctu"]
 # Small ones, for conditions that link many attributes; one has a value twice, as a public table of one column may.
 LINKED = [
     _attribute(f"n{at}", "INTEGER", *values, weighted=at % 3 == 0)
     for at, values in enumerate([(0, 1, 2), (1, None), (0, 2, 3), (1, 2, None), (0, 1), (2, 1, 1), (1, 3)])
 ]
-RELATIONS = [*ATTRIBUTES, *PUBLIC, *LINKED]
+RELATIONS = [*ATTRIBUTES, *PUBLIC, *COPIES, *LINKED]
 SUBQUERY_TABLE = "lookup"
 _LOOKUP_ROWS = [(1, "b"), (2, None), (None, "ab"), (5, "ca")]
 _KINDS = {"INTEGER": "number", "BIGINT": "number", "DOUBLE": "number", "VARCHAR": "text", "DATE": "date",
@@ -136,7 +138,7 @@ class _Texts:
         return self.column("date", "DATE '2021-02-28'")
 
     def comparison(self) -> str:
-        operator = self.one_of("=", "<>", "<", "<=", ">", ">=", "=", "IS DISTINCT FROM")
+        operator = self.one_of("=", "<>", "<", "<=", ">", ">=", "=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
         kind = self.one_of("number", "number", "text", "date")
         sides = {"number": self.number, "text": self.text, "date": self.date}[kind]
         return f"{sides()} {operator} {sides()}"
@@ -193,6 +195,13 @@ class _Texts:
             return f"({self.condition(depth - 1)}) IS {self.one_of('', 'NOT ')}{self.one_of('TRUE', 'FALSE', 'NULL')}"
         return self.atom()
 
+    def join(self, kind: str, public: Relation) -> str:
+        """Of a public table with a column of that kind, most of which hold NULL, and sometimes NULL with NULL."""
+        own = self.one_of(*(f'"{public.name}"."{name}"' for name, of in public.own.items() if _KINDS[of] == kind))
+        other = self.one_of(*[c for c in self.columns[kind] if c != own] or [own])
+        one, two = self.one_of(f"{own} {{}} {other}", f"{other} {{}} {own}").split("{}")
+        return one + self.one_of("=", "IS NOT DISTINCT FROM") + two
+
     def group(self) -> str:
         shape = self.draw(st.integers(0, 4))
         if shape == 0:
@@ -217,6 +226,20 @@ def questions(draw: st.DrawFn) -> Question:
     groups = tuple(texts.group() for _ in range(draw(st.sampled_from([0, 0, 0, 1, 1, 2, 3]))))
     values = (Asked("1", None, 0), *(texts.value() for _ in range(draw(st.integers(0, 2)))))
     return Question(relations, condition, groups, values)
+
+
+@st.composite
+def joined_questions(draw: st.DrawFn) -> Question:
+    """Attributes joined with one or two public tables and with copies of them, as the variances of joins are."""
+    attributes = draw(st.lists(st.sampled_from(JOINABLE), min_size=1, max_size=3, unique_by=lambda r: r.name))
+    public = draw(st.lists(st.sampled_from([*PUBLIC, *COPIES]), min_size=1, max_size=3, unique_by=lambda r: r.name))
+    relations = (*attributes, *public)
+    texts = _Texts(draw, relations)
+    joins = [texts.join(draw(st.sampled_from(["number", "text"])), table) for table in public]
+    extra = [texts.condition(1)] if draw(st.booleans()) else []
+    groups = tuple(texts.group() for _ in range(draw(st.sampled_from([0, 0, 1, 2]))))
+    values = (Asked("1", None, 0), *(texts.value() for _ in range(draw(st.integers(0, 2)))))
+    return Question(relations, " AND ".join(f"({each})" for each in [*joins, *extra]), groups, values)
 
 
 @st.composite

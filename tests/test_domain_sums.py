@@ -111,9 +111,17 @@ def test_sums_over_many_linked_attributes_equal_those_over_the_product(
     compare(tables, question)
 
 
+@fewer(2)
+@given(question=predicates.joined_questions())
+def test_sums_over_joined_tables_equal_those_over_the_product(
+    tables: duckdb.DuckDBPyConnection, question: Question
+) -> None:
+    compare(tables, question)
+
+
 @pytest.mark.deep
 @settings(max_examples=int(os.environ.get("SQLPRIV_PREDICATES", "5000")))
-@given(question=predicates.questions() | predicates.linked_questions())
+@given(question=predicates.questions() | predicates.linked_questions() | predicates.joined_questions())
 def test_five_thousand_sums_equal_those_over_the_product(tables: duckdb.DuckDBPyConnection, question: Question) -> None:
     compare(tables, question)
 

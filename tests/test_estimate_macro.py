@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 import oracles
 import pytest
+from query_releases import METHODS, made
 from releases import Made
-from test_query import METHODS, made
 
 from sqlpriv.catalog import macro
 from sqlpriv.engine import translate

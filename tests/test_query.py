@@ -2,59 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 from estimates import Oracle, same
-from releases import Made, Weighted, alpha_beta, frapp, random_view, write_release
+from releases import alpha_beta, write_release
 
 from sqlpriv.open_release import OpenRelease, open_release
-
-COLUMNS = {
-    "age": ("INTEGER", list(range(20, 40, 2))),
-    "nationality": ("VARCHAR", ["AT", "DE", "US", None]),
-    "score": ("INTEGER", list(range(81, 101, 2))),
-}
-REGIONS = {
-    "regions": (
-        {"country": "VARCHAR", "continent": "VARCHAR", "weight": "DOUBLE"},
-        [("AT", "Europe", 1.5), ("DE", "Europe", 2.0), ("US", "America", None), ("CA", "America", 1.0)],
-    )
-}
-SHARES = [[1 / 10] * 10, [0.5, 0.25, 0.125, 0.125], [(i + 1) / 55 for i in range(10)]]
-METHODS = ("alpha_beta", "frapp", "shares")
-
-
-def made(method: str, path: Path) -> Made:
-    view = random_view(COLUMNS, 120, 1)
-    if method == "frapp":
-        own, domain, *cross = frapp(0.4, 400, 120)
-        return write_release(path, COLUMNS, view, (own, domain), cross=(cross[0], cross[1]), public=REGIONS)
-    if method == "shares":
-        own, _ = alpha_beta(0.4, 0.02)
-        powers = {1: Weighted(-40.0, 55.0, 70.0), 2: Weighted(900.0, -800.0, 300.0)}
-        return write_release(path, COLUMNS, view, (own, powers), shares=SHARES, public=REGIONS)
-    return write_release(path, COLUMNS, view, alpha_beta(0.4, 0.02), public=REGIONS)
-
-
-@pytest.fixture(scope="module", params=METHODS)
-def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return made(request.param, tmp_path_factory.mktemp(request.param) / "release.duckdb")
-
-
-@pytest.fixture(scope="module")
-def oracle(release: Made) -> Iterator[Oracle]:
-    with Oracle(release) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def opened(release: Made) -> Iterator[OpenRelease]:
-    with open_release(release.path) as found:
-        yield found
-
 
 CONDITIONS = (
     "true",

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pandas as pd
 import pytest
 from estimates import Oracle, quantile, same
-from releases import Made, alpha_beta, random_view, write_release
-from test_query import COLUMNS, METHODS, REGIONS, made
+from query_releases import COLUMNS, REGIONS, made
+from releases import Made, Weighted, alpha_beta, random_view, write_release
 from typer.testing import CliRunner
 
 import sqlpriv
@@ -21,23 +20,6 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.open_release import OpenRelease, open_release
 
 Z = quantile(0.95)
-
-
-@pytest.fixture(scope="module", params=METHODS)
-def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return made(request.param, tmp_path_factory.mktemp("options") / "people.duckdb")
-
-
-@pytest.fixture(scope="module")
-def oracle(release: Made) -> Iterator[Oracle]:
-    with Oracle(release) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def opened(release: Made) -> Iterator[OpenRelease]:
-    with open_release(release.path) as found:
-        yield found
 
 
 def one(opened: OpenRelease, expression: str, where: str = "true", **options: object) -> tuple[float, ...]:
@@ -227,6 +209,20 @@ def test_public_tables_come_from_files_and_frames(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             open_release(written.path, public=public)
+
+
+def test_a_release_without_noise_answers_from_its_view_alone(tmp_path: Path) -> None:
+    """Nothing is summed over the domain, which still says which groups there are."""
+    view = random_view(COLUMNS, 30, 5)
+    for weights in ({0: Weighted(0.0, 0.0, 0.0)}, {}):
+        file = write_release(tmp_path / "plain.duckdb", COLUMNS, view, (Weighted(1.0, 0.0, 0.0), weights))
+        with open_release(file.path) as opened:
+            assert opened.sql("SELECT count(*) AS n FROM people").fetchall() == [(30, 30, 30)]
+            assert opened.sql("SELECT count(*) AS n FROM people WHERE age < score").fetchall() == [(30, 30, 30)]
+            assert opened.sql("SELECT sum(age) AS s FROM people WHERE false").fetchall() == [(0, 0, 0)]
+            grouped = opened.sql("SELECT nationality, count(*) AS n FROM people GROUP BY nationality").fetchall()
+            assert sum(row[1] for row in grouped) == 30
+            assert len(grouped) == 4
 
 
 # --- doors ------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import duckdb
 import pytest
+from query_releases import COLUMNS, REGIONS
 from releases import alpha_beta, random_view, write_release
-from test_query import COLUMNS, REGIONS
 
 from sqlpriv.errors import InputError, UnsupportedSQLError
 from sqlpriv.open_release import OpenRelease, open_release

@@ -7,6 +7,7 @@ from sqlglot import exp
 from sqlpriv.rewrite.bounds import Formulas
 from sqlpriv.rewrite.clauses import ROWS, Clauses, Item, direction
 from sqlpriv.rewrite.estimate import Sums
+from sqlpriv.rewrite.multiplying import Joins
 from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows
@@ -32,7 +33,8 @@ class OverAnswers(Clauses):
             for columns in scope.sources.values() for s in columns.values()
             if s.estimate is not None and isinstance(s.expression, exp.Column)
         }  # fmt: skip
-        outer = Outer(self.sql, self.texts, Formulas(Sums(self.release, self.texts), self.zz), [], answers)
+        sums = Sums(self.release, self.texts, Joins(self.release, {}, None, [], self.names.variable))
+        outer = Outer(self.sql, self.texts, Formulas(sums, self.zz), [], answers)
         items = [i for item in list(select.expressions) for i in self._items_over_answers(item, scope)]
         if where := select.args.get("where"):
             rows.conditions.append(self.names.resolve(where.this, scope))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import combinations_with_replacement
 from typing import TypeAlias
 
+from sqlpriv.rewrite.combined import combined, signed
 from sqlpriv.rewrite.estimate import SUMS, Sums
 from sqlpriv.rewrite.forms import Bounded, Exact, Form, Linear, Opaque, Ratio, Smooth, add, quotient, scale, times
 from sqlpriv.rewrite.intervals import ALONE, formula, widest
@@ -88,7 +89,7 @@ class Formulas:
 
     def _clamped(self, form: Linear) -> bool:
         return self.nonnegative and form.shift is None and all(
-            self.sums.is_count(i) and coefficient == "1" for i, coefficient in form.terms.items()
+            self.sums.counts_rows(i) and coefficient == "1" for i, coefficient in form.terms.items()
         )  # fmt: skip
 
     def _linear(self, form: Linear) -> str:
@@ -110,14 +111,8 @@ class Formulas:
 
     def _parts(self, form: Linear) -> tuple[str, ...]:
         """Of which variances an interval is made: where values differ in size and sign, also that of the view alone."""
-        alike = all(map(self.sums.is_count, form.terms)) or not self._has_signs(form)
-        return ("all", "view") if self._has_slope(form) and not alike else ("all",)
-
-    def _has_signs(self, form: Linear) -> bool:
-        """Whether what is summed may be above 0 in one row and below in another."""
-        if self.sums.release.has_cross_terms or not form.terms:
-            return False
-        return len(form.terms) > 1 or not self.sums.never_below_zero(next(iter(form.terms)))
+        alike = self.sums.release.has_cross_terms or all(map(self.sums.is_count, form.terms))
+        return ("all", "view") if 1 < len(form.terms) <= _MOST_TERMS_WITH_SKEW and not alike else ("all",)
 
     def _slope(self, form: Linear, part: str, variance: str | None = None) -> str:
         """How the variance changes with the true sum; the variance itself, where it is computed already."""
@@ -158,9 +153,9 @@ class Formulas:
 
     def _score(self, form: Linear) -> tuple[str, str]:
         one = self._as_one(form)
-        if len(one.terms) == 1 and self._has_signs(one):
+        if len(one.terms) == 1 and not self.sums.release.has_cross_terms:
             ((i, coefficient),) = one.terms.items()
-            if (sides := self.sums.signed(i)) is not None:
+            if (sides := signed(self.sums, i)) is not None:
                 return self._difference(form, coefficient, *sides)
         jump = self._jump(one, form)
         found = []
@@ -175,8 +170,8 @@ class Formulas:
         """A combination of sums as the one sum that it is, if it can be computed as such."""
         if len(form.terms) < 2 or self.sums.release.has_cross_terms:
             return form
-        combined = self.sums.combined(form.terms)
-        return form if combined is None else Linear({combined: "1"})
+        found = combined(self.sums, form.terms)
+        return form if found is None else Linear({found: "1"})
 
     def _difference(self, form: Linear, coefficient: str, above: int, below: int) -> tuple[str, str]:
         """The bounds of a coefficient times the difference of two sums: of values above 0, and of those below."""

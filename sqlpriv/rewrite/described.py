@@ -6,10 +6,15 @@ the weights are taken out of the sums, and a count over the view stays a plain c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from sqlpriv.sqltext import folded, quoted
+
+IsUnique: TypeAlias = Callable[[str, frozenset[str], frozenset[str]], bool]
+"""Of a relation, as SQL text: whether no two rows have equal values in the columns of the first set, NULL being equal
+to NULL. Rows with NULL in a column of the second do not count."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,8 @@ class Described:
     cross_square: float = 0.0
     public: Mapping[str, PublicTable] = field(default_factory=dict)
     """By folded name."""
+    is_unique: IsUnique | None = field(default=None, compare=False)
+    """Asks the data of public tables; without it nothing is taken to be unique."""
 
     @property
     def kappa(self) -> float | None:

@@ -41,6 +41,8 @@ class _Written:
 
 def write(factors: Factors, order: Order, values: int) -> str:
     """The whole query."""
+    if not values and not factors.groups:
+        return "SELECT 1"  # nothing is asked for, in the one row there is
     return _SQL(factors, order).query(values)
 
 

@@ -1,31 +1,37 @@
 """The sums that estimates need, and the one query that computes them: over the view, over the domain, and joined.
 
 A sum of f is estimated by sum(weight f) over the view plus the same over the domain; its variance likewise from
-variance f f', its third moment from skew f f' f''. Products are kept as moments: which expressions are multiplied and
-which filters hold. Moments that come out the same, as for counts, are summed once.
+variance f f', its third moment from skew f f' f'', where f is all that a row adds, summed over the public rows it is
+joined with. Products are kept as moments: which expressions are multiplied and which filters hold. Moments that come
+out the same, as for counts, are summed once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import prod
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, replace
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
 from sqlpriv.rewrite.aggregates import Summand
 from sqlpriv.rewrite.described import Described, Weights
-from sqlpriv.rewrite.domain_sums import Value, Variable, domain_sums
-from sqlpriv.rewrite.relations import VALUE, Read
+from sqlpriv.rewrite.multiplying import Copies, Joins
+from sqlpriv.rewrite.parts import PLAIN, DomainPart, Moment, ViewPart, ViewPartByRow
 from sqlpriv.rewrite.signs import is_never_below_zero
-from sqlpriv.rewrite.texts import VIEW, Texts, number
-from sqlpriv.sqltext import quoted
+from sqlpriv.rewrite.texts import Texts, number
 
-Moment: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 SUMS = "__priv_s"
-_MOST_TOGETHER = 1e6
-_WEIGHT, _VARIANCE, _SKEW, _PLAIN = "weight", "variance", "skew", ""
+_WEIGHT, _VARIANCE, _SKEW = "weight", "variance", "skew"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A summand as texts over the view."""
+
+    factors: tuple[str, ...]
+    filters: tuple[str, ...]
+    once: bool = False
+    """Whether a row of the private table counts once, however many joined rows it has: asked for its variance only."""
 
 
 @dataclass
@@ -34,18 +40,21 @@ class Sums:
 
     release: Described
     texts: Texts
-    summands: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
+    joins: Joins
+    summands: list[Kept] = field(default_factory=list)
     _nodes: dict[str, exp.Expr] = field(default_factory=dict)
-    _columns: dict[tuple[str, tuple[int, ...] | Moment], str] = field(default_factory=dict)
-    """What is computed, and under which name."""
+    _columns: dict[tuple[str, object], tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+    """What is computed: under which name, and the numbers of the summands that are multiplied."""
 
     def add(self, summand: Summand) -> int:
         """The number of a summand; equal ones have the same."""
         factors = (self._keep(summand.expression),) if summand.expression is not None else ()
-        key = (factors, tuple(sorted({self._keep(f) for f in summand.filters})))
-        if key not in self.summands:
-            self.summands.append(key)
-        return self.summands.index(key)
+        return self._number(Kept(factors, tuple(sorted({self._keep(f) for f in summand.filters}))))
+
+    def _number(self, kept: Kept) -> int:
+        if kept not in self.summands:
+            self.summands.append(kept)
+        return self.summands.index(kept)
 
     def _keep(self, node: exp.Expr) -> str:
         text = self.texts.over_view(node)
@@ -56,139 +65,113 @@ class Sums:
 
     def estimate(self, i: int) -> str:
         """The estimate of a sum."""
-        return self._column("e", self._moment((i,)))
+        return self._column("e", i)
 
     def variance(self, i: int, j: int) -> str:
         """The variance of an estimate, or the covariance of two."""
-        if self.release.has_cross_terms:
-            return self._column("c", _sorted(i, j))
-        return self.raw_variance(i, j)
+        return self._column("c" if self.release.has_cross_terms else "v", i, j)
 
     def raw_variance(self, i: int, j: int) -> str:
         """The part of the variance that is a sum over rows."""
-        return self._column("v", self._moment((i, j)))
+        return self._column("v", i, j)
 
     def third(self, i: int, j: int, k: int) -> str:
         """The third moment; divided by kappa, where that is the same for all rows: a sum like those of variances."""
-        return self._column("t" if self.release.kappa is None else "v", self._moment((i, j, k)))
+        return self._column("t" if self.release.kappa is None else "v", i, j, k)
 
     def view_variance(self, i: int, j: int) -> str:
         """The part of the variance that the rows of the view make."""
-        return self._column("w", self._moment((i, j)))
+        return self._column("w", i, j)
 
     def view_third(self, i: int, j: int, k: int) -> str:
-        """The part of the third moment that the rows of the view make."""
-        return self._column("u" if self.release.kappa is None else "w", self._moment((i, j, k)))
+        """The part of the third moment that the rows of the view make, as above."""
+        return self._column("u" if self.release.kappa is None else "w", i, j, k)
 
     def counted(self, i: int) -> int:
-        """The number of the summand that counts the rows behind another one."""
-        key: Moment = ((), self.summands[i][1])
-        if key not in self.summands:
-            self.summands.append(key)
-        return self.summands.index(key)
-
-    def never_below_zero(self, i: int) -> bool:
-        """Whether all that a summand sums is known to be at least 0."""
-        return all(is_never_below_zero(self._nodes[f], self.release) for f in self.summands[i][0])
-
-    def combined(self, terms: Mapping[int, str]) -> int | None:
-        """The number of the summand that is a combination of others. None, if a coefficient differs by group."""
-        parts: list[exp.Expr] = []
-        for i, text in terms.items():
-            coefficient = parse_one(text, dialect="duckdb")
-            if coefficient.find(exp.Column, exp.Query) is not None:
-                return None
-            factors, filters = self.summands[i]
-            value = self._nodes[factors[0]].copy() if factors else exp.Literal.number(1)
-            if filters:
-                value = exp.Case(ifs=[exp.If(this=exp.and_(*(self._nodes[f] for f in filters)), true=value)])
-            filled = exp.Coalesce(this=_double(value), expressions=[exp.Literal.number(0)])
-            parts.append(exp.Mul(this=exp.Paren(this=coefficient), expression=filled))
-        total = parts[0]
-        for part in parts[1:]:
-            total = exp.Add(this=total, expression=part)
-        return self.add(Summand(total)) if self._fits_together(total) else None
-
-    def signed(self, i: int) -> tuple[int, int] | None:
-        """The numbers of two summands: its values above 0, and those below. None, if that takes too wide a join."""
-        (factor,), filters = self.summands[i]
-        node = self._nodes[factor]
-        if not self._fits_together(node):
-            return None
-        sides = (side(this=exp.Paren(this=node.copy()), expression=exp.Literal.number(0)) for side in (exp.GT, exp.LT))
-        above, below = (self.add(Summand(node, (*(self._nodes[f] for f in filters), side))) for side in sides)
-        return above, below
-
-    def _fits_together(self, node: exp.Expr) -> bool:
-        """Whether the attributes of an expression have few combinations: it is no product or sum of smaller ones."""
-        named = {c.table for c in node.find_all(exp.Column)}
-        return prod(a.size for a in self.release.attributes if a.name in named) <= _MOST_TOGETHER
+        """The number of the summand that counts the rows of the private table behind another one."""
+        return self._number(Kept((), self.summands[i].filters, self.joins.multiply))
 
     def domain_total(self, i: int) -> str:
         """The plain sum over the domain."""
-        return self._column("f", self._moment((i,)))
+        return self._column("f", i)
 
     def is_count(self, i: int) -> bool:
-        """Whether a summand is 0 or 1."""
-        return not self.summands[i][0]
+        """Whether a summand is 0 or 1 for every row of the private table."""
+        return not self.summands[i].factors and not self.joins.multiply
 
-    def _column(self, kind: str, of: tuple[int, ...] | Moment) -> str:
-        name = self._columns.setdefault((kind, of), f"{kind}{len(self._columns)}")
+    def counts_rows(self, i: int) -> bool:
+        """Whether a summand is a count, perhaps of joined rows."""
+        return not self.summands[i].factors
+
+    def never_below_zero(self, i: int) -> bool:
+        """Whether all that a summand sums is known to be at least 0."""
+        return all(is_never_below_zero(self.node(f), self.release) for f in self.summands[i].factors)
+
+    def _column(self, kind: str, *numbers: int) -> str:
+        numbers = tuple(sorted(numbers))
+        # Where nothing multiplies, equal products are equal sums, whatever the number of their factors.
+        what: object = numbers if self.joins.multiply or kind == "c" else self._product(numbers)
+        name, _ = self._columns.setdefault((kind, what), (f"{kind}{len(self._columns)}", numbers))
         return f'"{SUMS}"."{name}"'
+
+    def _product(self, numbers: tuple[int, ...]) -> Moment:
+        kept = [self.summands[i] for i in numbers]
+        factors = sorted(f for k in kept for f in k.factors)
+        return tuple(factors), tuple(sorted({f for k in kept for f in k.filters}))
 
     # --- the query --------------------------------------------------------------------------------
 
     def query(
-        self,
-        reads: dict[str, Read],
-        condition: exp.Expr | None,
-        groups: list[exp.Expr | None],
-        budget: float,
-        grouping: Mapping[str, int] | None = None,
+        self, groups: list[exp.Expr | None], budget: float, grouping: Mapping[str, int] | None = None
     ) -> Computed:
         """One row per group of the domain, with all columns asked for; a group that is None is NULL here."""
         present = [g for g in groups if g is not None]
-        plan = _Plan(self)
-        columns = [f"{self._text(plan, kind, of)} AS {name}" for (kind, of), name in self._columns.items()]
-        view = plan.view_part(reads, condition, present)
-        domain = domain_sums(condition, present, plan.domain_values(), self._variables(reads), budget)
+        plan = _Plan(self, present, max((len(numbers) for _, numbers in self._columns.values()), default=1))
+        columns = [
+            f"{self._text(plan, kind, numbers)} AS {name}" for (kind, _), (name, numbers) in self._columns.items()
+        ]
         place = iter(range(len(present)))
         keys = [f"NULL AS g{i}" if g is None else f"__priv_d.g{next(place)} AS g{i}" for i, g in enumerate(groups)]
-        matches = " AND ".join(f"__priv_d.g{i} IS NOT DISTINCT FROM __priv_p.g{i}" for i in range(len(present)))
-        join = f"LEFT JOIN __priv_p ON {matches}" if matches else "CROSS JOIN __priv_p"
         marks = [f"{value} AS {name}" for name, value in (grouping or {}).items()]
-        listed = ", ".join([*keys, *columns, *marks]) or "1 AS nothing"
-        sql = f"WITH __priv_p AS ({view}), __priv_d AS ({domain.sql}) SELECT {listed} FROM __priv_d {join}"
-        return Computed(sql, domain.cost, str(domain.plan))
+        return plan.computed(", ".join([*keys, *columns, *marks]) or "1 AS nothing", budget)
 
-    def _variables(self, reads: dict[str, Read]) -> list[Variable]:
-        weighted = any(power > 0 for power in self.release.domain_weights)
-        attributes = [
-            Variable(a.name, a.domain, {VALUE: a.type}, a.size, "share" if weighted and a.has_shares else None)
-            for a in self.release.attributes
-        ]
-        return [*attributes, *(Variable(n, r.relation, r.columns, r.size) for n, r in reads.items())]
-
-    def _text(self, plan: _Plan, kind: str, of: Any) -> str:
+    def _text(self, plan: _Plan, kind: str, numbers: tuple[int, ...]) -> str:
+        if self.summands[numbers[0]].once:
+            return self._effective_rows(plan, numbers[0])
         if kind == "c":
-            return self._with_cross_terms(plan, *of)
+            return self._with_cross_terms(plan, *numbers)
         if kind == "f":
-            return plan.domain(of, 0)
+            return plan.domain(numbers, 0)
         weight = {"e": _WEIGHT, "v": _VARIANCE, "w": _VARIANCE, "t": _SKEW, "u": _SKEW}[kind]
-        return plan.weighted_view(of, weight) if kind in ("w", "u") else plan.both(of, weight)
+        return plan.weighted_view(numbers, weight) if kind in ("w", "u") else plan.both(numbers, weight)
 
     def _with_cross_terms(self, plan: _Plan, i: int, j: int) -> str:
-        text = plan.both(self._moment((i, j)), _VARIANCE)
-        first, second = self._moment((i,)), self._moment((j,))
-        f1, f2 = plan.domain(first, 0), plan.domain(second, 0)
-        e1, e2 = plan.both(first, _WEIGHT), plan.both(second, _WEIGHT)
+        f1, f2 = plan.domain((i,), 0), plan.domain((j,), 0)
+        e1, e2 = plan.both((i,), _WEIGHT), plan.both((j,), _WEIGHT)
         half, square = number(self.release.cross_estimate / 2), number(self.release.cross_square)
+        text = plan.both((i, j), _VARIANCE)
         return f"{text} + {half} * ({f1} * ({e2}) + {f2} * ({e1})) + {square} * {f1} * {f2}"
 
-    def _moment(self, numbers: tuple[int, ...]) -> Moment:
-        factors = tuple(sorted(f for i in numbers for f in self.summands[i][0]))
-        filters = {f for i in numbers for f in self.summands[i][1]}
-        return factors, tuple(sorted(filters))
+    def _effective_rows(self, plan: _Plan, once: int) -> str:
+        """The variance of the number of rows that count once: (sum v N)^2 / sum v N^2 for N joined rows each.
+
+        That is the sum of v where all have the same N, and less where they have not, as if the rows with few joined
+        rows were fewer. Whether a row has any cannot be summed over the domain.
+        """
+        joined = self._number(replace(self.summands[once], once=False))
+        first, second = plan.both((joined,), _VARIANCE), plan.both((joined, joined), _VARIANCE)
+        return f"CASE WHEN {second} > 0 THEN ({first}) * ({first}) / ({second}) ELSE 0e0 END"
+
+    def moment(self, numbers: tuple[int, ...], copies: Copies) -> Moment:
+        """The product of summands, each about its own copies."""
+        placed = list(enumerate(self.summands[i] for i in numbers))
+        factors = [self._about(text, copies, place) for place, kept in placed for text in kept.factors]
+        filters = {self._about(text, copies, place) for place, kept in placed for text in kept.filters}
+        return tuple(sorted(factors)), tuple(sorted(filters))
+
+    def _about(self, text: str, copies: Copies, place: int) -> str:
+        node = copies.renamed(self._nodes[text], place)
+        return text if node is self._nodes[text] else self._keep(node)
 
     def node(self, text: str) -> exp.Expr:
         """The expression of a kept text."""
@@ -205,91 +188,51 @@ class Computed:
 
 
 class _Plan:
-    """Which sums are computed over the view and over the domain, each once."""
+    """Which sums are computed over the view and over the domain in these groups, each once."""
 
-    def __init__(self, sums: Sums) -> None:
-        self._sums = sums
+    def __init__(self, sums: Sums, groups: list[exp.Expr], degree: int) -> None:
         self._release = sums.release
-        self._view: dict[tuple[Moment, str], str] = {}
-        self._domain: dict[tuple[Moment, int], str] = {}
+        self._groups = groups
+        copies = [sums.joins.copies(groups, d) for d in range(1, degree + 1)]
+        alike = len(copies[-1].reads) == len(copies[0].reads)
+        if alike:
+            copies = copies[-1:]
+        self._view = ViewPart(sums, copies[0]) if alike else ViewPartByRow(sums, copies[0])
+        self._domains = [DomainPart(sums, c, d) for d, c in enumerate(copies, 1)]
 
-    def both(self, moment: Moment, weight: str) -> str:
+    def both(self, numbers: tuple[int, ...], weight: str) -> str:
         """A weighted sum over view and domain."""
-        parts = [self.weighted_view(moment, weight)]
+        parts = [self.weighted_view(numbers, weight)]
         for power, weights in self._release.domain_weights.items():
             if factor := _of(weights, weight):
-                parts.append(f"{number(factor)} * {self.domain(moment, power)}")
+                parts.append(f"{number(factor)} * {self.domain(numbers, power)}")
         return " + ".join(parts)
 
-    def weighted_view(self, moment: Moment, weight: str) -> str:
+    def weighted_view(self, numbers: tuple[int, ...], weight: str) -> str:
         """A weighted sum over the view."""
         constant = self._release.constant
         if constant is None:
-            return f"coalesce(__priv_p.{self._view_name(moment, weight)}, 0e0)"
-        return f"{number(_of(constant, weight))} * coalesce(__priv_p.{self._view_name(moment, _PLAIN)}, 0)"
+            return f"coalesce({self._view.column(numbers, weight)}, 0e0)"
+        return f"{number(_of(constant, weight))} * coalesce({self._view.column(numbers, PLAIN)}, 0)"
 
-    def _view_name(self, moment: Moment, weight: str) -> str:
-        return self._view.setdefault((moment, weight), f"p{len(self._view)}")
-
-    def domain(self, moment: Moment, power: int) -> str:
+    def domain(self, numbers: tuple[int, ...], power: int) -> str:
         """A sum over the domain, times a power of the shares."""
-        name = self._domain.setdefault((moment, power), f"s{len(self._domain)}")
-        return f"coalesce(__priv_d.{name}, 0)"
+        part = self._domains[min(len(numbers), len(self._domains)) - 1]
+        return f"coalesce({part.column(numbers, power)}, 0)"
 
-    def view_part(self, reads: dict[str, Read], condition: exp.Expr | None, groups: list[exp.Expr]) -> str:
-        """The aggregate over the rows of the view."""
-        texts = self._sums.texts
-        keys = [f"{texts.over_view(g)} AS g{i}" for i, g in enumerate(groups)]
-        values = [f"{self._view_sum(moment, weight)} AS {name}" for (moment, weight), name in self._view.items()]
-        sources = [
-            f'{self._release.published} AS "{VIEW}"',
-            *(f"{r.relation} AS {quoted(n)}" for n, r in reads.items()),
-        ]
-        sql = f"SELECT {', '.join([*keys, *values]) or '1'} FROM {', '.join(sources)}"
-        if condition is not None:
-            sql += f" WHERE {texts.over_view(condition)}"
-        if groups:
-            sql += f" GROUP BY {', '.join(str(i + 1) for i in range(len(groups)))}"
-        return sql
-
-    def _view_sum(self, moment: Moment, weight: str) -> str:
-        factors, filters = moment
-        column = f'"{VIEW}"."__{weight}"' if weight else ""
-        if not factors:
-            text = f"sum({column})" if column else "count(*)"
-        elif len(factors) == 1 and not column:
-            text = f"sum({factors[0]})"
-        else:
-            cast = [f"CAST({f} AS DOUBLE)" for f in factors] if not column or len(factors) > 1 else [f"({factors[0]})"]
-            text = f"sum({' * '.join(filter(None, [column, *cast]))})"
-        return f"{text} FILTER (WHERE {' AND '.join(f'({f})' for f in filters)})" if filters else text
-
-    def domain_values(self) -> list[Value]:
-        """What is to be summed over the domain, in the order of its columns."""
-        return [self._value(moment, power) for moment, power in self._domain]
-
-    def _value(self, moment: Moment, power: int) -> Value:
-        factors, filters = moment
-        nodes = [self._sums.node(f).copy() for f in factors]
-        product: exp.Expr = exp.Literal.number(1)
-        if len(nodes) == 1:
-            product = nodes[0]
-        elif nodes:
-            product = _double(nodes[0])
-            for node in nodes[1:]:
-                product = exp.Mul(this=product, expression=_double(node))
-        held = exp.and_(*(self._sums.node(f) for f in filters)) if filters else None
-        return Value(product, held, power)
-
-
-def _double(node: exp.Expr) -> exp.Expr:
-    """The squares and cubes of whole numbers pass the limits of their types."""
-    return exp.Cast(this=node, to=exp.DataType.build("double"))
+    def computed(self, listed: str, budget: float) -> Computed:
+        """The query that lists this: the groups of the domain, and beside them what else there is of each."""
+        first, *others = [part for part in self._domains if part.is_needed]
+        sums = {part.name: part.computed(budget) for part in (first, *others)}
+        texts = {self._view.name: self._view.sql(), **{name: d.sql for name, d in sums.items()}}
+        source = first.name
+        for part in (self._view, *others):
+            keys = [f"{first.name}.g{i} IS NOT DISTINCT FROM {part.name}.g{i}" for i in range(len(self._groups))]
+            source += f" LEFT JOIN {part.name} ON {' AND '.join(keys)}" if keys else f" CROSS JOIN {part.name}"
+        ctes = ", ".join(f"{name} AS ({text})" for name, text in texts.items())
+        plans = "\n".join(f"{part.about}{sums[part.name].plan}" for part in (first, *others))
+        return Computed(f"WITH {ctes} SELECT {listed} FROM {source}", sum(d.cost for d in sums.values()), plans)
 
 
 def _of(weights: Weights, weight: str) -> float:
     return float(getattr(weights, weight))
-
-
-def _sorted(*numbers: int) -> tuple[int, ...]:
-    return tuple(sorted(numbers))

@@ -155,9 +155,9 @@ class _Builder:
     def _fixed(self, leaf: _Leaf) -> list[tuple[int, int]]:
         """The columns that an equality fixes: `a = f(b)` leaves at most one value of an attribute for each b."""
         asked = leaf.asked
-        if asked is None or asked.outcome != TRUE or not isinstance(asked.expression, exp.EQ):
+        if asked is None or asked.outcome != TRUE or not isinstance(asked.expression, exp.EQ | exp.NullSafeEQ):
             return []
-        sides = asked.expression.this, asked.expression.expression
+        sides = asked.expression.this.unnest(), asked.expression.expression.unnest()
         found = []
         for one, other in (sides, sides[::-1]):
             if isinstance(one, exp.Column):

@@ -8,6 +8,7 @@ from sqlpriv.rewrite.bounds import Formulas
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate import SUMS, Sums
 from sqlpriv.rewrite.group_sets import Keys, Sets, group_sets
+from sqlpriv.rewrite.multiplying import Joins
 from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Answer, Rows
@@ -24,17 +25,19 @@ class Grouped(Clauses):
         if where := select.args.get("where"):
             rows.conditions.append(self.names.resolve(where.this, scope))
         keys, sets = self._groups(select, items, scope)
-        sums = Sums(self.release, self.texts)
+        condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
+        groupings = [[keys[i] for i in chosen] for chosen in sets]
+        joins = Joins(self.release, rows.reads, condition, groupings, self.names.variable)
+        sums = Sums(self.release, self.texts, joins)
         outer = Outer(
             self.sql, self.texts, Formulas(sums, self.zz, self.options.nonnegative), keys, None, self.names.scalars
         )
         listed, columns = self._listed(items, outer)
         tail = self._tail(select, scope, items, outer)
-        condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
         parts, cost, plans = [], 0.0, []
         for chosen in sets:
             groups = [key if i in chosen else None for i, key in enumerate(keys)]
-            computed = sums.query(rows.reads, condition, groups, self.options.budget, self._grouping(outer, chosen))
+            computed = sums.query(groups, self.options.budget, self._grouping(outer, chosen))
             parts.append(computed.sql)
             plans.append(computed.plan)
             cost += computed.cost
