@@ -65,7 +65,10 @@ def fixture_queries() -> list[str]:
 def described() -> Described:
     """The release that the queries are rewritten for: rewriting reads no file."""
     sizes = {"age": 10, "nationality": 4, "score": 10}
-    attributes = tuple(Attribute(n, kind, sizes[n], f'"release_file"."domain"."{n}"') for n, kind in COLUMNS.items())
+    attributes = tuple(
+        Attribute(n, kind, sizes[n], f'"release_file"."domain"."{n}"', never_below_zero=kind != "VARCHAR")
+        for n, kind in COLUMNS.items()
+    )
     regions = PublicTable("regions", ("release_file", "public", "regions"), REGIONS, 4)
     return Described(
         "people",
