@@ -55,6 +55,10 @@ QUERIES = [
     'WITH g AS (SELECT "value" AS v, count(*) AS estimates FROM {t} GROUP BY 1) SELECT v, estimates FROM g ORDER BY v',
     'SELECT "release" AS "domain", "domain" AS "release", count(*) AS n FROM {t} GROUP BY 1, 2 ORDER BY 1, 2',
     'SELECT count(*) AS n FROM {t} AS "value" WHERE "value"."value" = 1',
+    'SELECT "__priv_v"."__priv_c0" AS k, count(*) AS n FROM {t}, (SELECT max("s0") AS "__priv_c0" FROM "g0") '
+    'AS "__priv_v" WHERE {t}."value" < "__priv_c0" GROUP BY k',
+    'WITH "__priv_public0" AS (SELECT DISTINCT "s0" AS "value", "s0" AS "share" FROM "g0") '
+    'SELECT count(*) AS n FROM {t} JOIN "__priv_public0" AS "s0" ON "s0"."value" = {t}."share"',
     'SELECT count(*) AS n FROM {t} AS "age", "g0" AS "share" WHERE "age"."share" = "share"."p0"',
 ]
 

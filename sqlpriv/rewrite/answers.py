@@ -10,7 +10,7 @@ from sqlpriv.rewrite.forms import Formulas
 from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows
-from sqlpriv.rewrite.scope import Ctes, Scope, aggregated
+from sqlpriv.rewrite.scope import Ctes, Scope, aggregated, is_star
 from sqlpriv.sqltext import folded, quoted
 
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
@@ -46,7 +46,7 @@ class OverAnswers(Clauses):
         return Answer(sql + self._tail(select, scope, items, outer), columns, sum(a.cost for a in answered), plans)
 
     def _items_over_answers(self, item: exp.Expr, scope: Scope) -> list[Item]:
-        if not isinstance(item, exp.Star) and not (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+        if not is_star(item):
             return [self._item(item, scope, aggregates=False)]
         shown = self._shown(item, scope)
         bounds = {b for s in shown if s.estimate for b in (s.estimate.low, s.estimate.high)}

@@ -124,7 +124,7 @@ class Sums:
             Variable(a.name, a.domain, {VALUE: a.type}, a.size, "share" if weighted and a.has_shares else None)
             for a in self.release.attributes
         ]
-        return [*attributes, *(Variable(n, r.relation, r.columns, r.size) for n, r in reads.items())]
+        return [*attributes, *(Variable(n, r.relation, r.columns, r.size, counted=r.counted) for n, r in reads.items())]
 
     def _text(self, plan: _Plan, kind: str, numbers: tuple[int, ...]) -> str:
         moment = self._moment(numbers)

@@ -12,6 +12,7 @@ from sqlpriv.rewrite.public_subquery import resolve_public
 from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
 from sqlpriv.rewrite.relations import Answer, Rows, column
 from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, Ctes, Scope, outside_subqueries
+from sqlpriv.rewrite.variables import PREFIX
 from sqlpriv.sqltext import folded
 
 
@@ -23,11 +24,14 @@ class Expressions:
         self.release = release
         self._read = read
         self._taken = {folded(a.name) for a in release.attributes}
+        self.defined: list[str] = []
+        """Relations of public tables, as common table expressions."""
         self.scalars: list[Answer] = []
         """Answers that stand as one value in an expression over estimates."""
 
     def variable(self, name: str) -> str:
-        """A name that no other variable has."""
+        """A name that no other variable has, and none of ours."""
+        name = f"the {name}" if folded(name).startswith(PREFIX) else name
         made, number = name, 1
         while folded(made) in self._taken:
             number += 1

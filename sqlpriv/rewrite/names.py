@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.expressions import Expressions
+from sqlpriv.rewrite.public_relations import PublicRelations
 from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
 from sqlpriv.rewrite.relations import VALUE, Answer, AnswerColumn, Read, Rows, Shown, column
-from sqlpriv.rewrite.scope import Columns, Ctes, Scope
+from sqlpriv.rewrite.scope import Columns, Ctes, Scope, by_name
 from sqlpriv.sqltext import folded, quoted
 
 _SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {
@@ -21,7 +21,7 @@ _SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {
 _JOIN_ARGS = {"this", "on", "side", "kind", "using", "method"}
 
 
-class Names(Expressions):
+class Names(PublicRelations):
     """Resolves all names of one query: those of tables, and those of columns."""
 
     def read_from(self, select: exp.Select, ctes: Ctes) -> tuple[Rows, Scope]:
@@ -65,14 +65,13 @@ class Names(Expressions):
         if isinstance(node, exp.Table):
             shown, name = self._table(node, ctes, rows)
         else:
-            shown, name = self._merge(self._read(node.this, ctes), rows, node), "subquery"
+            shown, name = self._merge(self._relation(node.this, ctes, node.alias), rows, node), "subquery"
         if alias is not None:
             name = alias.name or name
             shown = self._renamed(shown, alias.args.get("columns") or [], node)
         if folded(name) in scope.sources:
             refuse(self.sql, node, f"two tables called {name!r}", "give one of them another alias")
-        scope.sources[folded(name)] = {folded(s.name): s for s in reversed(shown)}
-        scope.sources[folded(name)] = dict(reversed(scope.sources[folded(name)].items()))
+        scope.sources[folded(name)] = by_name(shown)
 
     def _renamed(self, shown: list[Shown], names: list[exp.Expr], node: exp.Expr) -> list[Shown]:
         if len(names) > len(shown):
@@ -102,7 +101,7 @@ class Names(Expressions):
         return [Shown(c, column(variable, c)) for c in public.columns], name
 
     def _read_cte(self, cte: exp.CTE, seen: Ctes) -> Rows | Answer:
-        relation = self._read(cte.this.copy(), seen)
+        relation = self._relation(cte.this.copy(), seen, cte.alias)
         names = [c.name for c in cte.args["alias"].args.get("columns") or []]
         if names and isinstance(relation, Rows):
             relation.shown = self._renamed(relation.shown, cte.args["alias"].args["columns"], cte)
@@ -111,6 +110,12 @@ class Names(Expressions):
                 self.sql, cte.args["alias"], "a column list on a query of estimates", "name the columns in it, with AS"
             )
         return relation
+
+    def _relation(self, query: exp.Expr, ctes: Ctes, called: str) -> Rows | Answer:
+        """What a query in FROM stands for."""
+        if self.is_public_relation(query, ctes):
+            return self.public_relation(query, ctes, called or "subquery")
+        return self._read(query, ctes)
 
     def _merge(self, relation: Rows | Answer, rows: Rows, node: exp.Expr) -> list[Shown]:
         """Take what a relation reads and asks into `rows`; what it shows."""

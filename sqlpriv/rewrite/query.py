@@ -8,6 +8,7 @@ aggregates into a form with an interval (outer); compute the sums that the forms
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
@@ -43,7 +44,8 @@ def rewrite(sql: str, release: Described, options: Options | None = None) -> Ans
     """The query that estimates the answer of `sql` from the release."""
     statement = _parsed(sql)
     try:
-        answer = _Rewriting(sql, release, options or Options()).read(statement, {})
+        rewriting = _Rewriting(sql, release, options or Options())
+        answer = rewriting.read(statement, {})
     except RecursionError:
         raise UnsupportedSQLError(_TOO_DEEP) from None
     if isinstance(answer, Rows):
@@ -52,7 +54,7 @@ def rewrite(sql: str, release: Described, options: Options | None = None) -> Ans
                 f"the query does not read {release.table!r}; ask for counts, sums or averages of it"
             )
         refuse(sql, statement, "a SELECT of single rows", ROWS)
-    return answer
+    return replace(answer, sql=rewriting.names.definitions() + answer.sql)
 
 
 def _parsed(sql: str) -> exp.Expr:

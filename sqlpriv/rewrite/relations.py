@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from sqlpriv.sqltext import folded
+
 VALUE = "value"
 
 
@@ -30,9 +32,11 @@ class Read:
     relation: str
     """Its SQL text."""
     columns: dict[str, str] = field(default_factory=dict)
-    """Names and types; empty for an answer."""
+    """Names and types, "" where the type is not known; empty for an answer."""
     size: int = 0
     answer: Answer | None = None
+    counted: bool = True
+    """Whether the size is the number of rows, and not only a bound."""
 
 
 @dataclass
@@ -85,3 +89,17 @@ def column(variable: str, name: str, like: exp.Expr | None = None) -> exp.Column
         if found:
             made._meta = dict(found)
     return made
+
+
+def distinct_names(names: list[str]) -> list[str]:
+    """The names, each with a number where another has it already."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        made, number = name, 1
+        while folded(made) in taken:
+            number += 1
+            made = f"{name} {number}"
+        taken.add(folded(made))
+        found.append(made)
+    return found

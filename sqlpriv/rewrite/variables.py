@@ -38,6 +38,8 @@ class Variable:
     columns: Mapping[str, str]
     size: int
     weight: str | None = None
+    counted: bool = True
+    """Whether the size is the number of rows; else there are no more than that."""
 
 
 @dataclass(frozen=True)
