@@ -11,15 +11,18 @@ from pathlib import Path
 
 import pytest
 from estimates import same
+from releases import alpha_beta, write_release
 from test_query import METHODS, made
 
+from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.open_release import OpenRelease, open_release
 
 CONTINENT = "CASE WHEN nationality IN ('AT', 'DE') THEN 'Europe' WHEN nationality = 'US' THEN 'America' END"
 
 PUBLIC_RELATIONS = [
     (
-        "SELECT r.continent, count(*) AS n, avg(score) AS a FROM people JOIN (SELECT country, max(continent) AS continent "
+        "SELECT r.continent, count(*) AS n, avg(score) AS a FROM people "
+        "JOIN (SELECT country, max(continent) AS continent "
         "FROM regions GROUP BY country) AS r ON r.country = nationality GROUP BY r.continent ORDER BY 1",
         f"SELECT {CONTINENT} AS continent, count(*) AS n, avg(score) AS a FROM people "
         "WHERE nationality IS NOT NULL GROUP BY 1 ORDER BY 1",
@@ -49,6 +52,34 @@ PUBLIC_RELATIONS = [
         "SELECT count(*) AS n FROM people WHERE false",
     ),
 ]
+OUTER_JOINS = [
+    (
+        "SELECT continent, count(*) AS n, avg(score) AS a FROM people LEFT JOIN regions ON nationality = country "
+        "GROUP BY continent ORDER BY continent",
+        f"SELECT {CONTINENT} AS continent, count(*) AS n, avg(score) AS a FROM people GROUP BY 1 ORDER BY 1",
+    ),
+    (
+        "SELECT count(*) AS n, count(r.weight) AS w, sum(r.weight * age) AS s FROM regions AS r "
+        "RIGHT JOIN people ON nationality = country AND age < 30",
+        "SELECT count(*) AS n, count(*) FILTER (WHERE nationality IN ('AT', 'DE') AND age < 30) AS w, "
+        "sum(CASE WHEN age < 30 THEN CASE nationality WHEN 'AT' THEN 1.5 * age WHEN 'DE' THEN 2.0 * age END END) AS s "
+        "FROM people",
+    ),
+    (
+        "SELECT age, count(*) AS n FROM people LEFT JOIN regions ON nationality = country AND weight * 20 > age "
+        "WHERE country IS NULL GROUP BY age ORDER BY age",
+        "SELECT age, count(*) AS n FROM people WHERE (CASE nationality WHEN 'AT' THEN age < 30 WHEN 'DE' THEN age < 40 "
+        "ELSE false END) IS NOT TRUE GROUP BY age ORDER BY age",
+    ),
+    (
+        "SELECT count(*) AS n FROM people ANTI JOIN regions ON nationality = country AND weight > 1.6",
+        "SELECT count(*) AS n FROM people WHERE nationality IS DISTINCT FROM 'DE'",
+    ),
+    (
+        "SELECT avg(age) AS a FROM people SEMI JOIN regions ON nationality = country AND weight > 1.6",
+        "SELECT avg(age) AS a FROM people WHERE nationality = 'DE'",
+    ),
+]
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -71,6 +102,26 @@ def assert_equivalent(opened: OpenRelease, query: str, flat: str) -> None:
 @pytest.mark.parametrize(("query", "flat"), PUBLIC_RELATIONS)
 def test_relations_of_public_tables(opened: OpenRelease, query: str, flat: str) -> None:
     assert_equivalent(opened, query, flat)
+
+
+@pytest.mark.parametrize(("query", "flat"), OUTER_JOINS)
+def test_outer_joins(opened: OpenRelease, query: str, flat: str) -> None:
+    assert_equivalent(opened, query, flat)
+
+
+def test_a_left_join_of_too_many_rows_is_refused(tmp_path: Path) -> None:
+    columns = {name: ("INTEGER", list(range(1000))) for name in ("a", "b", "c")}
+    public = {"p": ({"x": "INTEGER", "y": "INTEGER"}, [(i, i) for i in range(11)])}
+    write_release(tmp_path / "wide.duckdb", columns, [(1, 2, 3)], alpha_beta(0.4, 0.02), public=public)
+    with open_release(tmp_path / "wide.duckdb") as opened:
+        for on in ("a + b = x", "a = x AND b < y AND c > y"):
+            with pytest.raises(
+                UnsupportedSQLError, match=r"looks at 'a' and 'b' .*'p' together.* rows, and 10,000,000"
+            ):
+                opened.sql(f"SELECT count(*) FROM people LEFT JOIN p ON {on}")
+        flat = opened.sql("SELECT count(*) AS n FROM people WHERE a <= 10").fetchall()
+        joined = opened.sql("SELECT count(y) AS n FROM people LEFT JOIN p ON a = x AND (b = y) IS NOT NULL").fetchall()
+    assert same(joined[0], flat[0])
 
 
 def test_a_public_relation_is_computed_once(opened: OpenRelease) -> None:

@@ -155,7 +155,7 @@ class _Builder:
     def _fixed(self, leaf: _Leaf) -> list[tuple[int, int]]:
         """The columns that an equality fixes: `a = f(b)` leaves at most one value of an attribute for each b."""
         asked = leaf.asked
-        if asked is None or asked.outcome != TRUE or not isinstance(asked.expression, exp.EQ):
+        if asked is None or asked.outcome != TRUE or not isinstance(asked.expression, exp.EQ | exp.NullSafeEQ):
             return []
         sides = asked.expression.this, asked.expression.expression
         found = []

@@ -26,10 +26,10 @@ class PublicRelations(Expressions):
 
     def define(self, query: str, names: list[str]) -> str:
         """Give a query over public tables a name of ours, and its columns these names."""
-        relation = quoted(f"__priv_public{len(self.defined)}")
+        name = f"__priv_public{len(self.defined)}"
         columns = ", ".join(quoted(n) for n in names)
-        self.defined.append(f"{relation}({columns}) AS MATERIALIZED ({query})")
-        return relation
+        self.defined.append(f"{quoted(name)}({columns}) AS MATERIALIZED ({query})")
+        return name
 
     def is_public_relation(self, query: exp.Expr, ctes: Ctes) -> bool:
         """Whether a query reads public tables alone, and does more than to project and filter their rows.
@@ -43,7 +43,7 @@ class PublicRelations(Expressions):
         own = query.copy()
         found = resolve_public(self, own, Scope(ctes=ctes), ctes)
         names = distinct_names(found.names)
-        relation = self.define(own.sql(dialect="duckdb", comments=False), names)
+        relation = quoted(self.define(own.sql(dialect="duckdb", comments=False), names))
         variable = self.variable(called)
         shown = [Shown(s, column(variable, n)) for s, n in zip(found.names, names, strict=True)]
         return Rows(shown, reads={variable: Read(relation, dict.fromkeys(names, ""), found.size, counted=False)})
