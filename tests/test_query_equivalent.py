@@ -80,6 +80,20 @@ OUTER_JOINS = [
         "SELECT avg(age) AS a FROM people WHERE nationality = 'DE'",
     ),
 ]
+UNIONS = [
+    (
+        "SELECT count(*) AS n, avg(x) AS a FROM (SELECT age AS x FROM people WHERE age < 26 "
+        "UNION ALL SELECT age FROM people WHERE age > 30 AND nationality = 'AT' "
+        "UNION ALL SELECT score FROM people WHERE age = 28)",
+        "SELECT count(*) AS n, avg(CASE WHEN age = 28 THEN score ELSE age END) AS a FROM people "
+        "WHERE age < 26 OR (age > 30 AND nationality = 'AT') OR age = 28",
+    ),
+    (
+        "SELECT k, sum(score) AS s FROM (SELECT 'few' AS k, score FROM people WHERE nationality IS NULL UNION ALL "
+        "SELECT continent, score FROM people JOIN regions ON country = nationality) GROUP BY k ORDER BY k",
+        f"SELECT coalesce({CONTINENT}, 'few') AS k, sum(score) AS s FROM people GROUP BY k ORDER BY k",
+    ),
+]
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -106,6 +120,11 @@ def test_relations_of_public_tables(opened: OpenRelease, query: str, flat: str) 
 
 @pytest.mark.parametrize(("query", "flat"), OUTER_JOINS)
 def test_outer_joins(opened: OpenRelease, query: str, flat: str) -> None:
+    assert_equivalent(opened, query, flat)
+
+
+@pytest.mark.parametrize(("query", "flat"), UNIONS)
+def test_union_all_of_rows(opened: OpenRelease, query: str, flat: str) -> None:
     assert_equivalent(opened, query, flat)
 
 

@@ -11,6 +11,7 @@ from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows
 from sqlpriv.rewrite.scope import Ctes, Scope, aggregated, is_star
+from sqlpriv.rewrite.united_rows import united_rows
 from sqlpriv.sqltext import folded, quoted
 
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
@@ -52,11 +53,16 @@ class OverAnswers(Clauses):
         bounds = {b for s in shown if s.estimate for b in (s.estimate.low, s.estimate.high)}
         return [Item(s.name, s.expression.copy(), item) for s in shown if self.texts.plain(s.expression) not in bounds]
 
-    def _union(self, union: exp.Union, ctes: Ctes) -> Answer:
+    def _union(self, union: exp.Union, ctes: Ctes) -> Rows | Answer:
         self._only(union, _UNION_ARGS)
         if union.args.get("distinct"):
             refuse(self.sql, union, "UNION", "write UNION ALL: estimates that happen to be equal are not the same")
-        left, right = (self._side(node, ctes) for node in (union.this, union.expression))
+        left, right = (self.read(node, ctes) for node in (union.this, union.expression))
+        if isinstance(left, Rows) and isinstance(right, Rows):
+            self._refuse_limit_of_rows(union)
+            return united_rows(self.names, union, (left, right))
+        if isinstance(left, Rows) or isinstance(right, Rows):
+            refuse(self.sql, union, "UNION ALL of single rows with estimates", ROWS)
         if len(left.columns) != len(right.columns):
             refuse(self.sql, union, "UNION ALL of queries with different columns", "give both the same columns")
         columns = tuple(
@@ -66,12 +72,6 @@ class OverAnswers(Clauses):
         sql = " UNION ALL ".join(f"({_aligned(side, columns)})" for side in (left, right))
         tail = self._union_tail(union, columns)
         return Answer(f"{sql}{tail}", columns, left.cost + right.cost, left.plans + right.plans)
-
-    def _side(self, node: exp.Expr, ctes: Ctes) -> Answer:
-        side = self.read(node, ctes)
-        if isinstance(side, Rows):
-            refuse(self.sql, node, "UNION ALL of single rows", ROWS)
-        return side
 
     def _union_tail(self, union: exp.Union, columns: tuple[AnswerColumn, ...]) -> str:
         places = {folded(n): i for i, n in enumerate(Answer("", columns).names, 1)}

@@ -72,6 +72,12 @@ class Clauses:
                     )
                 refuse_node(self.sql, inside)
 
+    def _refuse_limit_of_rows(self, query: exp.Expr) -> None:
+        """Which rows a query keeps must not depend on other rows."""
+        for clause in ("distinct", "limit", "offset"):
+            if query.args.get(clause):
+                refuse(self.sql, query.args[clause], f"{clause.upper()} over single rows", ROWS)
+
     def _shown(self, item: exp.Expr, scope: Scope) -> list[Shown]:
         if not is_star(item):
             made = self._item(item, scope, aggregates=False)

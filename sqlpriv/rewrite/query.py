@@ -112,9 +112,7 @@ class _Rewriting(Grouped, OverAnswers):
         return self._aggregate(select, rows, scope)
 
     def _projected(self, select: exp.Select, rows: Rows, scope: Scope) -> Rows:
-        for clause in ("distinct", "limit", "offset"):
-            if select.args.get(clause):
-                refuse(self.sql, select.args[clause], f"{clause.upper()} over single rows", ROWS)
+        self._refuse_limit_of_rows(select)
         for item in list(select.expressions):
             rows.shown += self._shown(item, scope)
         if where := select.args.get("where"):
