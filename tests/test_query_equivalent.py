@@ -94,6 +94,28 @@ UNIONS = [
         f"SELECT coalesce({CONTINENT}, 'few') AS k, sum(score) AS s FROM people GROUP BY k ORDER BY k",
     ),
 ]
+BY_TWO = "(SELECT nationality AS a, age AS b, count(*) AS n, sum(score) AS s FROM people GROUP BY a, b)"
+SUMS_OF_ESTIMATES = [
+    (
+        f"SELECT a, sum(n) AS n, sum(s) AS s FROM {BY_TWO} WHERE b > 30 GROUP BY a ORDER BY a",
+        "SELECT nationality AS a, count(*) AS n, sum(score) AS s FROM people WHERE age > 30 GROUP BY a ORDER BY a",
+    ),
+    (
+        f"SELECT sum(n * b) AS x, sum(s) / sum(n) AS m, sum(n) FILTER (WHERE a = 'AT') AS f FROM {BY_TWO}",
+        "SELECT sum(age) AS x, avg(score) AS m, count(*) FILTER (WHERE nationality = 'AT') AS f FROM people",
+    ),
+    (
+        f"SELECT sum(CASE WHEN a = 'AT' THEN n WHEN b > 30 THEN s ELSE 0 END) AS x FROM {BY_TWO}",
+        "SELECT count(*) FILTER (WHERE nationality = 'AT') "
+        "+ sum(score) FILTER (WHERE nationality IS DISTINCT FROM 'AT' AND age > 30) AS x FROM people",
+    ),
+    (
+        f"WITH g AS (FROM {BY_TWO}), h AS (SELECT a, s - n * b AS d FROM g WHERE b <> 24) "
+        "SELECT continent, sum(d) AS d FROM h JOIN regions ON a = country GROUP BY continent ORDER BY 1",
+        f"SELECT {CONTINENT} AS continent, sum(score) - sum(age) AS d FROM people "
+        "WHERE nationality IS NOT NULL AND age <> 24 GROUP BY 1 ORDER BY 1",
+    ),
+]
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -125,6 +147,11 @@ def test_outer_joins(opened: OpenRelease, query: str, flat: str) -> None:
 
 @pytest.mark.parametrize(("query", "flat"), UNIONS)
 def test_union_all_of_rows(opened: OpenRelease, query: str, flat: str) -> None:
+    assert_equivalent(opened, query, flat)
+
+
+@pytest.mark.parametrize(("query", "flat"), SUMS_OF_ESTIMATES)
+def test_sums_of_estimates(opened: OpenRelease, query: str, flat: str) -> None:
     assert_equivalent(opened, query, flat)
 
 

@@ -6,11 +6,12 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.clauses import ROWS, Clauses, Item, direction
 from sqlpriv.rewrite.estimate import Sums
+from sqlpriv.rewrite.flatten import still_aggregated
 from sqlpriv.rewrite.forms import Formulas
 from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows
-from sqlpriv.rewrite.scope import Ctes, Scope, aggregated, is_star
+from sqlpriv.rewrite.scope import Ctes, Scope, is_star
 from sqlpriv.rewrite.united_rows import united_rows
 from sqlpriv.sqltext import folded, quoted
 
@@ -24,10 +25,8 @@ class OverAnswers(Clauses):
         """A query over estimates may project, filter, sort and join public tables; each row is one row of an answer."""
         if rows.private:
             refuse(self.sql, select, "a join of estimates with the private table", "aggregate the private table once")
-        if aggregated(select) or select.args.get("distinct"):
-            refuse(
-                self.sql, select, "an aggregate over estimates", "ask it of the table itself, in one aggregate query"
-            )
+        if distinct := select.args.get("distinct"):
+            refuse(self.sql, distinct, "DISTINCT over estimates", "estimates that happen to be equal are not the same")
         answers = {
             (s.expression.table, s.expression.name): s.estimate
             for columns in scope.sources.values() for s in columns.values()
@@ -44,7 +43,10 @@ class OverAnswers(Clauses):
             sql += f" WHERE {' AND '.join(f'({self.texts.plain(c)})' for c in rows.conditions)}"
         answered = [r.answer for r in rows.reads.values() if r.answer is not None]
         plans = tuple(p for a in answered for p in a.plans)
-        return Answer(sql + self._tail(select, scope, items, outer), columns, sum(a.cost for a in answered), plans)
+        limited = select.args.get("limit") or select.args.get("offset")
+        below = None if limited else still_aggregated(self.sql, rows, [(i.name, i.node) for i in items])
+        tail = self._tail(select, scope, items, outer)
+        return Answer(sql + tail, columns, sum(a.cost for a in answered), plans, below)
 
     def _items_over_answers(self, item: exp.Expr, scope: Scope) -> list[Item]:
         if not is_star(item):

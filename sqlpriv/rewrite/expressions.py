@@ -81,12 +81,14 @@ class Expressions:
                 "aggregate in SELECT or HAVING",
             )
         if not isinstance(inner, (exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Grouping, exp.GroupingId)):
+            if scope.flat is not None and isinstance(inner, exp.AggFunc):
+                scope.flat.aggregate(inner)
             refuse_node(self.sql, inner)
+        self._visit_arguments(inner, scope)
         if isinstance(node, exp.Filter):
-            self._visit_arguments(inner, scope)
             self._visit(node.expression.this, scope, False, False)
-        else:
-            self._visit_arguments(inner, scope)
+        if scope.flat is not None:
+            node.replace(scope.flat.aggregate(node))
 
     def _visit_arguments(self, node: exp.Expr, scope: Scope) -> None:
         for child in list(node.iter_expressions()):

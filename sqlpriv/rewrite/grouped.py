@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate import SUMS, Sums
+from sqlpriv.rewrite.flatten import aggregated_rows
 from sqlpriv.rewrite.forms import Formulas
 from sqlpriv.rewrite.group_sets import Keys, Sets, group_sets
 from sqlpriv.rewrite.outer import Outer
@@ -24,6 +25,9 @@ class Grouped(Clauses):
         if where := select.args.get("where"):
             rows.conditions.append(self.names.resolve(where.this, scope))
         keys, sets = self._groups(select, items, scope)
+        if scope.flat is not None:
+            scope.flat.refuse_estimates([*rows.conditions, *keys])
+        below = aggregated_rows(rows, [(i.name, i.node) for i in items])
         sums = Sums(self.release, self.texts)
         outer = Outer(
             self.sql, self.texts, Formulas(sums, self.zz, self.options.nonnegative), keys, None, self.names.scalars
@@ -41,7 +45,8 @@ class Grouped(Clauses):
         source = parts[0] if len(parts) == 1 else " UNION ALL ".join(f"({p})" for p in parts)
         layered = outer.formulas.layered(source)
         sql = f'SELECT {", ".join(listed)} FROM ({layered}) AS "{SUMS}"{tail}'
-        return Answer(sql, columns, cost, tuple(plans))
+        chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset"))
+        return Answer(sql, columns, cost, tuple(plans), None if chosen_from else below)
 
     def _groups(self, select: exp.Select, items: list[Item], scope: Scope) -> tuple[Keys, Sets]:
         plain = [i.node for i in items if not _aggregates(i.node)]

@@ -90,7 +90,8 @@ class Names(PublicRelations):
         if isinstance(node, exp.Table):
             shown, name = self._table(node, ctes, rows)
         else:
-            shown, name = self._merge(self._relation(node.this, ctes, node.alias), rows, node), "subquery"
+            shown = self._merge(self._relation(node.this, ctes, node.alias), rows, node)
+            name = node.alias or self.variable("subquery")
         if alias is not None:
             name = alias.name or name
             shown = self._renamed(shown, alias.args.get("columns") or [], node)

@@ -167,7 +167,7 @@ def _joined(
     base = " CROSS JOIN ".join(sources) or "(SELECT 1)"
     query = f"SELECT {', '.join(listed)} FROM {base} LEFT JOIN {right.source} ON {_text(on)}"
     if read.answer is not None:
-        return host, replace(read, relation=f"({query})"), fresh
+        return host, replace(read, relation=f"({query})", answer=replace(read.answer, aggregated=None)), fresh
     types = [*read.columns.values(), *(a.type for a in attributes), *right.columns.values()]
     relation = quoted(names.define(query, unlike))
     return host, Read(relation, dict(zip(unlike, types, strict=True)), size, counted=False), fresh

@@ -171,7 +171,8 @@ def _source(names: Expressions, node: exp.Expr, scope: Scope, outer: Scope) -> i
         found, name = _table(names, node, scope)
     elif isinstance(node, exp.Subquery):
         _only(names, node, {"this", "alias"})
-        found, name = resolve_public(names, node.this, outer, scope.ctes), node.alias or "subquery"
+        found = resolve_public(names, node.this, outer, scope.ctes)
+        name = node.alias or names.variable("subquery")
     else:
         refuse_node(names.sql, node)
     if folded(name) in scope.sources:

@@ -17,6 +17,7 @@ from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.answers import OverAnswers
 from sqlpriv.rewrite.clauses import ROWS, Options
 from sqlpriv.rewrite.described import Described
+from sqlpriv.rewrite.flatten import flattened
 from sqlpriv.rewrite.grouped import Grouped
 from sqlpriv.rewrite.refuse import STATEMENTS, refuse, refuse_node
 from sqlpriv.rewrite.relations import Answer, Rows
@@ -103,7 +104,9 @@ class _Rewriting(Grouped, OverAnswers):
     def _select(self, select: exp.Select, ctes: Ctes) -> Rows | Answer:
         self._only(select, _SELECT_ARGS)
         rows, scope = self.names.read_from(select, ctes)
-        if rows.over_answers:
+        if rows.over_answers and aggregated(select) and not rows.private:
+            rows, scope.flat = flattened(self.sql, select, rows, scope)
+        elif rows.over_answers:
             return self._over_answers(select, rows, scope)
         if not aggregated(select):
             return self._projected(select, rows, scope)

@@ -71,11 +71,21 @@ class Answer:
     columns: tuple[AnswerColumn, ...]
     cost: float = 0.0
     plans: tuple[str, ...] = ()
+    aggregated: Aggregated | None = None
+    """What is below it, where nothing was chosen by estimates: then sums over it are sums over that."""
 
     @property
     def names(self) -> list[str]:
         """All columns in order, bounds after their estimates."""
         return [n for c in self.columns for n in (c.name, c.low, c.high) if n is not None]
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """The rows that an answer aggregates, and its columns: group keys, and expressions over aggregates."""
+
+    rows: Rows
+    columns: dict[str, exp.Expr]
 
 
 Relation: TypeAlias = Rows | Answer

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
 from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Shown
 from sqlpriv.sqltext import folded
+
+if TYPE_CHECKING:
+    from sqlpriv.rewrite.flatten import Flattening
 
 Columns: TypeAlias = dict[str, Shown]
 Ctes: TypeAlias = Mapping[str, tuple[exp.CTE, "Ctes"]]
@@ -28,6 +31,8 @@ class Scope:
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
     outer: Scope | None = None
     ctes: Ctes = field(default_factory=dict)
+    flat: Flattening | None = None
+    """How aggregates over an answer become aggregates over its rows."""
 
     def find(self, name: str) -> list[Shown]:
         """All columns of that name."""
