@@ -46,7 +46,7 @@ class OverAnswers(Clauses):
         limited = select.args.get("limit") or select.args.get("offset")
         below = None if limited else still_aggregated(self.sql, rows, [(i.name, i.node) for i in items])
         tail = self._tail(select, scope, items, outer)
-        return Answer(sql + tail, columns, sum(a.cost for a in answered), plans, below)
+        return Answer(sql + tail, columns, sum(a.cost for a in answered), plans, aggregated=below)
 
     def _items_over_answers(self, item: exp.Expr, scope: Scope) -> list[Item]:
         if not is_star(item):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sqlpriv.rewrite.described import Described
-from sqlpriv.rewrite.functions import allowed, ambiguous_operator
+from sqlpriv.rewrite.functions import allowed, misread
 from sqlpriv.rewrite.public_subquery import resolve_public
 from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
 from sqlpriv.rewrite.relations import Answer, Rows, column
@@ -59,7 +59,7 @@ class Expressions:
             self._visit(same, scope, aggregates, alias_first)
         elif isinstance(node, AGGREGATES):
             self._aggregate(node, scope, aggregates)
-        elif (reason := ambiguous_operator(node)) is not None:
+        elif (reason := misread(node, self.sql)) is not None:
             refuse(self.sql, node, *reason)
         elif isinstance(node, (exp.Exists, exp.Any, exp.All)) or allowed(node):
             self._children(node, scope, aggregates, alias_first)
@@ -147,6 +147,9 @@ class Expressions:
         answer = self._read(node.copy(), scope.ctes)
         if isinstance(answer, Rows) or not isinstance(node, exp.Subquery) or len(answer.columns) != 1:
             refuse(self.sql, node, "a subquery of rows of the private table", "write a scalar subquery: one aggregate")
+        if answer.many:
+            instead = "aggregate it without GROUP BY, or add WHERE so that one group is left"
+            refuse(self.sql, node, "a scalar subquery with a row for each group", instead)
         self.scalars.append(answer)
         node.replace(column(SCALAR, str(len(self.scalars) - 1), node))
 

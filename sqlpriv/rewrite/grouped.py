@@ -46,7 +46,19 @@ class Grouped(Clauses):
         layered = outer.formulas.layered(source)
         sql = f'SELECT {", ".join(listed)} FROM ({layered}) AS "{SUMS}"{tail}'
         chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset"))
-        return Answer(sql, columns, cost, tuple(plans), None if chosen_from else below)
+        return Answer(
+            sql,
+            columns,
+            cost,
+            tuple(plans),
+            many=not rows.conditions and not chosen_from and any(map(self._has_values, keys)),
+            aggregated=None if chosen_from else below,
+        )
+
+    def _has_values(self, key: exp.Expr) -> bool:
+        """Whether a group key is an attribute with several values: each of them is a group."""
+        found = self.release.attribute(key.table) if isinstance(key, exp.Column) else None
+        return found is not None and found.size > 1
 
     def _groups(self, select: exp.Select, items: list[Item], scope: Scope) -> tuple[Keys, Sets]:
         plain = [i.node for i in items if not _aggregates(i.node)]

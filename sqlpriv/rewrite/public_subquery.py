@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.functions import PUBLIC_NODES, allowed, ambiguous_operator
+from sqlpriv.rewrite.functions import PUBLIC_NODES, allowed, misread
 from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
 from sqlpriv.rewrite.relations import Shown, column, distinct_names
 from sqlpriv.rewrite.scope import Ctes, Scope, aggregated, by_name, default_name, is_star, with_ctes
@@ -234,7 +234,7 @@ def _visit(names: Expressions, node: exp.Expr, scope: Scope) -> None:
         _column(names, node, scope)
     elif isinstance(node, exp.Query):
         resolve_public(names, node, scope)
-    elif (reason := ambiguous_operator(node)) is not None:
+    elif (reason := misread(node, names.sql)) is not None:
         refuse(names.sql, node, *reason)
     elif type(node) in PUBLIC_NODES or allowed(node):
         for child in list(node.iter_expressions()):

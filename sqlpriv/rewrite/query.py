@@ -64,12 +64,15 @@ def _parsed(sql: str) -> exp.Expr:
         where = exp.Var(this="statement")
         where.meta["start"] = first.start(1)
         refuse(sql, where, f"the statement {first.group(1).upper()}", STATEMENTS)
+    _refuse_exclamation(sql)
     try:
         statements = [s for s in sqlglot.parse(sql, dialect="duckdb") if s is not None]
     except sqlglot.errors.SqlglotError as error:
         found = getattr(error, "errors", None) or [{}]
         place = f" near line {found[0]['line']}, column {found[0]['col']}" if found[0].get("line") else ""
         raise UnsupportedSQLError(f"this is no SQL that can be read{place}; check it against DuckDB's SELECT") from None
+    except IndexError:  # by sqlglot, of some functions with too few arguments
+        raise UnsupportedSQLError("a function of the query has too few arguments; check it against DuckDB's") from None
     except RecursionError:
         raise UnsupportedSQLError(_TOO_DEEP) from None
     if len(statements) != 1:
@@ -77,6 +80,19 @@ def _parsed(sql: str) -> exp.Expr:
     if not isinstance(statements[0], exp.Query):
         refuse(sql, statements[0], f"the statement {statements[0].key.upper()}", STATEMENTS)
     return statements[0]
+
+
+def _refuse_exclamation(sql: str) -> None:
+    """sqlglot reads !x as NOT x, which DuckDB does not; in the tree they are the same."""
+    try:
+        tokens = sqlglot.tokenize(sql, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        return  # the parser says why
+    for token in tokens:
+        if token.token_type.name == "NOT" and token.text == "!":
+            where = exp.Var(this="!")
+            where.meta["start"] = token.start
+            refuse(sql, where, "the operator !", "DuckDB does not know it; write NOT")
 
 
 class _Rewriting(Grouped, OverAnswers):

@@ -71,6 +71,8 @@ class Answer:
     columns: tuple[AnswerColumn, ...]
     cost: float = 0.0
     plans: tuple[str, ...] = ()
+    many: bool = False
+    """Whether it surely has more than one row."""
     aggregated: Aggregated | None = None
     """What is below it, where nothing was chosen by estimates: then sums over it are sums over that."""
 
