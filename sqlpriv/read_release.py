@@ -15,6 +15,7 @@ from sqlpriv.source import reader
 from sqlpriv.sqltext import folded, literal, quoted
 
 _MEMORY = "memory"
+_MOST_SEARCHED = 1_000_000  # rows of a public table whose keys are looked for: joins by them are known to cost little
 _WEIGHT_COLUMNS = ("__weight", "__variance", "__skew")
 
 
@@ -130,8 +131,17 @@ def _public_tables(con: duckdb.DuckDBPyConnection, catalog: str, schema: str) ->
     found = {}
     for table, kinds in columns.items():
         size = fetch(con, f"SELECT count(*) FROM {quoted(catalog, schema, table)}")[0][0]
-        found[folded(table)] = PublicTable(table, (catalog, schema, table), kinds, size)
+        keys = _keys(con, quoted(catalog, schema, table), list(kinds)) if size <= _MOST_SEARCHED else frozenset()
+        found[folded(table)] = PublicTable(table, (catalog, schema, table), kinds, size, keys)
     return found
+
+
+def _keys(con: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]) -> frozenset[str]:
+    """The columns without a value twice; NULLs meet nothing."""
+    listed = ", ".join(f"count(DISTINCT {quoted(c)}) = count({quoted(c)})" for c in columns)
+    return frozenset(
+        c for c, is_key in zip(columns, fetch(con, f"SELECT {listed} FROM {table}")[0], strict=True) if is_key
+    )
 
 
 def _refuse_other_sequence(con: duckdb.DuckDBPyConnection, first: str, other: str) -> None:

@@ -157,7 +157,7 @@ def test_sums_of_estimates(opened: OpenRelease, query: str, flat: str) -> None:
 
 def test_a_left_join_of_too_many_rows_is_refused(tmp_path: Path) -> None:
     columns = {name: ("INTEGER", list(range(1000))) for name in ("a", "b", "c")}
-    public = {"p": ({"x": "INTEGER", "y": "INTEGER"}, [(i, i) for i in range(11)])}
+    public = {"p": ({"x": "INTEGER", "y": "INTEGER"}, [(i // 2, i // 2) for i in range(22)])}
     write_release(tmp_path / "wide.duckdb", columns, [(1, 2, 3)], alpha_beta(0.4, 0.02), public=public)
     with open_release(tmp_path / "wide.duckdb") as opened:
         for on in ("a + b = x", "a = x AND b < y AND c > y"):
@@ -166,8 +166,33 @@ def test_a_left_join_of_too_many_rows_is_refused(tmp_path: Path) -> None:
             ):
                 opened.sql(f"SELECT count(*) FROM people LEFT JOIN p ON {on}")
         flat = opened.sql("SELECT count(*) AS n FROM people WHERE a <= 10").fetchall()
-        joined = opened.sql("SELECT count(y) AS n FROM people LEFT JOIN p ON a = x AND (b = y) IS NOT NULL").fetchall()
+        once = "(SELECT DISTINCT x AS y FROM p) ON a = y AND (b = y) IS NOT NULL"
+        joined = opened.sql(f"SELECT count(y) AS n FROM people LEFT JOIN {once}").fetchall()
     assert same(joined[0], flat[0])
+
+
+def test_joins_by_keys_cost_little(tmp_path: Path) -> None:
+    codes = list(range(3000))
+    columns = {"code": ("INTEGER", codes), "age": ("INTEGER", list(range(100)))}
+    public = {
+        "codes": ({"code": "INTEGER", "chapter": "INTEGER"}, [(c, c % 50) for c in codes if c % 3]),
+        "chapters": ({"chapter": "INTEGER", "name": "VARCHAR"}, [(c, f"chapter {c % 2}") for c in range(40)]),
+        "nulls": ({"code": "INTEGER", "twice": "INTEGER"}, [(1, 7), (None, 7), (None, None)]),
+    }
+    write_release(tmp_path / "keys.duckdb", columns, [(1, 2), (5, 7)], alpha_beta(0.4, 0.02), public=public)
+    with open_release(tmp_path / "keys.duckdb") as opened:
+        found = {name: set(table.keys) for name, table in opened._described.public.items()}
+        assert found == {"codes": {"code"}, "chapters": {"chapter"}, "nulls": {"code"}}
+        for source in (
+            "people LEFT JOIN codes USING (code) LEFT JOIN chapters USING (chapter)",
+            "people JOIN codes USING (code) JOIN (SELECT chapter, max(name) AS name FROM chapters GROUP BY 1) "
+            "USING (chapter)",
+        ):
+            query = f"SELECT name, count(*) AS n FROM {source} GROUP BY name ORDER BY name"
+            assert opened.explain(query).cost <= 10_000
+            kept = [c for c in codes if c % 3 and c % 50 < 40 and c % 2 == 0]
+            flat = f"SELECT count(*) AS n FROM people WHERE code IN ({', '.join(map(str, kept))})"
+            assert same(opened.sql(query).fetchall()[0][1:], opened.sql(flat).fetchall()[0])
 
 
 def test_a_public_relation_is_computed_once(opened: OpenRelease) -> None:

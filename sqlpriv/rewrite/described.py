@@ -42,6 +42,8 @@ class PublicTable:
     """Catalog, schema and table."""
     columns: Mapping[str, str]
     size: int
+    keys: frozenset[str] = frozenset()
+    """Columns that have no value twice: a value meets one row at most."""
 
     @property
     def relation(self) -> str:

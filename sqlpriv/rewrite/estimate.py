@@ -124,7 +124,7 @@ class Sums:
             Variable(a.name, a.domain, {VALUE: a.type}, a.size, "share" if weighted and a.has_shares else None)
             for a in self.release.attributes
         ]
-        return [*attributes, *(Variable(n, r.relation, r.columns, r.size, counted=r.counted) for n, r in reads.items())]
+        return [*attributes, *(_public(name, read) for name, read in reads.items())]
 
     def _text(self, plan: _Plan, kind: str, numbers: tuple[int, ...]) -> str:
         moment = self._moment(numbers)
@@ -243,6 +243,10 @@ class _Plan:
                 product = exp.Mul(this=product, expression=_double(node))
         held = exp.and_(*(self._sums.node(f) for f in filters)) if filters else None
         return Value(product, held, power)
+
+
+def _public(name: str, read: Read) -> Variable:
+    return Variable(name, read.relation, read.columns, read.size, counted=read.counted, keys=read.keys)
 
 
 def _double(node: exp.Expr) -> exp.Expr:

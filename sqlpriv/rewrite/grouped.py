@@ -51,7 +51,7 @@ class Grouped(Clauses):
             columns,
             cost,
             tuple(plans),
-            many=not rows.conditions and not chosen_from and any(map(self._has_values, keys)),
+            many=not rows.conditions and not rows.reads and not chosen_from and any(map(self._has_values, keys)),
             aggregated=None if chosen_from else below,
         )
 

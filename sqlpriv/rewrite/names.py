@@ -123,7 +123,7 @@ class Names(PublicRelations):
         if public is None:
             unknown(self.sql, node, f"table {name!r}", self._tables())
         variable = self.variable(name)
-        rows.reads[variable] = Read(public.relation, dict(public.columns), public.size)
+        rows.reads[variable] = Read(public.relation, dict(public.columns), public.size, keys=public.keys)
         return [Shown(c, column(variable, c)) for c in public.columns], name
 
     def _read_cte(self, cte: exp.CTE, seen: Ctes) -> Rows | Answer:

@@ -7,7 +7,7 @@ p ON cond`, by its key a, where NULL meets NULL. SEMI and ANTI JOIN are EXISTS a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ class _Public:
     columns: dict[str, str]
     """Names and types."""
     size: int
+    keys: frozenset[str]
 
     def shown(self) -> list[Shown]:
         return [Shown(name, column(self.variable, name)) for name in self.columns]
@@ -97,7 +98,13 @@ def _public_side(names: Names, join: exp.Join, ctes: Ctes, before: Rows) -> _Pub
     if rows.conditions:
         sql += f" WHERE {' AND '.join(f'({_text(c)})' for c in rows.conditions)}"
     types = {s.name: _type(s.expression, rows) for s in columns.values()}
-    return _Public(called, names.variable(called), sql, types, prod(r.size for r in rows.reads.values()))
+    keys = frozenset(s.name for s in columns.values() if len(rows.reads) == 1 and _is_key(s.expression, rows))
+    return _Public(called, names.variable(called), sql, types, prod(r.size for r in rows.reads.values()), keys)
+
+
+def _is_key(expression: exp.Expr, rows: Rows) -> bool:
+    read = rows.reads.get(expression.table) if isinstance(expression, exp.Column) else None
+    return read is not None and expression.name in read.keys
 
 
 def _type(expression: exp.Expr, rows: Rows) -> str:
@@ -125,6 +132,8 @@ def _checked_size(
     fixed = _fixed(on, {a.name for a in attributes})
     base = prod(reads) * prod(a.size for a in attributes)
     met = prod(reads) * prod(a.size for a in attributes if a.name not in fixed) * right.size
+    if _meets_one(on, right):
+        met = 0
     if base + met > MOST_ROWS:
         listed = " and ".join([*(repr(a.name) for a in attributes), repr(right.called)])
         refuse(
@@ -136,17 +145,32 @@ def _checked_size(
     return base + met
 
 
-def _fixed(on: exp.Expr, attributes: set[str]) -> set[str]:
-    """The attributes that are equal to something of the public side: a row of it meets one value of theirs."""
-    found = set()
+def _equal_columns(on: exp.Expr) -> Iterator[tuple[exp.Column, set[str]]]:
+    """The columns that ON says are equal to something, and the relations that this is of."""
     for part in on.flatten() if isinstance(on, exp.And) else [on]:
         equal = without_parentheses(part)
         if not isinstance(equal, exp.EQ | exp.NullSafeEQ):
             continue
         for one, other in ((equal.this, equal.expression), (equal.expression, equal.this)):
-            if isinstance(one, exp.Column) and not {c.table for c in other.find_all(exp.Column)} & attributes:
-                found.add(one.table)
-    return found
+            if isinstance(one, exp.Column):
+                yield one, {c.table for c in other.find_all(exp.Column)}
+
+
+def _fixed(on: exp.Expr, attributes: set[str]) -> set[str]:
+    """The attributes that are equal to something of the public side: a row of it meets one value of theirs."""
+    return {column.table for column, others in _equal_columns(on) if not others & attributes}
+
+
+def _meets_one(on: exp.Expr, right: _Public) -> bool:
+    """Whether there is at most one row of the public side for each on the other, since a key of it is equal to that.
+
+    By =, that is: NULL may be there more than once.
+    """
+    return any(
+        column.table == right.variable and column.name in right.keys and right.variable not in others
+        for column, others in _equal_columns(on)
+        if isinstance(column.parent, exp.EQ)
+    )
 
 
 def _joined(
@@ -170,7 +194,10 @@ def _joined(
         return host, replace(read, relation=f"({query})", answer=replace(read.answer, aggregated=None)), fresh
     types = [*read.columns.values(), *(a.type for a in attributes), *right.columns.values()]
     relation = quoted(names.define(query, unlike))
-    return host, Read(relation, dict(zip(unlike, types, strict=True)), size, counted=False), fresh
+    keys = frozenset[str]()
+    if _meets_one(on, right):
+        keys = read.keys if not attributes else frozenset(fresh[:1] if not reads and len(attributes) == 1 else ())
+    return host, Read(relation, dict(zip(unlike, types, strict=True)), size, counted=False, keys=keys), fresh
 
 
 def _text(node: exp.Expr) -> str:

@@ -46,7 +46,9 @@ class PublicRelations(Expressions):
         relation = quoted(self.define(own.sql(dialect="duckdb", comments=False), names))
         variable = self.variable(called)
         shown = [Shown(s, column(variable, n)) for s, n in zip(found.names, names, strict=True)]
-        return Rows(shown, reads={variable: Read(relation, dict.fromkeys(names, ""), found.size, counted=False)})
+        keys = frozenset(names[place] for place in found.keys)
+        read = Read(relation, dict.fromkeys(names, ""), found.size, counted=False, keys=keys)
+        return Rows(shown, reads={variable: read})
 
 
 def is_of_rows(query: exp.Expr) -> bool:

@@ -10,7 +10,17 @@ from sqlglot import exp
 from sqlpriv.rewrite.functions import PUBLIC_NODES, allowed, misread
 from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
 from sqlpriv.rewrite.relations import Shown, column, distinct_names
-from sqlpriv.rewrite.scope import Ctes, Scope, aggregated, by_name, default_name, is_star, with_ctes
+from sqlpriv.rewrite.scope import (
+    AGGREGATES,
+    Ctes,
+    Scope,
+    aggregated,
+    by_name,
+    default_name,
+    is_star,
+    outside_subqueries,
+    with_ctes,
+)
 from sqlpriv.sqltext import folded
 
 if TYPE_CHECKING:
@@ -39,6 +49,8 @@ class Resolved:
 
     names: list[str]
     size: int
+    keys: frozenset[int] = frozenset()
+    """The places of columns that are known to have no value twice."""
 
 
 def resolve_public(names: Expressions, node: exp.Expr, outer: Scope, ctes: Ctes | None = None) -> Resolved:
@@ -74,9 +86,12 @@ def _select(names: Expressions, select: exp.Select, outer: Scope, ctes: Ctes) ->
     _only(names, select, _SELECT_ARGS)
     select.set("with_", None)
     scope = Scope(outer=outer, ctes=ctes)
-    size = 1
+    size, keys = 1, frozenset[str]()
     if first := select.args.get("from_"):
-        size = _source(names, first.this, scope, outer)
+        found = _source(names, first.this, scope, outer)
+        size = found.size
+        if not select.args.get("joins"):
+            keys = frozenset(found.names[place] for place in found.keys)
     for join in select.args.get("joins") or []:
         size = _join(names, join, scope, outer, size)
     _check_chance(names, select)
@@ -86,11 +101,27 @@ def _select(names: Expressions, select: exp.Select, outer: Scope, ctes: Ctes) ->
     for ordered in select.args["order"].expressions if select.args.get("order") else []:
         _by_position(ordered, [name if folded(name) in scope.aliases else "" for name in shown])
     for clause in ("where", "group", "having", "order", "limit", "offset"):
-        if found := select.args.get(clause):
-            _visit(names, found, scope)
+        if part := select.args.get(clause):
+            _visit(names, part, scope)
     if aggregated(select) and not select.args.get("group"):
         size = 1
-    return Resolved(shown, _limited(select, size))
+    return Resolved(shown, _limited(select, size), _keys(select, keys))
+
+
+def _keys(select: exp.Select, of_source: frozenset[str]) -> frozenset[int]:
+    """The columns that have no value twice: one that is grouped by alone, the only one of DISTINCT, or a key below."""
+    items = list(enumerate(i.this for i in select.expressions))
+    group = select.args.get("group")
+    if group is not None:
+        plain = [(at, i) for at, i in items if not any(isinstance(n, AGGREGATES) for n in outside_subqueries(i))]
+        by = [i for _, i in plain] if group.args.get("all") else list(group.expressions)
+        by = [items[int(b.this) - 1][1] if isinstance(b, exp.Literal) and b.this.isdigit() else b for b in by]
+        return frozenset(at for at, i in plain if len(by) == 1 and i == by[0])
+    if aggregated(select):
+        return frozenset()
+    if select.args.get("distinct") and len(items) == 1:
+        return frozenset({0})
+    return frozenset(at for at, i in items if isinstance(i, exp.Column) and i.name in of_source)
 
 
 def _check_chance(names: Expressions, query: exp.Expr) -> None:
@@ -151,7 +182,7 @@ def _join(names: Expressions, join: exp.Join, scope: Scope, outer: Scope, size: 
     if kind not in _JOINS:
         refuse(names.sql, join.this, f"{kind} JOIN", "write an inner or a LEFT JOIN")
     before = dict(scope.sources)
-    added = _source(names, join.this, scope, outer)
+    added = _source(names, join.this, scope, outer).size
     for identifier in join.args.get("using") or []:
         key = folded(identifier.name)
         left = next((c[key] for c in before.values() if key in c), None)
@@ -166,7 +197,7 @@ def _join(names: Expressions, join: exp.Join, scope: Scope, outer: Scope, size: 
     return size * (max(added, 1) if kind.startswith("LEFT") else added)
 
 
-def _source(names: Expressions, node: exp.Expr, scope: Scope, outer: Scope) -> int:
+def _source(names: Expressions, node: exp.Expr, scope: Scope, outer: Scope) -> Resolved:
     if isinstance(node, exp.Table):
         found, name = _table(names, node, scope)
     elif isinstance(node, exp.Subquery):
@@ -184,7 +215,7 @@ def _source(names: Expressions, node: exp.Expr, scope: Scope, outer: Scope) -> i
     listed = [exp.to_identifier(u, quoted=True) for u in unlike]
     for source in (node, *_replaced(node)):
         source.set("alias", exp.TableAlias(this=exp.Identifier(this=own, quoted=True), columns=listed))
-    return found.size
+    return Resolved(unlike, found.size, found.keys)
 
 
 def _renamed(names: Expressions, shown: list[str], node: exp.Expr) -> list[str]:
@@ -212,7 +243,7 @@ def _table(names: Expressions, node: exp.Table, scope: Scope) -> tuple[Resolved,
         found = resolve_public(names, copied.this, Scope(ctes=seen), seen)
         node.meta["replaced_by"] = copied
         node.replace(copied)
-        return Resolved(_renamed(names, found.names, cte), found.size), name
+        return Resolved(_renamed(names, found.names, cte), found.size, found.keys), name
     if key == folded(names.release.table) and folded(node.db or "main") == "main":
         refuse(
             names.sql,
@@ -226,7 +257,8 @@ def _table(names: Expressions, node: exp.Table, scope: Scope) -> tuple[Resolved,
     node.set("this", exp.to_identifier(public.relation_parts[-1], quoted=True))
     for part, arg in zip(reversed(public.relation_parts[:-1]), ("db", "catalog"), strict=False):
         node.set(arg, exp.to_identifier(part, quoted=True))
-    return Resolved(list(public.columns), public.size), name
+    keys = frozenset(at for at, c in enumerate(public.columns) if c in public.keys)
+    return Resolved(list(public.columns), public.size, keys), name
 
 
 def _visit(names: Expressions, node: exp.Expr, scope: Scope) -> None:

@@ -37,6 +37,8 @@ class Read:
     answer: Answer | None = None
     counted: bool = True
     """Whether the size is the number of rows, and not only a bound."""
+    keys: frozenset[str] = frozenset()
+    """Columns that are known to have no value twice."""
 
 
 @dataclass
