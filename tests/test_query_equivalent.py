@@ -202,5 +202,8 @@ def test_a_public_relation_is_computed_once(opened: OpenRelease) -> None:
         "ORDER BY continent LIMIT 1) ON country = nationality GROUP BY country"
     )
     assert opened.explain(query).sql.count("LIMIT 1") == 1
+    estimates = "(SELECT nationality AS c, count(*) AS n FROM people GROUP BY c)"
+    projected = f"SELECT c, n FROM {estimates} LEFT JOIN regions ON c = country"
+    assert "MATERIALIZED" not in opened.explain(projected).sql  # what nobody reads
     country, *found = opened.sql(query).fetchall()[0]
     assert same(found, opened.sql(f"SELECT count(*) AS n FROM people WHERE nationality = '{country}'").fetchall()[0])

@@ -24,8 +24,8 @@ class Expressions:
         self.release = release
         self._read = read
         self._taken = {folded(a.name) for a in release.attributes}
-        self.defined: list[str] = []
-        """Relations of public tables, as common table expressions."""
+        self.defined: dict[str, str] = {}
+        """Relations of public tables, as common table expressions by their names."""
         self.scalars: list[Answer] = []
         """Answers that stand as one value in an expression over estimates."""
 

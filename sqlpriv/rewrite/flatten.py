@@ -16,9 +16,7 @@ from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Aggregated, Rows, Shown
 from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, Scope
 
-_ONLY_SUMS = (
-    "only sum() over one aggregate query, without HAVING, LIMIT, grouping sets, UNION and outer joins, can be; "
-)
+_ONLY_SUMS = "only sum() over one aggregate query, without HAVING, LIMIT, grouping sets and UNION in it, can be; "
 _INSTEAD = "ask it of the table itself, in one aggregate query"
 _WHY: dict[type[exp.Expr], str] = {
     exp.Count: "every group of the domain comes back, so it would count these; count rows, by sum() of a count",

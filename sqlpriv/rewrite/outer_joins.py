@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.described import Attribute
+from sqlpriv.rewrite.flatten import Flattening
 from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import VALUE, Read, Rows, Shown, column, distinct_names
+from sqlpriv.rewrite.relations import VALUE, Aggregated, Answer, Read, Rows, Shown, column, distinct_names
 from sqlpriv.rewrite.scope import Ctes, Scope, by_name, without_parentheses
 from sqlpriv.sqltext import quoted
 
@@ -52,6 +54,12 @@ def left_join(names: Names, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope
     on = _condition(names, join, scope, right)
     if subquery := on.find(exp.Query):
         refuse(names.sql, subquery, "a subquery in ON of a LEFT JOIN", "join a subquery that filters by it instead")
+    shown = _add_left(names, join, on, rows, right)
+    scope.sources[right.called] = by_name([Shown(name, new) for name, new in zip(right.columns, shown, strict=True)])
+
+
+def _add_left(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: _Public) -> list[exp.Column]:
+    """Read what a LEFT JOIN reads; the columns of the public side in it."""
     mentioned = {c.table for c in on.find_all(exp.Column)}
     attributes = [a for a in names.release.attributes if a.name in mentioned]
     reads = [n for n in rows.reads if n in mentioned]
@@ -60,13 +68,34 @@ def left_join(names: Names, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope
         refuse(names.sql, join.this, f"LEFT JOIN by columns of {listed}", "join these in a subquery, and then to that")
     size = _checked_size(names, join, on, attributes, [rows.reads[n].size for n in reads], right)
     target, read, fresh = _joined(names, on, attributes, {n: rows.reads[n] for n in reads}, right, size)
-    rows.reads[target] = read
     keys, shown = fresh[: len(attributes)], fresh[len(attributes) :]
+    if read.answer is not None:
+        below = _add_below(names, join, on, target, read.answer, right, shown)
+        read = replace(read, answer=replace(read.answer, aggregated=below))
+    rows.reads[target] = read
     for attribute, key in zip(attributes, keys, strict=True):
         same = exp.NullSafeEQ(this=column(attribute.name, VALUE), expression=column(target, key))
         rows.conditions.append(same)
-    pairs = zip(right.columns, shown, strict=True)
-    scope.sources[right.called] = by_name([Shown(name, column(target, own)) for name, own in pairs])
+    return [column(target, own) for own in shown]
+
+
+def _add_below(
+    names: Names, join: exp.Join, on: exp.Expr, variable: str, answer: Answer, right: _Public, shown: list[str]
+) -> Aggregated | None:
+    """The rows that an answer aggregates with the same join, where that goes by group keys, for sums over it."""
+    if answer.aggregated is None:
+        return None
+    flat = Flattening(names.sql, variable, answer.aggregated.columns)
+    by_keys = flat.exact(on)
+    if flat.mentions_estimates(by_keys):
+        return None
+    below = answer.aggregated.rows
+    rows = replace(below, conditions=list(below.conditions), reads=dict(below.reads))
+    try:
+        added = _add_left(names, join, by_keys, rows, right)
+    except UnsupportedSQLError:  # the join of estimates can be answered all the same
+        return None
+    return Aggregated(rows, {**answer.aggregated.columns, **dict(zip(shown, added, strict=True))})
 
 
 def semi_join(names: Names, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
@@ -181,7 +210,7 @@ def _joined(
     A relation that ON mentions gets the new columns beside its own, so that each of its rows keeps its matches.
     """
     host, read = next(iter(reads.items()), (right.variable, Read("")))
-    own = read.answer.names if read.answer is not None else list(read.columns)
+    own = [*(read.answer.names if read.answer is not None else []), *read.columns]
     unlike = distinct_names([*own, *(f"key of {a.name}" for a in attributes), *right.columns])
     fresh = unlike[len(own) :]
     sources = [f"{read.relation} AS {quoted(host)}"] if reads else []
@@ -191,7 +220,8 @@ def _joined(
     base = " CROSS JOIN ".join(sources) or "(SELECT 1)"
     query = f"SELECT {', '.join(listed)} FROM {base} LEFT JOIN {right.source} ON {_text(on)}"
     if read.answer is not None:
-        return host, replace(read, relation=f"({query})", answer=replace(read.answer, aggregated=None)), fresh
+        columns = {**read.columns, **dict.fromkeys(fresh, "")}
+        return host, replace(read, relation=f"({query})", columns=columns), fresh
     types = [*read.columns.values(), *(a.type for a in attributes), *right.columns.values()]
     relation = quoted(names.define(query, unlike))
     keys = frozenset[str]()

@@ -20,15 +20,19 @@ _INNER_JOINS = {"", "INNER", "CROSS"}
 class PublicRelations(Expressions):
     """Defines the public relations of one query."""
 
-    def definitions(self) -> str:
-        """WITH, and all that was defined."""
-        return f"WITH {', '.join(self.defined)} " if self.defined else ""
+    def with_definitions(self, sql: str) -> str:
+        """The rewritten query with the relations that it reads, and those that these read, in front."""
+        needed: list[str] = []
+        for name, definition in reversed(self.defined.items()):
+            if any(quoted(name) in text for text in (sql, *needed)):
+                needed.insert(0, definition)
+        return f"WITH {', '.join(needed)} {sql}" if needed else sql
 
     def define(self, query: str, names: list[str]) -> str:
         """Give a query over public tables a name of ours, and its columns these names."""
         name = f"__priv_public{len(self.defined)}"
         columns = ", ".join(quoted(n) for n in names)
-        self.defined.append(f"{quoted(name)}({columns}) AS MATERIALIZED ({query})")
+        self.defined[name] = f"{quoted(name)}({columns}) AS MATERIALIZED ({query})"
         return name
 
     def is_public_relation(self, query: exp.Expr, ctes: Ctes) -> bool:

@@ -55,7 +55,7 @@ def rewrite(sql: str, release: Described, options: Options | None = None) -> Ans
                 f"the query does not read {release.table!r}; ask for counts, sums or averages of it"
             )
         refuse(sql, statement, "a SELECT of single rows", ROWS)
-    return replace(answer, sql=rewriting.names.definitions() + answer.sql)
+    return replace(answer, sql=rewriting.names.with_definitions(answer.sql))
 
 
 def _parsed(sql: str) -> exp.Expr:

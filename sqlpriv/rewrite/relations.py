@@ -32,7 +32,7 @@ class Read:
     relation: str
     """Its SQL text."""
     columns: dict[str, str] = field(default_factory=dict)
-    """Names and types, "" where the type is not known; empty for an answer."""
+    """Names and types, "" where the type is not known; of an answer only those that were joined to it."""
     size: int = 0
     answer: Answer | None = None
     counted: bool = True
