@@ -21,6 +21,7 @@ from sqlpriv.sqltext import folded, quoted
 _SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {
     exp.Table: {"this", "alias", "db", "catalog"},
     exp.Subquery: {"this", "alias"},
+    exp.Values: {"expressions", "alias"},
 }
 _JOIN_ARGS = {"this", "on", "side", "kind", "using", "method"}
 
@@ -89,6 +90,10 @@ class Names(PublicRelations):
         alias = node.args.get("alias")
         if isinstance(node, exp.Table):
             shown, name = self._table(node, ctes, rows)
+        elif isinstance(node, exp.Values):
+            listed = exp.Select(expressions=[exp.Star()], from_=exp.From(this=node.copy()))
+            name = node.alias or self.variable("values")
+            shown = self._merge(self.public_relation(listed, ctes, name), rows, node)
         else:
             shown = self._merge(self._relation(node.this, ctes, node.alias), rows, node)
             name = node.alias or self.variable("subquery")

@@ -12,6 +12,7 @@ from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
 from sqlpriv.rewrite.relations import Shown, column, distinct_names
 from sqlpriv.rewrite.scope import (
     AGGREGATES,
+    SELECT_ARGS,
     Ctes,
     Scope,
     aggregated,
@@ -26,19 +27,6 @@ from sqlpriv.sqltext import folded
 if TYPE_CHECKING:
     from sqlpriv.rewrite.expressions import Expressions
 
-_SELECT_ARGS = {
-    "expressions",
-    "from_",
-    "joins",
-    "where",
-    "group",
-    "having",
-    "order",
-    "limit",
-    "offset",
-    "distinct",
-    "with_",
-}
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 _JOINS = {"", "INNER", "CROSS", "LEFT", "LEFT OUTER", "SEMI", "ANTI"}
 
@@ -83,7 +71,7 @@ def _united(names: Expressions, node: exp.SetOperation, outer: Scope, ctes: Ctes
 
 
 def _select(names: Expressions, select: exp.Select, outer: Scope, ctes: Ctes) -> Resolved:
-    _only(names, select, _SELECT_ARGS)
+    _only(names, select, SELECT_ARGS)
     select.set("with_", None)
     scope = Scope(outer=outer, ctes=ctes)
     size, keys = 1, frozenset[str]()
@@ -204,6 +192,8 @@ def _source(names: Expressions, node: exp.Expr, scope: Scope, outer: Scope) -> R
         _only(names, node, {"this", "alias"})
         found = resolve_public(names, node.this, outer, scope.ctes)
         name = node.alias or names.variable("subquery")
+    elif isinstance(node, exp.Values):
+        found, name = _values(names, node, scope), node.alias or names.variable("values")
     else:
         refuse_node(names.sql, node)
     if folded(name) in scope.sources:
@@ -216,6 +206,14 @@ def _source(names: Expressions, node: exp.Expr, scope: Scope, outer: Scope) -> R
     for source in (node, *_replaced(node)):
         source.set("alias", exp.TableAlias(this=exp.Identifier(this=own, quoted=True), columns=listed))
     return Resolved(unlike, found.size, found.keys)
+
+
+def _values(names: Expressions, node: exp.Values, scope: Scope) -> Resolved:
+    """Rows of constants."""
+    _only(names, node, {"expressions", "alias"})
+    for row in node.expressions:
+        _visit(names, row, Scope(ctes=scope.ctes))
+    return Resolved([f"col{at}" for at in range(len(node.expressions[0].expressions))], len(node.expressions))
 
 
 def _renamed(names: Expressions, shown: list[str], node: exp.Expr) -> list[str]:

@@ -21,21 +21,8 @@ from sqlpriv.rewrite.flatten import flattened
 from sqlpriv.rewrite.grouped import Grouped
 from sqlpriv.rewrite.refuse import STATEMENTS, refuse, refuse_node
 from sqlpriv.rewrite.relations import Answer, Rows
-from sqlpriv.rewrite.scope import Ctes, Scope, aggregated, with_ctes
+from sqlpriv.rewrite.scope import SELECT_ARGS, Ctes, Scope, aggregated, with_ctes
 
-_SELECT_ARGS = {
-    "expressions",
-    "from_",
-    "joins",
-    "where",
-    "group",
-    "having",
-    "order",
-    "limit",
-    "offset",
-    "distinct",
-    "with_",
-}
 _TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"
 # Before sqlglot reads it: of statements that it does not know it would print a warning.
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.DOTALL)
@@ -118,7 +105,7 @@ class _Rewriting(Grouped, OverAnswers):
                 refuse(self.sql, cte, f"WITH ... AS ({cte.this.key.upper()})", "write a SELECT there")
 
     def _select(self, select: exp.Select, ctes: Ctes) -> Rows | Answer:
-        self._only(select, _SELECT_ARGS)
+        self._only(select, SELECT_ARGS)
         rows, scope = self.names.read_from(select, ctes)
         if rows.over_answers and aggregated(select) and not rows.private:
             rows, scope.flat = flattened(self.sql, select, rows, scope)

@@ -19,6 +19,10 @@ Columns: TypeAlias = dict[str, Shown]
 Ctes: TypeAlias = Mapping[str, tuple[exp.CTE, "Ctes"]]
 AGGREGATES = (exp.AggFunc, exp.Filter, exp.Window, exp.Grouping, exp.GroupingId, exp.WithinGroup)
 SCALAR = "__priv_scalar"
+SELECT_ARGS = {
+    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"
+}  # fmt: skip
+"""The clauses of a SELECT that are known."""
 
 
 @dataclass
