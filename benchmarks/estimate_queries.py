@@ -62,6 +62,16 @@ def fixture_queries() -> list[str]:
     return found
 
 
+class _Facts:
+    """Of the public tables: a country is there once."""
+
+    def is_unique(self, relation: str, columns: frozenset[str], present: frozenset[str]) -> bool:
+        return "country" in columns
+
+    def type_of(self, relation: str, column: str) -> str:
+        return REGIONS.get(column, "")
+
+
 def described() -> Described:
     """The release that the queries are rewritten for: rewriting reads no file."""
     sizes = {"age": 10, "nationality": 4, "score": 10}
@@ -77,5 +87,5 @@ def described() -> Described:
         {0: Weights(-0.05, 0.0525, 0.0735)},
         Weights(2.5, 3.5, 4.9),
         public={"regions": regions},
-        is_unique=lambda _, columns, __: "country" in columns,
+        facts=_Facts(),
     )

@@ -142,6 +142,8 @@ def _translated(error: duckdb.Error) -> SqlprivError:
     """One sentence, without what DuckDB quotes: types and functions are named in it, values are not."""
     if ours := our_refusal(error):
         return InputError(ours)
+    if "More than one row returned by a subquery" in str(error):
+        return InputError("a scalar subquery has several rows: aggregate it without GROUP BY, or filter it to one row")
     if isinstance(error, duckdb.ParserException):
         return InputError("DuckDB cannot read an expression of the query: put parentheses around its parts")
     if isinstance(error, duckdb.BinderException):

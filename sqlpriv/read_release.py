@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,14 @@ import duckdb
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.rewrite.described import Attribute, Described, IsUnique, PublicTable, Weights
+from sqlpriv.public_facts import Facts
+from sqlpriv.rewrite.described import Attribute, Described, PublicTable, Weights
 from sqlpriv.source import reader
 from sqlpriv.sqltext import folded, literal, quoted
 
 _MEMORY = "memory"
 _NUMBERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL.*")
+_MOST_SEARCHED = 1_000_000  # rows of a public table whose keys are looked for: joins by them are known to cost little
 _WEIGHT_COLUMNS = ("__weight", "__variance", "__skew")
 
 
@@ -46,26 +47,8 @@ def describe(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> Describ
         cross_estimate=parameters.get("cross_estimate") or 0.0,
         cross_square=parameters.get("cross_square") or 0.0,
         public=_public_tables(con, first, "public"),
-        is_unique=_uniqueness(con),
+        facts=Facts(con),
     )
-
-
-def _uniqueness(con: duckdb.DuckDBPyConnection) -> IsUnique:
-    """Asks each question once, when a query needs to know. Public tables do not change while a release is open."""
-
-    @cache
-    def has_collations() -> bool:
-        """A column with a collation makes texts equal that are unique in another table."""
-        return bool(fetch(con, "SELECT count(*) > 0 FROM duckdb_tables() WHERE contains(lower(sql), 'collate')")[0][0])
-
-    @cache
-    def is_unique(relation: str, columns: frozenset[str], present: frozenset[str]) -> bool:
-        listed = ", ".join(quoted(c) for c in sorted(columns))
-        kept = " AND ".join([f"{quoted(c)} IS NOT NULL" for c in sorted(present)] or ["true"])
-        twice = f"SELECT 1 FROM {relation} WHERE {kept} GROUP BY {listed} HAVING count(*) > 1 LIMIT 1"
-        return not has_collations() and not fetch(con, twice)
-
-    return is_unique
 
 
 def attach_public(
@@ -153,8 +136,17 @@ def _public_tables(con: duckdb.DuckDBPyConnection, catalog: str, schema: str) ->
     found = {}
     for table, kinds in columns.items():
         size = fetch(con, f"SELECT count(*) FROM {quoted(catalog, schema, table)}")[0][0]
-        found[folded(table)] = PublicTable(table, (catalog, schema, table), kinds, size)
+        keys = _keys(con, quoted(catalog, schema, table), list(kinds)) if size <= _MOST_SEARCHED else frozenset()
+        found[folded(table)] = PublicTable(table, (catalog, schema, table), kinds, size, keys)
     return found
+
+
+def _keys(con: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]) -> frozenset[str]:
+    """The columns without a value twice; NULLs meet nothing."""
+    listed = ", ".join(f"count(DISTINCT {quoted(c)}) = count({quoted(c)})" for c in columns)
+    return frozenset(
+        c for c, is_key in zip(columns, fetch(con, f"SELECT {listed} FROM {table}")[0], strict=True) if is_key
+    )
 
 
 def _refuse_other_sequence(con: duckdb.DuckDBPyConnection, first: str, other: str) -> None:

@@ -8,8 +8,9 @@ import duckdb
 import pytest
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 
-from sqlpriv.rewrite.functions import NAMES, ROW_NODES, allowed
+from sqlpriv.rewrite.functions import FOREIGN, NAMES, ROW_NODES, allowed
 
 ROWS = """
 CREATE TABLE t AS FROM (VALUES
@@ -44,6 +45,11 @@ prefix(s, 'H')
 concat(s, u, i) | concat_ws('-', s, u) | ascii(s) | unicode(s) | chr(65 + i) | translate(s, 'lo', '01') | md5(s)
 sha256(s) | hex(s) | levenshtein(s, u) | jaccard('abc', 'bcd') | hamming(u, u)
 list_contains([1, 3], i)
+s[1] | s[-1] | s[i] | s[i - 1] | s[2:3] | s[:2] | s[-2:] | (s || u)[1] | upper(s)[1] | [i, 5][2] | s[1] || s[2]
+format('{}-{:05d}', s, i) | format('{1} {0}', s, u) | time_bucket(INTERVAL 1 MONTH, d)
+time_bucket(INTERVAL '7 days', ts) | time_bucket(INTERVAL 1 WEEK, d, DATE '2000-01-02')
+date_add(d, INTERVAL 1 DAY) | date_add(ts, INTERVAL (i) MONTH)
+DATE '2025-01-05' - date_add(d, INTERVAL 1 DAY) | date_add(d, INTERVAL 2 YEAR) = d
 jaro_similarity(s, u) | damerau_levenshtein(s, u) | strip_accents(s) | ucase(s) | lcase(s) | printf('%d', i)
 extract(year FROM d) | extract('month' FROM ts) | year(d) | month(d) | day(d) | quarter(d) | week(d) | hour(ts)
 minute(ts)
@@ -94,6 +100,24 @@ def test_nothing_that_changes_from_call_to_call_is_allowed(con: duckdb.DuckDBPyC
     assert not changing & NAMES
     for name in changing:
         assert not allowed(sqlglot.parse_one(f"SELECT {name}()", dialect="duckdb").expressions[0]), name
+
+
+def test_no_function_of_another_engine_is_read_as_one_of_duckdb(con: duckdb.DuckDBPyConnection) -> None:
+    rows = con.execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
+    known = {name for (name,) in rows} | {"coalesce", "extract", "if", "ifnull"}  # these are syntax
+    unknown = {name.lower() for name in DuckDB.Parser.FUNCTIONS} - known
+    read = {name for name in unknown if any(_is_read(name, arguments) for arguments in ARGUMENTS)}
+    assert read == FOREIGN
+
+
+ARGUMENTS = ("", "a", "a, b", "a, b, c", "'day', a, b", "a, INTERVAL 1 DAY")
+
+
+def _is_read(name: str, arguments: str) -> bool:
+    try:
+        return type(sqlglot.parse_one(f"SELECT {name}({arguments})", dialect="duckdb").expressions[0]) in ROW_NODES
+    except (sqlglot.errors.ParseError, IndexError):  # some calls with too few arguments
+        return False
 
 
 def test_every_allowed_name_is_a_function_of_duckdb(con: duckdb.DuckDBPyConnection) -> None:

@@ -55,6 +55,17 @@ QUERIES = [
     'WITH g AS (SELECT "value" AS v, count(*) AS estimates FROM {t} GROUP BY 1) SELECT v, estimates FROM g ORDER BY v',
     'SELECT "release" AS "domain", "domain" AS "release", count(*) AS n FROM {t} GROUP BY 1, 2 ORDER BY 1, 2',
     'SELECT count(*) AS n FROM {t} AS "value" WHERE "value"."value" = 1',
+    'SELECT "value"."share" AS s, count(*) AS n FROM {t} LEFT JOIN "value" ON "value"."value" = {t}."share" GROUP BY s '
+    "ORDER BY s",
+    'SELECT "key of value" AS k, "branch", count(*) AS n FROM (SELECT "value" AS "branch", "s0" AS v FROM {t} UNION '
+    'ALL SELECT "g0", "share" FROM {t}) AS "branch" LEFT JOIN (SELECT "p0", "s0" AS "key of value" FROM "g0") AS '
+    '"value" ON "p0" = v GROUP BY ALL ORDER BY ALL',
+    'SELECT "g0", sum("s0") AS e0 FROM (SELECT "value" AS "g0", "share" AS "v", count(*) AS "s0" FROM {t} GROUP BY 1, 2'
+    ') AS "estimates" WHERE "v" > 1 GROUP BY "g0" ORDER BY 1',
+    'SELECT "__priv_v"."__priv_c0" AS k, count(*) AS n FROM {t}, (SELECT max("s0") AS "__priv_c0" FROM "g0") '
+    'AS "__priv_v" WHERE {t}."value" < "__priv_c0" GROUP BY k',
+    'WITH "__priv_public0" AS (SELECT DISTINCT "s0" AS "value", "s0" AS "share" FROM "g0") '
+    'SELECT count(*) AS n FROM {t} JOIN "__priv_public0" AS "s0" ON "s0"."value" = {t}."share"',
     'SELECT count(*) AS n FROM {t} AS "age", "g0" AS "share" WHERE "age"."share" = "share"."p0"',
 ]
 

@@ -254,6 +254,18 @@ def test_engine_errors_show_no_values(opened: OpenRelease) -> None:
         opened.sql("SELECT sum(nationality) FROM people")
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT count(*) / (SELECT count(*) FROM people WHERE age > 20 GROUP BY nationality) AS r FROM people",
+        "SELECT count(*) AS n FROM people WHERE nationality = (SELECT country FROM regions)",
+    ],
+)
+def test_a_scalar_subquery_of_several_rows_is_named(opened: OpenRelease, query: str) -> None:
+    with pytest.raises(InputError, match="a scalar subquery has several rows"):
+        opened.sql(query)
+
+
 def test_an_answer_can_be_looked_at_twice_and_outlives_other_queries(opened: OpenRelease) -> None:
     first = opened.sql("SELECT count(*) AS n FROM people")
     second = opened.sql("SELECT sum(age) AS s FROM people")

@@ -40,6 +40,8 @@ PUBLIC: dict[str, tuple[Mapping[str, str], Sequence[tuple[Any, ...]]]] = {
         {"nationality": "VARCHAR", "label": "VARCHAR", "weight": "INTEGER"},
         [("AT", "a", 21), ("AT", "b", 27), ("US", "c", 0), (None, "d", 1)],
     ),
+    "nothing": ({"nationality": "VARCHAR", "x": "INTEGER"}, []),
+    'o"dd': ({"age": "INTEGER", 'a "b': "VARCHAR"}, [(20, "x"), (20, "x"), (24, None), (None, "y")]),
 }
 EXACT = (Weighted(1.0, 0.0, 0.0), {0: Weighted(1.0, 0.0, 0.0)})
 
@@ -177,6 +179,14 @@ AGGREGATES = st.one_of(
 KEYS = st.sampled_from(
     ["nationality", "age // 5", "member", "year(born) % 2", "score > 3 * age", "coalesce(nationality, '?')"]
 )
+JOINS = [
+    "",
+    " JOIN regions ON country = people.nationality",
+    " LEFT JOIN regions ON country = people.nationality AND regions.weight * 14 > people.age",
+    " LEFT JOIN (SELECT nationality AS c, weight AS w FROM nations) ON c = people.nationality AND w < age",
+    " JOIN (SELECT continent, max(country) AS c FROM regions GROUP BY continent) AS r ON r.c >= people.nationality",
+    " ANTI JOIN nations AS m ON m.nationality IS NOT DISTINCT FROM people.nationality AND m.weight > people.age",
+]
 
 
 @fewer(5)
@@ -185,7 +195,7 @@ def test_random_queries(opened: OpenRelease, exact: Con, data: st.DataObject) ->
     keys = data.draw(st.lists(KEYS, max_size=2, unique=True))
     listed = [f"{k} AS k{i}" for i, k in enumerate(keys)]
     listed += [f"{a} AS a{i}" for i, a in enumerate(data.draw(st.lists(AGGREGATES, min_size=1, max_size=3)))]
-    join = data.draw(st.sampled_from(["", " JOIN regions ON country = people.nationality"]))
+    join = data.draw(st.sampled_from(JOINS))
     query = f"SELECT {', '.join(listed)} FROM people{join} WHERE {data.draw(CONDITIONS)}"
     if keys:
         sets = data.draw(st.sampled_from(["{}", "ROLLUP ({})", "CUBE ({})"]))

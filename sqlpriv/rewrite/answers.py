@@ -7,11 +7,13 @@ from sqlglot import exp
 from sqlpriv.rewrite.bounds import Formulas
 from sqlpriv.rewrite.clauses import ROWS, Clauses, Item, direction
 from sqlpriv.rewrite.estimate import Sums
+from sqlpriv.rewrite.flatten import still_aggregated
 from sqlpriv.rewrite.multiplying import Joins
 from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import refuse
 from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows
-from sqlpriv.rewrite.scope import Ctes, Scope, aggregated
+from sqlpriv.rewrite.scope import Ctes, Scope, is_star
+from sqlpriv.rewrite.united_rows import united_rows
 from sqlpriv.sqltext import folded, quoted
 
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
@@ -24,16 +26,14 @@ class OverAnswers(Clauses):
         """A query over estimates may project, filter, sort and join public tables; each row is one row of an answer."""
         if rows.private:
             refuse(self.sql, select, "a join of estimates with the private table", "aggregate the private table once")
-        if aggregated(select) or select.args.get("distinct"):
-            refuse(
-                self.sql, select, "an aggregate over estimates", "ask it of the table itself, in one aggregate query"
-            )
+        if distinct := select.args.get("distinct"):
+            refuse(self.sql, distinct, "DISTINCT over estimates", "estimates that happen to be equal are not the same")
         answers = {
             (s.expression.table, s.expression.name): s.estimate
             for columns in scope.sources.values() for s in columns.values()
             if s.estimate is not None and isinstance(s.expression, exp.Column)
         }  # fmt: skip
-        sums = Sums(self.release, self.texts, Joins(self.release, {}, None, [], self.names.variable))
+        sums = Sums(self.release, self.texts, Joins(self.release, {}, None, [], self.names))
         outer = Outer(self.sql, self.texts, Formulas(sums, self.zz), [], answers)
         items = [i for item in list(select.expressions) for i in self._items_over_answers(item, scope)]
         if where := select.args.get("where"):
@@ -45,20 +45,28 @@ class OverAnswers(Clauses):
             sql += f" WHERE {' AND '.join(f'({self.texts.plain(c)})' for c in rows.conditions)}"
         answered = [r.answer for r in rows.reads.values() if r.answer is not None]
         plans = tuple(p for a in answered for p in a.plans)
-        return Answer(sql + self._tail(select, scope, items, outer), columns, sum(a.cost for a in answered), plans)
+        limited = select.args.get("limit") or select.args.get("offset")
+        below = None if limited else still_aggregated(self.sql, rows, [(i.name, i.node) for i in items])
+        tail = self._tail(select, scope, items, outer)
+        return Answer(sql + tail, columns, sum(a.cost for a in answered), plans, aggregated=below)
 
     def _items_over_answers(self, item: exp.Expr, scope: Scope) -> list[Item]:
-        if not isinstance(item, exp.Star) and not (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+        if not is_star(item):
             return [self._item(item, scope, aggregates=False)]
         shown = self._shown(item, scope)
         bounds = {b for s in shown if s.estimate for b in (s.estimate.low, s.estimate.high)}
         return [Item(s.name, s.expression.copy(), item) for s in shown if self.texts.plain(s.expression) not in bounds]
 
-    def _union(self, union: exp.Union, ctes: Ctes) -> Answer:
+    def _union(self, union: exp.Union, ctes: Ctes) -> Rows | Answer:
         self._only(union, _UNION_ARGS)
         if union.args.get("distinct"):
             refuse(self.sql, union, "UNION", "write UNION ALL: estimates that happen to be equal are not the same")
-        left, right = (self._side(node, ctes) for node in (union.this, union.expression))
+        left, right = (self.read(node, ctes) for node in (union.this, union.expression))
+        if isinstance(left, Rows) and isinstance(right, Rows):
+            self._refuse_limit_of_rows(union)
+            return united_rows(self.names, union, (left, right))
+        if isinstance(left, Rows) or isinstance(right, Rows):
+            refuse(self.sql, union, "UNION ALL of single rows with estimates", ROWS)
         if len(left.columns) != len(right.columns):
             refuse(self.sql, union, "UNION ALL of queries with different columns", "give both the same columns")
         columns = tuple(
@@ -68,12 +76,6 @@ class OverAnswers(Clauses):
         sql = " UNION ALL ".join(f"({_aligned(side, columns)})" for side in (left, right))
         tail = self._union_tail(union, columns)
         return Answer(f"{sql}{tail}", columns, left.cost + right.cost, left.plans + right.plans)
-
-    def _side(self, node: exp.Expr, ctes: Ctes) -> Answer:
-        side = self.read(node, ctes)
-        if isinstance(side, Rows):
-            refuse(self.sql, node, "UNION ALL of single rows", ROWS)
-        return side
 
     def _union_tail(self, union: exp.Union, columns: tuple[AnswerColumn, ...]) -> str:
         places = {folded(n): i for i, n in enumerate(Answer("", columns).names, 1)}

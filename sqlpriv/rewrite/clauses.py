@@ -13,7 +13,7 @@ from sqlpriv.rewrite.names import Names
 from sqlpriv.rewrite.outer import Outer
 from sqlpriv.rewrite.refuse import refuse, refuse_node
 from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows, Shown
-from sqlpriv.rewrite.scope import Ctes, Scope
+from sqlpriv.rewrite.scope import Ctes, Scope, default_name, is_star
 from sqlpriv.rewrite.texts import Texts
 from sqlpriv.sqltext import folded, quoted
 
@@ -72,24 +72,27 @@ class Clauses:
                     )
                 refuse_node(self.sql, inside)
 
+    def _refuse_limit_of_rows(self, query: exp.Expr) -> None:
+        """Which rows a query keeps must not depend on other rows."""
+        for clause in ("distinct", "limit", "offset"):
+            if query.args.get(clause):
+                refuse(self.sql, query.args[clause], f"{clause.upper()} over single rows", ROWS)
+
     def _shown(self, item: exp.Expr, scope: Scope) -> list[Shown]:
-        is_star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
-        if not is_star:
+        if not is_star(item):
             made = self._item(item, scope, aggregates=False)
             return [Shown(made.name, made.node)]
         star = item if isinstance(item, exp.Star) else item.this
         if any(star.args.values()):
             refuse(self.sql, item, "* with EXCLUDE, REPLACE or RENAME", "name the columns")
-        if isinstance(item, exp.Column) and folded(item.table) not in scope.sources:
-            refuse(self.sql, item, f"{item.table}.*", "there is no such table in FROM")
-        sources = [scope.sources[folded(item.table)]] if isinstance(item, exp.Column) else scope.sources.values()
-        merged = [] if isinstance(item, exp.Column) else list(scope.merged)
-        shown = [scope.merged[key] for key in merged]
-        return shown + [s for columns in sources for key, s in columns.items() if key not in merged]
+        table = item.table if isinstance(item, exp.Column) else ""
+        if table and folded(table) not in scope.sources:
+            refuse(self.sql, item, f"{table}.*", "there is no such table in FROM")
+        return scope.star(table)
 
     def _item(self, item: exp.Expr, scope: Scope, aggregates: bool) -> Item:
         """Resolve an item of the SELECT list; later items and clauses may use its alias."""
-        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+        if is_star(item):
             refuse(self.sql, item, "SELECT *", ROWS)
         name = item.alias if isinstance(item, exp.Alias) else default_name(item)
         node = self.names.resolve(item.this if isinstance(item, exp.Alias) else item, scope, aggregates)
@@ -171,12 +174,3 @@ class Clauses:
 def direction(ordered: exp.Expr) -> str:
     direction = " DESC" if ordered.args.get("desc") else " ASC"
     return direction + (" NULLS FIRST" if ordered.args.get("nulls_first") else " NULLS LAST")
-
-
-def default_name(item: exp.Expr) -> str:
-    """What DuckDB would call a column without an alias."""
-    if isinstance(item, exp.Column):
-        return item.name
-    if isinstance(item, exp.Count) and (item.this is None or isinstance(item.this, exp.Star)):
-        return "count_star()"
-    return item.sql(dialect="duckdb", normalize_functions="lower")

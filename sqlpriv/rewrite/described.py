@@ -6,15 +6,21 @@ the weights are taken out of the sums, and a count over the view stays a plain c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol
 
 from sqlpriv.sqltext import folded, quoted
 
-IsUnique: TypeAlias = Callable[[str, frozenset[str], frozenset[str]], bool]
-"""Of a relation, as SQL text: whether no two rows have equal values in the columns of the first set, NULL being equal
-to NULL. Rows with NULL in a column of the second do not count."""
+
+class PublicFacts(Protocol):
+    """What is asked of the data of public relations, given as SQL text that can stand after FROM."""
+
+    def is_unique(self, relation: str, columns: frozenset[str], present: frozenset[str]) -> bool:
+        """Whether no two rows are equal in these columns, NULL being equal to NULL; NULL in `present` is left out."""
+
+    def type_of(self, relation: str, column: str) -> str:
+        """The type of a column, "" if it cannot be known."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,8 @@ class PublicTable:
     """Catalog, schema and table."""
     columns: Mapping[str, str]
     size: int
+    keys: frozenset[str] = frozenset()
+    """Columns that have no value twice: a value meets one row at most."""
 
     @property
     def relation(self) -> str:
@@ -73,7 +81,7 @@ class Described:
     cross_square: float = 0.0
     public: Mapping[str, PublicTable] = field(default_factory=dict)
     """By folded name."""
-    is_unique: IsUnique | None = field(default=None, compare=False)
+    facts: PublicFacts | None = field(default=None, compare=False)
     """Asks the data of public tables; without it nothing is taken to be unique."""
 
     @property

@@ -60,9 +60,7 @@ class _SQL:
             self.written[id(step.output)] = self._step(step)
         remaining = [self.written[id(table)] for table in self.order.remaining]
         only = [f.sql for f in self.order.constants if f.kind == WHERE]
-        mentioned = self.columns.of_variable
-        if not all(v.size or mentioned[at] for at, v in enumerate(self.columns.variables)):
-            only.append("FALSE")  # the product of an empty table has no element, hence no group
+        only += self._not_empty()
         selected = [*self._groups(), *self._sums(values, remaining, only)]
         sql = f"SELECT {', '.join(selected)}"
         if remaining:
@@ -70,6 +68,12 @@ class _SQL:
         if only and self.factors.groups:
             sql += " WHERE " + " AND ".join(only)
         return f"WITH {', '.join(self.ctes)} {sql}" if self.ctes else sql
+
+    def _not_empty(self) -> list[str]:
+        """The product of an empty table has no element, hence no group, also where nothing mentions the table."""
+        unused = [v for at, v in enumerate(self.columns.variables) if not self.columns.of_variable[at]]
+        asked = [f"EXISTS (SELECT 1 FROM {v.table})" for v in unused if not v.counted]
+        return [*asked, *(["FALSE"] if any(v.counted and not v.size for v in unused) else [])]
 
     def _name(self, kind: str) -> str:
         self.serial += 1
@@ -239,8 +243,10 @@ class _SQL:
                 power = _power(f"CAST({quoted(variable.weight)} AS DOUBLE)", term.power)
                 numbers.append(f"(SELECT coalesce(sum({power}), 0) FROM {variable.table})")
                 whole = False
-            else:
+            elif variable.counted:
                 unused *= variable.size
+            else:
+                counts.append(f"(SELECT count(*) FROM {variable.table})")
         total = prod(max(variable.size, 1) for variable in self.columns.variables)
         if whole and total < HUGEINT_BOUND:
             factors = counts + ([str(unused)] if unused != 1 or not counts else [])

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sqlpriv.rewrite.described import Described
-from sqlpriv.rewrite.functions import allowed, ambiguous_operator
+from sqlpriv.rewrite.functions import allowed, misread
 from sqlpriv.rewrite.public_subquery import resolve_public
 from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
 from sqlpriv.rewrite.relations import Answer, Rows, column
 from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, Ctes, Scope, outside_subqueries
+from sqlpriv.rewrite.variables import PREFIX
 from sqlpriv.sqltext import folded
 
 
@@ -23,11 +24,14 @@ class Expressions:
         self.release = release
         self._read = read
         self._taken = {folded(a.name) for a in release.attributes}
+        self.defined: dict[str, str] = {}
+        """Relations of public tables, as common table expressions by their names."""
         self.scalars: list[Answer] = []
         """Answers that stand as one value in an expression over estimates."""
 
     def variable(self, name: str) -> str:
-        """A name that no other variable has."""
+        """A name that no other variable has, and none of ours."""
+        name = f"the {name}" if folded(name).startswith(PREFIX) else name
         made, number = name, 1
         while folded(made) in self._taken:
             number += 1
@@ -50,7 +54,7 @@ class Expressions:
             self._subquery(node, scope, aggregates)
         elif isinstance(node, AGGREGATES):
             self._aggregate(node, scope, aggregates)
-        elif (reason := ambiguous_operator(node)) is not None:
+        elif (reason := misread(node, self.sql)) is not None:
             refuse(self.sql, node, *reason)
         elif isinstance(node, (exp.Exists, exp.Any, exp.All)) or allowed(node):
             self._children(node, scope, aggregates, alias_first)
@@ -72,12 +76,14 @@ class Expressions:
                 "aggregate in SELECT or HAVING",
             )
         if not isinstance(inner, (exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Grouping, exp.GroupingId)):
+            if scope.flat is not None and isinstance(inner, exp.AggFunc):
+                scope.flat.aggregate(inner)
             refuse_node(self.sql, inner)
+        self._visit_arguments(inner, scope)
         if isinstance(node, exp.Filter):
-            self._visit_arguments(inner, scope)
             self._visit(node.expression.this, scope, False, False)
-        else:
-            self._visit_arguments(inner, scope)
+        if scope.flat is not None:
+            node.replace(scope.flat.aggregate(node))
 
     def _visit_arguments(self, node: exp.Expr, scope: Scope) -> None:
         for child in list(node.iter_expressions()):
@@ -136,6 +142,9 @@ class Expressions:
         answer = self._read(node.copy(), scope.ctes)
         if isinstance(answer, Rows) or not isinstance(node, exp.Subquery) or len(answer.columns) != 1:
             refuse(self.sql, node, "a subquery of rows of the private table", "write a scalar subquery: one aggregate")
+        if answer.many:
+            instead = "aggregate it without GROUP BY, or add WHERE so that one group is left"
+            refuse(self.sql, node, "a scalar subquery with a row for each group", instead)
         self.scalars.append(answer)
         node.replace(column(SCALAR, str(len(self.scalars) - 1), node))
 

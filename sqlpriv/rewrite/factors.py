@@ -34,7 +34,7 @@ class Factor:
     sql: str
     target: int = 0
     terms: list[int] = field(default_factory=list)
-    # A column that this factor fixes, once the columns of the second mask are known.
+    # The columns of a variable that this factor fixes, once the columns of the second mask are known.
     fixes: list[tuple[int, int]] = field(default_factory=list)
     at_most: float = inf  # values of an attribute that it keeps, where it is about one alone
 
@@ -153,16 +153,17 @@ class _Builder:
         return number
 
     def _fixed(self, leaf: _Leaf) -> list[tuple[int, int]]:
-        """The columns that an equality fixes: `a = f(b)` leaves at most one value of an attribute for each b."""
+        """The columns that an equality fixes: `a = f(b)` leaves at most one row for each b, if a is a key."""
         asked = leaf.asked
         if asked is None or asked.outcome != TRUE or not isinstance(asked.expression, exp.EQ | exp.NullSafeEQ):
             return []
         sides = asked.expression.this.unnest(), asked.expression.expression.unnest()
+        null_meets_null = isinstance(asked.expression, exp.NullSafeEQ)
         found = []
         for one, other in (sides, sides[::-1]):
             if isinstance(one, exp.Column):
                 mask, others = self.columns.mask(one), self.columns.mask(other)
-                if mask and not mask & others and self._is_attribute(mask):
+                if mask and not mask & others and self._is_key(mask, null_meets_null):
                     found.append((mask, others))
         return found
 
@@ -175,11 +176,18 @@ class _Builder:
             return 1 if any(not others for _, others in self._fixed(leaf)) else inf
         tested, listed = asked.expression.this, asked.expression.expressions
         plain = isinstance(tested, exp.Column) and all(isinstance(each, exp.Literal) for each in listed)
-        return len(listed) if plain and listed and self._is_attribute(leaf.mask) else inf
+        return len(listed) if plain and listed and self._is_key(leaf.mask) else inf
 
-    def _is_attribute(self, mask: int) -> bool:
-        number = self.columns.columns[bits(mask)[0]].variable
-        return len(self.columns.variables[number].columns) == 1
+    def _is_key(self, mask: int, null_meets_null: bool = False) -> bool:
+        used = self.columns.columns[bits(mask)[0]]
+        variable = self.columns.variables[used.variable]
+        return variable.is_key(used.name) and not (null_meets_null and variable.keys is not None)
+
+    def fix_rows(self) -> None:
+        """Once all columns are known: where a key is fixed, all columns of its row are."""
+        for factor in self.factors:
+            owners = [self.columns.columns[bits(mask)[0]].variable for mask, _ in factor.fixes]
+            factor.fixes = [(self.columns.of_variable[v], o) for v, (_, o) in zip(owners, factor.fixes, strict=True)]
 
     # -------------------- groups and values
 
@@ -269,4 +277,5 @@ def build(
             filtered.setdefault(columns.sql(value.filter), (value.filter, []))[1].extend(terms)
     for wanted, terms in filtered.values():
         builder.condition(Asked(wanted, TRUE), terms)
+    builder.fix_rows()
     return Factors(columns, len(groups), builder.factors, builder.gates, builder.terms)

@@ -86,7 +86,7 @@ def apart(asked: Asked) -> Gate | None:
         return found
     expression, outcome = found.expression, found.outcome
     yes = outcome in (TRUE, NOT_FALSE)
-    if isinstance(expression, exp.Between) and not expression.args.get("symmetric"):
+    if isinstance(expression, exp.Between):
         tested = expression.this
         low = exp.GTE(this=tested.copy(), expression=expression.args["low"].copy())
         high = exp.LTE(this=tested.copy(), expression=expression.args["high"].copy())

@@ -20,7 +20,7 @@ Trunc IsNan IsInf BitwiseXor Ascii Chr Concat ConcatWs Contains EndsWith Left Le
 Replace Reverse Right Split SplitPart StartsWith StrPosition Substring Translate Trim Upper Unicode RegexpExtract
 RegexpReplace MD5 SHA2 ArrayContains Hex ToDays Extract Year Month Day Quarter Week DayOfWeek DayOfMonth DayOfYear
 WeekOfYear DayOfWeekIso Hour Minute Second Dayname Monthname TimestampTrunc DateDiff DateFromParts LastDay TimeToStr
-StrToTime
+StrToTime DateAdd DateBin Format Bracket Slice
 """
 # Functions that sqlglot does not know and writes as it reads them.
 _NAMES = """
@@ -30,11 +30,26 @@ strlen prefix suffix ltrim rtrim nfc_normalize strip_accents
 lcase ucase damerau_levenshtein jaccard jaro_similarity hamming editdist3 mismatches instr position
 even gamma lgamma isfinite gcd lcm greatest_common_divisor least_common_multiple
 add subtract multiply divide fmod fdiv xor bit_count log10 log2 signbit nextafter
-regexp_full_match regexp_matches regexp_extract like_escape ilike_escape not_like_escape format printf bar
+regexp_full_match regexp_matches regexp_extract like_escape ilike_escape not_like_escape printf bar
 list_contains list_has list_position list_indexof len list_value array_length
 sha256 url_encode url_decode to_base
 """
 NAMES = frozenset(_NAMES.split())
+# Functions of other engines that sqlglot reads as some of these.
+_FOREIGN = """
+array char charindex convert datefromparts date_bin date_from_parts date_to_date_str dayofweek_iso day_of_month
+day_of_week day_of_year endswith iif is_inf is_nan last_day_of_month leftpad like locate nvl regexp_like rightpad sha2
+signum startswith str_position str_to_time timestamp_trunc time_to_str time_to_time_str truncate ts_or_ds_to_date_str
+week_of_year
+"""
+FOREIGN = frozenset(_FOREIGN.split())
+_FAMILIAR = {
+    "iif": "write if(condition, x, y)",
+    "nvl": "write coalesce(x, y)",
+    "regexp_like": "write regexp_matches(x, y)",
+    "startswith": "write starts_with(x, y)",
+    "endswith": "write ends_with(x, y)",
+}
 
 
 def _classes(names: str) -> frozenset[type[exp.Expr]]:
@@ -56,8 +71,16 @@ def allowed(node: exp.Expr) -> bool:
     return kind in ROW_NODES or (kind is exp.Anonymous and node.name.lower() in NAMES)
 
 
-def ambiguous_operator(node: exp.Expr) -> tuple[str, str] | None:
-    """An operator that DuckDB's versions, or sqlglot and DuckDB, read differently, and what to write instead."""
+def misread(node: exp.Expr, sql: str) -> tuple[str, str] | None:
+    """What DuckDB's versions, or sqlglot and DuckDB, read differently, and what to write instead."""
+    if isinstance(node, exp.Func) and (name := _called(node, sql)) in FOREIGN:
+        return f"the function {name}()", f"DuckDB has no such function; {_FAMILIAR.get(name, 'use one that it has')}"
+    if isinstance(node, exp.Between) and node.args.get("symmetric"):
+        return "BETWEEN SYMMETRIC", "DuckDB does not know it; write x BETWEEN least(a, b) AND greatest(a, b)"
+    if isinstance(node, (exp.Like, exp.ILike)) and isinstance(node.expression, (exp.Any, exp.All)):
+        return "LIKE ANY", "DuckDB does not know it; write x LIKE 'a' OR x LIKE 'b'"
+    if isinstance(node, exp.DateAdd) and not isinstance(node.expression, exp.Interval):
+        return "date_add() without an INTERVAL", "write date_add(d, INTERVAL 3 DAY), or d + 3"
     if isinstance(node, (exp.RegexpLike, exp.RegexpILike)) and not _is_call(node):
         return "the operator ~", "DuckDB 1.5 and 2.0 read it differently; write regexp_full_match() or regexp_matches()"
     if isinstance(node, exp.Pow) and not _is_call(node):
@@ -65,6 +88,12 @@ def ambiguous_operator(node: exp.Expr) -> tuple[str, str] | None:
         if not tight or isinstance(node.parent, (exp.Neg, exp.Pow)):
             return "the operator ** beside another one", "what it binds first is unclear; write pow(x, y)"
     return None
+
+
+def _called(node: exp.Expr, sql: str) -> str:
+    """The name of a function as it was written."""
+    place = node._meta or {}
+    return sql[place["start"] : place["end"] + 1].lower() if "start" in place and "end" in place else ""
 
 
 def _is_call(node: exp.Expr) -> bool:

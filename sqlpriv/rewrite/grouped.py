@@ -7,6 +7,7 @@ from sqlglot import exp
 from sqlpriv.rewrite.bounds import Formulas
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate import SUMS, Sums
+from sqlpriv.rewrite.flatten import aggregated_rows
 from sqlpriv.rewrite.group_sets import Keys, Sets, group_sets
 from sqlpriv.rewrite.multiplying import Joins
 from sqlpriv.rewrite.outer import Outer
@@ -25,9 +26,12 @@ class Grouped(Clauses):
         if where := select.args.get("where"):
             rows.conditions.append(self.names.resolve(where.this, scope))
         keys, sets = self._groups(select, items, scope)
+        if scope.flat is not None:
+            scope.flat.refuse_estimates([*rows.conditions, *keys])
+        below = aggregated_rows(rows, [(i.name, i.node) for i in items])
         condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
         groupings = [[keys[i] for i in chosen] for chosen in sets]
-        joins = Joins(self.release, rows.reads, condition, groupings, self.names.variable)
+        joins = Joins(self.release, rows.reads, condition, groupings, self.names)
         sums = Sums(self.release, self.texts, joins)
         outer = Outer(
             self.sql, self.texts, Formulas(sums, self.zz, self.options.nonnegative), keys, None, self.names.scalars
@@ -44,7 +48,20 @@ class Grouped(Clauses):
         source = parts[0] if len(parts) == 1 else " UNION ALL ".join(f"({p})" for p in parts)
         layered = outer.formulas.layered(source)
         sql = f'SELECT {", ".join(listed)} FROM ({layered}) AS "{SUMS}"{tail}'
-        return Answer(sql, columns, cost, tuple(plans))
+        chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset"))
+        return Answer(
+            sql,
+            columns,
+            cost,
+            tuple(plans),
+            many=not rows.conditions and not rows.reads and not chosen_from and any(map(self._has_values, keys)),
+            aggregated=None if chosen_from else below,
+        )
+
+    def _has_values(self, key: exp.Expr) -> bool:
+        """Whether a group key is an attribute with several values: each of them is a group."""
+        found = self.release.attribute(key.table) if isinstance(key, exp.Column) else None
+        return found is not None and found.size > 1
 
     def _groups(self, select: exp.Select, items: list[Item], scope: Scope) -> tuple[Keys, Sets]:
         plain = [i.node for i in items if not _aggregates(i.node)]

@@ -10,13 +10,14 @@ not among them) name columns that are unique in it. That is a fact about its dat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from sqlglot import exp
 
 from sqlpriv.rewrite.described import Described
+from sqlpriv.rewrite.public_relations import PublicRelations
 from sqlpriv.rewrite.relations import VALUE, Read, column
 from sqlpriv.rewrite.scope import without_parentheses
 from sqlpriv.sqltext import quoted
@@ -52,8 +53,7 @@ class Joins:
     condition: exp.Expr | None
     groupings: Sequence[Sequence[exp.Expr]]
     """The keys of each grouping set."""
-    variable: Callable[[str], str]
-    """Makes a name that no other variable has."""
+    names: PublicRelations
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @cached_property
@@ -63,7 +63,7 @@ class Joins:
 
     def multiplying(self, groups: Sequence[exp.Expr]) -> list[str]:
         """The reads of which a row of the private table may meet several rows in one group."""
-        fixed = _Fixed(self.release, self.reads)
+        fixed = _Fixed(self.release, self.reads, self._texts)
         for group in groups:
             fixed.by_group(group)
         while fixed.unsure and fixed.learn(self._equalities):
@@ -106,7 +106,7 @@ class Joins:
             f"SELECT DISTINCT {group.sql(dialect='duckdb')} AS {quoted(VALUE)} FROM {own.relation} AS {quoted(name)}"
         )
         where = f" WHERE {' AND '.join(f'({each})' for each in kept)}" if kept else ""
-        reads[variable] = Read(f"({listed}{where})", {VALUE: ""}, own.size)
+        reads[variable] = Read(f"({listed}{where})", {VALUE: ""}, own.size, counted=False, keys=None)
         return column(variable, VALUE)
 
     def _mentioned(self, node: exp.Expr) -> set[str]:
@@ -115,8 +115,16 @@ class Joins:
     def _fresh(self, called: str, name: str) -> str:
         """The name of a copy, or of a list of keys: the same in all grouping sets and degrees."""
         if (called, name) not in self._names:
-            self._names[called, name] = self.variable(name)
+            self._names[called, name] = self.names.variable(name)
         return self._names[called, name]
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """What each read is, by itself: after FROM, with the definitions it needs."""
+        return {
+            name: read.relation if read.counted else f"({self.names.with_definitions(f'FROM {read.relation}')})"
+            for name, read in self.reads.items()
+        }
 
     @cached_property
     def _variables(self) -> set[str]:
@@ -138,9 +146,10 @@ class Joins:
 class _Fixed:
     """The columns that have one value, as far as is known, for a row of the private table in a group."""
 
-    def __init__(self, release: Described, reads: dict[str, Read]) -> None:
+    def __init__(self, release: Described, reads: dict[str, Read], texts: dict[str, str]) -> None:
         self._release = release
         self._reads = reads
+        self._texts = texts
         self.unsure = {name for name, read in reads.items() if read.size > 1}
         self._columns: dict[str, dict[str, bool]] = {name: {} for name in self.unsure}
         """By read: the columns, and whether rows with NULL there are out of the question."""
@@ -162,14 +171,15 @@ class _Fixed:
 
     def _is_one_row(self, name: str) -> bool:
         own = self._columns[name]
-        if not own or self._release.is_unique is None:
+        # Where rows are tied, LIMIT may keep other rows the next time.
+        if not own or self._release.facts is None or " LIMIT " in self._texts[name]:
             return False
         present = frozenset(column for column, is_present in own.items() if is_present)
-        return self._release.is_unique(self._reads[name].relation, frozenset(own), present)
+        return self._release.facts.is_unique(self._texts[name], frozenset(own), present)
 
     def _fixes(self, column: exp.Column, other: exp.Expr) -> bool:
         """Whether one value on the other side leaves one of the column: not if the column is cast to compare them."""
-        kind = self._reads[column.table].columns[column.name].upper()
+        kind = self._type(column)
         if isinstance(other, exp.Literal):
             return (
                 _is_plain(kind)
@@ -183,11 +193,17 @@ class _Fixed:
         known, found = self._kind(other)
         return known and ({found, kind} <= _INTEGERS or (found == kind and _is_plain(kind)))
 
+    def _type(self, column: exp.Column) -> str:
+        known = self._reads[column.table].columns[column.name]
+        if not known and self._release.facts is not None:
+            known = self._release.facts.type_of(self._texts[column.table], column.name)
+        return known.upper()
+
     def _kind(self, column: exp.Column) -> tuple[bool, str]:
         """Whether a column is fixed, and its type."""
         if column.table in self._reads:
             known = column.table not in self.unsure or column.name in self._columns[column.table]
-            return known, self._reads[column.table].columns[column.name].upper()
+            return known, self._type(column)
         attribute = self._release.attribute(column.table)
         return (True, attribute.type.upper()) if attribute is not None else (False, "")
 

@@ -6,22 +6,27 @@ Everything that is read is known here: the private table once, public tables, an
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import NoReturn
+
 from sqlglot import exp
 
-from sqlpriv.rewrite.expressions import Expressions
+from sqlpriv.rewrite.outer_joins import left_join, semi_join
+from sqlpriv.rewrite.public_relations import PublicRelations
 from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
 from sqlpriv.rewrite.relations import VALUE, Answer, AnswerColumn, Read, Rows, Shown, column
-from sqlpriv.rewrite.scope import Columns, Ctes, Scope
+from sqlpriv.rewrite.scope import Columns, Ctes, Scope, by_name
 from sqlpriv.sqltext import folded, quoted
 
 _SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {
     exp.Table: {"this", "alias", "db", "catalog"},
     exp.Subquery: {"this", "alias"},
+    exp.Values: {"expressions", "alias"},
 }
 _JOIN_ARGS = {"this", "on", "side", "kind", "using", "method"}
 
 
-class Names(Expressions):
+class Names(PublicRelations):
     """Resolves all names of one query: those of tables, and those of columns."""
 
     def read_from(self, select: exp.Select, ctes: Ctes) -> tuple[Rows, Scope]:
@@ -30,49 +35,74 @@ class Names(Expressions):
         first = select.args.get("from_")
         if first is None:
             return rows, scope
-        self._source(first.this, ctes, rows, scope)
-        for join in select.args.get("joins") or []:
+        joins = list(select.args.get("joins") or [])
+        if joins and _kind(joins[0]) in {"RIGHT", "RIGHT OUTER"}:
+            self._right_join(first.this, joins.pop(0), ctes, rows, scope)
+        else:
+            self.source(first.this, ctes, rows, scope)
+        for join in joins:
             self._join(join, ctes, rows, scope)
         return rows, scope
 
+    def _right_join(self, left: exp.Expr, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
+        """`a RIGHT JOIN b` is `b LEFT JOIN a`, with the columns of a first."""
+        self._only(join, _JOIN_ARGS)
+        self.source(join.this, ctes, rows, scope)
+        turned = exp.Join(this=left, side="LEFT", on=join.args.get("on"), using=join.args.get("using"))
+        left_join(self, turned, ctes, rows, scope)
+        scope.sources = dict(reversed(scope.sources.items()))
+
     def _join(self, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
         self._only(join, _JOIN_ARGS)
-        kind = " ".join(filter(None, (join.args.get("method"), join.side, join.kind))).upper()
+        kind = _kind(join)
+        if kind in {"LEFT", "LEFT OUTER"}:
+            left_join(self, join, ctes, rows, scope)
+            return
+        if kind in {"SEMI", "ANTI"}:
+            semi_join(self, join, ctes, rows, scope)
+            return
         if kind not in {"", "INNER", "CROSS"}:
-            refuse(self.sql, join.this, f"{kind} JOIN", "write an inner join, or a subquery over the public table")
+            refuse(self.sql, join.this, f"{kind} JOIN", "write an inner join, or a LEFT JOIN from the private table")
         before = dict(scope.sources)
-        self._source(join.this, ctes, rows, scope)
+        self.source(join.this, ctes, rows, scope)
         if using := join.args.get("using"):
-            self._using(using, before, rows, scope)
+            added = next(columns for alias, columns in scope.sources.items() if alias not in before)
+            rows.conditions += self.using(using, added, replace(scope, sources=before))
         if on := join.args.get("on"):
             rows.conditions.append(self.resolve(on, scope))
 
-    def _using(self, names: list[exp.Expr], before: dict[str, Columns], rows: Rows, scope: Scope) -> None:
-        added = next(columns for alias, columns in scope.sources.items() if alias not in before)
+    def using(self, names: list[exp.Expr], added: Columns, scope: Scope) -> list[exp.Expr]:
+        """The conditions that USING stands for, between what was read before and what is added; the names merge."""
+        found: list[exp.Expr] = []
         for identifier in names:
             key = folded(identifier.name)
-            left = [scope.merged[key]] if key in scope.merged else [c[key] for c in before.values() if key in c]
+            left = scope.find(identifier.name)
             if len(left) != 1 or key not in added:
                 unknown(self.sql, identifier, f"column {identifier.name!r} on both sides", "write ON a.x = b.y")
             scope.merged[key] = left[0]
-            rows.conditions.append(exp.EQ(this=_use(left[0]), expression=_use(added[key])))
+            found.append(exp.EQ(this=_use(left[0]), expression=_use(added[key])))
+        return found
 
-    def _source(self, node: exp.Expr, ctes: Ctes, rows: Rows, scope: Scope) -> None:
+    def source(self, node: exp.Expr, ctes: Ctes, rows: Rows, scope: Scope) -> None:
         if type(node) not in _SOURCE_ARGS:
             refuse_node(self.sql, node)
         self._only(node, _SOURCE_ARGS[type(node)])
         alias = node.args.get("alias")
         if isinstance(node, exp.Table):
             shown, name = self._table(node, ctes, rows)
+        elif isinstance(node, exp.Values):
+            listed = exp.Select(expressions=[exp.Star()], from_=exp.From(this=node.copy()))
+            name = node.alias or self.variable("values")
+            shown = self._merge(self.public_relation(listed, ctes, name), rows, node)
         else:
-            shown, name = self._merge(self._read(node.this, ctes), rows, node), "subquery"
+            shown = self._merge(self._relation(node.this, ctes, node.alias), rows, node)
+            name = node.alias or self.variable("subquery")
         if alias is not None:
             name = alias.name or name
             shown = self._renamed(shown, alias.args.get("columns") or [], node)
         if folded(name) in scope.sources:
             refuse(self.sql, node, f"two tables called {name!r}", "give one of them another alias")
-        scope.sources[folded(name)] = {folded(s.name): s for s in reversed(shown)}
-        scope.sources[folded(name)] = dict(reversed(scope.sources[folded(name)].items()))
+        scope.sources[folded(name)] = by_name(shown)
 
     def _renamed(self, shown: list[Shown], names: list[exp.Expr], node: exp.Expr) -> list[Shown]:
         if len(names) > len(shown):
@@ -92,17 +122,17 @@ class Names(Expressions):
         public = self.release.public.get(key)
         if key == folded(self.release.table) and folded(node.db or "main") == "main":
             if rows.private:
-                self._self_join(node)
+                self.refuse_self_join(node)
             rows.private = True
             return [Shown(a.name, column(a.name, VALUE)) for a in self.release.attributes], name
         if public is None:
             unknown(self.sql, node, f"table {name!r}", self._tables())
         variable = self.variable(name)
-        rows.reads[variable] = Read(public.relation, dict(public.columns), public.size)
+        rows.reads[variable] = Read(public.relation, dict(public.columns), public.size, keys=public.keys)
         return [Shown(c, column(variable, c)) for c in public.columns], name
 
     def _read_cte(self, cte: exp.CTE, seen: Ctes) -> Rows | Answer:
-        relation = self._read(cte.this.copy(), seen)
+        relation = self._relation(cte.this.copy(), seen, cte.alias)
         names = [c.name for c in cte.args["alias"].args.get("columns") or []]
         if names and isinstance(relation, Rows):
             relation.shown = self._renamed(relation.shown, cte.args["alias"].args["columns"], cte)
@@ -112,6 +142,12 @@ class Names(Expressions):
             )
         return relation
 
+    def _relation(self, query: exp.Expr, ctes: Ctes, called: str) -> Rows | Answer:
+        """What a query in FROM stands for."""
+        if self.is_public_relation(query, ctes):
+            return self.public_relation(query, ctes, called or "subquery")
+        return self._read(query, ctes)
+
     def _merge(self, relation: Rows | Answer, rows: Rows, node: exp.Expr) -> list[Shown]:
         """Take what a relation reads and asks into `rows`; what it shows."""
         if isinstance(relation, Answer):
@@ -120,13 +156,14 @@ class Names(Expressions):
             estimates = {c.name: c for c in relation.columns}
             return [Shown(n, column(variable, n), _in(variable, estimates.get(n))) for n in relation.names]
         if rows.private and relation.private:
-            self._self_join(node)
+            self.refuse_self_join(node)
         rows.private |= relation.private
         rows.conditions += relation.conditions
         rows.reads.update(relation.reads)
         return relation.shown
 
-    def _self_join(self, node: exp.Expr) -> None:
+    def refuse_self_join(self, node: exp.Expr) -> NoReturn:
+        """Raise the refusal of pairs of private rows."""
         refuse(
             self.sql, node, "the private table a second time", "pairs of rows cannot be estimated; aggregate it once"
         )
@@ -144,6 +181,10 @@ class Names(Expressions):
                 if isinstance(inside, exp.Expr) and type(inside) is not exp.Paren:
                     refuse_node(self.sql, inside)
                 refuse(self.sql, node, f"{key} in FROM", "leave it out")
+
+
+def _kind(join: exp.Join) -> str:
+    return " ".join(filter(None, (join.args.get("method"), join.side, join.kind))).upper()
 
 
 def _use(shown: Shown) -> exp.Expr:

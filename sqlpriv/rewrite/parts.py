@@ -125,7 +125,11 @@ class DomainPart:
             Variable(a.name, a.domain, {VALUE: a.type}, a.size, "share" if weighted and a.has_shares else None)
             for a in release.attributes
         ]
-        return [*attributes, *(Variable(n, r.relation, r.columns, r.size) for n, r in self._copies.reads.items())]
+        public = [
+            Variable(n, r.relation, r.columns, r.size, counted=r.counted, keys=r.keys)
+            for n, r in self._copies.reads.items()
+        ]
+        return [*attributes, *public]
 
     def _value(self, moment: Moment, power: int) -> Value:
         factors, filters = moment

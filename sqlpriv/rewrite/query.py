@@ -8,6 +8,7 @@ aggregates into a form with an interval (outer); compute the sums that the forms
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 
 import sqlglot
@@ -15,27 +16,15 @@ from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.answers import OverAnswers
-from sqlpriv.rewrite.clauses import ROWS, Options, default_name
+from sqlpriv.rewrite.clauses import ROWS, Options
 from sqlpriv.rewrite.described import Described
+from sqlpriv.rewrite.flatten import flattened
 from sqlpriv.rewrite.grouped import Grouped
 from sqlpriv.rewrite.refuse import STATEMENTS, refuse, refuse_node
 from sqlpriv.rewrite.relations import Answer, Rows
 from sqlpriv.rewrite.scalar_select import with_answers_in_from
-from sqlpriv.rewrite.scope import Ctes, Scope, aggregated, with_ctes
+from sqlpriv.rewrite.scope import SELECT_ARGS, Ctes, Scope, aggregated, with_ctes
 
-_SELECT_ARGS = {
-    "expressions",
-    "from_",
-    "joins",
-    "where",
-    "group",
-    "having",
-    "order",
-    "limit",
-    "offset",
-    "distinct",
-    "with_",
-}
 _TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"
 # Before sqlglot reads it: of statements that it does not know it would print a warning.
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.DOTALL)
@@ -45,7 +34,8 @@ def rewrite(sql: str, release: Described, options: Options | None = None) -> Ans
     """The query that estimates the answer of `sql` from the release."""
     statement = _parsed(sql)
     try:
-        answer = _Rewriting(sql, release, options or Options()).read(statement, {})
+        rewriting = _Rewriting(sql, release, options or Options())
+        answer = rewriting.read(statement, {})
     except RecursionError:
         raise UnsupportedSQLError(_TOO_DEEP) from None
     if isinstance(answer, Rows):
@@ -54,7 +44,7 @@ def rewrite(sql: str, release: Described, options: Options | None = None) -> Ans
                 f"the query does not read {release.table!r}; ask for counts, sums or averages of it"
             )
         refuse(sql, statement, "a SELECT of single rows", ROWS)
-    return answer
+    return replace(answer, sql=rewriting.names.with_definitions(answer.sql))
 
 
 def _parsed(sql: str) -> exp.Expr:
@@ -63,12 +53,15 @@ def _parsed(sql: str) -> exp.Expr:
         where = exp.Var(this="statement")
         where.meta["start"] = first.start(1)
         refuse(sql, where, f"the statement {first.group(1).upper()}", STATEMENTS)
+    _refuse_exclamation(sql)
     try:
         statements = [s for s in sqlglot.parse(sql, dialect="duckdb") if s is not None]
     except sqlglot.errors.SqlglotError as error:
         found = getattr(error, "errors", None) or [{}]
         place = f" near line {found[0]['line']}, column {found[0]['col']}" if found[0].get("line") else ""
         raise UnsupportedSQLError(f"this is no SQL that can be read{place}; check it against DuckDB's SELECT") from None
+    except IndexError:  # by sqlglot, of some functions with too few arguments
+        raise UnsupportedSQLError("a function of the query has too few arguments; check it against DuckDB's") from None
     except RecursionError:
         raise UnsupportedSQLError(_TOO_DEEP) from None
     if len(statements) != 1:
@@ -86,6 +79,19 @@ def _name_averages(statement: exp.Expr) -> None:
             same = exp.Avg(this=node.expressions[0])
             same._meta = node._meta
             node.replace(same)
+
+
+def _refuse_exclamation(sql: str) -> None:
+    """sqlglot reads !x as NOT x, which DuckDB does not; in the tree they are the same."""
+    try:
+        tokens = sqlglot.tokenize(sql, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        return  # the parser says why
+    for token in tokens:
+        if token.token_type.name == "NOT" and token.text == "!":
+            where = exp.Var(this="!")
+            where.meta["start"] = token.start
+            refuse(sql, where, "the operator !", "DuckDB does not know it; write NOT")
 
 
 class _Rewriting(Grouped, OverAnswers):
@@ -111,11 +117,13 @@ class _Rewriting(Grouped, OverAnswers):
                 refuse(self.sql, cte, f"WITH ... AS ({cte.this.key.upper()})", "write a SELECT there")
 
     def _select(self, select: exp.Select, ctes: Ctes) -> Rows | Answer:
-        self._only(select, _SELECT_ARGS)
+        self._only(select, SELECT_ARGS)
         reads_private = partial(self.names.reads_private, ctes=ctes)
-        select = with_answers_in_from(select, reads_private, default_name, self.sql)
+        select = with_answers_in_from(select, reads_private, self.sql)
         rows, scope = self.names.read_from(select, ctes)
-        if rows.over_answers:
+        if rows.over_answers and aggregated(select) and not rows.private:
+            rows, scope.flat = flattened(self.sql, select, rows, scope)
+        elif rows.over_answers:
             return self._over_answers(select, rows, scope)
         if not aggregated(select):
             return self._projected(select, rows, scope)
@@ -124,9 +132,7 @@ class _Rewriting(Grouped, OverAnswers):
         return self._aggregate(select, rows, scope)
 
     def _projected(self, select: exp.Select, rows: Rows, scope: Scope) -> Rows:
-        for clause in ("distinct", "limit", "offset"):
-            if select.args.get(clause):
-                refuse(self.sql, select.args[clause], f"{clause.upper()} over single rows", ROWS)
+        self._refuse_limit_of_rows(select)
         for item in list(select.expressions):
             rows.shown += self._shown(item, scope)
         if where := select.args.get("where"):

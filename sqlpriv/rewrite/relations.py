@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from sqlpriv.sqltext import folded
+
 VALUE = "value"
 
 
@@ -30,9 +32,13 @@ class Read:
     relation: str
     """Its SQL text."""
     columns: dict[str, str] = field(default_factory=dict)
-    """Names and types; empty for an answer."""
+    """Names and types, "" where the type is not known; of an answer only those that were joined to it."""
     size: int = 0
     answer: Answer | None = None
+    counted: bool = True
+    """Whether the size is the number of rows, and not only a bound."""
+    keys: frozenset[str] | None = frozenset()
+    """Columns that are known to have no value twice; None for one column that has not even NULL twice."""
 
 
 @dataclass
@@ -67,11 +73,23 @@ class Answer:
     columns: tuple[AnswerColumn, ...]
     cost: float = 0.0
     plans: tuple[str, ...] = ()
+    many: bool = False
+    """Whether it surely has more than one row."""
+    aggregated: Aggregated | None = None
+    """What is below it, where nothing was chosen by estimates: then sums over it are sums over that."""
 
     @property
     def names(self) -> list[str]:
         """All columns in order, bounds after their estimates."""
         return [n for c in self.columns for n in (c.name, c.low, c.high) if n is not None]
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """The rows that an answer aggregates, and its columns: group keys, and expressions over aggregates."""
+
+    rows: Rows
+    columns: dict[str, exp.Expr]
 
 
 Relation: TypeAlias = Rows | Answer
@@ -85,3 +103,17 @@ def column(variable: str, name: str, like: exp.Expr | None = None) -> exp.Column
         if found:
             made._meta = dict(found)
     return made
+
+
+def distinct_names(names: list[str]) -> list[str]:
+    """The names, each with a number where another has it already."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        made, number = name, 1
+        while folded(made) in taken:
+            number += 1
+            made = f"{name} {number}"
+        taken.add(folded(made))
+        found.append(made)
+    return found

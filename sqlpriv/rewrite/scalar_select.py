@@ -10,16 +10,14 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.scope import outside_subqueries
+from sqlpriv.rewrite.scope import default_name, outside_subqueries
 
 _ANSWER = "__priv_answer"
 _VALUE = "__priv_value"
 _MAY_BE_EMPTY = ("group", "having", "limit", "offset")
 
 
-def with_answers_in_from(
-    select: exp.Select, reads_private: Callable[[exp.Expr], bool], default_name: Callable[[exp.Expr], str], sql: str
-) -> exp.Select:
+def with_answers_in_from(select: exp.Select, reads_private: Callable[[exp.Expr], bool], sql: str) -> exp.Select:
     """The query with its scalar subqueries of the private table in FROM; the query itself, if it has a FROM or none."""
     if select.args.get("from_"):
         return select

@@ -38,6 +38,14 @@ class Variable:
     columns: Mapping[str, str]
     size: int
     weight: str | None = None
+    counted: bool = True
+    """Whether the size is the number of rows; else there are no more than that."""
+    keys: frozenset[str] | None = None
+    """Columns that have no value twice; None for a domain, whose one column is one."""
+
+    def is_key(self, column: str) -> bool:
+        """Whether a value of the column is that of one row at most."""
+        return column in (self.columns if self.keys is None else self.keys)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,65 @@
+"""Relations made of public tables alone: they are as public as the tables, and are read like one.
+
+Each is defined once, in front of the rewritten query, and computed once: the sums over the view and over the domain
+must see the same rows, also where ORDER BY leaves a tie or a sum of fractions depends on its order.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.expressions import Expressions
+from sqlpriv.rewrite.public_subquery import resolve_public
+from sqlpriv.rewrite.relations import Read, Rows, Shown, column, distinct_names
+from sqlpriv.rewrite.scope import Ctes, Scope, aggregated
+from sqlpriv.sqltext import quoted
+
+_INNER_JOINS = {"", "INNER", "CROSS"}
+
+
+class PublicRelations(Expressions):
+    """Defines the public relations of one query."""
+
+    def with_definitions(self, sql: str) -> str:
+        """The rewritten query with the relations that it reads, and those that these read, in front."""
+        needed: list[str] = []
+        for name, definition in reversed(self.defined.items()):
+            if any(quoted(name) in text for text in (sql, *needed)):
+                needed.insert(0, definition)
+        return f"WITH {', '.join(needed)} {sql}" if needed else sql
+
+    def define(self, query: str, names: list[str]) -> str:
+        """Give a query over public tables a name of ours, and its columns these names."""
+        name = f"__priv_public{len(self.defined)}"
+        columns = ", ".join(quoted(n) for n in names)
+        self.defined[name] = f"{quoted(name)}({columns}) AS MATERIALIZED ({query})"
+        return name
+
+    def is_public_relation(self, query: exp.Expr, ctes: Ctes) -> bool:
+        """Whether a query reads public tables alone, and does more than to project and filter their rows.
+
+        Where it reads the private table after all, resolving its names refuses it.
+        """
+        return not is_of_rows(query) and not self.reads_private(query, ctes)
+
+    def public_relation(self, query: exp.Expr, ctes: Ctes, called: str) -> Rows:
+        """A query over public tables as a relation to read."""
+        own = query.copy()
+        found = resolve_public(self, own, Scope(ctes=ctes), ctes)
+        names = distinct_names(found.names)
+        relation = quoted(self.define(own.sql(dialect="duckdb", comments=False), names))
+        variable = self.variable(called)
+        shown = [Shown(s, column(variable, n)) for s, n in zip(found.names, names, strict=True)]
+        keys = frozenset(names[place] for place in found.keys)
+        read = Read(relation, dict.fromkeys(names, ""), found.size, counted=False, keys=keys)
+        return Rows(shown, reads={variable: read})
+
+
+def is_of_rows(query: exp.Expr) -> bool:
+    """Whether a query projects and filters rows, so that it can be merged into the one around it."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    if not isinstance(query, exp.Select) or aggregated(query):
+        return False
+    joins = [" ".join(filter(None, (j.side, j.kind))).upper() for j in query.args.get("joins") or []]
+    return set(joins) <= _INNER_JOINS and not any(query.args.get(c) for c in ("distinct", "limit", "offset"))
