@@ -174,6 +174,19 @@ def test_an_empty_table_joins_nothing(opened: OpenRelease) -> None:
         assert opened.sql(f"SELECT age, count(*) AS n FROM people {join} GROUP BY age").fetchall() == []
 
 
+def test_a_text_that_is_unique_may_be_several_numbers(opened: OpenRelease, oracle: Oracle) -> None:
+    """'20' and '020' are one number, so a row meets both."""
+    source = "people LEFT JOIN (SELECT DISTINCT number FROM texts WHERE number <> 'x') AS t ON t.number = 20"
+    found = opened.sql(f"SELECT count(*) AS n, sum(age) AS s FROM {source}").fetchall()[0]
+    assert same(found, [*oracle.linear("1", source=source), *oracle.linear("age", source=source)])
+
+
+def test_rows_that_are_chosen_by_order_may_be_others_the_next_time(opened: OpenRelease) -> None:
+    for clause in ("LIMIT 3", "OFFSET 1"):
+        chosen = f"(SELECT country FROM regions ORDER BY continent {clause}) AS r"
+        assert copies(opened, f"SELECT count(*) FROM people JOIN {chosen} ON country = nationality")
+
+
 def test_estimates_alone_need_no_pairs(opened: OpenRelease) -> None:
     assert "__priv_d2" not in opened.explain(f"SELECT count(*) FROM {VISITS}", intervals=False).sql
 

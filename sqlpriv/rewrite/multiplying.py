@@ -171,8 +171,9 @@ class _Fixed:
 
     def _is_one_row(self, name: str) -> bool:
         own = self._columns[name]
-        # Where rows are tied, LIMIT may keep other rows the next time.
-        if not own or self._release.facts is None or " LIMIT " in self._texts[name]:
+        # Where rows are tied, LIMIT and OFFSET may keep other rows the next time.
+        chosen = any(clause in self._texts[name] for clause in (" LIMIT ", " OFFSET "))
+        if not own or self._release.facts is None or chosen:
             return False
         present = frozenset(column for column, is_present in own.items() if is_present)
         return self._release.facts.is_unique(self._texts[name], frozenset(own), present)

@@ -157,7 +157,11 @@ def _condition(names: Names, join: exp.Join, scope: Scope, right: _Public) -> ex
 def _checked_size(
     names: Names, join: exp.Join, on: exp.Expr, attributes: Sequence[Attribute], reads: Sequence[int], right: _Public
 ) -> int:
-    """How many rows the relation has at most: those without a match, and those with one."""
+    """How many rows the relation has at most: those without a match, and those with one.
+
+    Where a key is compared with another type, texts with a number say, a row may meet several after all. Then this is
+    no bound, but it is never 1: whether a row meets several is asked of the data, where there may be more than one.
+    """
     fixed = _fixed(on, {a.name for a in attributes})
     base = prod(reads) * prod(a.size for a in attributes)
     met = prod(reads) * prod(a.size for a in attributes if a.name not in fixed) * right.size
@@ -171,7 +175,7 @@ def _checked_size(
             f"LEFT JOIN that looks at {listed} together",
             f"it has {base + met:,} rows, and {MOST_ROWS:,} are allowed; compare fewer columns, or compare them by =",
         )
-    return base + met
+    return max(base + met, min(right.size, 2))
 
 
 def _equal_columns(on: exp.Expr) -> Iterator[tuple[exp.Column, set[str]]]:
