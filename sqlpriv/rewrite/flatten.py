@@ -33,14 +33,17 @@ class _Term:
     aggregate: exp.Expr
     factor: exp.Expr | None = None
     conditions: tuple[exp.Expr, ...] = ()
+    decisive: tuple[exp.Expr, ...] = ()
+    """The factors that make the term NULL where they are; not those below a coalesce()."""
 
     def times(self, factor: exp.Expr) -> _Term:
         made = factor.copy() if self.factor is None else _times(self.factor, factor)
-        return replace(self, factor=made)
+        decisive = self.decisive if isinstance(factor, exp.Literal) else (*self.decisive, factor)
+        return replace(self, factor=made, decisive=decisive)
 
     def where_present(self, others: list[_Term]) -> _Term:
-        """The term where the factors of others are not NULL."""
-        factors = [t.factor for t in others if t.factor is not None and not isinstance(t.factor, exp.Literal)]
+        """The term where no other is NULL."""
+        factors = [factor for term in others for factor in term.decisive]
         return replace(self, conditions=(*self.conditions, *map(_is_present, factors)))
 
 
@@ -104,8 +107,10 @@ class Flattening:
         """An expression over the answer as a sum of terms."""
         if (column := self._found(node)) is not None:
             return self._linear(column)
-        if isinstance(node, exp.Paren) or _keeps_the_value(node):
+        if isinstance(node, exp.Paren) or _is_double(node):
             return self._linear(node.this)
+        if _fills_with_zero(node):
+            return [replace(t, decisive=()) for t in self._linear(node.this)]
         aggregate = node.this if isinstance(node, exp.Filter) else node
         if isinstance(aggregate, (exp.Count, exp.CountIf, exp.Sum)):
             return [_Term(node)]
@@ -131,7 +136,8 @@ class Flattening:
     def _added(self, node: exp.Expr, one: exp.Expr, other: exp.Expr) -> list[_Term]:
         """Where one side is NULL, so is the sum, and the group does not count."""
         left, right = self._linear(one), self._linear(other)
-        if any(t.conditions for t in (*left, *right)):
+        # A side without terms is a CASE of 0 and NULL.
+        if not left or not right or any(t.conditions for t in (*left, *right)):
             self._refuse(node)
         return [t.where_present(right) for t in left] + [t.where_present(left) for t in right]
 
@@ -199,7 +205,9 @@ def still_aggregated(sql: str, rows: Rows, columns: list[tuple[str, exp.Expr]]) 
     if any(map(flat.mentions_estimates, conditions)):
         return None
     merged = _merged(answer.aggregated, rows, variable, conditions)
-    return aggregated_rows(merged, [(name, flat.below(node)) for name, node in columns])
+    below = [(name, flat.below(node)) for name, node in columns]
+    # Bounds are of this answer alone, and stand for nothing below it.
+    return aggregated_rows(merged, [(name, node) for name, node in below if not flat.mentions_estimates(node)])
 
 
 def _merged(below: Aggregated, rows: Rows, variable: str, conditions: list[exp.Expr]) -> Rows:
@@ -220,10 +228,16 @@ def _is_exact(node: exp.Expr) -> bool:
     )
 
 
-def _keeps_the_value(node: exp.Expr) -> bool:
-    """A cast to DOUBLE changes no estimate, and 0 in place of NULL no sum."""
-    if isinstance(node, (exp.Cast, exp.TryCast)):
-        return node.to.this in (exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT)
+def _is_double(node: exp.Expr) -> bool:
+    """A cast to DOUBLE changes no estimate."""
+    return isinstance(node, (exp.Cast, exp.TryCast)) and node.to.this in (
+        exp.DataType.Type.DOUBLE,
+        exp.DataType.Type.FLOAT,
+    )
+
+
+def _fills_with_zero(node: exp.Expr) -> bool:
+    """0 in place of NULL changes no sum."""
     return isinstance(node, exp.Coalesce) and all(
         isinstance(e, exp.Literal) and e.this == "0" for e in node.expressions
     )
