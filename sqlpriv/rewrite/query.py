@@ -119,7 +119,7 @@ class _Rewriting(Grouped, OverAnswers):
     def _select(self, select: exp.Select, ctes: Ctes) -> Rows | Answer:
         self._only(select, SELECT_ARGS)
         reads_private = partial(self.names.reads_private, ctes=ctes)
-        select = with_answers_in_from(select, reads_private, self.sql)
+        select = with_answers_in_from(select, ctes, reads_private, self.sql)
         rows, scope = self.names.read_from(select, ctes)
         if rows.over_answers and aggregated(select) and not rows.private:
             rows, scope.flat = flattened(self.sql, select, rows, scope)
