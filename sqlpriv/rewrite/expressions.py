@@ -107,7 +107,7 @@ class Expressions:
             refuse(self.sql, node, f"the aggregate {node.name!r} inside WHERE or GROUP BY", "use HAVING")
         new = found.copy()
         if isinstance(new, exp.Column):
-            new._meta = node.this._meta
+            new._meta = {**(new._meta or {}), **(node.this._meta or {})}
         node.replace(new if isinstance(new, (exp.Column, exp.Literal)) else exp.Paren(this=new))
 
     def look_up(self, node: exp.Column, scope: Scope | None, alias_first: bool = False) -> exp.Expr | None:

@@ -13,7 +13,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import Aggregated, Rows, Shown
+from sqlpriv.rewrite.relations import Aggregated, Rows, Shown, marked
 from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, Scope
 
 _ONLY_SUMS = "only sum() over one aggregate query, without HAVING, LIMIT, grouping sets and UNION in it, can be; "
@@ -184,7 +184,7 @@ def flattened(sql: str, select: exp.Select, rows: Rows, scope: Scope) -> tuple[R
     flat.refuse_estimates(conditions)
     for columns in (*scope.sources.values(), scope.merged):
         for key, shown in columns.items():
-            columns[key] = Shown(shown.name, flat.exact(shown.expression))
+            columns[key] = marked(Shown(shown.name, flat.exact(shown.expression)))
     return _merged(below, rows, variable, conditions), flat
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from sqlpriv.rewrite.refuse import refuse
+from sqlpriv.rewrite.relations import mark
 
 Keys: TypeAlias = list[exp.Expr]
 Sets: TypeAlias = list[tuple[int, ...]]
@@ -31,7 +32,7 @@ def group_sets(
     def key(node: exp.Expr) -> int:
         resolved = resolve(node)
         for place, known in enumerate(keys):
-            if known == resolved:
+            if known == resolved and mark(known) == mark(resolved):
                 return place
         keys.append(resolved)
         return len(keys) - 1

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlpriv.rewrite.outer_joins import left_join, semi_join
 from sqlpriv.rewrite.public_relations import PublicRelations
 from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
-from sqlpriv.rewrite.relations import VALUE, Answer, AnswerColumn, Read, Rows, Shown, column
+from sqlpriv.rewrite.relations import VALUE, Answer, AnswerColumn, Read, Rows, Shown, column, marked
 from sqlpriv.rewrite.scope import Columns, Ctes, Scope, by_name
 from sqlpriv.sqltext import folded, quoted
 
@@ -102,7 +102,7 @@ class Names(PublicRelations):
             shown = self._renamed(shown, alias.args.get("columns") or [], node)
         if folded(name) in scope.sources:
             refuse(self.sql, node, f"two tables called {name!r}", "give one of them another alias")
-        scope.sources[folded(name)] = by_name(shown)
+        scope.sources[folded(name)] = by_name([marked(s) for s in shown])
 
     def _renamed(self, shown: list[Shown], names: list[exp.Expr], node: exp.Expr) -> list[Shown]:
         if len(names) > len(shown):

@@ -30,7 +30,7 @@ from sqlpriv.rewrite.forms import (
     total,
 )
 from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import Answer, AnswerColumn
+from sqlpriv.rewrite.relations import Answer, AnswerColumn, mark
 from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, without_parentheses
 from sqlpriv.rewrite.texts import Texts
 from sqlpriv.sqltext import quoted
@@ -60,8 +60,9 @@ class Outer:
         self._sql = sql
         self._texts = texts
         self.formulas = formulas
-        self._keys = {without_parentheses(key): f"g{i}" for i, key in reversed(list(enumerate(keys)))}
-        self._kinds = {type(key) for key in self._keys}
+        bare = [without_parentheses(key) for key in keys]
+        self._keys = {(mark(key), key): f"g{i}" for i, key in reversed(list(enumerate(bare)))}
+        self._kinds = set(map(type, bare))
         self._answers = answers
         self.groupings: dict[tuple[str, ...], str] = {}
         """The names of columns with grouping(...), by the keys asked about."""
@@ -103,7 +104,7 @@ class Outer:
         return self.formulas.value(self.form(node))
 
     def _key(self, node: exp.Expr) -> str | None:
-        return self._keys.get(node) if type(node) in self._kinds else None
+        return self._keys.get((mark(node), node)) if type(node) in self._kinds else None
 
     def _aggregate(self, node: exp.Expr) -> Form:
         sums = self.formulas.sums

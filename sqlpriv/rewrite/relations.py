@@ -6,7 +6,8 @@ column `value`, a public table is a variable with all its columns, an answer is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -14,6 +15,8 @@ from sqlglot import exp
 from sqlpriv.sqltext import folded
 
 VALUE = "value"
+_MARK = "shown"
+_marks = count()
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,21 @@ class Aggregated:
 
 
 Relation: TypeAlias = Rows | Answer
+
+
+def marked(shown: Shown) -> Shown:
+    """The column with a mark of its own: two columns that stand for the same are still two keys to GROUP BY."""
+    expression = shown.expression.copy()
+    bare = expression
+    while isinstance(bare, exp.Paren):
+        bare = bare.this
+    bare.meta[_MARK] = next(_marks)
+    return replace(shown, expression=expression)
+
+
+def mark(node: exp.Expr) -> int | None:
+    """The mark of the column that an expression stands for, if it stands for one."""
+    return (node._meta or {}).get(_MARK)
 
 
 def column(variable: str, name: str, like: exp.Expr | None = None) -> exp.Column:
