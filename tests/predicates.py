@@ -209,7 +209,9 @@ class _Texts:
         return f"({self.atom()})" if shape == 1 else self.one_of(*(c for kind in self.columns.values() for c in kind))
 
     def value(self) -> Asked:
-        expression = self.one_of("1", self.number(2), self.number(2))
+        number = self.number(2)
+        squared = f"CAST({number} AS DOUBLE) * CAST({number} AS DOUBLE)"  # as variances sum it
+        expression = self.one_of("1", number, self.number(2), squared)
         wanted = self.condition(1) if self.draw(st.booleans()) else None
         return Asked(expression, wanted, self.draw(st.sampled_from([0, 0, 1, 2])))
 

@@ -68,3 +68,21 @@ def test_a_budget_that_is_passed_is_a_refusal_too(watched: tuple[OpenRelease, Co
     with pytest.raises(UnsupportedSQLError, match="'age' and 'score'"):
         small.sql("SELECT count(*) FROM people WHERE score < 3 * age")
     assert counting.reached == []
+
+
+def test_bounds_fall_back_on_what_costs_less(watched: tuple[OpenRelease, Counting]) -> None:
+    """Values above and below 0 are told apart by all columns together; their squares fall apart."""
+    opened, counting = watched
+    query = "SELECT sum(age - score) AS s FROM people WHERE nationality = 'AT'"
+    small = OpenRelease(counting, opened._described, 90)  # type: ignore[arg-type]
+    assert "< 0" in opened.explain(query).sql
+    assert "< 0" not in small.explain(query).sql
+    assert small.explain(query).cost <= 90
+
+
+def test_a_budget_that_intervals_pass(watched: tuple[OpenRelease, Counting]) -> None:
+    opened, counting = watched
+    small = OpenRelease(counting, opened._described, 60)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedSQLError, match="That is for its intervals: its estimates alone can be asked for"):
+        small.sql("SELECT sum(CASE WHEN age > 30 THEN age ELSE score END) AS s FROM people")
+    assert counting.reached == []

@@ -24,8 +24,9 @@ _MOST_TERMS_WITH_SKEW = 5
 class Formulas:
     """The texts of forms: their values and their bounds."""
 
-    def __init__(self, sums: Sums, zz: str, nonnegative: bool = False) -> None:
+    def __init__(self, sums: Sums, zz: str, nonnegative: bool = False, apart: bool = True) -> None:
         self.sums = sums
+        self._apart = apart and not sums.release.has_cross_terms
         self.zz = zz
         self.nonnegative = nonnegative
         self._layers: dict[str, dict[str, str]] = {"r": {}, "v": {}, "s": {}, "q": {}, "i": {}}
@@ -153,7 +154,7 @@ class Formulas:
 
     def _score(self, form: Linear) -> tuple[str, str]:
         one = self._as_one(form)
-        if len(one.terms) == 1 and not self.sums.release.has_cross_terms:
+        if len(one.terms) == 1 and self._apart:
             ((i, coefficient),) = one.terms.items()
             if (sides := signed(self.sums, i)) is not None:
                 return self._difference(form, coefficient, *sides)
@@ -168,7 +169,7 @@ class Formulas:
 
     def _as_one(self, form: Linear) -> Linear:
         """A combination of sums as the one sum that it is, if it can be computed as such."""
-        if len(form.terms) < 2 or self.sums.release.has_cross_terms:
+        if len(form.terms) < 2 or not self._apart:
             return form
         found = combined(self.sums, form.terms)
         return form if found is None else Linear({found: "1"})

@@ -29,6 +29,8 @@ class Options:
     intervals: bool = True
     nonnegative: bool = False
     budget: float = BUDGET
+    apart: bool = True
+    """Whether values above and below 0 are bounded apart, which may take wider joins than bounding their sum."""
 
 
 @dataclass

@@ -25,7 +25,11 @@ from sqlpriv.rewrite.eliminate import Order, best_order
 from sqlpriv.rewrite.factors import Factors, build
 from sqlpriv.rewrite.variables import Columns, Value, Variable
 
-__all__ = ["DomainSums", "Plan", "PlannedJoin", "Value", "Variable", "domain_sums"]
+__all__ = ["DomainSums", "Plan", "PlannedJoin", "TooWideError", "Value", "Variable", "domain_sums"]
+
+
+class TooWideError(UnsupportedSQLError):
+    """The sums over the domain cost more than is allowed."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ def domain_sums(
     if plan.order.cost > budget and together > 1:
         plan = min(plan, _plan(condition, groups, values, variables, 1), key=_cost)
     if plan.order.cost > budget:
-        raise UnsupportedSQLError(_too_wide(plan, budget))
+        raise TooWideError(_too_wide(plan, budget))
     return DomainSums(write(plan.factors, plan.order, len(values)), plan.order.cost, plan)
 
 

@@ -33,9 +33,8 @@ class Grouped(Clauses):
         groupings = [[keys[i] for i in chosen] for chosen in sets]
         joins = Joins(self.release, rows.reads, condition, groupings, self.names)
         sums = Sums(self.release, self.texts, joins)
-        outer = Outer(
-            self.sql, self.texts, Formulas(sums, self.zz, self.options.nonnegative), keys, None, self.names.scalars
-        )
+        formulas = Formulas(sums, self.zz, self.options.nonnegative, self.options.apart)
+        outer = Outer(self.sql, self.texts, formulas, keys, None, self.names.scalars)
         listed, columns = self._listed(items, outer)
         tail = self._tail(select, scope, items, outer)
         parts, cost, plans = [], 0.0, []

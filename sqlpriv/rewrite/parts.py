@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
-from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.rewrite.domain_sums import DomainSums, Value, Variable, domain_sums
+from sqlpriv.rewrite.domain_sums import DomainSums, TooWideError, Value, Variable, domain_sums
 from sqlpriv.rewrite.multiplying import Copies
 from sqlpriv.rewrite.relations import VALUE
 from sqlpriv.rewrite.texts import VIEW
@@ -115,8 +114,8 @@ class DomainPart:
         values = [self._value(moment, power) for moment, power in self._columns]
         try:
             return domain_sums(self._copies.condition, self._copies.groups, values, self._variables(), budget)
-        except UnsupportedSQLError as error:
-            raise UnsupportedSQLError(f"{error}{'' if self._is_first else _FOR_INTERVALS}") from None
+        except TooWideError as error:
+            raise TooWideError(f"{error}{'' if self._is_first else _FOR_INTERVALS}") from None
 
     def _variables(self) -> list[Variable]:
         release = self._sums.release

@@ -13,6 +13,7 @@ from math import inf
 from sqlglot import exp
 
 from sqlpriv.rewrite.formulas import Asked, case_branches, guards_nothing
+from sqlpriv.rewrite.scope import without_parentheses
 from sqlpriv.rewrite.variables import Columns
 
 _MOST_PRODUCTS = 64
@@ -67,7 +68,26 @@ def _split(expression: exp.Expr, columns: Columns, together: float) -> list[Prod
                 return [_product(a, b) for a in left for b in right]
         if isinstance(expression, exp.Case) and columns.combinations(mask) > together and guards_nothing(expression):
             return _branches(expression, columns, together)
+        if _is_double_of_numbers(expression, columns) and columns.combinations(mask) > together:
+            return _split(_distributed(expression), columns, together)
     return [Product(1, (expression,))]
+
+
+def _is_double_of_numbers(expression: exp.Expr, columns: Columns) -> bool:
+    """Whether it is CAST(a + b AS DOUBLE), or the like, of numbers: the factors of squares and cubes are."""
+    if not isinstance(expression, exp.Cast) or expression.to.this != exp.DataType.Type.DOUBLE:
+        return False
+    inner = without_parentheses(expression.this)
+    return isinstance(inner, exp.Add | exp.Sub | exp.Mul | exp.Neg) and _numeric(inner, columns)
+
+
+def _distributed(cast: exp.Expr) -> exp.Expr:
+    """As doubles, the parts of a sum or product give the same, and pass no limits."""
+    inner = without_parentheses(cast.this).copy()
+    for side in (inner.this, inner.args.get("expression")):
+        if side is not None:
+            side.replace(exp.Cast(this=side.copy(), to=exp.DataType.build("double")))
+    return inner
 
 
 def _product(a: Product, b: Product) -> Product:

@@ -18,6 +18,7 @@ from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.answers import OverAnswers
 from sqlpriv.rewrite.clauses import ROWS, Options
 from sqlpriv.rewrite.described import Described
+from sqlpriv.rewrite.domain_sums import TooWideError
 from sqlpriv.rewrite.flatten import flattened
 from sqlpriv.rewrite.grouped import Grouped
 from sqlpriv.rewrite.refuse import STATEMENTS, refuse, refuse_node
@@ -25,6 +26,7 @@ from sqlpriv.rewrite.relations import Answer, Rows
 from sqlpriv.rewrite.scalar_select import with_answers_in_from
 from sqlpriv.rewrite.scope import SELECT_ARGS, Ctes, Scope, aggregated, with_ctes
 
+_INTERVALS = "That is for its intervals"
 _TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"
 # Before sqlglot reads it: of statements that it does not know it would print a warning.
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.DOTALL)
@@ -32,9 +34,30 @@ _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.
 
 def rewrite(sql: str, release: Described, options: Options | None = None) -> Answer:
     """The query that estimates the answer of `sql` from the release."""
+    asked = options or Options()
+    for tried in (asked, replace(asked, apart=False)):
+        try:
+            return _rewritten(sql, release, tried)
+        except TooWideError as error:
+            refused = error
+    raise TooWideError(f"{refused}{_for_intervals(sql, release, asked, str(refused))}") from None
+
+
+def _for_intervals(sql: str, release: Described, options: Options, message: str) -> str:
+    """What to add to a refusal, if only the intervals cost so much."""
+    if not options.intervals or _INTERVALS in message:
+        return ""
+    try:
+        _rewritten(sql, release, replace(options, intervals=False))
+    except TooWideError:
+        return ""
+    return f". {_INTERVALS}: its estimates alone can be asked for"
+
+
+def _rewritten(sql: str, release: Described, options: Options) -> Answer:
     statement = _parsed(sql)
     try:
-        rewriting = _Rewriting(sql, release, options or Options())
+        rewriting = _Rewriting(sql, release, options)
         answer = rewriting.read(statement, {})
     except RecursionError:
         raise UnsupportedSQLError(_TOO_DEEP) from None
