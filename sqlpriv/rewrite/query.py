@@ -25,6 +25,7 @@ from sqlpriv.rewrite.refuse import STATEMENTS, refuse, refuse_node
 from sqlpriv.rewrite.relations import Answer, Rows
 from sqlpriv.rewrite.scalar_select import with_answers_in_from
 from sqlpriv.rewrite.scope import SELECT_ARGS, Ctes, Scope, aggregated, with_ctes
+from sqlpriv.rewrite.spelling import spell_alike
 
 _INTERVALS = "That is for its intervals"
 _TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"
@@ -91,17 +92,8 @@ def _parsed(sql: str) -> exp.Expr:
         raise UnsupportedSQLError("one query at a time: write a single SELECT" if statements else "the query is empty")
     if not isinstance(statements[0], exp.Query):
         refuse(sql, statements[0], f"the statement {statements[0].key.upper()}", STATEMENTS)
-    _name_averages(statements[0])
+    spell_alike(statements[0])
     return statements[0]
-
-
-def _name_averages(statement: exp.Expr) -> None:
-    """DuckDB's mean() is avg(); sqlglot takes it for any function."""
-    for node in list(statement.find_all(exp.Anonymous)):
-        if node.name.lower() == "mean" and len(node.expressions) == 1:
-            same = exp.Avg(this=node.expressions[0])
-            same._meta = node._meta
-            node.replace(same)
 
 
 def _refuse_exclamation(sql: str) -> None:

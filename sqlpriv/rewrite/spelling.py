@@ -1,0 +1,35 @@
+"""Ways to write the same that sqlglot keeps apart, spelt alike before anything is read."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+
+def spell_alike(statement: exp.Expr) -> None:
+    """Change a parsed query in place."""
+    for select in list(statement.find_all(exp.Select)):
+        _lift_joins(select)
+    for node in list(statement.find_all(exp.Anonymous)):
+        _name_average(node)
+
+
+def _lift_joins(select: exp.Select) -> None:
+    """FROM a JOIN b ON ... SELECT ..., and FROM (a JOIN b ON ...), keep their joins inside the first table."""
+    first = select.args.get("from_")
+    if first is None:
+        return
+    source = first.this
+    if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Table) and not source.alias:
+        source.replace(source.this)
+        source = first.this
+    if joins := source.args.get("joins"):
+        source.set("joins", None)
+        select.set("joins", [*joins, *(select.args.get("joins") or [])])
+
+
+def _name_average(node: exp.Anonymous) -> None:
+    """DuckDB's mean() is avg(); sqlglot takes it for any function."""
+    if node.name.lower() == "mean" and len(node.expressions) == 1:
+        same = exp.Avg(this=node.expressions[0])
+        same._meta = node._meta
+        node.replace(same)
