@@ -26,7 +26,8 @@ from pathlib import Path
 from statistics import NormalDist
 
 import pytest
-from coverage_runs import COLUMNS, Asked, Found, in_standard_errors, people, runs
+from coverage_numbers import Asked, Found, in_standard_errors
+from coverage_runs import COLUMNS, people, runs
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
