@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.public_facts import Facts
 from sqlpriv.rewrite.described import Attribute, Described, PublicTable, Weights
 from sqlpriv.source import reader
-from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
 
 _MEMORY = "memory"
-_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL.*")
 _MOST_SEARCHED = 1_000_000  # rows of a public table whose keys are looked for: joins by them are known to cost little
 _WEIGHT_COLUMNS = ("__weight", "__variance", "__skew")
 
@@ -83,7 +81,7 @@ def _attributes(con: duckdb.DuckDBPyConnection, catalog: str) -> tuple[Attribute
     found = []
     for name, kind, size in listed:
         table = quoted(catalog, "domain", name)
-        least = 'coalesce(min("value") >= 0, true)' if _NUMBERS.fullmatch(kind) else "false"
+        least = 'coalesce(min("value") >= 0, true)' if NUMERIC_TYPE.fullmatch(kind) else "false"
         asked = f'SELECT count(*) > count("value"), count("share") > 0, {least} FROM {table}'
         found.append(Attribute(name, kind, size, table, *fetch(con, asked)[0]))
     if not found:

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+NUMERIC_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL.*")
+"""How DuckDB spells the types of numbers."""
+
 
 def literal(value: Any) -> str:
     """A text, number, boolean, list, mapping or None as a SQL literal."""

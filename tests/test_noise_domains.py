@@ -101,7 +101,7 @@ def test_a_value_without_a_label_is_outside_and_not_null(tmp_path: Path) -> None
     ("domain", "hierarchy", "level", "values", "labels"),
     [
         ('"range:17..40"', '"ranges:10,20"', "1", "(17), (40)", ["10-19", "20-29", "30-39", "40-49"]),
-        ('"range:17..40"', '"ranges:10,20"', "2", "(17.0::DOUBLE)", ["[0, 20)", "[20, 40)", "[40, 60)"]),
+        ('"range:17..40"', '"ranges:10,20"', "2", "(17.0::DOUBLE)", ["0-19", "20-39", "40-59"]),
         (
             '"range:2024-01-30..2024-04-01"',
             '"dates:month,quarter"',
@@ -126,7 +126,9 @@ def test_labels_of_the_values_of_a_domain(
     found, kind, result = domain_of(tmp_path, domain, values, files, hierarchy=hierarchy, level=level)
     assert (found, kind) == (labels, "VARCHAR")
     assert result.plan.rows == values.count("(") - values.count("::(")
-    assert rows_of(result.output, "SELECT declared FROM release.attributes WHERE name = 'x'") == [("level",)]
+    assert rows_of(result.output, "SELECT declared LIKE 'level of %' FROM release.attributes WHERE name = 'x'") == [
+        (True,)
+    ]
 
 
 def test_null_beside_labels(tmp_path: Path) -> None:
@@ -155,6 +157,22 @@ def test_faults_of_labels(tmp_path: Path, more: dict[str, str], message: str) ->
     with pytest.raises(PolicyError) as error:
         domain_of(tmp_path, '"range:0..9"', "(3)", {"kinds.csv": "a;first;*\n"}, **more)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("cell", ["abc", "3.5", ""])
+def test_what_a_dropped_row_holds_does_not_show_in_the_labels(tmp_path: Path, cell: str) -> None:
+    file = "x,z\n" + "1,1\n" * 5 + f"{cell},1\n"
+    columns = {"x": published('"range:0..9"', outside='"drop"', hierarchy='"ranges:5"'), "z": OTHER}
+    policy = write_noise_policy(tmp_path, columns, RELEASE, files={"p.csv": file}, table='source = "p.csv"')
+    result = publish_with(policy)
+    assert rows_of(result.output, "SELECT value FROM domain.x") == [("0-4",), ("5-9",)]
+    assert result.plan.rows == 5
+
+
+def test_labels_of_what_occurs_are_declared_as_such(tmp_path: Path) -> None:
+    _, _, result = domain_of(tmp_path, '"active"', "(3), (12)", hierarchy='"ranges:5"')
+    assert rows_of(result.output, "SELECT declared FROM release.attributes LIMIT 1") == [("level of active",)]
+    assert "the domains of 'x' are what occurs in the table" in result.plan.warnings[0]
 
 
 def test_labels_have_no_shares(tmp_path: Path) -> None:

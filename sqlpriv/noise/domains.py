@@ -20,11 +20,10 @@ from sqlpriv.named import is_private, read_named
 from sqlpriv.noise.levels import labels_of_level, write_labels
 from sqlpriv.noise.policy import KINDS, NoisePolicy, PublishedColumn
 from sqlpriv.source import Source
-from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
 
 OTHER = "other"
 _MOST_VALUES = 10**8
-_NUMERIC = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL.*")
 _RANGE = re.compile(r"range:(-?[0-9]+)\.\.(-?[0-9]+)")
 _DATES = re.compile(r"range:([0-9]{4}-[0-9]{2}-[0-9]{2})\.\.([0-9]{4}-[0-9]{2}-[0-9]{2})")
 _CSV_AS_TEXT = ", all_varchar = true"
@@ -47,10 +46,9 @@ class Attribute:
     @property
     def declared(self) -> str:
         """How the policy gave the domain, for the release: no values."""
-        if self.column.hierarchy is not None:
-            return "level"
         kind = self.column.domain if isinstance(self.column.domain, str) else "list"
-        return kind.partition(":")[0] if kind.startswith(("table:", "level:")) else kind
+        kind = kind.partition(":")[0] if kind.startswith(("table:", "level:")) else kind
+        return kind if self.column.hierarchy is None else f"level of {kind}"
 
 
 def read_domains(source: Source, policy: NoisePolicy) -> tuple[Attribute, ...]:
@@ -211,7 +209,7 @@ def _settled(source: Source, kind: str, values: str) -> str:
     own = _type(source, values)
     tried = f"TRY_CAST(value AS {kind})"
     same = f"CAST({tried} AS VARCHAR) = CAST(value AS VARCHAR)"
-    if _NUMERIC.fullmatch(own) and _NUMERIC.fullmatch(kind):
+    if NUMERIC_TYPE.fullmatch(own) and NUMERIC_TYPE.fullmatch(kind):
         same = f"{tried} = value"
     if "ENUM" in kind:
         return own

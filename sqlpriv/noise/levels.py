@@ -32,36 +32,32 @@ def labels_of_level(source: Source, policy: NoisePolicy, domain: str, mapping: s
 def write_labels(
     source: Source, policy: NoisePolicy, column: PublishedColumn, values: str, kind: str, mapping: str
 ) -> None:
-    """Replace the values of a domain, written in the type of the column, by their labels; writes the mapping."""
+    """Replace the values of a domain by their labels; writes the mapping, from values as `kind`, the column's type.
+
+    Labels are made from the values in the domain's own type: that of a column of a file may depend on single rows.
+    """
     given = column.hierarchy
     assert given is not None
     if isinstance(given, str):
         _refuse_private(policy, given.removeprefix("tree:"))
-    name = quoted(column.name)
-    base = "__labelled"
+    name, base, own = quoted(column.name), "__labelled", "__own_labels"
     fetch(
         source.con,
-        f"CREATE OR REPLACE TABLE {base} AS SELECT DISTINCT CAST(value AS {kind}) AS {name} FROM {values} "
-        "WHERE value IS NOT NULL",
+        f"CREATE OR REPLACE TABLE {base} AS SELECT DISTINCT value AS {name} FROM {values} WHERE value IS NOT NULL",
     )
+    fetch(source.con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, policy, given, column.name, base)}")
+    _mapped(source, "__wide", column.level, "its hierarchy", own)
     fetch(
         source.con,
-        f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, policy, given, column.name, base)}",
+        f"CREATE OR REPLACE TABLE {mapping} AS SELECT CAST(CAST(b.{name} AS {kind}) AS VARCHAR) AS value, m.label "
+        f"FROM {base} AS b LEFT JOIN {own} AS m ON m.value = CAST(b.{name} AS VARCHAR)",
     )
-    labels = _mapped(source, "__wide", column.level, "its hierarchy", mapping)
-    bare = fetch(
-        source.con,
-        f"SELECT count(*) FROM {base} WHERE CAST({name} AS VARCHAR) NOT IN (SELECT value FROM {mapping} "
-        "WHERE value IS NOT NULL AND label IS NOT NULL)",
-    )[0][0]
+    bare = fetch(source.con, f"SELECT count(*) FROM {mapping} WHERE label IS NULL")[0][0]
     if bare:
         raise PolicyError(f"{bare:,} values of the domain have no label in its hierarchy")
-    # A file may hold more values than the domain: those stay outside.
     fetch(
-        source.con,
-        f"DELETE FROM {mapping} WHERE value IS NULL OR value NOT IN (SELECT CAST({name} AS VARCHAR) FROM {base})",
+        source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT DISTINCT label AS value, NULL AS share FROM {mapping}"
     )
-    fetch(source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT * FROM ({labels}) AS v(value, share)")
 
 
 def _refuse_private(policy: NoisePolicy, name: str) -> None:
