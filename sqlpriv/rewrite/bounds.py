@@ -101,7 +101,7 @@ class Formulas:
         return self._squared(left.terms, right.terms, part)
 
     def _squared(self, left: dict[int, str], right: dict[int, str], part: str = "all") -> str:
-        of = {"all": self.sums.variance, "raw": self.sums.raw_variance, "view": self.sums.view_variance}[part]
+        of = self.sums.view_variance if part == "view" else self.sums.variance
         parts = [times(c, times(d, of(i, j))) for i, c in left.items() for j, d in right.items()]
         return " + ".join(parts) or "0e0"
 
@@ -113,7 +113,7 @@ class Formulas:
     def _parts(self, form: Linear) -> tuple[str, ...]:
         """Of which variances an interval is made: where values differ in size and sign, also that of the view alone."""
         alike = self.sums.release.has_cross_terms or all(map(self.sums.is_count, form.terms))
-        return ("all", "view") if 1 < len(form.terms) <= _MOST_TERMS_WITH_SKEW and not alike else ("all",)
+        return ("all", "view") if len(form.terms) > 1 and self._has_slope(form) and not alike else ("all",)
 
     def _slope(self, form: Linear, part: str, variance: str | None = None) -> str:
         """How the variance changes with the true sum; the variance itself, where it is computed already."""

@@ -14,7 +14,10 @@ _MOST_TOGETHER = 1e6
 
 
 def combined(sums: Sums, terms: Mapping[int, str]) -> int | None:
-    """The number of the summand that is a combination of others. None, if a coefficient differs by group."""
+    """The number of the summand that is a combination of others.
+
+    None where a coefficient differs by group, and where that ties too many attributes together.
+    """
     parts: list[exp.Expr] = []
     for i, text in terms.items():
         coefficient = parse_one(text, dialect="duckdb")

@@ -97,7 +97,7 @@ class Sums:
 
     def is_count(self, i: int) -> bool:
         """Whether a summand is 0 or 1 for every row of the private table."""
-        return not self.summands[i].factors and not self.joins.multiply
+        return self.counts_rows(i) and not self.joins.multiply
 
     def counts_rows(self, i: int) -> bool:
         """Whether a summand is a count, perhaps of joined rows."""
