@@ -69,7 +69,7 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 
 docs: $(DEVELOP) ## Write docs/macros.md from the headers in sql/
 	@echo "Writing docs/macros.md"
-	@$(VENV)/bin/python -m sqlpriv.pages > docs/macros.md
+	@$(VENV)/bin/python -m sqlpriv.macros.pages > docs/macros.md
 
 wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
 	@echo "Building the source archive, and the wheel from it"

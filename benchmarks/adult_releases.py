@@ -21,17 +21,17 @@ from pathlib import Path
 import duckdb
 
 from benchmarks.data import ADULT_COLUMNS, adult_folder
-from sqlpriv.anonymize import open_policy
-from sqlpriv.catalog import inlined
 from sqlpriv.engine import fetch
-from sqlpriv.noise.coins import coin_prefix
-from sqlpriv.noise.instance import write_instance
-from sqlpriv.noise.parameters import Coins
-from sqlpriv.noise.policy import NoisePolicy, parse_noise_policy
-from sqlpriv.noise.publish import Prepared, prepare, publish
-from sqlpriv.noise.write import Writing, write_file
-from sqlpriv.source import Source
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalize.anonymize import open_policy
+from sqlpriv.methods.randomized.coins import coin_prefix
+from sqlpriv.methods.randomized.instance import write_instance
+from sqlpriv.methods.randomized.parameters import Coins
+from sqlpriv.methods.randomized.policy import NoisePolicy, parse_noise_policy
+from sqlpriv.methods.randomized.publish import Prepared, prepare, publish
+from sqlpriv.methods.randomized.write import Writing, write_file
 from sqlpriv.sqltext import file_literal, literal, quoted
+from sqlpriv.table.source import Source
 
 ROWS, SLOTS, DISTINCT = "rows", "slots", "distinct"
 FRAPP, PAPER, TIGHT, EXCLUSIVE = "FRAPP", "alpha-beta, p = 1/2", "alpha-beta, tight", "alpha-beta, exclusive"

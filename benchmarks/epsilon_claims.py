@@ -17,8 +17,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sqlpriv.lattice.evaluate import Node
-from sqlpriv.requirements import parse
+from sqlpriv.checks.requirements import parse
+from sqlpriv.methods.generalize.evaluate import Node
 
 ROUNDING = 1e-12
 SHAPES = ("uniform", "table")

@@ -22,15 +22,15 @@ from rich.table import Table
 
 from benchmarks.data import acs_file
 from benchmarks.epsilon_claims import Adversary, Claim, Figures, adversaries, all_claims
-from sqlpriv.anonymize import open_policy
-from sqlpriv.charts import draw_lattice, draw_stubbornness
 from sqlpriv.engine import fetch
-from sqlpriv.lattice.domain import read_domain
-from sqlpriv.lattice.evaluate import Node
-from sqlpriv.lattice.measures import write_measures
-from sqlpriv.lattice.stubbornness import Curve, stubbornness_curves
-from sqlpriv.lattice.table import NodeRow, all_nodes
-from sqlpriv.policy import Policy, parse_policy
+from sqlpriv.methods.generalize.anonymize import open_policy
+from sqlpriv.methods.generalize.evaluate import Node
+from sqlpriv.methods.generalize.measures import write_measures
+from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
+from sqlpriv.methods.generalize.policy import Policy, parse_policy
+from sqlpriv.methods.generalize.scan import read_domain
+from sqlpriv.methods.generalize.stubbornness import Curve, stubbornness_curves
+from sqlpriv.show.charts import draw_lattice, draw_stubbornness
 
 ORIGIN = 17
 SIGMAS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7)

@@ -33,12 +33,12 @@ from benchmarks.adult_releases import EXCLUSIVE, SLOTS, Variant, make_release
 from benchmarks.domain_sums import adult_domain, measure_predicates
 from benchmarks.estimate_queries import COLUMNS, OF_ADULT, REGIONS, TYPICAL, described, fixture_queries
 from benchmarks.timing import Result, interleaved
-from sqlpriv.catalog import inlined
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.install import STORAGE
-from sqlpriv.noise.policy import parse_noise_policy
-from sqlpriv.noise.publish import Published, publish
-from sqlpriv.open_release import open_release
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.macros.install import STORAGE
+from sqlpriv.methods.randomized.policy import parse_noise_policy
+from sqlpriv.methods.randomized.publish import Published, publish
+from sqlpriv.release.open import open_release
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.sqltext import file_literal, literal
 

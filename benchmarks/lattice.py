@@ -23,12 +23,12 @@ import duckdb
 
 from benchmarks.data import ADULT_COLUMNS, acs_file, adult_folder
 from sqlpriv import load
-from sqlpriv.anonymize import open_policy, prepare
-from sqlpriv.lattice.domain import read_domain
-from sqlpriv.lattice.evaluate import evaluate
-from sqlpriv.lattice.measures import write_measures
-from sqlpriv.lattice.search import search
-from sqlpriv.policy import Policy, parse_policy
+from sqlpriv.methods.generalize.anonymize import open_policy, prepare
+from sqlpriv.methods.generalize.evaluate import evaluate
+from sqlpriv.methods.generalize.measures import write_measures
+from sqlpriv.methods.generalize.policy import Policy, parse_policy
+from sqlpriv.methods.generalize.scan import read_domain
+from sqlpriv.methods.generalize.search import search
 
 RUNS = 5
 ADVERSARIES = """epsilon = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oracles.counting import Number, PerClass
 from strategies import Case
 
-from sqlpriv.catalog import macro
+from sqlpriv.macros.catalog import macro
 
 Answer = list[tuple[Any, ...]]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import duckdb
 
-from sqlpriv.catalog import macros
 from sqlpriv.demo.examples import RELEASE
+from sqlpriv.macros.catalog import macros
 
 TABLES = f"""{RELEASE}
 CREATE OR REPLACE TABLE visits AS FROM (VALUES

@@ -11,9 +11,9 @@ from query_releases import METHODS, made
 from releases import Made
 
 import sqlpriv
-from sqlpriv.catalog import macros
 from sqlpriv.demo import examples
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.macros.catalog import macros
+from sqlpriv.release.open import OpenRelease, open_release
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -34,7 +34,7 @@ def few_macros() -> Iterator[None]:
     """Releases with a few macros, in a fraction of the time."""
     chosen = {name: macros()[name] for name in ("k_anonymity", "version")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("sqlpriv.install"), "macros", lambda: chosen)
+        patch.setattr(import_module("sqlpriv.macros.install"), "macros", lambda: chosen)
         yield
 
 

@@ -19,17 +19,17 @@ import duckdb
 from coverage_numbers import Asked, Found, Row, is_sum
 from noise_policies import KEY, published, write_noise_policy
 
-from sqlpriv.anonymize import open_policy
-from sqlpriv.noise.coins import coin_prefix, slot_prefix
-from sqlpriv.noise.earlier import write_earlier
-from sqlpriv.noise.instance import refuse_copies, table_digest, write_instance
-from sqlpriv.noise.policy import NoisePolicy
-from sqlpriv.noise.publish import Prepared, prepare
-from sqlpriv.noise.write import Writing, write_tables
-from sqlpriv.read_release import describe
+from sqlpriv.methods.alpha_beta.earlier import write_earlier
+from sqlpriv.methods.generalize.anonymize import open_policy
+from sqlpriv.methods.randomized.coins import coin_prefix, slot_prefix
+from sqlpriv.methods.randomized.instance import refuse_copies, table_digest, write_instance
+from sqlpriv.methods.randomized.policy import NoisePolicy
+from sqlpriv.methods.randomized.publish import Prepared, prepare
+from sqlpriv.methods.randomized.write import Writing, write_tables
+from sqlpriv.release.read import describe
 from sqlpriv.rewrite.described import Described
 from sqlpriv.rewrite.query import rewrite
-from sqlpriv.source import Source
+from sqlpriv.table.source import Source
 
 RELEASE = "release_file"
 

@@ -10,10 +10,10 @@ import duckdb
 from lattice_cases import LatticeCase
 from oracles.lattice import Require
 
-from sqlpriv.policy import Column, Policy
-from sqlpriv.requirements import MEASURES, Requirement
-from sqlpriv.source import Source
+from sqlpriv.checks.requirements import MEASURES, Requirement
+from sqlpriv.methods.generalize.policy import Column, Policy
 from sqlpriv.sqltext import quoted
+from sqlpriv.table.source import Source
 
 Con = duckdb.DuckDBPyConnection
 

@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 from policies import IN_DATABASE, toml_text, write_policy
 
-from sqlpriv.noise.policy import NoisePolicy, read_noise_policy
-from sqlpriv.noise.publish import Published, publish
+from sqlpriv.methods.randomized.policy import NoisePolicy, read_noise_policy
+from sqlpriv.methods.randomized.publish import Published, publish
 
 KEY = b"a key for tests, not a secret"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from releases import Made, Weighted, alpha_beta, frapp, random_view, write_release
 
-from sqlpriv.open_release import OpenRelease
+from sqlpriv.release.open import OpenRelease
 
 Public = Mapping[str, tuple[Mapping[str, str], Sequence[tuple[Any, ...]]]]
 COLUMNS = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sqlpriv.anonymize import Anonymized, anonymize
-from sqlpriv.policy import parse_policy
+from sqlpriv.methods.generalize.anonymize import Anonymized, anonymize
+from sqlpriv.methods.generalize.policy import parse_policy
 
 QIS = ("sex", "age", "race", "marital-status")
 OTHERS = ("education", "native-country", "workclass", "salary-class")

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from oracles.epsilon import belief_in, belief_out, belief_ratio, exact
 
-from sqlpriv.anonymize import open_policy
-from sqlpriv.charts import draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
-from sqlpriv.charts.canvas import COLOURS, shown
-from sqlpriv.charts.lattice import MOST_DRAWN
-from sqlpriv.charts.tradeoff import frontier
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.lattice.domain import Domain, read_domain
-from sqlpriv.lattice.evaluate import Node, Outcome
-from sqlpriv.lattice.measures import ClassMeasure, write_measures
-from sqlpriv.lattice.stubbornness import stubbornness_curves
-from sqlpriv.lattice.table import NodeRow, all_nodes
-from sqlpriv.policy import parse_policy
+from sqlpriv.methods.generalize.anonymize import open_policy
+from sqlpriv.methods.generalize.evaluate import Node, Outcome
+from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
+from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
+from sqlpriv.methods.generalize.policy import parse_policy
+from sqlpriv.methods.generalize.scan import Domain, read_domain
+from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
+from sqlpriv.show.charts import draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
+from sqlpriv.show.charts.canvas import COLOURS, shown
+from sqlpriv.show.charts.lattice import MOST_DRAWN
+from sqlpriv.show.charts.tradeoff import frontier
 
 POLICY = """
 [table]

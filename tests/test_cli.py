@@ -15,9 +15,9 @@ import duckdb
 import pytest
 
 import sqlpriv
-from sqlpriv import requirements
-from sqlpriv.cli import main
+from sqlpriv.checks import requirements
 from sqlpriv.demo import examples
+from sqlpriv.doors.cli.main import main
 from sqlpriv.errors import InputError
 
 MARKER = "SECRET-42"
@@ -69,7 +69,17 @@ def run(folder: Path, *arguments: str) -> Done:
 
 
 def test_the_installed_command(folder: Path) -> None:
-    command = [sys.executable, "-m", "sqlpriv.cli", "check", "patients.csv", "--qi", "zip", "--require", "k>=5"]
+    command = [
+        sys.executable,
+        "-m",
+        "sqlpriv.doors.cli.main",
+        "check",
+        "patients.csv",
+        "--qi",
+        "zip",
+        "--require",
+        "k>=5",
+    ]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert done.returncode == 1
     assert "FAILS  k>=5" in done.stdout
@@ -309,7 +319,17 @@ def test_colours_and_progress_only_on_a_terminal(folder: Path) -> None:
     """Under a pseudo terminal the same command is coloured."""
     import pty  # not on Windows
 
-    arguments = [sys.executable, "-m", "sqlpriv.cli", "check", "patients.csv", "--qi", "zip", "--require", "k>=5"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "sqlpriv.doors.cli.main",
+        "check",
+        "patients.csv",
+        "--qi",
+        "zip",
+        "--require",
+        "k>=5",
+    ]
     ours, theirs = pty.openpty()
     environment = {**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, "TERM": "xterm"}
     process = subprocess.Popen(arguments, cwd=folder, stdout=theirs, stderr=theirs, env=environment)
@@ -336,7 +356,7 @@ def test_completion_knows_the_macros(folder: Path) -> None:
         "COMP_WORDS": "sqlpriv docs t_clo",
         "COMP_CWORD": "2",
     }
-    code = "import sys; sys.argv = ['sqlpriv']; from sqlpriv.cli import app; app(prog_name='sqlpriv')"
+    code = "import sys; sys.argv = ['sqlpriv']; from sqlpriv.doors.cli.main import app; app(prog_name='sqlpriv')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert "t_closeness_ordered" in done.stdout
 

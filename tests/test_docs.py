@@ -12,7 +12,7 @@ from test_cli import run
 
 import sqlpriv
 from sqlpriv.demo import examples
-from sqlpriv.pages import markdown
+from sqlpriv.macros.pages import markdown
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

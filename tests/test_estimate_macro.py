@@ -12,9 +12,9 @@ import pytest
 from query_releases import METHODS, made
 from releases import Made
 
-from sqlpriv.catalog import macro
 from sqlpriv.engine import translate
-from sqlpriv.install import create_statement
+from sqlpriv.macros.catalog import macro
+from sqlpriv.macros.install import create_statement
 
 TESTED = {"estimate"}
 Con = duckdb.DuckDBPyConnection

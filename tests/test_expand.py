@@ -13,10 +13,10 @@ import pytest
 import sqlglot
 
 import sqlpriv
-from sqlpriv import dialects
-from sqlpriv.dialects import DIALECTS, transpile
 from sqlpriv.errors import InputError, UnsupportedSQLError
-from sqlpriv.expand import called, expand
+from sqlpriv.macros import dialects
+from sqlpriv.macros.dialects import DIALECTS, transpile
+from sqlpriv.macros.expand import called, expand
 
 CALLS = dict(calls.calls())
 OTHERS = [d for d in DIALECTS if d != "duckdb"]

@@ -20,8 +20,8 @@ import test_report
 import test_sdgs
 from agreement import literal
 
-from sqlpriv.catalog import macro, macros
-from sqlpriv.macros import Overload
+from sqlpriv.macros.catalog import macro, macros
+from sqlpriv.macros.language import Overload
 from sqlpriv.version import __version__
 
 Con = duckdb.DuckDBPyConnection

@@ -10,10 +10,10 @@ import pytest
 from policies import IN_DATABASE, policy_text, qi, role, write_policy
 from test_cli import run
 
-from sqlpriv.anonymize import anonymize, open_policy
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.lattice.domain import FREQUENCIES, read_domain
-from sqlpriv.policy import read_policy
+from sqlpriv.methods.generalize.anonymize import anonymize, open_policy
+from sqlpriv.methods.generalize.policy import read_policy
+from sqlpriv.methods.generalize.scan import FREQUENCIES, read_domain
 
 MARKER = "SECRET-42"
 CSV = 'source = "people.csv"'

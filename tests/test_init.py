@@ -12,8 +12,8 @@ import pytest
 from test_cli import Done, run
 
 from sqlpriv.demo import hospital
-from sqlpriv.profile import profile
-from sqlpriv.proposal import Proposal, propose
+from sqlpriv.policy.propose import Proposal, propose
+from sqlpriv.table.profile import profile
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -18,13 +18,13 @@ import pytest
 
 import sqlpriv
 from sqlpriv import __version__
-from sqlpriv.catalog import macros
 from sqlpriv.demo import examples
 from sqlpriv.errors import InstallError
-from sqlpriv.macros import Macro, Overload
+from sqlpriv.macros.catalog import macros
+from sqlpriv.macros.language import Macro, Overload
 
 Con = duckdb.DuckDBPyConnection
-MODULE = import_module("sqlpriv.install")
+MODULE = import_module("sqlpriv.macros.install")
 ALL = macros()
 # Most of these tests are about the transaction around the macros: a few of them do, in a fraction of the time.
 FEW = {name: ALL[name] for name in ("k_anonymity", "k_anonymity_classes", "sdgs_delta", "version")}

@@ -14,10 +14,10 @@ from oracles.counting import same
 from oracles.lattice import objective_value
 from strategies import fewer
 
-from sqlpriv.anonymize import prepare
-from sqlpriv.lattice.evaluate import evaluate
-from sqlpriv.lattice.search import is_valid, search
-from sqlpriv.lattice.table import all_nodes, minimal_nodes
+from sqlpriv.methods.generalize.anonymize import prepare
+from sqlpriv.methods.generalize.evaluate import evaluate
+from sqlpriv.methods.generalize.nodes import all_nodes, minimal_nodes
+from sqlpriv.methods.generalize.search import is_valid, search
 
 Con = duckdb.DuckDBPyConnection
 SCHEMA = "memory.given"

@@ -13,8 +13,8 @@ from noise_policies import KEY, publish_with, published, write_noise_policy
 from test_cli import run
 
 from sqlpriv.errors import ReleaseError
-from sqlpriv.noise.policy import NoisePolicy
-from sqlpriv.noise.publish import publish
+from sqlpriv.methods.randomized.policy import NoisePolicy
+from sqlpriv.methods.randomized.publish import publish
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -116,7 +116,7 @@ def test_a_release_that_cannot_be_put_in_its_place_is_not_entered(
             raise PermissionError
         replace(source, target)
 
-    monkeypatch.setattr(import_module("sqlpriv.noise.publish").os, "replace", refuse)
+    monkeypatch.setattr(import_module("sqlpriv.methods.randomized.publish").os, "replace", refuse)
     with pytest.raises(ReleaseError, match=r"cannot write people-release.duckdb in its folder"):
         publish_with(policy)
     monkeypatch.undo()

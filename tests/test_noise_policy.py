@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sqlpriv.errors import PolicyError
-from sqlpriv.noise.policy import parse_noise_policy
-from sqlpriv.policy import parse_policy
+from sqlpriv.methods.generalize.policy import parse_policy
+from sqlpriv.methods.randomized.policy import parse_noise_policy
 
 POLICY = """[table]
 source = "people.csv"

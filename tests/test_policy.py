@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from policies import IN_DATABASE, policy_text, qi, role, write_policy
 
-from sqlpriv.anonymize import anonymize
 from sqlpriv.errors import PolicyError
-from sqlpriv.policy import Policy, parse_policy, read_policy
+from sqlpriv.methods.generalize.anonymize import anonymize
+from sqlpriv.methods.generalize.policy import Policy, parse_policy, read_policy
+from sqlpriv.policy.lines import key_lines
 from sqlpriv.sqltext import folded
-from sqlpriv.toml_lines import key_lines
 
 GOOD = """\
 # The owner's own words.

@@ -18,10 +18,10 @@ import pytest
 from noise_policies import KEY, publish_with, published, rows_of, write_noise_policy
 from test_cli import run
 
-from sqlpriv.anonymize import open_policy
-from sqlpriv.noise.parameters import rounded_up
-from sqlpriv.noise.policy import NoisePolicy
-from sqlpriv.source import Source
+from sqlpriv.methods.generalize.anonymize import open_policy
+from sqlpriv.methods.randomized.parameters import rounded_up
+from sqlpriv.methods.randomized.policy import NoisePolicy
+from sqlpriv.table.source import Source
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -86,7 +86,7 @@ def test_noise_falls_on_every_value_alike(tmp_path: Path) -> None:
 
 
 def test_ranges_of_the_domain_make_the_same_kind_of_noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("sqlpriv.noise.view"), "_DRAWS", 100)
+    monkeypatch.setattr(import_module("sqlpriv.methods.alpha_beta.draw"), "_DRAWS", 100)
     policy = _with(write_noise_policy(tmp_path, COLUMNS, DISTINCT, PEOPLE), d=0.1, k=None)
     result = publish_with(policy)
     view = [r[:3] for r in rows_of(result.output)]
@@ -192,7 +192,7 @@ def test_the_same_key_gives_the_same_release(tmp_path: Path, monkeypatch: pytest
     first = rows_of(publish_with(policy).output)
     (tmp_path / "private.duckdb").unlink()
     policy = write_noise_policy(tmp_path, COLUMNS, release, PEOPLE + " ORDER BY hash(i)")
-    monkeypatch.setattr(import_module("sqlpriv.noise.publish"), "open_policy", _one_thread)
+    monkeypatch.setattr(import_module("sqlpriv.methods.randomized.publish"), "open_policy", _one_thread)
     assert rows_of(publish_with(policy, ledger="again.json").output) == first
     other = rows_of(publish_with(policy, KEY + b"!", ledger="other.json").output)
     assert other != first

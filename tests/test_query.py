@@ -9,7 +9,7 @@ import pytest
 from estimates import Oracle, same
 from releases import alpha_beta, write_release
 
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.release.open import OpenRelease, open_release
 
 CONDITIONS = (
     "true",

@@ -15,7 +15,7 @@ from query_releases import METHODS, made
 from releases import alpha_beta, write_release
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.release.open import OpenRelease, open_release
 
 CONTINENT = "CASE WHEN nationality IN ('AT', 'DE') THEN 'Europe' WHEN nationality = 'US' THEN 'America' END"
 

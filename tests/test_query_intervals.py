@@ -8,7 +8,7 @@ import pytest
 from estimates import Oracle, quantile, same
 
 from sqlpriv.errors import InputError
-from sqlpriv.open_release import OpenRelease
+from sqlpriv.release.open import OpenRelease
 
 Z = quantile(0.95)
 

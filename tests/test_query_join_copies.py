@@ -11,7 +11,7 @@ from query_releases import ODD, copies
 from releases import Made
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.release.open import OpenRelease, open_release
 
 pytestmark = pytest.mark.parametrize("release", ["alpha_beta"], indirect=True)
 

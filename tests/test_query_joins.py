@@ -13,7 +13,7 @@ from query_releases import COLUMNS, ODD, PUBLIC, copies
 from releases import alpha_beta, random_view, write_release
 from strategies import fewer
 
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.release.open import OpenRelease, open_release
 
 VISITS = "people JOIN visits ON code = nationality"
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from noise_policies import publish_with, published, write_noise_policy
 
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.release.open import OpenRelease, open_release
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 

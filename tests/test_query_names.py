@@ -10,7 +10,7 @@ import pytest
 from releases import quoted
 from test_query_rewrite import Con, assert_same, everything, exact_release
 
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.release.open import OpenRelease, open_release
 
 NAMES = ["value", "share", "s0", "g0", "e0", 'we"ird', "release", "domain", "select", "estimates", "c0 h0", "Ünï"]
 PUBLIC: dict[str, Any] = {

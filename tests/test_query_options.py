@@ -15,9 +15,9 @@ from releases import Made, Weighted, alpha_beta, random_view, write_release
 from typer.testing import CliRunner
 
 import sqlpriv
-from sqlpriv.cli import app
+from sqlpriv.doors.cli.main import app
 from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.release.open import OpenRelease, open_release
 
 # --- views and public tables ----------------------------------------------------------------------
 

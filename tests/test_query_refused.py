@@ -10,7 +10,7 @@ from query_releases import COLUMNS, REGIONS
 from releases import alpha_beta, random_view, write_release
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.release.open import OpenRelease, open_release
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "refuse").glob("*.sql"))
 

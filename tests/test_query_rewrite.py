@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from releases import Made, Weighted, quoted, random_view, write_release
 from strategies import fewer
 
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.release.open import OpenRelease, open_release
 
 Con = duckdb.DuckDBPyConnection
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "rewrite").glob("*.sql"))

@@ -10,7 +10,7 @@ from query_releases import COLUMNS, REGIONS
 from releases import alpha_beta, random_view, write_release
 
 from sqlpriv.errors import InputError, UnsupportedSQLError
-from sqlpriv.open_release import OpenRelease, open_release
+from sqlpriv.release.open import OpenRelease, open_release
 
 
 @pytest.fixture(scope="module")

@@ -26,13 +26,13 @@ from oracles.lattice_table import Table
 from policies import policy_text, qi, role, write_policy
 from strategies import EXAMPLES
 
-from sqlpriv.anonymize import Anonymized, anonymize
 from sqlpriv.errors import InternalError, PolicyError, ReleaseError
-from sqlpriv.policy import Policy, read_policy
+from sqlpriv.methods.generalize.anonymize import Anonymized, anonymize
+from sqlpriv.methods.generalize.policy import Policy, read_policy
 from sqlpriv.sqltext import quoted
 
-ANONYMIZE = import_module("sqlpriv.anonymize")
-RELEASE = import_module("sqlpriv.release")
+ANONYMIZE = import_module("sqlpriv.methods.generalize.anonymize")
+RELEASE = import_module("sqlpriv.methods.generalize.write")
 Row = tuple[object, ...]
 
 
@@ -510,7 +510,8 @@ def test_control_c_leaves_nothing(tmp_path: Path) -> None:
     before = state(tmp_path)
     # It says when the search begins, so that the test need not guess.
     script = (
-        "import importlib, sqlpriv.cli as c; a = importlib.import_module('sqlpriv.anonymize'); found = a.search\n"
+        "import importlib, sqlpriv.doors.cli.main as c\n"
+        "a = importlib.import_module('sqlpriv.methods.generalize.anonymize'); found = a.search\n"
         "def search(*given):\n    print('searching', flush=True)\n    return found(*given)\n"
         "a.search = search; c.main()"
     )

@@ -13,8 +13,8 @@ from noise_policies import KEY, publish_with, published, rows_of, write_noise_po
 from test_publish import within
 
 from sqlpriv.errors import PolicyError, ReleaseError
-from sqlpriv.noise.policy import NoisePolicy
-from sqlpriv.noise.publish import publish
+from sqlpriv.methods.randomized.policy import NoisePolicy
+from sqlpriv.methods.randomized.publish import publish
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 

@@ -20,11 +20,11 @@ from oracles.workload import Condition, mean_error
 from policies import policy_text, qi, role, write_policy
 from strategies import EXAMPLES
 
-from sqlpriv.anonymize import anonymize, prepare
 from sqlpriv.errors import PolicyError
-from sqlpriv.lattice.search import search
-from sqlpriv.lattice.workload import Workload, read_workload
-from sqlpriv.policy import read_policy
+from sqlpriv.methods.generalize.anonymize import anonymize, prepare
+from sqlpriv.methods.generalize.policy import read_policy
+from sqlpriv.methods.generalize.search import search
+from sqlpriv.methods.generalize.workload import Workload, read_workload
 from sqlpriv.sqltext import literal, quoted
 
 Con = duckdb.DuckDBPyConnection

@@ -6,8 +6,8 @@ import re
 from functools import cache
 from statistics import NormalDist
 
-from sqlpriv import catalog
 from sqlpriv.errors import InputError
+from sqlpriv.macros import catalog
 from sqlpriv.rewrite.texts import number
 
 ALONE = re.compile(r'[\w.]+|"\w+"[.]"\w+"')

@@ -13,9 +13,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from sqlpriv.catalog import macros
 from sqlpriv.demo.examples import RELEASE
-from sqlpriv.macros import is_helper
+from sqlpriv.macros.catalog import macros
+from sqlpriv.macros.language import is_helper
 
 # Every cell of the private table that could be told apart from our own words holds this.
 MARKER = "SECRET-42"

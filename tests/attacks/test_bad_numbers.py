@@ -6,7 +6,7 @@ import duckdb
 import pytest
 from attempts import Attempt, cases, refused_by_us, share
 
-from sqlpriv.catalog import macros
+from sqlpriv.macros.catalog import macros
 
 NAN, INF, MINUS_INF = (f"CAST('{x}' AS DOUBLE)" for x in ("nan", "inf", "-inf"))
 NO_NUMBER = ["NULL", "CAST(NULL AS INTEGER)", NAN, "'x'", "''", "[1]"]

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from sqlpriv.catalog import _helpers, _read
-from sqlpriv.macros import Helpers, Overload, call_arguments, is_helper, tokenize
+from sqlpriv.macros.catalog import _helpers, _read
+from sqlpriv.macros.language import Helpers, Overload, call_arguments, is_helper, tokenize
 
 MACROS = list(_read())
 HELPERS: Helpers = _helpers(MACROS)

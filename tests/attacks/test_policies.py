@@ -11,9 +11,9 @@ import duckdb
 import pytest
 from policies import policy_text, qi, role, toml_text, write_policy
 
-from sqlpriv.anonymize import Anonymized, anonymize
 from sqlpriv.errors import InputError, PolicyError, SqlprivError
-from sqlpriv.policy import read_policy
+from sqlpriv.methods.generalize.anonymize import Anonymized, anonymize
+from sqlpriv.methods.generalize.policy import read_policy
 from sqlpriv.sqltext import quoted
 
 SECRET = "SECRET-42"
@@ -29,7 +29,7 @@ OUR_NAMES = [
 def without_macros() -> Iterator[None]:
     """Releases without the macros, in a fraction of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("sqlpriv.release"), "load", lambda _: None)
+        patch.setattr(import_module("sqlpriv.methods.generalize.write"), "load", lambda _: None)
         yield
 
 

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 from attempts import Attempt, checks
 
-from sqlpriv.expand import expand
+from sqlpriv.macros.expand import expand
 
 NEW = duckdb.__version__ >= "2"
 RECURSION = 'infinite recursion detected: attempting to recursively expand table macro "{}"'

@@ -1,0 +1,234 @@
+"""The main job: report on a table and judge it against requirements.
+
+`check` runs the report once for all combinations and takes from it what the requirements ask; only a requirement with
+parameters of its own runs its macro. The result holds numbers and names of columns; values of people's
+quasi-identifiers are fetched by `worst_classes` and only when asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlpriv.checks.requirements import Requirement
+from sqlpriv.engine import fetch
+from sqlpriv.errors import InputError
+from sqlpriv.sqltext import literal, quoted
+from sqlpriv.table.source import Source
+from sqlpriv.version import __version__
+
+Progress = Callable[[float], None] | None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One row of the report."""
+
+    qis: tuple[str, ...]
+    sensitive: str | None
+    model: str
+    parameters: str
+    value: float
+    meaning: str
+    worst_class_size: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A requirement, judged for one combination of columns."""
+
+    requirement: str
+    qis: tuple[str, ...]
+    sensitive: str | None
+    value: float
+    passed: bool
+
+
+@dataclass(frozen=True)
+class WorstClass:
+    """A small class: its size, and its values and sensitive counts when they were asked for."""
+
+    qis: tuple[str, ...]
+    size: int
+    values: dict[str, Any] | None
+    sensitive: dict[str, dict[Any, int]] | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """All that a check found out."""
+
+    data: str
+    rows: int
+    person: str | None
+    findings: tuple[Finding, ...]
+    verdicts: tuple[Verdict, ...]
+    worst: tuple[WorstClass, ...]
+
+    @property
+    def passed(self) -> bool:
+        """No requirement failed."""
+        return all(v.passed for v in self.verdicts)
+
+    def to_json(self) -> str:
+        """The result for machines: never a value of a class, infinity as 'inf'."""
+        content = {
+            "version": __version__,
+            "data": self.data,
+            "rows": self.rows,
+            "person": self.person,
+            "passed": self.passed,
+            "requirements": [
+                {"requirement": v.requirement, "qis": v.qis, "sensitive": v.sensitive,
+                 "value": _plain(v.value), "passed": v.passed} for v in self.verdicts
+            ],
+            "report": [
+                {"qis": f.qis, "sensitive": f.sensitive, "model": f.model, "parameters": f.parameters,
+                 "value": _plain(f.value), "meaning": f.meaning, "worst_class_size": f.worst_class_size}
+                for f in self.findings
+            ],
+            "worst_classes": [{"qis": w.qis, "size": w.size} for w in self.worst],
+        }  # fmt: skip
+        return json.dumps(content, indent=2)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to check: lists of quasi-identifiers, sensitive columns, the person, the requirements."""
+
+    qis: tuple[tuple[str, ...], ...]
+    sensitive: tuple[str, ...]
+    person: str | None = None
+    requirements: tuple[Requirement, ...] = ()
+    worst: int = 5
+    show_values: bool = False
+
+
+def check(source: Source, job: Job, on_progress: Progress = None) -> Result:
+    """Report on the source and judge it."""
+    source.known([*(n for qis in job.qis for n in qis), *job.sensitive, *filter(None, [job.person])])
+    for requirement in job.requirements:
+        if requirement.measure.needs_sensitive and not job.sensitive:
+            raise InputError(f"{requirement.text!r} needs a sensitive column: name it with --sensitive")
+    findings = _report(source, job, on_progress) if job.sensitive else _without_sensitive(source, job, on_progress)
+    verdicts = [v for r in job.requirements for v in _judge(source, job, r, findings)]
+    rows = int(fetch(source.con, f"SELECT count(*) FROM {source.table}")[0][0])
+    worst = [w for qis in job.qis for w in _worst_classes(source, job, qis)]
+    return Result(source.label, rows, job.person, tuple(findings), tuple(verdicts), tuple(worst))
+
+
+def _report(source: Source, job: Job, on_progress: Progress) -> list[Finding]:
+    arguments = [
+        source.table,
+        [list(q) for q in job.qis],
+        list(job.sensitive),
+        *filter(None, [job.person]),
+    ]
+    rows = _call(source, "report", arguments, on_progress=on_progress)
+    return [Finding(tuple(r[0]), *r[1:]) for r in rows]
+
+
+def _without_sensitive(source: Source, job: Job, on_progress: Progress) -> list[Finding]:
+    found = []
+    for qis in job.qis:
+        arguments = [source.table, list(qis), *filter(None, [job.person])]
+        (k,) = _call(source, "k_anonymity", arguments, on_progress=on_progress)[0]
+        prosecutor, marketer, uniques, _ = _call(source, "risk", arguments)[0]
+        found += [
+            Finding(qis, None, "k_anonymity", "", float(k), f"The smallest class has {k} members.", k),
+            Finding(
+                qis,
+                None,
+                "risk",
+                "prosecutor",
+                prosecutor,
+                "The chance to find a person's record.",
+                k,
+            ),
+            Finding(qis, None, "risk", "marketer", marketer, "The share of records matched right.", k),
+            Finding(qis, None, "risk", "uniques", float(uniques), "Classes with a single member.", k),
+        ]
+    return found
+
+
+def _judge(source: Source, job: Job, requirement: Requirement, findings: Sequence[Finding]) -> list[Verdict]:
+    measure = requirement.measure
+    sensitive = job.sensitive if measure.needs_sensitive else (job.sensitive[:1] or (None,))
+    verdicts = []
+    for qis in job.qis:
+        for column in sensitive:
+            reported = [
+                f.value for f in findings
+                if f.qis == qis and f.sensitive == column and (f.model, f.parameters) == measure.reported_as
+            ]  # fmt: skip
+            value = reported[0] if reported else _measured(source, job, requirement, qis, column)
+            shown = column if measure.needs_sensitive else None
+            verdicts.append(Verdict(requirement.text, qis, shown, value, requirement.holds(value)))
+    return verdicts
+
+
+def _measured(source: Source, job: Job, requirement: Requirement, qis: tuple[str, ...], sensitive: str | None) -> float:
+    arguments: list[Any] = [source.table, list(qis)]
+    if requirement.measure.needs_sensitive:
+        arguments.append(sensitive)
+    for name, value in requirement.arguments.items():
+        is_table = name in {"prior", "shape", "hierarchy", "population"}
+        place = 1 if name == "population" else len(arguments)
+        arguments.insert(place, _table(source, str(value), sensitive) if is_table else value)
+    if job.person and requirement.measure.macro.startswith("epsilon_"):
+        arguments.append(None)  # predicates: none, so that the next one is the person
+    arguments += filter(None, [job.person])
+    row = _call(source, requirement.measure.macro, arguments, columns=requirement.measure.column)[0]
+    return float(row[0])
+
+
+def _table(source: Source, name: str, sensitive: str | None) -> str:
+    """A table that a requirement names: a file, one beside the checked table, or a shape made from it."""
+    if name in {"uniform", "table"}:
+        macro = "uniform_shape" if name == "uniform" else "shape_from_counts"
+        rows = f"FROM {source.need(macro)}({literal(source.table)}, {literal(sensitive)})"
+        fetch(source.con, f"CREATE OR REPLACE TEMP TABLE __shape AS {rows}")
+        return "__shape"
+    if Path(name).is_file():
+        return name
+    head, dot, _ = source.table.rpartition(".")
+    return f'{head}{dot}"{name}"' if dot else name
+
+
+def _worst_classes(source: Source, job: Job, qis: tuple[str, ...]) -> list[WorstClass]:
+    arguments = [source.table, list(qis), *filter(None, [job.person]), 2**62]
+    rows = _call(source, "k_anonymity_classes", arguments, columns="class, size", tail=f"LIMIT {job.worst}")
+    return [
+        WorstClass(qis, size, values if job.show_values else None,
+                   _sensitive_counts(source, job, values) if job.show_values else None)
+        for values, size in rows
+    ]  # fmt: skip
+
+
+def _sensitive_counts(source: Source, job: Job, values: dict[str, Any]) -> dict[str, dict[Any, int]]:
+    same = " AND ".join(f"{quoted(name)} IS NOT DISTINCT FROM ?" for name in values)
+    found: dict[str, dict[Any, int]] = {}
+    for column in job.sensitive:
+        sql = f"SELECT {quoted(column)}, count(*) FROM {source.table} WHERE {same} GROUP BY 1 ORDER BY 2 DESC, 1"
+        found[column] = dict(fetch(source.con, sql, list(values.values())))
+    return found
+
+
+def _call(
+    source: Source,
+    macro: str,
+    arguments: Sequence[Any],
+    columns: str = "*",
+    tail: str = "",
+    on_progress: Progress = None,
+) -> list[tuple[Any, ...]]:
+    listed = ", ".join(literal(a) for a in arguments)
+    return fetch(source.con, f"SELECT {columns} FROM {source.need(macro)}({listed}) {tail}", on_progress=on_progress)
+
+
+def _plain(value: float) -> float | str:
+    return "inf" if math.isinf(value) else value

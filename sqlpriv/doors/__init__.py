@@ -1,0 +1,1 @@
+"""The ways in: each thin, each over the same calls."""

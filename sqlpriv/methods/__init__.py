@@ -1,0 +1,1 @@
+"""The ways to protect a table, a folder each; randomized/ holds what the randomized ones share."""

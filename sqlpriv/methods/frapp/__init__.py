@@ -1,0 +1,1 @@
+"""FRAPP (Agrawal and Haritsa 2005): every record stays, or goes to any other tuple of the domain."""

@@ -1,0 +1,108 @@
+"""What an adversary believes before the release: the prior of class I, the stubbornness of class II, the shape of III.
+
+Checked as the macros of sql/epsilon_privacy.sql check theirs: every value of the table is in it, no sigma(s) is below
+1, shares add up to 1. A uniform shape, or that of the table, is an expression over the values; another is a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlpriv.checks.requirements import Requirement
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.methods.generalize.scan import Domain
+from sqlpriv.table.named import read_named
+
+
+@dataclass(frozen=True)
+class Belief:
+    """The weight of a value (its sigma or share), as SQL over table values_<j>, and the stubbornness, their sum."""
+
+    word: str
+    weight: str
+    stubbornness: float
+
+
+def read_belief(domain: Domain, i: int, j: int | None, requirement: Requirement) -> Belief:
+    """The belief of the i-th requirement, about the j-th sensitive column."""
+    arguments = requirement.arguments
+    shape, sigma = str(arguments.get("shape", "")), float(arguments.get("sigma", 1))
+    kinds, least = domain.values[j or 0]
+    if requirement.name == "epsilon_class2":
+        if not kinds <= sigma <= 1e300:
+            raise PolicyError(f"{requirement.text}: sigma must be at least {kinds}, the number of sensitive values")
+        return Belief("sigma", "1", sigma)
+    word = "sigma" if requirement.name == "epsilon_class1" else "share"
+    if shape not in {"uniform", "table"}:
+        return _read_table(domain, i, j, requirement, word)
+    smallest = 1 / kinds if shape == "uniform" else least
+    if word == "sigma" and not 1 - 1e-12 <= sigma * smallest <= 1e300:
+        raise PolicyError(
+            f"{requirement.text}: some value gets a sigma below 1, which no prior of whole counts has; "
+            f"sigma must be at least {1 / smallest:.6g}"
+        )
+    share = "1 / kinds" if shape == "uniform" else "share"
+    return Belief(word, f"({share})" if word == "share" else f"({sigma!r} * ({share}))", sigma)
+
+
+def write_weights(domain: Domain, i: int, j: int | None, belief: Belief) -> str:
+    """The belief as a table (value, sigma or share), as the macros read it."""
+    table = f"weights_{i}"
+    rows = f"SELECT value, {belief.weight} AS {belief.word} FROM values_{j}"
+    if belief.weight == f"w{i}":
+        rows = f"SELECT item AS value, weight AS {belief.word} FROM shape_weights_{i}"
+    fetch(domain.source.con, f"CREATE OR REPLACE TABLE {table} AS {rows}")
+    return table
+
+
+def _read_table(domain: Domain, i: int, j: int | None, requirement: Requirement, word: str) -> Belief:
+    """A shape or prior from a table; its weights are added to the values as column w<i>."""
+    con, arguments = domain.source.con, requirement.arguments
+    table = read_named(domain.source, domain.policy, str(arguments["shape"]), f"shape_{i}")
+    present = {r[0].lower() for r in fetch(con, f"DESCRIBE {table}")}
+    if "value" not in present or not present & {word, "share"}:
+        raise PolicyError(f"{requirement.text}: the table of the shape needs the columns value and {word}")
+    if word not in present and "sigma" not in arguments:
+        raise PolicyError(f"{requirement.text}: the shape holds shares, so sigma must be given too")
+    if word == "sigma" and word in present and "sigma" in arguments:
+        raise PolicyError(f"{requirement.text}: the table of the shape gives every sigma already; leave sigma out")
+    given = word if word in present else f"{float(arguments['sigma'])!r} * share"
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE shape_weights_{i} AS SELECT CAST(value AS VARCHAR) AS item, "
+        f"TRY_CAST({given} AS DOUBLE) AS weight FROM {table}",
+    )
+    total = _check_weights(domain, i, j, requirement, word)
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE values_{j} AS SELECT v.*, w.weight AS w{i} FROM values_{j} AS v "
+        f"JOIN shape_weights_{i} AS w ON CAST(v.value AS VARCHAR) IS NOT DISTINCT FROM w.item",
+    )
+    return Belief(word, f"w{i}", total)
+
+
+def _check_weights(domain: Domain, i: int, j: int | None, requirement: Requirement, word: str) -> float:
+    least = 1 if word == "sigma" else 0
+    weights = f"shape_weights_{i}"
+    twice, wrong, missing, total = fetch(
+        domain.source.con,
+        f"SELECT (SELECT count(*) FROM (SELECT item FROM {weights} GROUP BY item HAVING count(*) > 1)), "
+        f"count(CASE WHEN weight BETWEEN {least} AND 1e300 THEN NULL ELSE 1 END), "
+        f"(SELECT count(*) FROM values_{j} AS v WHERE NOT EXISTS (FROM {weights} AS w "
+        f"WHERE w.item IS NOT DISTINCT FROM CAST(v.value AS VARCHAR))), sum(weight) FROM {weights}",
+    )[0]
+    fault = None
+    if missing:
+        fault = f"the shape misses {missing} sensitive value(s) of the table"
+    elif twice:
+        fault = f"the shape has {twice} value(s) twice"
+    elif wrong and least:
+        fault = f"{wrong} value(s) get a sigma below 1, which no prior of whole counts has; give a larger sigma"
+    elif wrong:
+        fault = f"{wrong} share(s) of the shape are not numbers of at least 0"
+    elif word == "share" and abs(total - 1) > 1e-9:
+        fault = "the shares of the shape do not add up to 1"
+    if fault:
+        raise PolicyError(f"{requirement.text}: {fault}")
+    return float(total)

@@ -1,0 +1,283 @@
+"""Judge a batch of nodes in one query: base x nodes, one GROUP BY into classes, one into nodes.
+
+The number of a class is node * numbers + (sum of the label numbers), so all classes of all nodes stand in one column
+and the formulas of sql/ treat them like the classes of one table. That every node holds the whole table keeps the
+shares right that some formulas take from the histogram they are given.
+
+Nodes that generalize the attribute with the most values start from a base in which it is generalized already, which
+is much smaller, often: the two bases are read side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlpriv.engine import Row, fetch
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalize.measures import AGGREGATE, POPULATION, RELATION, TABLE, ClassMeasure
+from sqlpriv.methods.generalize.scan import Domain
+
+Node = tuple[int, ...]
+COSTS = ("loss", "entropy", "volume")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a node gives. Sums are over the published classes; costs also over suppressed rows, at the top level."""
+
+    suppressed: int
+    ruled_out: int
+    classes: int
+    all_classes: int
+    squares: int
+    all_squares: int
+    size_logs: float
+    all_size_logs: float
+    table_fails: bool
+    suppressed_by: tuple[int, ...]
+    worst: tuple[float | None, ...]
+    costs: tuple[float, ...] = ()
+    published_worst: tuple[float | None, ...] = ()
+
+
+def evaluate(
+    domain: Domain,
+    measures: Sequence[ClassMeasure],
+    nodes: Sequence[Node],
+    *,
+    with_costs: bool = False,
+    base: str | None = None,
+) -> list[Outcome]:
+    """The outcomes of the nodes, in their order; of another base than the table's, if one is given."""
+    if not nodes:
+        return []
+    write_nodes(domain, nodes)
+    rows = fetch(domain.source.con, _query(domain, measures, with_costs, base))
+    return [_outcome(r, len(measures)) for r in sorted(rows, key=lambda r: int(r[0]))]
+
+
+def _outcome(row: Row, measures: int) -> Outcome:
+    _, suppressed, ruled_out, classes, all_classes, squares, all_squares, logs, all_logs, table_fails, *rest = row
+    return Outcome(
+        int(suppressed),
+        int(ruled_out),
+        int(classes),
+        int(all_classes),
+        int(squares),
+        int(all_squares),
+        float(logs),
+        float(all_logs),
+        bool(table_fails),
+        tuple(int(x) for x in rest[:measures]),
+        tuple(rest[measures : 2 * measures]),
+        tuple(float(x) for x in rest[2 * measures : 2 * measures + len(COSTS)]),
+        tuple(rest[2 * measures + len(COSTS) :]),
+    )
+
+
+def write_nodes(domain: Domain, nodes: Sequence[Node]) -> None:
+    """Table nodes: what the next query looks at, levels counted from 1 as list entries are."""
+    # Lists as texts are read fastest. For a parameter DuckDB 1.5 first imports pandas, and a Ctrl-C meanwhile is lost.
+    levels = "".join(
+        f", unnest(CAST('{[level + 1 for level in column]}' AS BIGINT[])) AS level{a}"
+        for a, column in enumerate(zip(*nodes, strict=True))
+    )
+    numbered = f"SELECT unnest(range({len(nodes)})) AS node{levels}"
+    fetch(domain.source.con, f"CREATE OR REPLACE TABLE nodes AS {numbered}")
+
+
+def class_ctes(
+    domain: Domain, measures: Sequence[ClassMeasure], costs: Sequence[str] = (), base: str | None = None
+) -> str:
+    """The common table expressions up to __priv_classes: one row a class of a node, with every value and `fails`."""
+    attributes = range(len(domain.heights))
+    number = " + ".join(f"a{a}[level{a}]" for a in attributes)
+    node = f"CAST(node AS {domain.number_type}) * {domain.numbers}"
+    used = sorted({m.sensitive for m in measures if m.sensitive is not None})
+    person = domain.policy.person is not None
+    columns = [f"s{j}" for j in used] + (["holder"] if person else []) + ["n"]
+    columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in costs]
+    # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
+    columns += [f"n * ({_top(c, attributes)}) AS top_{c}" for c in costs]
+    rows = f"SELECT {node} + {number} AS class, {', '.join(columns)} FROM "
+    if base is None and not costs and domain.rolled:
+        attribute, rolled = domain.rolled
+        level = f"level{attribute}"
+        rows = f"{rows} base, nodes WHERE {level} = 1 UNION ALL {rows} {rolled}, nodes WHERE {level} > 1"
+    else:
+        rows += f"{base or (domain.costs if costs else 'base')}, nodes"
+    parts = [f"__priv_rows AS ({rows})"]
+    parts += _sizes(used, costs, person)
+    for j in used:
+        parts += _histogram(j, [m for m in measures if m.sensitive == j], person)
+    parts += [f"__priv_relation_{m.number} AS ({m.sql})" for m in measures if m.kind == RELATION]
+    parts += [_population(domain, m, number, node) for m in measures if m.kind == POPULATION]
+    return ", ".join([*parts, *_classes(domain, measures, used, costs)])
+
+
+def _top(cost: str, attributes: range) -> str:
+    return str(len(attributes)) if cost == "loss" else " + ".join(f"{cost}{a}[-1]" for a in attributes)
+
+
+def _sizes(used: Sequence[int], costs: Sequence[str], person: bool) -> list[str]:
+    """Rows of each class, its size in rows or persons, and its costs; without persons also the counts by value."""
+    counts = [
+        f"__priv_counts_{j} AS MATERIALIZED ("
+        f"SELECT class, s{j} AS value, CAST(sum(n) AS BIGINT) AS n FROM __priv_rows GROUP BY class, s{j})"
+        for j in (() if person else used)
+    ]
+    # Cast, because the sum of whole numbers is a HUGEINT to DuckDB, and slow.
+    size = "count(DISTINCT holder)" if person else "CAST(sum(n) AS BIGINT)"
+    sums = "".join(f", sum({c}) AS {c}, sum(top_{c}) AS top_{c}" for c in costs)
+    # Counts by value are fewer than rows and have to be made anyway, but they do not carry costs.
+    origin = f"__priv_counts_{used[0]}" if counts and not costs else "__priv_rows"
+    sizes = f"SELECT class, {size} AS size, CAST(sum(n) AS BIGINT) AS rows{sums} FROM {origin} GROUP BY class"
+    return [*counts, f"__priv_sizes AS MATERIALIZED ({sizes})"]
+
+
+def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[str]:
+    """The histogram of a sensitive column with all aggregates over it, and what the relations read."""
+    if person:
+        held = f"__priv_held_{j} AS MATERIALIZED (SELECT DISTINCT class, s{j} AS value, holder FROM __priv_rows)"
+        parts = [held, f"__priv_histogram_{j} AS ({inlined(f'FROM _concentrated(_tallied(__priv_held_{j}))')})"]
+    else:
+        parts = [
+            f"__priv_histogram_{j} AS (SELECT class, value, n, n AS members, n AS r, size, size AS pairs "
+            f"FROM __priv_counts_{j} JOIN __priv_sizes USING (class))"
+        ]
+    if any(m.kind == RELATION for m in measures):
+        parts += _relation_inputs(j, person)
+    aggregates = [m for m in measures if m.kind == AGGREGATE]
+    if aggregates:
+        ranked = any("place" in m.sql for m in aggregates)
+        place = ", row_number() OVER (PARTITION BY class ORDER BY r DESC) AS place" if ranked else ""
+        terms = "".join(f", {sql} AS {name}" for name, sql in dict(t for m in aggregates for t in m.terms).items())
+        listed = ", ".join(f"{m.sql} AS {m.column}" for m in aggregates)
+        # Materialized, because DuckDB computes slowly with what comes right out of a join.
+        parts.append(
+            f"__priv_joined_{j} AS MATERIALIZED (SELECT h.*, v.* EXCLUDE (value, id) FROM "
+            f"(SELECT *{place} FROM __priv_histogram_{j}) AS h JOIN values_{j} AS v ON h.value = v.id)"
+        )
+        parts.append(
+            f"__priv_measured_{j} AS (SELECT class, size, {listed} FROM (SELECT *{terms} FROM __priv_joined_{j}) "
+            "GROUP BY class, size)"
+        )
+    return parts
+
+
+def _relation_inputs(j: int, person: bool) -> list[str]:
+    """The histogram with the values themselves, and who holds what, as sql/epsilon_privacy.sql wants them."""
+    texts = (
+        f"__priv_texts_{j} AS (SELECT h.* REPLACE (v.value AS value) "
+        f"FROM __priv_histogram_{j} AS h JOIN values_{j} AS v ON h.value = v.id)"
+    )
+    item = "CAST(v.value AS VARCHAR) AS item"
+    if person:
+        holdings = (
+            f"SELECT h.class, CAST(size AS BIGINT) AS size, {item}, CAST(holder AS VARCHAR) AS holder, 1 AS n "
+            f"FROM __priv_held_{j} AS h JOIN __priv_sizes AS z ON h.class = z.class "
+            f"JOIN values_{j} AS v ON h.value = v.id"
+        )
+    else:
+        holdings = (
+            f"SELECT class, CAST(size AS BIGINT) AS size, {item}, NULL AS holder, n "
+            f"FROM __priv_histogram_{j} AS h JOIN values_{j} AS v ON h.value = v.id"
+        )
+    return [texts, f"__priv_holdings_{j} AS ({holdings})"]
+
+
+def _population(domain: Domain, measure: ClassMeasure, number: str, node: str) -> str:
+    i = measure.number
+    counted = "count(DISTINCT holder)" if domain.policy.person is not None else "sum(n)"
+    return (
+        f"__priv_population_{i} AS (SELECT {node} + {number} AS class, {counted} AS people{i} "
+        f"FROM population_{i}, nodes WHERE {number} IS NOT NULL GROUP BY 1)"
+    )
+
+
+def _classes(domain: Domain, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str]) -> list[str]:
+    """The values of all classes; x<i>, the rows that fail requirement i; and `kept`, the rows that fail none."""
+    measured = [j for j in used if any(m.kind == AGGREGATE and m.sensitive == j for m in measures)]
+    joined = [m for m in measures if m.kind in {RELATION, POPULATION}]
+    if len(measured) == 1 and not joined and not costs and domain.policy.person is None:
+        # Every class has a value, so the histogram alone has all classes, and a join is saved.
+        classes = f"(SELECT *, size AS rows FROM __priv_measured_{measured[0]}) AS z"
+    else:
+        classes = "__priv_sizes AS z"
+        classes += "".join(f" LEFT JOIN __priv_measured_{j} AS measured_{j} USING (class)" for j in measured)
+        classes += "".join(
+            f" LEFT JOIN __priv_{m.kind}_{m.number} AS {m.kind}_{m.number} USING (class)" for m in joined
+        )
+    judged = [m for m in measures if m.kind != TABLE]
+    values = "".join(f", {_value(m)} AS {m.column}" for m in judged)
+    kept = "".join(f", {c}, top_{c}" for c in costs)
+    failing = "".join(f", CASE WHEN {m.fails} THEN rows ELSE 0 END AS x{m.number}" for m in judged)
+    ruling = [m for m in judged if rules_out(domain, m)]
+    ruled_out = "rows - kept" if ruling == judged else _most_rows(ruling)
+    return [
+        f"__priv_values AS (SELECT class, z.size, z.rows{kept}{values} FROM {classes})",
+        f"__priv_judged AS (SELECT *{failing} FROM __priv_values)",
+        f"__priv_classes AS (SELECT class // {domain.numbers} AS node, *, rows - {_most_rows(judged)} AS kept, "
+        f"kept = 0 AS fails, {ruled_out} AS ruled_out FROM __priv_judged)",
+    ]
+
+
+def _most_rows(measures: Sequence[ClassMeasure]) -> str:
+    """The rows of a class that fails any of the requirements, else 0."""
+    return f"greatest({', '.join(['0', *(f'x{m.number}' for m in measures)])})"
+
+
+def _value(measure: ClassMeasure) -> str:
+    if measure.kind == AGGREGATE:
+        return measure.column
+    if measure.kind == RELATION:
+        return f"relation_{measure.number}.value"
+    return measure.sql
+
+
+def allowance(domain: Domain) -> int:
+    """How many rows may be suppressed. The share is taken as written: 0.1 is a tenth, not the double next to it."""
+    return int(Fraction(str(domain.policy.suppression)) * domain.rows)
+
+
+def rules_out(domain: Domain, measure: ClassMeasure) -> bool:
+    """Whether a node that fails this requirement closes all nodes below it."""
+    return measure.monotone_suppressed if allowance(domain) > 0 else measure.monotone
+
+
+_SUMS = """node, sum(rows - kept) AS suppressed, sum(ruled_out) AS ruled_out,
+count(nullif(kept, 0)) AS classes, count(*) AS all_classes,
+sum(kept * kept) AS squares, sum(rows * rows) AS all_squares,
+sum(kept * ln(greatest(kept, 1))) AS size_logs, sum(rows * ln(rows)) AS all_size_logs"""
+_TABLE_SUMS = """count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
+coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""
+
+
+def _query(domain: Domain, measures: Sequence[ClassMeasure], with_costs: bool, base: str | None) -> str:
+    costs = COSTS if with_costs else ()
+    tables = [m for m in measures if m.kind == TABLE]
+    sums = [_SUMS, "false AS table_fails"]
+    sums += ["0" if m.kind == TABLE else f"sum(x{m.number})" for m in measures]
+    sums += [_over_classes(m, m.column, m.column) for m in measures]
+    sums += [f"sum(CASE WHEN fails THEN top_{c} ELSE {c} END)" for c in costs]
+    if with_costs:
+        sums += [_over_classes(m, f"CASE WHEN NOT fails THEN {m.column} END", f"p{m.number}") for m in measures]
+    nodes = f"SELECT {', '.join([*sums, *([_TABLE_SUMS] if tables else [])])} FROM __priv_classes GROUP BY node"
+    if tables:
+        nodes = _with_tables(nodes, tables, with_costs)
+    return f"WITH {class_ctes(domain, measures, costs, base)} {nodes}"
+
+
+def _over_classes(measure: ClassMeasure, value: str, name: str) -> str:
+    """The worst value of the classes of a node; what is about the whole table is filled in later."""
+    return f"CAST(NULL AS DOUBLE) AS {name}" if measure.kind == TABLE else f"{measure.worst}({value}) AS {name}"
+
+
+def _with_tables(nodes: str, tables: Sequence[ClassMeasure], with_costs: bool) -> str:
+    """The nodes with the values that are about the table as a whole."""
+    filled = [f"{m.sql} AS {name}" for m in tables for name in [m.column, f"p{m.number}"][: 1 + with_costs]]
+    fails = " OR ".join(f"coalesce({m.fails}, false)" for m in tables)
+    filled_nodes = f"SELECT * EXCLUDE (uniques, size) REPLACE ({', '.join(filled)}) FROM ({nodes})"
+    return f"SELECT * REPLACE ({fails} AS table_fails) FROM ({filled_nodes})"

@@ -1,0 +1,116 @@
+"""The hierarchies checked against the table, and their labels numbered.
+
+    counts   attribute, value as text, rows of the table with it
+    paths    attribute, labels of a value from level 0 to the top; NULL gets its own path where it has none
+    steps    the same, one row a level
+    labels   every label: attribute, level, its number, leaves below, rows below
+    leaves   every value: the list of its labels' numbers, one entry a level
+
+What is wrong with a hierarchy shows in its labels, so one query over them both checks and measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlpriv.engine import Row, fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.sqltext import literal, quoted
+from sqlpriv.table.hierarchies import TOP, Hierarchy
+from sqlpriv.table.source import Source
+
+_LARGEST_NUMBER = 2**100  # times the number of a node it still is a HUGEINT
+_UNCOVERED = "value(s) of the table are not in it"
+_FAULTS = (
+    "value(s) are listed twice with different labels",
+    "value(s) have no label on it",
+    "label(s) have two different labels above them, so the levels do not nest",
+)
+_TOPS = "labels stand on it, the top, where one label must stand for all values"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The table's rows, how many labels it has by attribute and level, and how many numbers classes need."""
+
+    rows: int
+    seen: tuple[tuple[int, ...], ...]
+    numbers: int
+
+
+def write_labels(source: Source, hierarchies: Sequence[Hierarchy], frequencies: str) -> Labels:
+    """Write the five tables; hierarchies that do not fit the table are refused."""
+    totals = _count_values(source, hierarchies, frequencies)
+    _write_paths(source, hierarchies, [attribute for attribute, *_, nulls in totals if nulls])
+    con = source.con
+    fetch(con, f"CREATE OR REPLACE TABLE steps AS {inlined('FROM _lattice_steps(paths, counts)')}")
+    fetch(con, f"CREATE OR REPLACE TABLE labels AS {inlined('FROM _lattice_labels(steps)')}")
+    levels = sorted(fetch(con, inlined("FROM _lattice_levels(labels)")))
+    _refuse_faults(hierarchies, totals, levels)
+    seen = tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
+    return Labels(int(totals[0][1]), seen, _write_leaves(source, seen))
+
+
+def number_type(numbers: int) -> str:
+    """The SQL type that holds the number of every class of a batch of nodes."""
+    return "BIGINT" if numbers < 2**40 else "HUGEINT"
+
+
+def _count_values(source: Source, hierarchies: Sequence[Hierarchy], frequencies: str) -> list[Row]:
+    """Write counts; return each attribute's rows, values and whether one of them is NULL."""
+    counts = " UNION ALL ".join(
+        f"SELECT {i} AS attribute, CAST({quoted(h.column)} AS VARCHAR) AS value, CAST(sum(__priv_n) AS BIGINT) AS rows "
+        f"FROM {frequencies} GROUP BY 2"
+        for i, h in enumerate(hierarchies)
+    )
+    fetch(source.con, f"CREATE OR REPLACE TABLE counts AS {counts}")
+    totals = "SELECT attribute, sum(rows), count(*), count(*) - count(value) FROM counts GROUP BY attribute"
+    return sorted(fetch(source.con, totals))
+
+
+def _write_paths(source: Source, hierarchies: Sequence[Hierarchy], with_null: Sequence[int]) -> None:
+    paths = " UNION ALL ".join(
+        f"SELECT {i} AS attribute, list_value(*COLUMNS(*)) AS labels FROM {h.table}" for i, h in enumerate(hierarchies)
+    )
+    fetch(source.con, f"CREATE OR REPLACE TABLE paths AS {paths}")
+    for i in with_null:
+        nulls = f"list_resize(CAST([] AS VARCHAR[]), {hierarchies[i].height}) || [{literal(TOP)}]"
+        missing = f"NOT EXISTS (FROM paths WHERE attribute = {i} AND labels[1] IS NULL)"
+        fetch(source.con, f"INSERT INTO paths SELECT {i}, {nulls} WHERE {missing}")
+
+
+def _refuse_faults(hierarchies: Sequence[Hierarchy], totals: Sequence[Row], levels: Sequence[Row]) -> None:
+    """Refuse hierarchies that do not fit the table, naming the attribute, the level and how many."""
+    found = [
+        f"hierarchy of {hierarchies[attribute].column!r}, level {level}: {number} {fault}"
+        for attribute, level, fault, number in sorted(_faults(totals, levels))
+    ]
+    if found:
+        raise PolicyError("; ".join(found))
+
+
+def _faults(totals: Sequence[Row], levels: Sequence[Row]) -> Iterator[tuple[int, int, str, int]]:
+    covered = {attribute: seen for attribute, level, seen, *_ in levels if level == 0}
+    for attribute, _, values, _ in totals:
+        if values > covered.get(attribute, 0):
+            yield attribute, 0, _UNCOVERED, values - covered.get(attribute, 0)
+    for attribute, level, _, *numbers, tops in levels:
+        yield from ((attribute, level, f, n) for f, n in zip(_FAULTS, numbers, strict=True) if n)
+        if tops > 1:
+            yield attribute, level, _TOPS, tops
+
+
+def _write_leaves(source: Source, seen: Sequence[Sequence[int]]) -> int:
+    """Write leaves; return how many numbers the classes of one node need."""
+    radix, radices = 1, []
+    for labels in seen:
+        radices.append(radix)
+        radix *= labels[0]
+    if radix > _LARGEST_NUMBER:
+        raise PolicyError("the quasi-identifiers have too many different values together; start from coarser ones")
+    listed = f"CAST({radices} AS {number_type(radix)}[])"
+    leaves = inlined(f"FROM _lattice_leaves(steps, labels, {listed})")
+    fetch(source.con, f"CREATE OR REPLACE TABLE leaves AS {leaves}")
+    return radix

@@ -1,0 +1,118 @@
+"""Every node of the lattice with every measure: what `sqlpriv lattice` shows and the pictures are drawn from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sqlpriv.errors import PolicyError
+from sqlpriv.methods.generalize.evaluate import Node, Outcome, evaluate, rules_out
+from sqlpriv.methods.generalize.measures import TABLE, ClassMeasure
+from sqlpriv.methods.generalize.objectives import make_objective
+from sqlpriv.methods.generalize.policy import OBJECTIVES
+from sqlpriv.methods.generalize.scan import Domain
+from sqlpriv.methods.generalize.search import is_valid, nodes_total, of_middle_height
+
+MOST_LISTED = 200_000
+_BATCH = 128
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """One node: its outcome, whether it meets everything, whether nothing below it does, and all objectives.
+
+    `holds` says for each requirement whether it holds with nothing suppressed.
+    """
+
+    node: Node
+    outcome: Outcome
+    holds: tuple[bool, ...]
+    valid: bool
+    minimal: bool
+    objectives: dict[str, float]
+
+
+def all_nodes(
+    domain: Domain, measures: tuple[ClassMeasure, ...], on_progress: Callable[[float], None] | None = None
+) -> list[NodeRow]:
+    """All nodes, in lexicographic order."""
+    total = nodes_total(domain)
+    if total > MOST_LISTED:
+        raise PolicyError(
+            f"the lattice has {total:,} nodes, too many to list; `sqlpriv anonymize` searches it all the same"
+        )
+    nodes = list(itertools.product(*(range(h + 1) for h in domain.heights)))
+    outcomes = _evaluated(domain, measures, nodes, on_progress)
+    return _rows(domain, measures, outcomes, _minimal({n for n, o in outcomes.items() if is_valid(domain, o)}))
+
+
+def minimal_nodes(
+    domain: Domain, measures: tuple[ClassMeasure, ...], on_progress: Callable[[float], None] | None = None
+) -> list[NodeRow]:
+    """The valid nodes below which no node is valid. Where all requirements are monotone most nodes are never seen."""
+    total = nodes_total(domain)
+    if not all(m.kind != TABLE and rules_out(domain, m) for m in measures):
+        return [r for r in all_nodes(domain, measures, on_progress) if r.minimal]
+    unknown = np.ones([h + 1 for h in domain.heights], dtype=bool)
+    valid: set[Node] = set()
+    while unknown.any():
+        batch = of_middle_height(unknown)
+        for node, outcome in zip(batch, evaluate(domain, measures, batch), strict=True):
+            if is_valid(domain, outcome):
+                valid.add(node)
+                unknown[tuple(slice(level, None) for level in node)] = False
+            else:
+                unknown[tuple(slice(0, level + 1) for level in node)] = False
+        if on_progress:
+            on_progress(1 - float(unknown.sum()) / total)
+    minimal = _minimal(valid)
+    return _rows(domain, measures, _evaluated(domain, measures, sorted(minimal), None), minimal)
+
+
+def _evaluated(
+    domain: Domain,
+    measures: tuple[ClassMeasure, ...],
+    nodes: list[Node],
+    on_progress: Callable[[float], None] | None,
+) -> dict[Node, Outcome]:
+    outcomes: dict[Node, Outcome] = {}
+    for start in range(0, len(nodes), _BATCH):
+        batch = nodes[start : start + _BATCH]
+        outcomes.update(zip(batch, evaluate(domain, measures, batch, with_costs=True), strict=True))
+        if on_progress:
+            on_progress(len(outcomes) / len(nodes))
+    return outcomes
+
+
+def _rows(
+    domain: Domain, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome], minimal: set[Node]
+) -> list[NodeRow]:
+    objectives = [make_objective(domain, name) for name in OBJECTIVES]
+    return [
+        NodeRow(
+            node,
+            outcome,
+            tuple(_holds(m, outcome) for m in measures),
+            is_valid(domain, outcome),
+            node in minimal,
+            {o.name: o.shown(o.cost(node, outcome)) for o in objectives},
+        )
+        for node, outcome in outcomes.items()
+    ]
+
+
+def _holds(measure: ClassMeasure, outcome: Outcome) -> bool:
+    value = outcome.worst[measure.number]
+    return value is None or measure.requirement.holds(float(value))
+
+
+def _minimal(valid: set[Node]) -> set[Node]:
+    """The valid nodes with no other valid node below them on every attribute."""
+    found: list[Node] = []
+    for node in sorted(valid, key=sum):
+        if not any(all(m <= n for m, n in zip(other, node, strict=True)) for other in found):
+            found.append(node)
+    return set(found)

@@ -1,0 +1,69 @@
+"""How much epsilon one node needs as the adversary gets more stubborn: the curves of Figure 2(a).
+
+Each point of a curve is a measure of its own, and all of them are aggregates over the same histogram, so the curves
+are one query. Sigma infinite is class III: an adversary whom no table can convince.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sqlpriv.checks.requirements import Requirement
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.methods.generalize.evaluate import Node, evaluate
+from sqlpriv.methods.generalize.measures import AGGREGATE, ClassMeasure, epsilon_of_classes
+from sqlpriv.methods.generalize.scan import Domain
+
+Curve = list[tuple[float, float]]
+
+# For each adversary: the smallest share of a value in the prior, the weight of a value in it (NULL: the worst shape,
+# which has seen nobody with the value), both over the values of the table (share, kinds).
+_ADVERSARIES: dict[str, tuple[str, str | None]] = {
+    "class I, uniform": ("1 / any_value(kinds)", "1 / kinds"),
+    "class I, shape of the table": ("min(share)", "share"),
+    "class II, any shape": ("1 / any_value(kinds)", None),
+}
+# No class is to fail for its epsilon: only the value is wanted.
+_NEVER = 1e300
+
+
+def stubbornness_curves(domain: Domain, node: Node, sensitive: str, sigmas: Sequence[float]) -> dict[str, Curve]:
+    """For each adversary the pairs (sigma, epsilon) of a node with nothing suppressed, sigma ascending.
+
+    A sigma that leaves some value with less than 1 is skipped, since no prior of whole counts is so weak. At infinity
+    class II is left out: it is class IV then, and no epsilon is enough.
+    """
+    if sensitive not in domain.policy.sensitive:
+        raise PolicyError(f"{sensitive!r} is not a sensitive column")
+    j = domain.policy.sensitive.index(sensitive)
+    smallest = fetch(domain.source.con, f"SELECT {', '.join(s for s, _ in _ADVERSARIES.values())} FROM values_{j}")[0]
+    points = [
+        (name, sigma, *_beliefs(weight, sigma))
+        for (name, (_, weight)), share in zip(_ADVERSARIES.items(), smallest, strict=True)
+        for sigma in sorted(set(sigmas))
+        # The slack keeps sigma = 3 for three values, whose shares are not exact in binary.
+        if sigma * share >= 1 - 1e-9 and not (weight is None and math.isinf(sigma))
+    ]
+    measures = [_measure(i, j, sensitive, likely, out_of) for i, (_, _, likely, out_of) in enumerate(points)]
+    (outcome,) = evaluate(domain, measures, [node])
+    curves: dict[str, Curve] = {name: [] for name in _ADVERSARIES}
+    for (name, sigma, *_), epsilon in zip(points, outcome.worst, strict=True):
+        curves[name].append((sigma, 1.0 if epsilon is None else float(epsilon)))
+    return curves
+
+
+def _beliefs(weight: str | None, sigma: float) -> tuple[str, str]:
+    """What is likely, and out of how much, over the histogram of a class; as in measures.py."""
+    if math.isinf(sigma):
+        return str(weight), "1"
+    total = f"{float(sigma)!r}::DOUBLE"
+    seen = "0" if weight is None else f"{total} * ({weight}) - 1"
+    return f"n + {seen}", f"size + {total} - 1"
+
+
+def _measure(number: int, j: int, sensitive: str, likely: str, out_of: str) -> ClassMeasure:
+    requirement = Requirement(f"point {number}", "epsilon_class1", {}, "<=", _NEVER, sensitive)
+    sql, terms = epsilon_of_classes(number, 0, likely, out_of)
+    return ClassMeasure(requirement, number, AGGREGATE, sql, j, False, False, terms)

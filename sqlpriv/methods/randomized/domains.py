@@ -1,0 +1,240 @@
+"""The domain of each published column: every value that a row could have, whether or not one has it.
+
+A domain is public, so it comes from the policy and not from the data; `active` takes the values that occur, which tells
+that they occur, and warns. Each domain becomes a table __domain_<a> with a number for every value: noise is drawn by
+number, and a tuple is the list of its numbers. Values are compared as they are written, so the 01305 of a file is not
+1305; a domain of numbers for a column of numbers is brought to the column's own type first.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import InternalError, PolicyError, SqlprivError
+from sqlpriv.methods.randomized.levels import labels_of_level, write_labels
+from sqlpriv.methods.randomized.policy import KINDS, NoisePolicy, PublishedColumn
+from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
+from sqlpriv.table.named import is_private, read_named
+from sqlpriv.table.source import Source
+
+OTHER = "other"
+_MOST_VALUES = 10**8
+_RANGE = re.compile(r"range:(-?[0-9]+)\.\.(-?[0-9]+)")
+_DATES = re.compile(r"range:([0-9]{4}-[0-9]{2}-[0-9]{2})\.\.([0-9]{4}-[0-9]{2}-[0-9]{2})")
+_CSV_AS_TEXT = ", all_varchar = true"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A published column with its numbered domain."""
+
+    column: PublishedColumn
+    name: str
+    table: str
+    type: str
+    size: int
+    compared: str
+    """The type in which its values are written like those of the table."""
+    mapping: str | None = None
+    """For a level of a hierarchy, the table that gives the label of a value."""
+
+    @property
+    def declared(self) -> str:
+        """How the policy gave the domain, for the release: no values."""
+        kind = self.column.domain if isinstance(self.column.domain, str) else "list"
+        kind = kind.partition(":")[0] if kind.startswith(("table:", "level:")) else kind
+        return kind if self.column.hierarchy is None else f"level of {kind}"
+
+
+def read_domains(source: Source, policy: NoisePolicy) -> tuple[Attribute, ...]:
+    """The attributes in the order of the table; every column of the table must be named in the policy."""
+    named = {folded(c.name): c for c in policy.columns}
+    source.known([c.name for c in policy.columns])
+    missing = [c for c in source.columns if folded(c) not in named]
+    if missing:
+        raise PolicyError(f"the policy does not say what {missing[0]!r} is; name every column of the table")
+    columns = [(c, named[folded(c)]) for c in source.columns if named[folded(c)].role == "published"]
+    return tuple(_attribute(source, policy, a, name, column) for a, (name, column) in enumerate(columns))
+
+
+def _attribute(source: Source, policy: NoisePolicy, a: int, name: str, column: PublishedColumn) -> Attribute:
+    values, mapping = f"__values_{a}", None
+    try:
+        if isinstance(column.domain, str) and column.domain.startswith("level:"):
+            mapping = f"__level_{a}"
+            rows = labels_of_level(source, policy, column.domain, mapping)
+        else:
+            rows = _values(source, policy, name, column)
+        fetch(source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT value, share FROM ({rows}) AS v(value, share)")
+        _as_plain_text(source, values)
+        if column.hierarchy is not None:
+            mapping = f"__level_{a}"
+            kind = _settled(source, source.types[name], values)
+            write_labels(source, policy, column, values, kind, mapping)
+        _complete(source, column, values)
+        compared = "VARCHAR" if mapping else _settled(source, source.types[name], values)
+        # What DuckDB takes a column of text files for depends on the rows, and must not show in the release.
+        is_guessed = policy.database is None and not policy.source.lower().endswith(".parquet")
+        kind = _type(source, values) if is_guessed else compared
+        return _number(source, a, name, column, values, kind, compared, mapping)
+    except InternalError:
+        raise PolicyError(f"domain of {name!r}: it cannot be read from what the policy says") from None
+    except SqlprivError as error:
+        text = str(error)
+        raise PolicyError(text if text.startswith("domain of") else f"domain of {name!r}: {text}") from None
+
+
+def _values(source: Source, policy: NoisePolicy, name: str, column: PublishedColumn) -> str:
+    """The query for the values of a domain and their shares, NULL where there are none."""
+    domain = column.domain
+    if not isinstance(domain, str):
+        return _listed(domain, column.share)
+    if found := _RANGE.fullmatch(domain):
+        low, high = (int(n) for n in found.groups())
+        _refuse_size(high - low + 1, domain)
+        return f"SELECT range, NULL FROM range({low}, {high + 1})"
+    if found := _DATES.fullmatch(domain):
+        first, last = (_day(text, domain) for text in found.groups())
+        _refuse_size((last - first).days + 1, domain)
+        return (
+            f"SELECT CAST(range AS DATE), NULL FROM range(DATE '{first}', DATE '{last}' + INTERVAL 1 DAY, "
+            "INTERVAL 1 DAY)"
+        )
+    if domain == "active":
+        return f"SELECT DISTINCT {quoted(name)}, NULL FROM {source.table}"
+    if domain.startswith("table:"):
+        table, _, value = domain.removeprefix("table:").rpartition(".")
+        if not table:
+            raise PolicyError(f"{domain!r} must name a table and its column, as in table:cities.csv.name")
+        if is_private(policy, table):
+            raise PolicyError('it would be read from the private table; write "active" if its values may be public')
+        copy = read_named(source, policy, table, "__named")
+        if (
+            Path(table).suffix == ".csv"
+            and policy.is_file(table)
+            and not _is_written_alike(source, policy, table, value)
+        ):
+            copy = "__named_texts"
+        share = "NULL" if column.share is None else f"CAST({quoted(str(column.share))} AS DOUBLE)"
+        return f"SELECT {quoted(value)}, {share} FROM {copy}"
+    raise PolicyError(f"{domain!r} is no domain; there are {KINDS}")
+
+
+def _is_written_alike(source: Source, policy: NoisePolicy, table: str, value: str) -> bool:
+    """Whether the column of a file, read in the type that DuckDB takes it for, is written as in the file."""
+    texts = read_named(source, policy, table, "__named_texts", _CSV_AS_TEXT)
+    column = quoted(value)
+    changed = fetch(
+        source.con,
+        f"SELECT count(*) FROM (SELECT {column} FROM {texts} EXCEPT ALL SELECT CAST({column} AS VARCHAR) FROM __named)",
+    )
+    return bool(changed[0][0] == 0)
+
+
+def _listed(values: Sequence[object], share: Sequence[float] | str | None) -> str:
+    shares = share if isinstance(share, tuple) else ["NULL"] * len(values)
+    rows = ", ".join(f"({_cell(v)}, {s})" for v, s in zip(values, shares, strict=True))
+    return f"VALUES {rows}"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, datetime.datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, datetime.date):
+        return f"DATE '{value.isoformat()}'"
+    return literal(value)
+
+
+def _day(text: str, domain: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise PolicyError(f"{domain!r} has a day that no calendar has") from None
+
+
+def _refuse_size(size: int, domain: str) -> None:
+    if not 0 < size <= _MOST_VALUES:
+        raise PolicyError(f"{domain!r} has {max(size, 0):,} values; a domain has from 1 to {_MOST_VALUES:,}")
+
+
+def _as_plain_text(source: Source, values: str) -> None:
+    """Texts that differ are different values, whatever their collation; the type of an ENUM would tell others."""
+    own = _type(source, values)
+    if own == "VARCHAR" or "ENUM" in own:
+        fetch(
+            source.con,
+            f"CREATE OR REPLACE TABLE __plain AS SELECT CAST(value AS VARCHAR) AS value, share FROM {values}",
+        )
+        fetch(
+            source.con,
+            f'CREATE OR REPLACE TABLE {values} AS SELECT value COLLATE "binary" AS value, share FROM __plain',
+        )
+
+
+def _type(source: Source, values: str) -> str:
+    return str(fetch(source.con, f"SELECT column_type FROM (DESCRIBE {values}) WHERE column_name = 'value'")[0][0])
+
+
+def _complete(source: Source, column: PublishedColumn, values: str) -> None:
+    """NULL only where it is declared, `other` where values outside are to become it; nothing twice."""
+    fetch(source.con, f"DELETE FROM {values} WHERE value IS NULL")
+    twice = fetch(source.con, f"SELECT count(*) - count(DISTINCT CAST(value AS VARCHAR)) FROM {values}")[0][0]
+    if twice:
+        raise PolicyError(f"{twice:,} values are listed twice, or are written alike")
+    if column.outside == "other":
+        if fetch(source.con, f"SELECT DISTINCT typeof(value) FROM {values}") != [("VARCHAR",)]:
+            raise PolicyError(f'outside = "other" needs a domain of texts, to which {OTHER!r} can be added')
+        fetch(
+            source.con,
+            f"INSERT INTO {values} SELECT {literal(OTHER)}, NULL "
+            f"WHERE {literal(OTHER)} NOT IN (SELECT value FROM {values})",
+        )
+    if column.null:
+        fetch(source.con, f"INSERT INTO {values} VALUES (NULL, NULL)")
+    bare, bad = fetch(
+        source.con,
+        f"SELECT count(*) FILTER (share IS NULL), count(*) FILTER (NOT (share > 0 AND isfinite(share))) FROM {values}",
+    )[0]
+    if column.share is not None and (bare or bad):
+        raise PolicyError(f"{bare + bad:,} values have no share above 0; NULL and {OTHER!r} cannot have one")
+
+
+def _settled(source: Source, kind: str, values: str) -> str:
+    """The column's own type if every value of the domain can be written in it without change, else the domain's."""
+    own = _type(source, values)
+    tried = f"TRY_CAST(value AS {kind})"
+    same = f"CAST({tried} AS VARCHAR) = CAST(value AS VARCHAR)"
+    if NUMERIC_TYPE.fullmatch(own) and NUMERIC_TYPE.fullmatch(kind):
+        same = f"{tried} = value"
+    if "ENUM" in kind:
+        return own
+    changed = fetch(source.con, f"SELECT count(*) FROM {values} WHERE value IS NOT NULL AND ({same}) IS NOT TRUE")
+    return kind if changed[0][0] == 0 else own
+
+
+def _number(
+    source: Source,
+    a: int,
+    name: str,
+    column: PublishedColumn,
+    values: str,
+    kind: str,
+    compared: str,
+    mapping: str | None,
+) -> Attribute:
+    table = f"__domain_{a}"
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER (ORDER BY value NULLS LAST) - 1 AS id, "
+        f"value, share FROM (SELECT CAST(value AS {kind}) AS value, CAST(share AS DOUBLE) AS share FROM {values}) "
+        "ORDER BY id",
+    )
+    size = fetch(source.con, f"SELECT count(*) FROM {table}")[0][0]
+    if size == 0:
+        raise PolicyError("it is empty")
+    return Attribute(column, name, table, kind, size, compared, mapping)

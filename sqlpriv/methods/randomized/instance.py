@@ -1,0 +1,131 @@
+"""The private table as a set of elements: each row becomes its tuple's numbers, and takes a slot.
+
+    __tuples    i0, i1, ... (numbers in the domains), copies
+    __instance  e0, ... (limbs): the elements (tuple, slot) that are there
+
+The guarantee is about a set, and rows repeat. Numbering the copies 1, 2, ... would break it, because a second copy
+tells that there is a first one; so each row takes a random free slot, and all slots of a tuple are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.randomized.domains import OTHER, Attribute
+from sqlpriv.methods.randomized.elements import Elements
+from sqlpriv.sqltext import literal, quoted
+from sqlpriv.table.source import Source
+
+
+def write_tuples(source: Source, attributes: Sequence[Attribute]) -> int:
+    """Table __tuples; the number of rows that take part. Values outside a domain are refused, dropped or replaced."""
+    columns, joins, found = [], [], []
+    for a, attribute in enumerate(attributes):
+        value = f"CAST(t.{quoted(attribute.name)} AS VARCHAR)"
+        declared = f"CAST(CAST(d{a}.value AS {attribute.compared}) AS VARCHAR)"
+        matches = f"{declared} IS NOT DISTINCT FROM {value}"
+        if attribute.mapping:
+            joins.append(f"LEFT JOIN {attribute.mapping} AS m{a} ON m{a}.value IS NOT DISTINCT FROM {value}")
+            # A value without a label is outside the domain, and not NULL.
+            matches = f"({declared} = m{a}.label OR coalesce(d{a}.value, m{a}.label, {value}) IS NULL)"
+        joins.append(f"LEFT JOIN {attribute.table} AS d{a} ON {matches}")
+        other = ""
+        if attribute.column.outside == "other":
+            other = f", (SELECT id FROM {attribute.table} WHERE value = {literal(OTHER)})"
+        columns.append(f"coalesce(d{a}.id{other}) AS i{a}" if other else f"d{a}.id AS i{a}")
+        found.append(f"i{a} IS NOT NULL")
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE __tuples AS SELECT *, count(*) AS copies FROM (SELECT {', '.join(columns)} "
+        f"FROM {source.table} AS t {' '.join(joins)}) GROUP BY ALL",
+    )
+    _refuse_rows_made(source)
+    outside = ", ".join(f"coalesce(sum(copies) FILTER (i{a} IS NULL), 0)" for a in range(len(attributes)))
+    for attribute, rows in zip(attributes, fetch(source.con, f"SELECT {outside} FROM __tuples")[0], strict=True):
+        if rows and attribute.column.outside == "refuse":
+            raise PolicyError(
+                f"{int(rows):,} rows have a value of {attribute.name!r} outside its domain; widen the domain, "
+                'or set outside = "drop" or "other" (or null = true, if it is NULL)'
+            )
+    fetch(source.con, f"DELETE FROM __tuples WHERE NOT ({' AND '.join(found)})")
+    return int(fetch(source.con, "SELECT coalesce(sum(copies), 0) FROM __tuples")[0][0])
+
+
+def _refuse_rows_made(source: Source) -> None:
+    """A row that matched two values would be two elements, and be hidden half as well."""
+    made, there = fetch(
+        source.con, f"SELECT (SELECT sum(copies) FROM __tuples), (SELECT count(*) FROM {source.table})"
+    )[0]
+    if (made or 0) != there:
+        raise PolicyError("some rows match two values of a domain; make its values distinct")
+
+
+def table_digest(source: Source, attributes: Sequence[Attribute]) -> str:
+    """A digest of the published part of the table, whatever the order of its rows: sums of hashed tuples."""
+    tuple_text = " || ',' || ".join([*(f"CAST(i{a} AS VARCHAR)" for a in range(len(attributes))), "''"])
+    bits = f"sha256({tuple_text} || '|' || CAST(copies AS VARCHAR))"
+    words = ", ".join(inlined(f"sum(_coin_word(bits, {i}))") for i in range(4))
+    sums = fetch(source.con, f"SELECT {words} FROM (SELECT {bits} AS bits FROM __tuples)")[0]
+    return _joined(sums)
+
+
+def content_digest(source: Source) -> str:
+    """A digest of the whole table, also of what is not published, whatever the order of its rows."""
+    words = ", ".join(inlined(f"sum(_coin_word(bits, {i}))") for i in range(4))
+    rows = f"SELECT sha256(CAST(__priv_row AS VARCHAR)) AS bits FROM {source.table} AS __priv_row"
+    return _joined(fetch(source.con, f"SELECT {words} FROM ({rows})")[0])
+
+
+def _joined(sums: Sequence[int | None]) -> str:
+    return "-".join(f"{int(s or 0) % 2**64:016x}" for s in sums)
+
+
+def domain_digest(source: Source, attributes: Sequence[Attribute]) -> str:
+    """A digest of all domains with their names, types and shares."""
+    parts = [
+        fetch(
+            source.con,
+            f"SELECT sha256({literal(f'{a.name}|{a.type}')} || string_agg(coalesce(CAST(value AS VARCHAR), '') || '|' "
+            f"|| (value IS NULL) || '|' || coalesce(CAST(share AS VARCHAR), ''), chr(10) ORDER BY id)) FROM {a.table}",
+        )[0][0]
+        for a in attributes
+    ]
+    return str(fetch(source.con, f"SELECT sha256({literal('|'.join(parts))})")[0][0])
+
+
+def refuse_copies(source: Source, slots: int) -> None:
+    """An error where a tuple has more copies than there are slots."""
+    crowded, most = fetch(source.con, f"SELECT count(*), max(copies) FROM __tuples WHERE copies > {slots}")[0]
+    if crowded:
+        raise PolicyError(
+            f"{crowded:,} tuples have more copies than the {slots} slots, up to {most}; set slots to a public bound "
+            'on the copies, or publish duplicates = "distinct"'
+        )
+
+
+def write_instance(
+    source: Source, elements: Elements, attributes: Sequence[Attribute], slots: int, prefix: str
+) -> None:
+    """Table __instance: every row's tuple with a slot of its own, all free slots being equally likely.
+
+    A tuple has its slots in an order that its coins decide, and its copies take the first ones. The coin of the tuple
+    says the first slot, so that one copy takes one hash; the coins of the slots order the others. A copy more or less
+    moves no other copy: in a sequence of views a row has to stay where it is.
+    """
+    ids = [f"i{a}" for a in range(len(attributes))]
+    tuple_text = " || ',' || ".join(f"CAST({i} AS VARCHAR)" for i in ids)
+    first = inlined(f"_coin_word(_coin_bits({literal(prefix)}, 'slot|' || {tuple_text}), 0) % {slots}")
+    bits = inlined(f"_coin_bits({literal(prefix)}, 'slots|' || {tuple_text} || '|' || CAST(s // 4 AS VARCHAR))")
+    order = "CASE s % 4 " + " ".join(inlined(f"WHEN {p} THEN _coin_word({bits}, {p})") for p in range(4)) + " END"
+    limbs = ", ".join(f"{n} AS {e}" for n, e in zip(elements.number([*ids, "slot"]), elements.columns, strict=True))
+    listed = ", ".join(ids)
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE __instance AS SELECT {limbs} FROM ("
+        f"SELECT {listed}, {first} AS slot FROM __tuples WHERE copies = 1 UNION ALL "
+        f"SELECT {listed}, s AS slot FROM __tuples, range({slots}) AS r(s) WHERE copies > 1 "
+        f"QUALIFY row_number() OVER (PARTITION BY {listed} ORDER BY s <> {first}, {order}, s) <= copies)",
+    )

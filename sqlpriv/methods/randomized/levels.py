@@ -1,0 +1,83 @@
+"""Domains of labels: a level of a wide hierarchy, or of one that is made from the values of a domain.
+
+Both come with a mapping, a table from each value, as text, to its label, by which rows are published with their label.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.methods.randomized.policy import NoisePolicy, PublishedColumn
+from sqlpriv.sqltext import quoted
+from sqlpriv.table.hierarchies import wide_rows
+from sqlpriv.table.named import is_private, read_named
+from sqlpriv.table.source import Source
+
+
+def labels_of_level(source: Source, policy: NoisePolicy, domain: str, mapping: str) -> str:
+    """The query for the labels of level:NAME:2; writes the mapping."""
+    found = re.fullmatch(r"level:(.+):([0-9]+)", domain)
+    if not found:
+        raise PolicyError(f"{domain!r} must name a hierarchy and a level of it, as in level:ages.csv:2")
+    name, level = found.group(1), int(found.group(2))
+    if not policy.is_file(name) and policy.is_file(f"{name}.csv"):
+        name += ".csv"
+    _refuse_private(policy, name)
+    wide = read_named(source, policy, name, "__named", ", delim = ';', header = false, all_varchar = true")
+    return _mapped(source, wide, level, repr(domain), mapping)
+
+
+def write_labels(
+    source: Source, policy: NoisePolicy, column: PublishedColumn, values: str, kind: str, mapping: str
+) -> None:
+    """Replace the values of a domain by their labels; writes the mapping, from values as `kind`, the column's type.
+
+    Labels are made from the values in the domain's own type: that of a column of a file may depend on single rows.
+    """
+    given = column.hierarchy
+    assert given is not None
+    if isinstance(given, str):
+        _refuse_private(policy, given.removeprefix("tree:"))
+    name, base, own = quoted(column.name), "__labelled", "__own_labels"
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE {base} AS SELECT DISTINCT value AS {name} FROM {values} WHERE value IS NOT NULL",
+    )
+    fetch(source.con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, policy, given, column.name, base)}")
+    _mapped(source, "__wide", column.level, "its hierarchy", own)
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE {mapping} AS SELECT CAST(CAST(b.{name} AS {kind}) AS VARCHAR) AS value, m.label "
+        f"FROM {base} AS b LEFT JOIN {own} AS m ON m.value = CAST(b.{name} AS VARCHAR)",
+    )
+    bare = fetch(source.con, f"SELECT count(*) FROM {mapping} WHERE label IS NULL")[0][0]
+    if bare:
+        raise PolicyError(f"{bare:,} values of the domain have no label in its hierarchy")
+    fetch(
+        source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT DISTINCT label AS value, NULL AS share FROM {mapping}"
+    )
+
+
+def _refuse_private(policy: NoisePolicy, name: str) -> None:
+    if is_private(policy, name):
+        raise PolicyError("its labels would be read from the private table; name a hierarchy that is public")
+
+
+def _mapped(source: Source, wide: str, level: int, what: str, mapping: str) -> str:
+    """Write the mapping to the labels on a level of a wide table; the query for these labels."""
+    columns = [r[0] for r in fetch(source.con, f"DESCRIBE {wide}")]
+    if level >= len(columns):
+        raise PolicyError(f"{what}: the hierarchy ends at level {len(columns) - 1}")
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE {mapping} AS SELECT DISTINCT CAST({quoted(columns[0])} AS VARCHAR) AS value, "
+        f"CAST({quoted(columns[level])} AS VARCHAR) AS label FROM {wide}",
+    )
+    twice = fetch(
+        source.con, f"SELECT count(*) - (SELECT count(*) FROM (SELECT DISTINCT value FROM {mapping})) FROM {mapping}"
+    )[0][0]
+    if twice:
+        raise PolicyError(f"{what}: {twice:,} values have two labels")
+    return f"SELECT DISTINCT label, NULL FROM {mapping}"

@@ -1,0 +1,1 @@
+"""What the owner declares, in one TOML file; every message about it names its line."""

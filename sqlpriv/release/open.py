@@ -1,0 +1,157 @@
+"""Open a release and ask it ordinary SQL: every query is rewritten into an estimator, or refused."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
+from sqlpriv.errors import refusal as our_refusal
+from sqlpriv.macros.install import locked_by, may_hold_a_database
+from sqlpriv.release.read import attach_public, describe
+from sqlpriv.rewrite.clauses import BUDGET, Options
+from sqlpriv.rewrite.described import Described
+from sqlpriv.rewrite.query import rewrite
+from sqlpriv.sqltext import literal
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What a query becomes: the SQL that runs, and how the sums over the domain are computed, at which cost."""
+
+    sql: str
+    plan: str
+    cost: float
+    """Rows of domain tables and their joins that the sums read, about."""
+
+    def __str__(self) -> str:
+        return f"{self.sql}\n\n-- sums over the domain, about {self.cost:,.0f} rows\n" + "\n".join(
+            f"-- {line}" for line in self.plan.splitlines()
+        )
+
+
+class OpenRelease:
+    """A release that answers queries about the private table, written as if it were there."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, described: Described, budget: float) -> None:
+        self._con = con
+        self._described = described
+        self._budget = budget
+        # Dashboards ask the same questions again and again.
+        self._rewritten = lru_cache(maxsize=256)(partial(rewrite, release=described))
+
+    @property
+    def table(self) -> str:
+        """The name of the private table."""
+        return self._described.table
+
+    def sql(
+        self, query: str, confidence: float = 0.95, intervals: bool = True, nonnegative: bool = False
+    ) -> duckdb.DuckDBPyRelation:
+        """The estimated answer, as a DuckDB relation; each estimate x is followed by x_low and x_high.
+
+        A count that is estimated below 0 stays there unless `nonnegative`: clamping would bias what is summed up.
+        """
+        answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
+        try:
+            return self._con.from_arrow(_run(self._con, answer.sql))
+        except duckdb.Error as error:
+            raise _translated(error) from None
+
+    def explain(
+        self, query: str, confidence: float = 0.95, intervals: bool = True, nonnegative: bool = False
+    ) -> Explained:
+        """The SQL that would run, and what it costs. Nothing of it runs; public tables may be asked what is unique."""
+        answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
+        return Explained(answer.sql, "\n".join(answer.plans), answer.cost)
+
+    def close(self) -> None:
+        """Give the release file back."""
+        self._con.close()
+
+    def __enter__(self) -> OpenRelease:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_release(
+    path: str | Path, *more_views: str | Path, public: Mapping[str, Any] | None = None, budget: float = BUDGET
+) -> OpenRelease:
+    """Open a release file for queries; with more views of the same sequence, they answer together.
+
+    `public` names tables that queries may join: files (Parquet, CSV, JSON), data frames or Arrow tables.
+    """
+    con = duckdb.connect()
+    try:
+        names = [f"release_{i}" if i else "release_file" for i in range(1 + len(more_views))]
+        for name, file in zip(names, (path, *more_views), strict=True):
+            _attach(con, Path(file), name)
+        described = describe(con, names)
+        described = replace(described, public={**described.public, **attach_public(con, public or {}, described)})
+        con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
+        con.execute("SET lock_configuration = true").fetchall()
+    except BaseException:
+        con.close()
+        raise
+    return OpenRelease(con, described, budget)
+
+
+def _attach(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
+    if not path.is_file():
+        raise InputError(f"there is no release file {str(path)!r}")
+    if not may_hold_a_database(path):
+        raise ReleaseError(f"{path.name} is no DuckDB file; a release is one, with the ending .duckdb")
+    try:
+        con.execute(f"ATTACH {literal(str(path))} AS {name} (READ_ONLY)").fetchall()
+    except duckdb.Error as error:
+        raise InputError(f"cannot open {path.name}: {locked_by(error)}") from None
+    tables = "('about', 'parameters', 'attributes', 'published', 'domain_weights')"
+    found = fetch(
+        con,
+        f"SELECT count(*) FROM duckdb_tables() WHERE database_name = {literal(name)} "
+        f"AND schema_name = 'release' AND table_name IN {tables}",
+    )
+    if found[0][0] != 5:
+        raise ReleaseError(f"{path.name} is no randomized release: only those answer queries; read it with plain SQL")
+
+
+def _run(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
+    """The rows, as an Arrow table: a relation made of the SQL itself would run again at every look at it.
+
+    By execute(), although DuckDB 2.0 warns that Arrow then copies the rows: a relation is planned twice, and planning
+    takes longer than copying.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return con.execute(sql).to_arrow_table()
+
+
+def _translated(error: duckdb.Error) -> SqlprivError:
+    """One sentence, without what DuckDB quotes: types and functions are named in it, values are not."""
+    if ours := our_refusal(error):
+        return InputError(ours)
+    if "More than one row returned by a subquery" in str(error):
+        return InputError("a scalar subquery has several rows: aggregate it without GROUP BY, or filter it to one row")
+    if isinstance(error, duckdb.ParserException):
+        return InputError("DuckDB cannot read an expression of the query: put parentheses around its parts")
+    if isinstance(error, duckdb.BinderException):
+        return InputError("DuckDB cannot bind the query: check that the types fit the functions and operators it uses")
+    if isinstance(error, (duckdb.ConversionException, duckdb.OutOfRangeException)):
+        return InputError("a value of a column or a domain does not fit a cast or an operation; use TRY_CAST")
+    if isinstance(error, (duckdb.InvalidInputException, duckdb.SyntaxException)):
+        return InputError("a function or operator of the query refuses a value of a column or a domain, as x // 0 does")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return InputError("DuckDB ran out of memory; ask for fewer groups")
+    return InternalError(f"DuckDB could not run the rewritten query ({type(error).__name__})")

@@ -1,0 +1,1 @@
+"""Results for people to read: on the terminal, as JSON, and as pictures."""

@@ -1,0 +1,92 @@
+"""The private table as a policy reads it: view `__private`, in which equal means what a reader of a release sees.
+
+Three things are put right. A collation would make texts equal that a reader can tell apart, so text compares by its
+bytes. A double has two zeros that are equal but written differently, so there is one. And a CSV file does not say
+which columns are text: DuckDB looks at its first rows, and a code such as 01305 that comes later would lose its zero.
+So where a hierarchy goes by text, the column is read as text, and becomes what DuckDB took it for only when every
+value is written as DuckDB would write it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sqlpriv.engine import fetch
+from sqlpriv.policy.reader import TablePolicy
+from sqlpriv.sqltext import file_literal, folded, literal, quoted
+from sqlpriv.table.source import FILE_VIEW as _FILE
+from sqlpriv.table.source import Source, reader
+
+_VIEW = "__private"
+_CSV = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$", re.IGNORECASE)
+
+
+def private_view(source: Source, policy: TablePolicy) -> Source:
+    """The source with the view in the place of its table."""
+    opened = replace(source, table=_VIEW, texts={})
+    if policy.database is None and (policy.read_options or _CSV.search(policy.source)):
+        opened.texts.update(_texts(policy, source))
+    if opened.texts:
+        _read_texts(policy, opened)
+    _write_view(opened, source.table)
+    return opened
+
+
+def settle_types(source: Source, policy: TablePolicy, frequencies: str) -> None:
+    """Give columns that were read as text their type, where no value is written differently by it."""
+    if not source.texts:
+        return
+    for column, kind in list(source.texts.items()):
+        name = quoted(column)
+        other = fetch(
+            source.con,
+            f"SELECT count(*) FROM {frequencies} "
+            f"WHERE CAST(TRY_CAST({name} AS {kind}) AS VARCHAR) IS DISTINCT FROM trim({name})",
+        )[0][0]
+        if other == 0:
+            fetch(source.con, f"ALTER TABLE {frequencies} ALTER {name} TYPE {kind}")
+            del source.texts[column]
+    _read_texts(policy, source)
+    _write_view(source, _FILE)
+
+
+def _write_view(source: Source, table: str) -> None:
+    replaced = []
+    for name, kind in source.types.items():
+        if kind == "VARCHAR" and table != _FILE:
+            replaced.append(f'{quoted(name)} COLLATE "binary" AS {quoted(name)}')
+        elif kind in {"FLOAT", "DOUBLE"} and name not in source.texts:
+            replaced.append(f"{quoted(name)} + CAST(0 AS {kind}) AS {quoted(name)}")
+    values = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
+    fetch(source.con, f"CREATE OR REPLACE VIEW {_VIEW} AS SELECT {values} FROM {table}")
+
+
+def _texts(policy: TablePolicy, source: Source) -> dict[str, str]:
+    """The columns that go by text but which DuckDB took for something else, and for what."""
+    given = policy.read_options.get("types", {})
+    if not isinstance(given, Mapping):
+        return {}
+    typed = {folded(name) for name in given}
+    by_text = {folded(name) for name in policy.by_text} - typed
+    return {name: kind for name, kind in source.types.items() if kind != "VARCHAR" and folded(name) in by_text}
+
+
+def _read_texts(policy: TablePolicy, source: Source) -> None:
+    """The file's view once more, with the columns of `texts` as text. Whether it has a header is not asked again."""
+    path = str(policy.path(policy.source))
+    options: dict[str, Any] = dict(policy.read_options)
+    if source.texts:
+        if "header" not in options:
+            sniffed = fetch(source.con, f"SELECT HasHeader FROM sniff_csv({_arguments(path, options)})")
+            options["header"] = bool(sniffed[0][0])
+        options["types"] = {**options.get("types", {}), **dict.fromkeys(source.texts, "VARCHAR")}
+    fetch(source.con, f"CREATE OR REPLACE VIEW {_FILE} AS FROM {reader(path, options)}")
+
+
+def _arguments(path: str, options: Mapping[str, Any]) -> str:
+    listed = [f"{'delim' if k == 'delimiter' else k} = {literal(v)}" for k, v in options.items()]
+    return ", ".join([file_literal(Path(path)), *listed])
