@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sqlglot
 
-from sqlpriv.rewrite.described import Attribute, Described, PublicTable, Weights
+from sqlpriv.rewrite.release import Attribute, Described, PublicTable, Weights
 
 _FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures" / "rewrite"
 

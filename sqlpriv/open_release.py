@@ -18,8 +18,8 @@ from sqlpriv.errors import refusal as our_refusal
 from sqlpriv.install import locked_by, may_hold_a_database
 from sqlpriv.read_release import attach_public, describe
 from sqlpriv.rewrite.clauses import BUDGET, Options
-from sqlpriv.rewrite.described import Described
 from sqlpriv.rewrite.query import rewrite
+from sqlpriv.rewrite.release import Described
 from sqlpriv.sqltext import literal
 
 

@@ -10,8 +10,8 @@ import duckdb
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.public_facts import Facts
-from sqlpriv.rewrite.described import Attribute, Described, PublicTable, Weights
+from sqlpriv.rewrite.public_facts import Facts
+from sqlpriv.rewrite.release import Attribute, Described, PublicTable, Weights
 from sqlpriv.source import reader
 from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
 

@@ -27,8 +27,8 @@ from sqlpriv.noise.policy import NoisePolicy
 from sqlpriv.noise.publish import Prepared, prepare
 from sqlpriv.noise.write import Writing, write_tables
 from sqlpriv.read_release import describe
-from sqlpriv.rewrite.described import Described
 from sqlpriv.rewrite.query import rewrite
+from sqlpriv.rewrite.release import Described
 from sqlpriv.source import Source
 
 RELEASE = "release_file"

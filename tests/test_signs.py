@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sqlpriv.rewrite.described import Attribute, Described
-from sqlpriv.rewrite.signs import is_never_below_zero
+from sqlpriv.rewrite.estimate.signs import is_never_below_zero
+from sqlpriv.rewrite.release import Attribute, Described
 
 RELEASE = Described(
     "people",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bounds import Formulas
+from sqlpriv.rewrite.bind.flatten import still_aggregated
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
+from sqlpriv.rewrite.bind.scope import Ctes, Scope, is_star
+from sqlpriv.rewrite.bind.united_rows import united_rows
 from sqlpriv.rewrite.clauses import ROWS, Clauses, Item, direction
-from sqlpriv.rewrite.estimate import Sums
-from sqlpriv.rewrite.flatten import still_aggregated
-from sqlpriv.rewrite.multiplying import Joins
-from sqlpriv.rewrite.outer import Outer
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows
-from sqlpriv.rewrite.scope import Ctes, Scope, is_star
-from sqlpriv.rewrite.united_rows import united_rows
+from sqlpriv.rewrite.estimate.bounds import Formulas
+from sqlpriv.rewrite.estimate.forms_of import Outer
+from sqlpriv.rewrite.estimate.multiplying import Joins
+from sqlpriv.rewrite.estimate.sums import Sums
 from sqlpriv.sqltext import folded, quoted
 
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.described import Described
-from sqlpriv.rewrite.forms import Exact
-from sqlpriv.rewrite.intervals import squared_quantile
-from sqlpriv.rewrite.names import Names
-from sqlpriv.rewrite.outer import Outer
-from sqlpriv.rewrite.refuse import refuse, refuse_node
-from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows, Shown
-from sqlpriv.rewrite.scope import Ctes, Scope, default_name, is_star
-from sqlpriv.rewrite.texts import Texts
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
+from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows, Shown
+from sqlpriv.rewrite.bind.scope import Ctes, Scope, default_name, is_star
+from sqlpriv.rewrite.bind.sources import Names
+from sqlpriv.rewrite.estimate.forms import Exact
+from sqlpriv.rewrite.estimate.forms_of import Outer
+from sqlpriv.rewrite.estimate.intervals import squared_quantile
+from sqlpriv.rewrite.estimate.texts import Texts
+from sqlpriv.rewrite.release import Described
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8

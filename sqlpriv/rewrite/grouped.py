@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bounds import Formulas
+from sqlpriv.rewrite.bind.flatten import aggregated_rows
+from sqlpriv.rewrite.bind.group_sets import Keys, Sets, group_sets
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import Answer, Rows
+from sqlpriv.rewrite.bind.scope import AGGREGATES, Scope, outside_subqueries, without_parentheses
 from sqlpriv.rewrite.clauses import Clauses, Item
-from sqlpriv.rewrite.estimate import SUMS, Sums
-from sqlpriv.rewrite.flatten import aggregated_rows
-from sqlpriv.rewrite.group_sets import Keys, Sets, group_sets
-from sqlpriv.rewrite.multiplying import Joins
-from sqlpriv.rewrite.outer import Outer
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import Answer, Rows
-from sqlpriv.rewrite.scope import AGGREGATES, Scope, outside_subqueries, without_parentheses
+from sqlpriv.rewrite.estimate.bounds import Formulas
+from sqlpriv.rewrite.estimate.forms_of import Outer
+from sqlpriv.rewrite.estimate.multiplying import Joins
+from sqlpriv.rewrite.estimate.sums import SUMS, Sums
 
 
 class Grouped(Clauses):

@@ -11,11 +11,11 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.outer_joins import left_join, semi_join
-from sqlpriv.rewrite.public_relations import PublicRelations
-from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
-from sqlpriv.rewrite.relations import VALUE, Answer, AnswerColumn, Read, Rows, Shown, column, marked
-from sqlpriv.rewrite.scope import Columns, Ctes, Scope, by_name
+from sqlpriv.rewrite.bind.outer_joins import left_join, semi_join
+from sqlpriv.rewrite.bind.public_relations import PublicRelations
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
+from sqlpriv.rewrite.bind.relations import VALUE, Answer, AnswerColumn, Read, Rows, Shown, column, marked
+from sqlpriv.rewrite.bind.scope import Columns, Ctes, Scope, by_name
 from sqlpriv.sqltext import folded, quoted
 
 _SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {

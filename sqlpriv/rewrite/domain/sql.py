@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from math import prod
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.rewrite.eliminate import Order, Step, Table
-from sqlpriv.rewrite.factors import BIT, GROUP, NUMBER, ONLY, WHERE, Factors, Term
-from sqlpriv.rewrite.variables import PREFIX, bits
+from sqlpriv.rewrite.domain.eliminate import Order, Step, Table
+from sqlpriv.rewrite.domain.factors import BIT, GROUP, NUMBER, ONLY, WHERE, Factors, Term
+from sqlpriv.rewrite.domain.variables import PREFIX, bits
 from sqlpriv.sqltext import quoted
 
 BIGINT_BOUND = 2**63

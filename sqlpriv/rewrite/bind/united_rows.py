@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.outer_joins import MOST_ROWS
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import Read, Rows, Shown, column, distinct_names
-from sqlpriv.rewrite.scope import without_parentheses
+from sqlpriv.rewrite.bind.outer_joins import MOST_ROWS
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import Read, Rows, Shown, column, distinct_names
+from sqlpriv.rewrite.bind.scope import without_parentheses
 from sqlpriv.sqltext import quoted
 
 if TYPE_CHECKING:
-    from sqlpriv.rewrite.names import Names
+    from sqlpriv.rewrite.bind.sources import Names
 
 
 def united_rows(names: Names, union: exp.Union, sides: tuple[Rows, Rows]) -> Rows:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.expressions import Expressions
-from sqlpriv.rewrite.public_subquery import resolve_public
-from sqlpriv.rewrite.relations import Read, Rows, Shown, column, distinct_names
-from sqlpriv.rewrite.scope import Ctes, Scope, aggregated
+from sqlpriv.rewrite.bind.expressions import Expressions
+from sqlpriv.rewrite.bind.public_subquery import resolve_public
+from sqlpriv.rewrite.bind.relations import Read, Rows, Shown, column, distinct_names
+from sqlpriv.rewrite.bind.scope import Ctes, Scope, aggregated
 from sqlpriv.sqltext import quoted
 
 _INNER_JOINS = {"", "INNER", "CROSS"}

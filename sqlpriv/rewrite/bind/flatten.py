@@ -12,9 +12,9 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import Aggregated, Rows, Shown, marked
-from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, Scope
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import Aggregated, Rows, Shown, marked
+from sqlpriv.rewrite.bind.scope import AGGREGATES, SCALAR, Scope
 
 _ONLY_SUMS = "only sum() over one aggregate query, without HAVING, LIMIT, grouping sets and UNION in it, can be; "
 _INSTEAD = "ask it of the table itself, in one aggregate query"

@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 from sqlpriv import catalog
 from sqlpriv.errors import InputError
-from sqlpriv.rewrite.texts import number
+from sqlpriv.rewrite.estimate.texts import number
 
 ALONE = re.compile(r'[\w.]+|"\w+"[.]"\w+"')
 _PLACE = re.compile(r"__argument_(\d)")

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
 
-from sqlpriv.rewrite.factors import BIT, GROUP, WHERE, Circuit, Factor, Factors
-from sqlpriv.rewrite.variables import bits
+from sqlpriv.rewrite.domain.factors import BIT, GROUP, WHERE, Circuit, Factor, Factors
+from sqlpriv.rewrite.domain.variables import bits
 
 _WORTH_A_SECOND_ORDER = 100_000
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.domain_sums import DomainSums, TooWideError, Value, Variable, domain_sums
-from sqlpriv.rewrite.multiplying import Copies
-from sqlpriv.rewrite.relations import VALUE
-from sqlpriv.rewrite.texts import VIEW
+from sqlpriv.rewrite.bind.relations import VALUE
+from sqlpriv.rewrite.domain.sums import DomainSums, TooWideError, Value, Variable, domain_sums
+from sqlpriv.rewrite.estimate.multiplying import Copies
+from sqlpriv.rewrite.estimate.texts import VIEW
 from sqlpriv.sqltext import quoted
 
 if TYPE_CHECKING:
-    from sqlpriv.rewrite.estimate import Sums
+    from sqlpriv.rewrite.estimate.sums import Sums
 
 Moment: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """The expressions that are multiplied, and the filters that hold, as texts over the view."""

@@ -11,11 +11,23 @@ from collections.abc import Callable
 from itertools import combinations_with_replacement
 from typing import TypeAlias
 
-from sqlpriv.rewrite.combined import combined, signed
-from sqlpriv.rewrite.estimate import SUMS, Sums
-from sqlpriv.rewrite.forms import Bounded, Exact, Form, Linear, Opaque, Ratio, Smooth, add, quotient, scale, times
-from sqlpriv.rewrite.intervals import ALONE, formula, widest
-from sqlpriv.rewrite.texts import number
+from sqlpriv.rewrite.estimate.combined import combined, signed
+from sqlpriv.rewrite.estimate.forms import (
+    Bounded,
+    Exact,
+    Form,
+    Linear,
+    Opaque,
+    Ratio,
+    Smooth,
+    add,
+    quotient,
+    scale,
+    times,
+)
+from sqlpriv.rewrite.estimate.intervals import ALONE, formula, widest
+from sqlpriv.rewrite.estimate.sums import SUMS, Sums
+from sqlpriv.rewrite.estimate.texts import number
 
 Bounds: TypeAlias = tuple[str, str] | None
 _MOST_TERMS_WITH_SKEW = 5

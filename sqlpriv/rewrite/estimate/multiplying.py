@@ -16,10 +16,10 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.described import Described
-from sqlpriv.rewrite.public_relations import PublicRelations
-from sqlpriv.rewrite.relations import VALUE, Read, column
-from sqlpriv.rewrite.scope import without_parentheses
+from sqlpriv.rewrite.bind.public_relations import PublicRelations
+from sqlpriv.rewrite.bind.relations import VALUE, Read, column
+from sqlpriv.rewrite.bind.scope import without_parentheses
+from sqlpriv.rewrite.release import Described
 from sqlpriv.sqltext import quoted
 
 _INTEGERS = frozenset({

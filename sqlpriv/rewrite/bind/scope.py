@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import Shown
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import Shown
 from sqlpriv.sqltext import folded
 
 if TYPE_CHECKING:
-    from sqlpriv.rewrite.flatten import Flattening
+    from sqlpriv.rewrite.bind.flatten import Flattening
 
 Columns: TypeAlias = dict[str, Shown]
 Ctes: TypeAlias = Mapping[str, tuple[exp.CTE, "Ctes"]]

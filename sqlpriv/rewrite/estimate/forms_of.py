@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.aggregates import summands
-from sqlpriv.rewrite.bounds import Formulas
-from sqlpriv.rewrite.estimate import SUMS
-from sqlpriv.rewrite.forms import (
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, mark
+from sqlpriv.rewrite.bind.scope import AGGREGATES, SCALAR, without_parentheses
+from sqlpriv.rewrite.estimate.aggregates import summands
+from sqlpriv.rewrite.estimate.bounds import Formulas
+from sqlpriv.rewrite.estimate.forms import (
     Bounded,
     Exact,
     Form,
@@ -29,10 +31,8 @@ from sqlpriv.rewrite.forms import (
     scale,
     total,
 )
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import Answer, AnswerColumn, mark
-from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, without_parentheses
-from sqlpriv.rewrite.texts import Texts
+from sqlpriv.rewrite.estimate.sums import SUMS
+from sqlpriv.rewrite.estimate.texts import Texts
 from sqlpriv.sqltext import quoted
 
 _RISING = (

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import mark
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import mark
 
 Keys: TypeAlias = list[exp.Expr]
 Sets: TypeAlias = list[tuple[int, ...]]

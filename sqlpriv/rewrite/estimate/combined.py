@@ -7,8 +7,8 @@ from math import prod
 
 from sqlglot import exp, parse_one
 
-from sqlpriv.rewrite.aggregates import Summand
-from sqlpriv.rewrite.estimate import Sums
+from sqlpriv.rewrite.estimate.aggregates import Summand
+from sqlpriv.rewrite.estimate.sums import Sums
 
 _MOST_TOGETHER = 1e6
 

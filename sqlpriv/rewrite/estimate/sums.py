@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.aggregates import Summand
-from sqlpriv.rewrite.described import Described, Weights
-from sqlpriv.rewrite.multiplying import Copies, Joins
-from sqlpriv.rewrite.parts import PLAIN, DomainPart, Moment, ViewPart, ViewPartByRow
-from sqlpriv.rewrite.signs import is_never_below_zero
-from sqlpriv.rewrite.texts import Texts, number
+from sqlpriv.rewrite.estimate.aggregates import Summand
+from sqlpriv.rewrite.estimate.multiplying import Copies, Joins
+from sqlpriv.rewrite.estimate.parts import PLAIN, DomainPart, Moment, ViewPart, ViewPartByRow
+from sqlpriv.rewrite.estimate.signs import is_never_below_zero
+from sqlpriv.rewrite.estimate.texts import Texts, number
+from sqlpriv.rewrite.release import Described, Weights
 
 SUMS = "__priv_s"
 _WEIGHT, _VARIANCE, _SKEW = "weight", "variance", "skew"

@@ -14,9 +14,9 @@ from math import inf
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.formulas import TRUE, Asked, Formula, Gate, apart, at_connectives, flat, written
-from sqlpriv.rewrite.products import products
-from sqlpriv.rewrite.variables import Columns, Value, bits
+from sqlpriv.rewrite.domain.formulas import TRUE, Asked, Formula, Gate, apart, at_connectives, flat, written
+from sqlpriv.rewrite.domain.products import products
+from sqlpriv.rewrite.domain.variables import Columns, Value, bits
 
 WHERE, BIT, GROUP, NUMBER, ONLY = "where", "bit", "group", "number", "only"
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.described import Attribute, Described
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.scope import without_parentheses
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.scope import without_parentheses
+from sqlpriv.rewrite.release import Attribute, Described
 
 _TRUTHS = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,

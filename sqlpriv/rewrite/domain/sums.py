@@ -20,10 +20,10 @@ from math import inf
 from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.rewrite.domain_sql import write
-from sqlpriv.rewrite.eliminate import Order, best_order
-from sqlpriv.rewrite.factors import Factors, build
-from sqlpriv.rewrite.variables import Columns, Value, Variable
+from sqlpriv.rewrite.domain.eliminate import Order, best_order
+from sqlpriv.rewrite.domain.factors import Factors, build
+from sqlpriv.rewrite.domain.sql import write
+from sqlpriv.rewrite.domain.variables import Columns, Value, Variable
 
 __all__ = ["DomainSums", "Plan", "PlannedJoin", "TooWideError", "Value", "Variable", "domain_sums"]
 

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.rewrite.described import Attribute
-from sqlpriv.rewrite.flatten import Flattening
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import VALUE, Aggregated, Answer, Read, Rows, Shown, column, distinct_names
-from sqlpriv.rewrite.scope import Ctes, Scope, by_name, without_parentheses
+from sqlpriv.rewrite.bind.flatten import Flattening
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import VALUE, Aggregated, Answer, Read, Rows, Shown, column, distinct_names
+from sqlpriv.rewrite.bind.scope import Ctes, Scope, by_name, without_parentheses
+from sqlpriv.rewrite.release import Attribute
 from sqlpriv.sqltext import quoted
 
 if TYPE_CHECKING:
-    from sqlpriv.rewrite.names import Names
+    from sqlpriv.rewrite.bind.sources import Names
 
 MOST_ROWS = 10_000_000
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.functions import PUBLIC_NODES, allowed, misread
-from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
-from sqlpriv.rewrite.relations import Shown, column, distinct_names
-from sqlpriv.rewrite.scope import (
+from sqlpriv.rewrite.bind.functions import PUBLIC_NODES, allowed, misread
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
+from sqlpriv.rewrite.bind.relations import Shown, column, distinct_names
+from sqlpriv.rewrite.bind.scope import (
     AGGREGATES,
     SELECT_ARGS,
     Ctes,
@@ -25,7 +25,7 @@ from sqlpriv.rewrite.scope import (
 from sqlpriv.sqltext import folded
 
 if TYPE_CHECKING:
-    from sqlpriv.rewrite.expressions import Expressions
+    from sqlpriv.rewrite.bind.expressions import Expressions
 
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 _JOINS = {"", "INNER", "CROSS", "LEFT", "LEFT OUTER", "SEMI", "ANTI"}

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.described import Described
-from sqlpriv.rewrite.functions import allowed, misread
-from sqlpriv.rewrite.public_subquery import resolve_public
-from sqlpriv.rewrite.refuse import refuse, refuse_node, unknown
-from sqlpriv.rewrite.relations import Answer, Rows, column
-from sqlpriv.rewrite.scope import AGGREGATES, SCALAR, Ctes, Scope, outside_subqueries
-from sqlpriv.rewrite.variables import PREFIX
+from sqlpriv.rewrite.bind.functions import allowed, misread
+from sqlpriv.rewrite.bind.public_subquery import resolve_public
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
+from sqlpriv.rewrite.bind.relations import Answer, Rows, column
+from sqlpriv.rewrite.bind.scope import AGGREGATES, SCALAR, Ctes, Scope, outside_subqueries
+from sqlpriv.rewrite.domain.variables import PREFIX
+from sqlpriv.rewrite.release import Described
 from sqlpriv.sqltext import folded
 
 

@@ -1,0 +1,1 @@
+"""Sums over the whole domain, without enumerating it."""
