@@ -14,7 +14,7 @@ from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.forms_of import Outer
 from sqlpriv.rewrite.estimate.intervals import squared_quantile
 from sqlpriv.rewrite.estimate.texts import Texts
-from sqlpriv.rewrite.release import Described
+from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
@@ -47,7 +47,7 @@ class Clauses:
     """One rewriting: the query, the release, and what all its parts use."""
 
     sql: str
-    release: Described
+    release: Release
     options: Options
     names: Names = field(init=False)
     texts: Texts = field(init=False)

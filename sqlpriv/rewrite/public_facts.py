@@ -1,4 +1,4 @@
-"""What the rewriter asks of public relations, once each: which columns are unique, and of which type."""
+"""What rewriting asks of public relations, once each: which columns are unique, and of which type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlpriv.errors import SqlprivError
 from sqlpriv.sqltext import quoted
 
 
-class Facts:
+class AskedFacts:
     """Facts about the public tables of an open release, which do not change while it is open."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:

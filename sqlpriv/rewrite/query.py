@@ -25,7 +25,7 @@ from sqlpriv.rewrite.bind.spelling import spell_alike
 from sqlpriv.rewrite.clauses import ROWS, Options
 from sqlpriv.rewrite.domain.sums import TooWideError
 from sqlpriv.rewrite.grouped import Grouped
-from sqlpriv.rewrite.release import Described
+from sqlpriv.rewrite.release import Release
 
 _INTERVALS = "That is for its intervals"
 _TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"
@@ -33,7 +33,7 @@ _TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) 
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.DOTALL)
 
 
-def rewrite(sql: str, release: Described, options: Options | None = None) -> Answer:
+def rewrite(sql: str, release: Release, options: Options | None = None) -> Answer:
     """The query that estimates the answer of `sql` from the release."""
     asked = options or Options()
     for tried in (asked, replace(asked, apart=False)):
@@ -44,7 +44,7 @@ def rewrite(sql: str, release: Described, options: Options | None = None) -> Ans
     raise TooWideError(f"{refused}{_for_intervals(sql, release, asked, str(refused))}") from None
 
 
-def _for_intervals(sql: str, release: Described, options: Options, message: str) -> str:
+def _for_intervals(sql: str, release: Release, options: Options, message: str) -> str:
     """What to add to a refusal, if only the intervals cost so much."""
     if not options.intervals or _INTERVALS in message:
         return ""
@@ -55,7 +55,7 @@ def _for_intervals(sql: str, release: Described, options: Options, message: str)
     return f". {_INTERVALS}: its estimates alone can be asked for"
 
 
-def _rewritten(sql: str, release: Described, options: Options) -> Answer:
+def _rewritten(sql: str, release: Release, options: Options) -> Answer:
     statement = _parsed(sql)
     try:
         rewriting = _Rewriting(sql, release, options)

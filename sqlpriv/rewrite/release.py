@@ -1,7 +1,7 @@
-"""What the rewriter knows of a release: its columns, its weights, and the public tables beside it.
+"""What rewriting knows of a release: its columns, its weights, and the public tables beside it.
 
-A release is a weighted relation. Where all rows of the view carry the same weights, as in a plain alpha-beta release,
-the weights are taken out of the sums, and a count over the view stays a plain count.
+A release is a weighted relation, whatever method made it: all that tells methods apart here are numbers. Where all rows
+of the view carry the same weights, these are taken out of the sums, and a count over the view stays a plain count.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ class PublicTable:
 
 
 @dataclass(frozen=True)
-class Described:
-    """A release as the rewriter sees it."""
+class Release:
+    """A release as rewriting sees it."""
 
     table: str
     attributes: tuple[Attribute, ...]
     published: str
     """SQL text of the relation with the attributes, __weight, __variance and __skew."""
     domain_weights: Mapping[int, Weights]
-    """By power of the share: uniform noise has power 0 alone."""
+    """By power of the share that a tuple has of the noise; where all have the same, there is power 0 alone."""
     constant: Weights | None = None
     """The weights of every row of the view, where they are all the same."""
     largest: float = 0.0
@@ -98,7 +98,7 @@ class Described:
 
     @property
     def has_cross_terms(self) -> bool:
-        """FRAPP alone: its variance is no sum over rows."""
+        """Whether the variance of a sum is no sum over rows, but has products of sums in it."""
         return self.cross_estimate != 0 or self.cross_square != 0
 
     def attribute(self, name: str) -> Attribute | None:

@@ -12,14 +12,14 @@ from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
 from sqlpriv.rewrite.bind.relations import Answer, Rows, column
 from sqlpriv.rewrite.bind.scope import AGGREGATES, SCALAR, Ctes, Scope, outside_subqueries
 from sqlpriv.rewrite.domain.variables import PREFIX
-from sqlpriv.rewrite.release import Described
+from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import folded
 
 
 class Expressions:
     """Resolves the expressions of one query."""
 
-    def __init__(self, sql: str, release: Described, read: Callable[[exp.Expr, Ctes], Rows | Answer]) -> None:
+    def __init__(self, sql: str, release: Release, read: Callable[[exp.Expr, Ctes], Rows | Answer]) -> None:
         self.sql = sql
         self.release = release
         self._read = read

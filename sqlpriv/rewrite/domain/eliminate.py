@@ -1,7 +1,7 @@
 """The order in which columns are summed out, and what it costs.
 
 To sum out a column, everything that mentions it is joined, and grouped by what later factors still need. The order is
-greedy: the cheapest join first, or the one that adds the fewest new neighbours; the cheaper of the two plans is taken.
+greedy: the cheapest join first, or the one that adds the fewest new neighbours; the cheaper of the two is taken.
 The cost is the sum of the rows of all joins, estimated from above by the sizes of the variables.
 """
 
@@ -19,7 +19,7 @@ _WORTH_A_SECOND_ORDER = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A relation of the plan: a variable, or the outcome of a step. `variable` is None for the latter."""
+    """A relation of the elimination: a variable, or the outcome of a step. `variable` is None for the latter."""
 
     mask: int
     groups: int = 0
@@ -65,13 +65,13 @@ def _fewest_neighbours(step: Step) -> tuple[float, float]:
 
 def best_order(factors: Factors) -> Order:
     """The cheaper of the greedy orders."""
-    first = _Planner(factors, _smallest).order()
+    first = _Ordering(factors, _smallest).order()
     if first.cost < _WORTH_A_SECOND_ORDER:
         return first
-    return min(first, _Planner(factors, _fewest_neighbours).order(), key=lambda order: order.cost)
+    return min(first, _Ordering(factors, _fewest_neighbours).order(), key=lambda order: order.cost)
 
 
-class _Planner:
+class _Ordering:
     def __init__(self, factors: Factors, score: Score) -> None:
         self.columns = factors.columns
         self.gates = factors.gates

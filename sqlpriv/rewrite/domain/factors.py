@@ -1,4 +1,4 @@
-"""What is summed, as factors: functions of a few columns, each evaluated in one join of the plan.
+"""What is summed, as factors: functions of a few columns, each evaluated in one join of the elimination.
 
 The condition gives factors that keep a row or not; a group gives a key; a value gives numbers to multiply. A condition
 with OR over too many combinations is a circuit instead: its parts are factors whose yes or no travels as a bit beside

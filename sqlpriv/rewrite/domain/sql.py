@@ -1,4 +1,4 @@
-"""A plan as one SELECT: a CTE for each step, and the product of what remains.
+"""An elimination as one SELECT: a CTE for each step, and the product of what remains.
 
 Whole numbers stay whole as long as they fit: counts are BIGINT while the combinations behind them are fewer than 2^63,
 HUGEINT below 10^36, and DOUBLE beyond. All other sums are DOUBLE.
@@ -29,7 +29,7 @@ _MOST_NESTED = 4
 
 @dataclass
 class _Written:
-    """A table of the plan in SQL: its FROM item, and what a row of it counts for in each term ("" for once)."""
+    """A table of the elimination in SQL: its FROM item, and what a row of it counts for in each term ("" for once)."""
 
     source: str
     columns: list[str]  # in the order of the select list

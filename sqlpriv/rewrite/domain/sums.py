@@ -4,11 +4,12 @@ The domain is the product of its attributes (and of the public tables joined to 
 The condition falls apart into factors over a few attributes each; attributes are summed out one after the other, in
 nested GROUP BYs (variable elimination), so the cost is that of the widest join and not that of the product.
 
+    variables  the relations whose product is summed over
     formulas   SQL's three-valued logic as two-valued formulas
     products   a value as a sum of products
     factors    what is summed: conditions, groups and values as factors
     eliminate  in which order, and what it costs
-    domain_sql the plan as SQL
+    sql        the elimination as SQL
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sqlpriv.rewrite.domain.factors import Factors, build
 from sqlpriv.rewrite.domain.sql import write
 from sqlpriv.rewrite.domain.variables import Columns, Value, Variable
 
-__all__ = ["DomainSums", "Plan", "PlannedJoin", "TooWideError", "Value", "Variable", "domain_sums"]
+__all__ = ["DomainSums", "Elimination", "JoinStep", "TooWideError", "Value", "Variable", "domain_sums"]
 
 
 class TooWideError(UnsupportedSQLError):
@@ -33,8 +34,8 @@ class TooWideError(UnsupportedSQLError):
 
 
 @dataclass(frozen=True)
-class PlannedJoin:
-    """One step of a plan: what is joined, by which factors, what it sums out, and its rows at most."""
+class JoinStep:
+    """One step of an elimination: what is joined, by which factors, what it sums out, and its rows at most."""
 
     joined: tuple[str, ...]
     factors: tuple[str, ...]
@@ -49,17 +50,17 @@ class PlannedJoin:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Elimination:
     """How the sums are computed; its text is for people."""
 
     factors: Factors
     order: Order
 
     @property
-    def joins(self) -> tuple[PlannedJoin, ...]:
+    def joins(self) -> tuple[JoinStep, ...]:
         columns = self.factors.columns
         return tuple(
-            PlannedJoin(
+            JoinStep(
                 tuple(columns.label(number) for number in columns.variables_of(step.scope)),
                 tuple(columns.readable(factor.sql) for factor in step.evaluated),
                 tuple(columns.label(number) for number in columns.variables_of(step.scope & ~step.output.mask)),
@@ -74,11 +75,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class DomainSums:
-    """The query, the rows that its joins have at most in all, and its plan."""
+    """The query, the rows that its joins have at most in all, and how it sums."""
 
     sql: str
     cost: float
-    plan: Plan
+    plan: Elimination
 
 
 def domain_sums(
@@ -96,37 +97,37 @@ def domain_sums(
     have at most `together` combinations, or where taking it apart costs more; it is taken apart anyway where it costs
     more than the budget in one piece. `together=1` takes apart all that can be.
     """
-    plan = _plan(condition, groups, values, variables, together)
-    if plan.factors.gates and together > 1:
-        plan = min(plan, _plan(condition, groups, values, variables, inf), key=_cost)
-    if plan.order.cost > budget and together > 1:
-        plan = min(plan, _plan(condition, groups, values, variables, 1), key=_cost)
-    if plan.order.cost > budget:
-        raise TooWideError(_too_wide(plan, budget))
-    return DomainSums(write(plan.factors, plan.order, len(values)), plan.order.cost, plan)
+    best = _eliminated(condition, groups, values, variables, together)
+    if best.factors.gates and together > 1:
+        best = min(best, _eliminated(condition, groups, values, variables, inf), key=_cost)
+    if best.order.cost > budget and together > 1:
+        best = min(best, _eliminated(condition, groups, values, variables, 1), key=_cost)
+    if best.order.cost > budget:
+        raise TooWideError(_too_wide(best, budget))
+    return DomainSums(write(best.factors, best.order, len(values)), best.order.cost, best)
 
 
-def _plan(
+def _eliminated(
     condition: exp.Expr | None,
     groups: Sequence[exp.Expr],
     values: Sequence[Value],
     variables: Sequence[Variable],
     together: float,
-) -> Plan:
+) -> Elimination:
     factors = build(condition, groups, values, Columns(variables), max(together, 1))
-    return Plan(factors, best_order(factors))
+    return Elimination(factors, best_order(factors))
 
 
-def _cost(plan: Plan) -> float:
-    return plan.order.cost
+def _cost(elimination: Elimination) -> float:
+    return elimination.order.cost
 
 
-def _too_wide(plan: Plan, budget: float) -> str:
-    variables, rows = plan.order.widest
-    names = [repr(plan.factors.columns.label(number)) for number in variables]
+def _too_wide(elimination: Elimination, budget: float) -> str:
+    variables, rows = elimination.order.widest
+    names = [repr(elimination.factors.columns.label(number)) for number in variables]
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     return (
-        f"the query looks at {listed} together, {rows:,.0f} combinations, and needs {plan.order.cost:,.0f} in all "
-        f"where {budget:,.0f} are allowed: compare or group by fewer attributes at once, restrict them to single "
+        f"the query looks at {listed} together, {rows:,.0f} combinations, and needs {elimination.order.cost:,.0f} in "
+        f"all where {budget:,.0f} are allowed: compare or group by fewer attributes at once, restrict them to single "
         "values, or raise the budget"
     )

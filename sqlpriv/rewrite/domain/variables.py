@@ -2,7 +2,7 @@
 
 A variable is an attribute of the domain, or a public table that the query joins to it. Its columns get names of our own
 the first time an expression mentions them, so that an expression is written once and can stand in any join, whichever
-relation brings the column there. Sets of columns are bit masks: planning asks for intersections all the time.
+relation brings the column there. Sets of columns are bit masks: ordering them asks for intersections all the time.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.scope import without_parentheses
-from sqlpriv.rewrite.release import Attribute, Described
+from sqlpriv.rewrite.release import Attribute, Release
 
 _TRUTHS = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,
@@ -28,7 +28,7 @@ class Summand:
     filters: tuple[exp.Expr, ...] = ()
 
 
-def summands(node: exp.Expr, release: Described, sql: str) -> tuple[Summand, ...]:
+def summands(node: exp.Expr, release: Release, sql: str) -> tuple[Summand, ...]:
     """The sum that an aggregate is, or the two whose ratio it is (avg)."""
     outside: tuple[exp.Expr, ...] = ()
     if isinstance(node, exp.Filter):
@@ -50,7 +50,7 @@ def summands(node: exp.Expr, release: Described, sql: str) -> tuple[Summand, ...
     return (total, Summand(None, present))
 
 
-def _summed(node: exp.Expr, outside: tuple[exp.Expr, ...], release: Described) -> Summand:
+def _summed(node: exp.Expr, outside: tuple[exp.Expr, ...], release: Release) -> Summand:
     bare = without_parentheses(node)
     if _is_truth(bare, release):
         return Summand(None, (*outside, bare))
@@ -67,14 +67,14 @@ def _is_number(node: exp.Expr, text: str) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string and node.this == text
 
 
-def _is_truth(node: exp.Expr, release: Described) -> bool:
+def _is_truth(node: exp.Expr, release: Release) -> bool:
     if isinstance(node, exp.Column):
         found = _attribute(node, release)
         return found is not None and found.type.upper() == "BOOLEAN"
     return isinstance(node, _TRUTHS)
 
 
-def _present(node: exp.Expr, release: Described) -> tuple[exp.Expr, ...]:
+def _present(node: exp.Expr, release: Release) -> tuple[exp.Expr, ...]:
     """That an expression is not NULL: nothing to ask of a constant, or of a column whose domain has no NULL."""
     bare = without_parentheses(node)
     found = _attribute(bare, release) if isinstance(bare, exp.Column) else None
@@ -83,6 +83,6 @@ def _present(node: exp.Expr, release: Described) -> tuple[exp.Expr, ...]:
     return (exp.Not(this=exp.Paren(this=exp.Is(this=exp.Paren(this=bare.copy()), expression=exp.Null()))),)
 
 
-def _attribute(node: exp.Column, release: Described) -> Attribute | None:
+def _attribute(node: exp.Column, release: Release) -> Attribute | None:
     """The attribute that a resolved column is; a public table never has the name of an attribute."""
     return release.attribute(node.table)

@@ -19,7 +19,7 @@ from sqlglot import exp
 from sqlpriv.rewrite.bind.public_relations import PublicRelations
 from sqlpriv.rewrite.bind.relations import VALUE, Read, column
 from sqlpriv.rewrite.bind.scope import without_parentheses
-from sqlpriv.rewrite.release import Described
+from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import quoted
 
 _INTEGERS = frozenset({
@@ -48,7 +48,7 @@ class Copies:
 class Joins:
     """What an aggregate query joins to the private table, on which condition, and in which groups it is summed."""
 
-    release: Described
+    release: Release
     reads: dict[str, Read]
     condition: exp.Expr | None
     groupings: Sequence[Sequence[exp.Expr]]
@@ -146,7 +146,7 @@ class Joins:
 class _Fixed:
     """The columns that have one value, as far as is known, for a row of the private table in a group."""
 
-    def __init__(self, release: Described, reads: dict[str, Read], texts: dict[str, str]) -> None:
+    def __init__(self, release: Release, reads: dict[str, Read], texts: dict[str, str]) -> None:
         self._release = release
         self._reads = reads
         self._texts = texts

@@ -8,12 +8,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.scope import without_parentheses
-from sqlpriv.rewrite.release import Described
+from sqlpriv.rewrite.release import Release
 
 _KEEPS_THE_SIGN = (exp.Add, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 
 
-def is_never_below_zero(node: exp.Expr, release: Described) -> bool:
+def is_never_below_zero(node: exp.Expr, release: Release) -> bool:
     """Whether an expression over attributes is at least 0, or NULL, for every tuple of the domain."""
     node = without_parentheses(node)
     if isinstance(node, exp.Literal):

@@ -18,7 +18,7 @@ from sqlpriv.rewrite.estimate.multiplying import Copies, Joins
 from sqlpriv.rewrite.estimate.parts import PLAIN, DomainPart, Moment, ViewPart, ViewPartByRow
 from sqlpriv.rewrite.estimate.signs import is_never_below_zero
 from sqlpriv.rewrite.estimate.texts import Texts, number
-from sqlpriv.rewrite.release import Described, Weights
+from sqlpriv.rewrite.release import Release, Weights
 
 SUMS = "__priv_s"
 _WEIGHT, _VARIANCE, _SKEW = "weight", "variance", "skew"
@@ -38,7 +38,7 @@ class Kept:
 class Sums:
     """Collects summands and moments while an answer is put together."""
 
-    release: Described
+    release: Release
     texts: Texts
     joins: Joins
     summands: list[Kept] = field(default_factory=list)
