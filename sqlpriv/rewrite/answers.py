@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bind.flatten import still_aggregated
+from sqlpriv.rewrite.bind.below_answers import still_aggregated
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
-from sqlpriv.rewrite.bind.scope import Ctes, Scope, is_star
+from sqlpriv.rewrite.bind.scope import Ctes, Scope
 from sqlpriv.rewrite.bind.united_rows import united_rows
 from sqlpriv.rewrite.clauses import ROWS, Clauses, Item, direction
 from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms_of import Outer
 from sqlpriv.rewrite.estimate.multiplying import Joins
 from sqlpriv.rewrite.estimate.sums import Sums
+from sqlpriv.rewrite.syntax import is_star
 from sqlpriv.sqltext import folded, quoted
 
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}

@@ -8,13 +8,14 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
 from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows, Shown
-from sqlpriv.rewrite.bind.scope import Ctes, Scope, default_name, is_star
+from sqlpriv.rewrite.bind.scope import Ctes, Scope
 from sqlpriv.rewrite.bind.sources import Names
 from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.forms_of import Outer
 from sqlpriv.rewrite.estimate.intervals import squared_quantile
 from sqlpriv.rewrite.estimate.texts import Texts
 from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.syntax import default_name, is_star
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bind.flatten import aggregated_rows
+from sqlpriv.rewrite.bind.below_answers import aggregated_rows
 from sqlpriv.rewrite.bind.group_sets import Keys, Sets, group_sets
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, Rows
-from sqlpriv.rewrite.bind.scope import AGGREGATES, Scope, outside_subqueries, without_parentheses
+from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms_of import Outer
 from sqlpriv.rewrite.estimate.multiplying import Joins
 from sqlpriv.rewrite.estimate.sums import SUMS, Sums
+from sqlpriv.rewrite.syntax import has_aggregates, without_parentheses
 
 
 class Grouped(Clauses):
@@ -63,12 +64,12 @@ class Grouped(Clauses):
         return found is not None and found.size > 1
 
     def _groups(self, select: exp.Select, items: list[Item], scope: Scope) -> tuple[Keys, Sets]:
-        plain = [i.node for i in items if not _aggregates(i.node)]
+        plain = [i.node for i in items if not has_aggregates(i.node)]
 
         def resolve(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Literal) and not node.is_string:
                 item = self._by_ordinal(node, items)
-                if _aggregates(item.node):
+                if has_aggregates(item.node):
                     refuse(self.sql, node, "GROUP BY an aggregate", "group by columns or expressions of them")
                 return without_parentheses(item.node)
             return without_parentheses(self.names.resolve(node, scope))
@@ -82,7 +83,3 @@ class Grouped(Clauses):
             name: sum(2 ** (len(asked) - 1 - i) for i, key in enumerate(asked) if key not in present)
             for asked, name in outer.groupings.items()
         }
-
-
-def _aggregates(node: exp.Expr) -> bool:
-    return any(isinstance(n, AGGREGATES) for n in outside_subqueries(node))

@@ -16,16 +16,17 @@ from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.answers import OverAnswers
-from sqlpriv.rewrite.bind.flatten import flattened
+from sqlpriv.rewrite.bind.below_answers import flattened
 from sqlpriv.rewrite.bind.refusals import STATEMENTS, refuse, refuse_node
 from sqlpriv.rewrite.bind.relations import Answer, Rows
 from sqlpriv.rewrite.bind.scalar_select import with_answers_in_from
-from sqlpriv.rewrite.bind.scope import SELECT_ARGS, Ctes, Scope, aggregated, with_ctes
+from sqlpriv.rewrite.bind.scope import Ctes, Scope, with_ctes
 from sqlpriv.rewrite.bind.spelling import spell_alike
 from sqlpriv.rewrite.clauses import ROWS, Options
 from sqlpriv.rewrite.domain.sums import TooWideError
 from sqlpriv.rewrite.grouped import Grouped
 from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.syntax import SELECT_ARGS, aggregated
 
 _INTERVALS = "That is for its intervals"
 _TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"

@@ -9,10 +9,10 @@ from sqlglot import exp
 from sqlpriv.rewrite.bind.functions import allowed, misread
 from sqlpriv.rewrite.bind.public_subquery import resolve_public
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
-from sqlpriv.rewrite.bind.relations import Answer, Rows, column
-from sqlpriv.rewrite.bind.scope import AGGREGATES, SCALAR, Ctes, Scope, outside_subqueries
-from sqlpriv.rewrite.domain.variables import PREFIX
+from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows, column
+from sqlpriv.rewrite.bind.scope import Ctes, Scope
 from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.syntax import AGGREGATES, PREFIX, has_aggregates
 from sqlpriv.sqltext import folded
 
 
@@ -103,7 +103,7 @@ class Expressions:
         found = self.look_up(node, scope, alias_first)
         if found is None:
             unknown(self.sql, node, f"column {node.name!r}", self._columns(scope))
-        if not aggregates and any(isinstance(n, AGGREGATES) for n in outside_subqueries(found)):
+        if not aggregates and has_aggregates(found):
             refuse(self.sql, node, f"the aggregate {node.name!r} inside WHERE or GROUP BY", "use HAVING")
         new = found.copy()
         if isinstance(new, exp.Column):

@@ -13,11 +13,13 @@ from typing import NoReturn
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Aggregated, Rows, Shown, marked
-from sqlpriv.rewrite.bind.scope import AGGREGATES, SCALAR, Scope
+from sqlpriv.rewrite.bind.relations import SCALAR
+from sqlpriv.rewrite.syntax import AGGREGATES, outside_subqueries
 
-_ONLY_SUMS = "only sum() over one aggregate query, without HAVING, LIMIT, grouping sets and UNION in it, can be; "
 _INSTEAD = "ask it of the table itself, in one aggregate query"
+ONLY_SUMS = (
+    f"only sum() over one aggregate query, without HAVING, LIMIT, grouping sets and UNION in it, can be; {_INSTEAD}"
+)
 _WHY: dict[type[exp.Expr], str] = {
     exp.Count: "every group of the domain comes back, so it would count these; count rows, by sum() of a count",
     exp.Avg: "every group of the domain comes back, so it would average over these; divide one sum() by another",
@@ -94,7 +96,7 @@ class Flattening:
         if isinstance(inner, (exp.Grouping, exp.GroupingId)):
             return node
         if not isinstance(inner, exp.Sum):
-            refuse(self.sql, node, f"{inner.key}() over estimates", _WHY.get(type(inner), _ONLY_SUMS + _INSTEAD))
+            refuse(self.sql, node, f"{inner.key}() over estimates", _WHY.get(type(inner), ONLY_SUMS))
         found: exp.Expr | None = None
         for term in self._linear(inner.this):
             made = _flat(replace(term, conditions=(*outside, *term.conditions)))
@@ -172,50 +174,6 @@ class Flattening:
         refuse(self.sql, node, what, _INSTEAD)
 
 
-def flattened(sql: str, select: exp.Select, rows: Rows, scope: Scope) -> tuple[Rows, Flattening]:
-    """The rows that a query over an answer is about, once it is flattened. Its scope then shows what keys stand for."""
-    answers = {name: read.answer for name, read in rows.reads.items() if read.answer is not None}
-    variable, answer = next(iter(answers.items()))
-    if len(answers) > 1 or answer.aggregated is None or select.args.get("distinct"):
-        refuse(sql, select, "an aggregate over estimates", _ONLY_SUMS + _INSTEAD)
-    below = answer.aggregated
-    flat = Flattening(sql, variable, below.columns)
-    conditions = [flat.exact(c) for c in rows.conditions]
-    flat.refuse_estimates(conditions)
-    for columns in (*scope.sources.values(), scope.merged):
-        for key, shown in columns.items():
-            columns[key] = marked(Shown(shown.name, flat.exact(shown.expression)))
-    return _merged(below, rows, variable, conditions), flat
-
-
-def aggregated_rows(rows: Rows, columns: list[tuple[str, exp.Expr]]) -> Aggregated:
-    """What an answer aggregates, and what its columns are; of two with the same name the first."""
-    kept = replace(rows, shown=[], conditions=[c.copy() for c in rows.conditions])
-    return Aggregated(kept, {name: node.copy() for name, node in reversed(columns)})
-
-
-def still_aggregated(sql: str, rows: Rows, columns: list[tuple[str, exp.Expr]]) -> Aggregated | None:
-    """As `aggregated_rows`, of a query that only projects an answer and filters it by its group keys."""
-    answers = {name: read.answer for name, read in rows.reads.items() if read.answer is not None}
-    variable, answer = next(iter(answers.items()))
-    if len(answers) > 1 or answer.aggregated is None:
-        return None
-    flat = Flattening(sql, variable, answer.aggregated.columns)
-    conditions = [flat.exact(c) for c in rows.conditions]
-    if any(map(flat.mentions_estimates, conditions)):
-        return None
-    merged = _merged(answer.aggregated, rows, variable, conditions)
-    below = [(name, flat.below(node)) for name, node in columns]
-    # Bounds are of this answer alone, and stand for nothing below it.
-    return aggregated_rows(merged, [(name, node) for name, node in below if not flat.mentions_estimates(node)])
-
-
-def _merged(below: Aggregated, rows: Rows, variable: str, conditions: list[exp.Expr]) -> Rows:
-    reads = {name: read for name, read in rows.reads.items() if name != variable}
-    own = [c.copy() for c in below.rows.conditions]
-    return Rows([], [*own, *conditions], {**below.rows.reads, **reads}, private=True)
-
-
 def _put(node: exp.Expr) -> exp.Expr:
     new = node.copy()
     return new if isinstance(new, exp.Column) else exp.Paren(this=new)
@@ -223,8 +181,7 @@ def _put(node: exp.Expr) -> exp.Expr:
 
 def _is_exact(node: exp.Expr) -> bool:
     return not any(
-        isinstance(n, AGGREGATES) or (isinstance(n, exp.Column) and n.table == SCALAR)
-        for n in node.walk(prune=lambda n: isinstance(n, exp.Query))
+        isinstance(n, AGGREGATES) or (isinstance(n, exp.Column) and n.table == SCALAR) for n in outside_subqueries(node)
     )
 
 

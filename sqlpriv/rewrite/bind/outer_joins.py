@@ -18,8 +18,9 @@ from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.bind.flatten import Flattening
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import VALUE, Aggregated, Answer, Read, Rows, Shown, column, distinct_names
-from sqlpriv.rewrite.bind.scope import Ctes, Scope, by_name, without_parentheses
+from sqlpriv.rewrite.bind.scope import Ctes, Scope, by_name
 from sqlpriv.rewrite.release import Attribute
+from sqlpriv.rewrite.syntax import without_parentheses
 from sqlpriv.sqltext import quoted
 
 if TYPE_CHECKING:

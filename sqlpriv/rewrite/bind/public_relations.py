@@ -11,7 +11,8 @@ from sqlglot import exp
 from sqlpriv.rewrite.bind.expressions import Expressions
 from sqlpriv.rewrite.bind.public_subquery import resolve_public
 from sqlpriv.rewrite.bind.relations import Read, Rows, Shown, column, distinct_names
-from sqlpriv.rewrite.bind.scope import Ctes, Scope, aggregated
+from sqlpriv.rewrite.bind.scope import Ctes, Scope
+from sqlpriv.rewrite.syntax import aggregated
 from sqlpriv.sqltext import quoted
 
 _INNER_JOINS = {"", "INNER", "CROSS"}

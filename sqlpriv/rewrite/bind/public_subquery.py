@@ -10,18 +10,8 @@ from sqlglot import exp
 from sqlpriv.rewrite.bind.functions import PUBLIC_NODES, allowed, misread
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
 from sqlpriv.rewrite.bind.relations import Shown, column, distinct_names
-from sqlpriv.rewrite.bind.scope import (
-    AGGREGATES,
-    SELECT_ARGS,
-    Ctes,
-    Scope,
-    aggregated,
-    by_name,
-    default_name,
-    is_star,
-    outside_subqueries,
-    with_ctes,
-)
+from sqlpriv.rewrite.bind.scope import Ctes, Scope, by_name, with_ctes
+from sqlpriv.rewrite.syntax import SELECT_ARGS, aggregated, default_name, has_aggregates, is_star
 from sqlpriv.sqltext import folded
 
 if TYPE_CHECKING:
@@ -101,7 +91,7 @@ def _keys(select: exp.Select, of_source: frozenset[str]) -> frozenset[int]:
     items = list(enumerate(i.this for i in select.expressions))
     group = select.args.get("group")
     if group is not None:
-        plain = [(at, i) for at, i in items if not any(isinstance(n, AGGREGATES) for n in outside_subqueries(i))]
+        plain = [(at, i) for at, i in items if not has_aggregates(i)]
         by = [i for _, i in plain] if group.args.get("all") else list(group.expressions)
         by = [items[int(b.this) - 1][1] if isinstance(b, exp.Literal) and b.this.isdigit() else b for b in by]
         return frozenset(at for at, i in plain if len(by) == 1 and i == by[0])

@@ -15,6 +15,8 @@ from sqlglot import exp
 from sqlpriv.sqltext import folded
 
 VALUE = "value"
+SCALAR = "__priv_scalar"
+"""The variable of answers that stand as one value in an expression; its columns are their numbers."""
 _MARK = "shown"
 _marks = count()
 

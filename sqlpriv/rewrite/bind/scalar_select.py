@@ -10,7 +10,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.scope import Ctes, aggregated, default_name, outside_subqueries, with_ctes
+from sqlpriv.rewrite.bind.scope import Ctes, with_ctes
+from sqlpriv.rewrite.syntax import aggregated, default_name, outside_subqueries
 from sqlpriv.sqltext import folded
 
 _ANSWER = "__priv_answer"

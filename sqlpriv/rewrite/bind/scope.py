@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bind.flatten import Flattening
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Shown
 from sqlpriv.sqltext import folded
 
-if TYPE_CHECKING:
-    from sqlpriv.rewrite.bind.flatten import Flattening
-
 Columns: TypeAlias = dict[str, Shown]
 Ctes: TypeAlias = Mapping[str, tuple[exp.CTE, "Ctes"]]
-AGGREGATES = (exp.AggFunc, exp.Filter, exp.Window, exp.Grouping, exp.GroupingId, exp.WithinGroup)
-SCALAR = "__priv_scalar"
-SELECT_ARGS = {
-    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"
-}  # fmt: skip
-"""The clauses of a SELECT that are known."""
 
 
 @dataclass
@@ -76,36 +68,3 @@ def with_ctes(select: exp.Expr, ctes: Ctes, sql: str) -> Ctes:
     for cte in clause.expressions:
         seen[folded(cte.alias)] = (cte, dict(seen))
     return seen
-
-
-def aggregated(select: exp.Select) -> bool:
-    """Whether a SELECT aggregates its rows."""
-    if select.args.get("group") or select.args.get("having"):
-        return True
-    return any(isinstance(n, AGGREGATES) for item in select.expressions for n in outside_subqueries(item))
-
-
-def default_name(item: exp.Expr) -> str:
-    """What DuckDB would call a column without an alias."""
-    if isinstance(item, exp.Column):
-        return item.name
-    if isinstance(item, exp.Count) and (item.this is None or isinstance(item.this, exp.Star)):
-        return "count_star()"
-    return item.sql(dialect="duckdb", normalize_functions="lower")
-
-
-def is_star(item: exp.Expr) -> bool:
-    """Whether an item of a SELECT list is * or table.*."""
-    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
-
-
-def without_parentheses(node: exp.Expr) -> exp.Expr:
-    """What is inside the parentheses. Those of a subquery belong to it, and stay: unnest() would take them away."""
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
-
-
-def outside_subqueries(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of an expression, without those of queries inside it."""
-    return node.walk(prune=lambda n: isinstance(n, exp.Query))

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlpriv.rewrite.bind.outer_joins import MOST_ROWS
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Read, Rows, Shown, column, distinct_names
-from sqlpriv.rewrite.bind.scope import without_parentheses
+from sqlpriv.rewrite.syntax import without_parentheses
 from sqlpriv.sqltext import quoted
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from math import inf
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bind.scope import without_parentheses
 from sqlpriv.rewrite.domain.formulas import Asked, case_branches, guards_nothing
 from sqlpriv.rewrite.domain.variables import Columns
+from sqlpriv.rewrite.syntax import without_parentheses
 
 _MOST_PRODUCTS = 64
 _NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",

@@ -17,7 +17,8 @@ from math import prod
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.domain.eliminate import Order, Step, Table
 from sqlpriv.rewrite.domain.factors import BIT, GROUP, NUMBER, ONLY, WHERE, Factors, Term
-from sqlpriv.rewrite.domain.variables import PREFIX, bits
+from sqlpriv.rewrite.domain.variables import bits
+from sqlpriv.rewrite.syntax import PREFIX
 from sqlpriv.sqltext import quoted
 
 BIGINT_BOUND = 2**63

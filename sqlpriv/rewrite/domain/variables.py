@@ -15,9 +15,8 @@ from sqlglot import exp
 from sqlglot.generators.duckdb import DuckDBGenerator
 
 from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.rewrite.syntax import PREFIX
 from sqlpriv.sqltext import folded, quoted
-
-PREFIX = "__priv_"
 
 # What gives a name to rows inside a subquery.
 _NAMING = (exp.Table, exp.Subquery, exp.CTE, exp.Values, exp.Unnest)

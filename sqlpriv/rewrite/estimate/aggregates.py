@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.scope import without_parentheses
 from sqlpriv.rewrite.release import Attribute, Release
+from sqlpriv.rewrite.syntax import without_parentheses
 
 _TRUTHS = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,

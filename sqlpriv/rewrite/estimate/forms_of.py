@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, mark
-from sqlpriv.rewrite.bind.scope import AGGREGATES, SCALAR, without_parentheses
+from sqlpriv.rewrite.bind.relations import SCALAR, Answer, AnswerColumn, mark
 from sqlpriv.rewrite.estimate.aggregates import summands
 from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms import (
@@ -33,6 +32,7 @@ from sqlpriv.rewrite.estimate.forms import (
 )
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import Texts
+from sqlpriv.rewrite.syntax import AGGREGATES, without_parentheses
 from sqlpriv.sqltext import quoted
 
 _RISING = (

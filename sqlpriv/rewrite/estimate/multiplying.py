@@ -18,8 +18,8 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.bind.public_relations import PublicRelations
 from sqlpriv.rewrite.bind.relations import VALUE, Read, column
-from sqlpriv.rewrite.bind.scope import without_parentheses
 from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.syntax import without_parentheses
 from sqlpriv.sqltext import quoted
 
 _INTEGERS = frozenset({

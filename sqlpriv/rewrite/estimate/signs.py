@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bind.scope import without_parentheses
 from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.syntax import without_parentheses
 
 _KEEPS_THE_SIGN = (exp.Add, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 
