@@ -34,7 +34,7 @@ class OverAnswers(Clauses):
             for columns in scope.sources.values() for s in columns.values()
             if s.estimate is not None and isinstance(s.expression, exp.Column)
         }  # fmt: skip
-        sums = Sums(self.release, self.texts, Joins(self.release, {}, None, [], self.names))
+        sums = Sums(self.texts, Joins(self.release, {}, None, [], self.names))
         outer = Outer(self.sql, self.texts, Formulas(sums, self.zz), [], answers)
         items = [i for item in list(select.expressions) for i in self._items_over_answers(item, scope)]
         if where := select.args.get("where"):

@@ -33,7 +33,7 @@ class Grouped(Clauses):
         condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
         groupings = [[keys[i] for i in chosen] for chosen in sets]
         joins = Joins(self.release, rows.reads, condition, groupings, self.names)
-        sums = Sums(self.release, self.texts, joins)
+        sums = Sums(self.texts, joins)
         formulas = Formulas(sums, self.zz, self.options.nonnegative, self.options.apart)
         outer = Outer(self.sql, self.texts, formulas, keys, None, self.names.scalars)
         listed, columns = self._listed(items, outer)

@@ -24,16 +24,16 @@ def combined(sums: Sums, terms: Mapping[int, str]) -> int | None:
         if coefficient.find(exp.Column, exp.Query) is not None:
             return None
         kept = sums.summands[i]
-        value = sums.node(kept.factors[0]).copy() if kept.factors else exp.Literal.number(1)
+        value = sums.summands.node(kept.factors[0]).copy() if kept.factors else exp.Literal.number(1)
         if kept.filters:
-            value = exp.Case(ifs=[exp.If(this=exp.and_(*map(sums.node, kept.filters)), true=value)])
+            value = exp.Case(ifs=[exp.If(this=exp.and_(*map(sums.summands.node, kept.filters)), true=value)])
         double = exp.Cast(this=value, to=exp.DataType.build("double"))
         filled = exp.Coalesce(this=double, expressions=[exp.Literal.number(0)])
         parts.append(exp.Mul(this=exp.Paren(this=coefficient), expression=filled))
     total = parts[0]
     for part in parts[1:]:
         total = exp.Add(this=total, expression=part)
-    return sums.add(Summand(total)) if _fits_together(sums, total) else None
+    return sums.summands.add(Summand(total)) if _fits_together(sums, total) else None
 
 
 def signed(sums: Sums, i: int) -> tuple[int, int] | None:
@@ -45,11 +45,11 @@ def signed(sums: Sums, i: int) -> tuple[int, int] | None:
     kept = sums.summands[i]
     if sums.joins.multiply or sums.never_below_zero(i):
         return None
-    node = sums.node(kept.factors[0])
+    node = sums.summands.node(kept.factors[0])
     if not _fits_together(sums, node):
         return None
     sides = (side(this=exp.Paren(this=node.copy()), expression=exp.Literal.number(0)) for side in (exp.GT, exp.LT))
-    above, below = (sums.add(Summand(node, (*map(sums.node, kept.filters), side))) for side in sides)
+    above, below = (sums.summands.add(Summand(node, (*map(sums.summands.node, kept.filters), side))) for side in sides)
     return above, below
 
 

@@ -108,7 +108,7 @@ class Outer:
 
     def _aggregate(self, node: exp.Expr) -> Form:
         sums = self.formulas.sums
-        found = [Linear({sums.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
+        found = [Linear({sums.summands.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
         return found[0] if len(found) == 1 else Ratio(found[0], found[1])
 
     def _grouping(self, node: exp.Expr) -> str:

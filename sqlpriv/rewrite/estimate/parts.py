@@ -7,21 +7,16 @@ sums over copies of the joined table, one aggregate for each degree.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
-
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.relations import VALUE
 from sqlpriv.rewrite.domain.sums import DomainSums, TooWideError, Value, Variable, domain_sums
 from sqlpriv.rewrite.estimate.multiplying import Copies
+from sqlpriv.rewrite.estimate.summands import Moment, Summands
 from sqlpriv.rewrite.estimate.texts import VIEW
+from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import quoted
 
-if TYPE_CHECKING:
-    from sqlpriv.rewrite.estimate.sums import Sums
-
-Moment: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
-"""The expressions that are multiplied, and the filters that hold, as texts over the view."""
 PLAIN = ""
 _FOR_INTERVALS = (
     ". That is for its intervals, since a row may meet several rows of a public table: leave them out, or join by "
@@ -35,14 +30,15 @@ class ViewPart:
 
     name = "__priv_p"
 
-    def __init__(self, sums: Sums, copies: Copies) -> None:
-        self._sums = sums
+    def __init__(self, release: Release, summands: Summands, copies: Copies) -> None:
+        self._release = release
+        self._summands = summands
         self._copies = copies
         self._columns: dict[tuple[Moment, str], str] = {}
 
     def column(self, numbers: tuple[int, ...], weight: str) -> str:
         """The sum of a product of summands times a weight."""
-        moment = self._sums.moment(numbers, self._copies)
+        moment = self._summands.moment(numbers, self._copies)
         return f"{self.name}.{self._columns.setdefault((moment, weight), f'p{len(self._columns)}')}"
 
     def sql(self) -> str:
@@ -50,7 +46,7 @@ class ViewPart:
         values = []
         for (moment, weight), name in self._columns.items():
             values.append(f"{_summed(moment, weight and quoted(VIEW, f'__{weight}'))} AS {name}")
-        return _over_view(self._sums, self._copies, values, self._sums.release.published, [])
+        return _over_view(self._summands, self._copies, values, self._release.published, [])
 
 
 class ViewPartByRow:
@@ -58,8 +54,9 @@ class ViewPartByRow:
 
     name = "__priv_p"
 
-    def __init__(self, sums: Sums, copies: Copies) -> None:
-        self._sums = sums
+    def __init__(self, release: Release, summands: Summands, copies: Copies) -> None:
+        self._release = release
+        self._summands = summands
         self._copies = copies
         self._columns: dict[tuple[tuple[int, ...], str], str] = {}
 
@@ -83,18 +80,19 @@ class ViewPartByRow:
         values = [f"any_value({quoted(VIEW, f'__{w}')}) AS {quoted(f'__{w}')}" for w in weights]
         for i in summands:
             # The squares and cubes of whole numbers pass the limits of their types.
-            values.append(f"CAST({_summed(self._sums.moment((i,), self._copies), '')} AS DOUBLE) AS f{i}")
-        numbered = f"(SELECT *, row_number() OVER () AS {quoted(_ROW)} FROM {self._sums.release.published})"
-        return _over_view(self._sums, self._copies, values, numbered, [quoted(VIEW, _ROW)])
+            values.append(f"CAST({_summed(self._summands.moment((i,), self._copies), '')} AS DOUBLE) AS f{i}")
+        numbered = f"(SELECT *, row_number() OVER () AS {quoted(_ROW)} FROM {self._release.published})"
+        return _over_view(self._summands, self._copies, values, numbered, [quoted(VIEW, _ROW)])
 
 
 class DomainPart:
     """An aggregate over the domain."""
 
-    def __init__(self, sums: Sums, copies: Copies, degree: int) -> None:
+    def __init__(self, release: Release, summands: Summands, copies: Copies, degree: int) -> None:
         self.name = f"__priv_d{degree}" if degree > 1 else "__priv_d"
         self.about = ("", "of pairs of joined rows:\n", "of three joined rows each:\n")[degree - 1]
-        self._sums = sums
+        self._release = release
+        self._summands = summands
         self._copies = copies
         self._columns: dict[tuple[Moment, int], str] = {}
         self._is_first = degree == 1
@@ -106,7 +104,7 @@ class DomainPart:
 
     def column(self, numbers: tuple[int, ...], power: int) -> str:
         """The sum of a product of summands, times a power of the shares."""
-        moment = self._sums.moment(numbers, self._copies)
+        moment = self._summands.moment(numbers, self._copies)
         return f"{self.name}.{self._columns.setdefault((moment, power), f's{len(self._columns)}')}"
 
     def computed(self, budget: float) -> DomainSums:
@@ -118,7 +116,7 @@ class DomainPart:
             raise TooWideError(f"{error}{'' if self._is_first else _FOR_INTERVALS}") from None
 
     def _variables(self) -> list[Variable]:
-        release = self._sums.release
+        release = self._release
         weighted = any(power > 0 for power in release.domain_weights)
         attributes = [
             Variable(a.name, a.domain, {VALUE: a.type}, a.size, "share" if weighted and a.has_shares else None)
@@ -132,7 +130,7 @@ class DomainPart:
 
     def _value(self, moment: Moment, power: int) -> Value:
         factors, filters = moment
-        nodes = [self._sums.node(f).copy() for f in factors]
+        nodes = [self._summands.node(f).copy() for f in factors]
         product: exp.Expr = exp.Literal.number(1)
         if len(nodes) == 1:
             product = nodes[0]
@@ -140,17 +138,17 @@ class DomainPart:
             product = _double(nodes[0])
             for node in nodes[1:]:
                 product = exp.Mul(this=product, expression=_double(node))
-        held = exp.and_(*(self._sums.node(f) for f in filters)) if filters else None
+        held = exp.and_(*(self._summands.node(f) for f in filters)) if filters else None
         return Value(product, held, power)
 
 
-def _over_view(sums: Sums, copies: Copies, values: list[str], published: str, also_by: list[str]) -> str:
+def _over_view(summands: Summands, copies: Copies, values: list[str], published: str, also_by: list[str]) -> str:
     """An aggregate over the joined rows of the view, in groups."""
-    keys = [f"{sums.texts.over_view(g)} AS g{i}" for i, g in enumerate(copies.groups)]
+    keys = [f"{summands.texts.over_view(g)} AS g{i}" for i, g in enumerate(copies.groups)]
     sources = [f'{published} AS "{VIEW}"', *(f"{r.relation} AS {quoted(n)}" for n, r in copies.reads.items())]
     sql = f"SELECT {', '.join([*keys, *values]) or '1'} FROM {', '.join(sources)}"
     if copies.condition is not None:
-        sql += f" WHERE {sums.texts.over_view(copies.condition)}"
+        sql += f" WHERE {summands.texts.over_view(copies.condition)}"
     by = [*also_by, *(str(i + 1) for i in range(len(copies.groups)))]
     return f"{sql} GROUP BY {', '.join(by)}" if by else sql
 

@@ -2,64 +2,36 @@
 
 A sum of f is estimated by sum(weight f) over the view plus the same over the domain; its variance likewise from
 variance f f', its third moment from skew f f' f'', where f is all that a row adds, summed over the public rows it is
-joined with. Products are kept as moments: which expressions are multiplied and which filters hold. Moments that come
-out the same, as for counts, are summed once.
+joined with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.estimate.aggregates import Summand
-from sqlpriv.rewrite.estimate.multiplying import Copies, Joins
-from sqlpriv.rewrite.estimate.parts import PLAIN, DomainPart, Moment, ViewPart, ViewPartByRow
+from sqlpriv.rewrite.estimate.multiplying import Joins
+from sqlpriv.rewrite.estimate.parts import PLAIN, DomainPart, ViewPart, ViewPartByRow
 from sqlpriv.rewrite.estimate.signs import is_never_below_zero
+from sqlpriv.rewrite.estimate.summands import Kept, Summands
 from sqlpriv.rewrite.estimate.texts import Texts, number
-from sqlpriv.rewrite.release import Release, Weights
+from sqlpriv.rewrite.release import Weights
 
 SUMS = "__priv_s"
 _WEIGHT, _VARIANCE, _SKEW = "weight", "variance", "skew"
 
 
-@dataclass(frozen=True)
-class Kept:
-    """A summand as texts over the view."""
-
-    factors: tuple[str, ...]
-    filters: tuple[str, ...]
-    once: bool = False
-    """Whether a row of the private table counts once, however many joined rows it has: asked for its variance only."""
-
-
-@dataclass
 class Sums:
-    """Collects summands and moments while an answer is put together."""
+    """Collects what is to be summed while an answer is put together; owns its summands, and is given its joins."""
 
-    release: Release
-    texts: Texts
-    joins: Joins
-    summands: list[Kept] = field(default_factory=list)
-    _nodes: dict[str, exp.Expr] = field(default_factory=dict)
-    _columns: dict[tuple[str, object], tuple[str, tuple[int, ...]]] = field(default_factory=dict)
-    """What is computed: under which name, and the numbers of the summands that are multiplied."""
-
-    def add(self, summand: Summand) -> int:
-        """The number of a summand; equal ones have the same."""
-        factors = (self._keep(summand.expression),) if summand.expression is not None else ()
-        return self._number(Kept(factors, tuple(sorted({self._keep(f) for f in summand.filters}))))
-
-    def _number(self, kept: Kept) -> int:
-        if kept not in self.summands:
-            self.summands.append(kept)
-        return self.summands.index(kept)
-
-    def _keep(self, node: exp.Expr) -> str:
-        text = self.texts.over_view(node)
-        self._nodes.setdefault(text, node)
-        return text
+    def __init__(self, texts: Texts, joins: Joins) -> None:
+        self.release = joins.release
+        self.joins = joins
+        self.summands = Summands(texts)
+        self._columns: dict[tuple[str, object], tuple[str, tuple[int, ...]]] = {}
+        """What is computed: under which name, and the numbers of the summands that are multiplied."""
 
     # --- what the formulas ask for: names of columns of the sums -------------------------------------
 
@@ -89,7 +61,7 @@ class Sums:
 
     def counted(self, i: int) -> int:
         """The number of the summand that counts the rows of the private table behind another one."""
-        return self._number(Kept((), self.summands[i].filters, self.joins.multiply))
+        return self.summands.number(Kept((), self.summands[i].filters, self.joins.multiply))
 
     def domain_total(self, i: int) -> str:
         """The plain sum over the domain."""
@@ -105,19 +77,14 @@ class Sums:
 
     def never_below_zero(self, i: int) -> bool:
         """Whether all that a summand sums is known to be at least 0."""
-        return all(is_never_below_zero(self.node(f), self.release) for f in self.summands[i].factors)
+        return all(is_never_below_zero(self.summands.node(f), self.release) for f in self.summands[i].factors)
 
     def _column(self, kind: str, *numbers: int) -> str:
         numbers = tuple(sorted(numbers))
         # Where nothing multiplies, equal products are equal sums, whatever the number of their factors.
-        what: object = numbers if self.joins.multiply or kind == "c" else self._product(numbers)
+        what: object = numbers if self.joins.multiply or kind == "c" else self.summands.product(numbers)
         name, _ = self._columns.setdefault((kind, what), (f"{kind}{len(self._columns)}", numbers))
         return f'"{SUMS}"."{name}"'
-
-    def _product(self, numbers: tuple[int, ...]) -> Moment:
-        kept = [self.summands[i] for i in numbers]
-        factors = sorted(f for k in kept for f in k.factors)
-        return tuple(factors), tuple(sorted({f for k in kept for f in k.filters}))
 
     # --- the query --------------------------------------------------------------------------------
 
@@ -126,56 +93,41 @@ class Sums:
     ) -> Computed:
         """One row per group of the domain, with all columns asked for; a group that is None is NULL here."""
         present = [g for g in groups if g is not None]
-        plan = _Plan(self, present, max((len(numbers) for _, numbers in self._columns.values()), default=1))
+        parts = _Parts(self, present, max((len(numbers) for _, numbers in self._columns.values()), default=1))
         columns = [
-            f"{self._text(plan, kind, numbers)} AS {name}" for (kind, _), (name, numbers) in self._columns.items()
+            f"{self._text(parts, kind, numbers)} AS {name}" for (kind, _), (name, numbers) in self._columns.items()
         ]
         place = iter(range(len(present)))
         keys = [f"NULL AS g{i}" if g is None else f"__priv_d.g{next(place)} AS g{i}" for i, g in enumerate(groups)]
         marks = [f"{value} AS {name}" for name, value in (grouping or {}).items()]
-        return plan.computed(", ".join([*keys, *columns, *marks]) or "1 AS nothing", budget)
+        return parts.computed(", ".join([*keys, *columns, *marks]) or "1 AS nothing", budget)
 
-    def _text(self, plan: _Plan, kind: str, numbers: tuple[int, ...]) -> str:
+    def _text(self, parts: _Parts, kind: str, numbers: tuple[int, ...]) -> str:
         if self.summands[numbers[0]].once:
-            return self._effective_rows(plan, numbers[0])
+            return self._effective_rows(parts, numbers[0])
         if kind == "c":
-            return self._with_cross_terms(plan, *numbers)
+            return self._with_cross_terms(parts, *numbers)
         if kind == "f":
-            return plan.domain(numbers, 0)
+            return parts.domain(numbers, 0)
         weight = {"e": _WEIGHT, "v": _VARIANCE, "w": _VARIANCE, "t": _SKEW, "u": _SKEW}[kind]
-        return plan.weighted_view(numbers, weight) if kind in ("w", "u") else plan.both(numbers, weight)
+        return parts.weighted_view(numbers, weight) if kind in ("w", "u") else parts.both(numbers, weight)
 
-    def _with_cross_terms(self, plan: _Plan, i: int, j: int) -> str:
-        f1, f2 = plan.domain((i,), 0), plan.domain((j,), 0)
-        e1, e2 = plan.both((i,), _WEIGHT), plan.both((j,), _WEIGHT)
+    def _with_cross_terms(self, parts: _Parts, i: int, j: int) -> str:
+        f1, f2 = parts.domain((i,), 0), parts.domain((j,), 0)
+        e1, e2 = parts.both((i,), _WEIGHT), parts.both((j,), _WEIGHT)
         half, square = number(self.release.cross_estimate / 2), number(self.release.cross_square)
-        text = plan.both((i, j), _VARIANCE)
+        text = parts.both((i, j), _VARIANCE)
         return f"{text} + {half} * ({f1} * ({e2}) + {f2} * ({e1})) + {square} * {f1} * {f2}"
 
-    def _effective_rows(self, plan: _Plan, once: int) -> str:
+    def _effective_rows(self, parts: _Parts, once: int) -> str:
         """The variance of the number of rows that count once: (sum v N)^2 / sum v N^2 for N joined rows each.
 
         That is the sum of v where all have the same N, and less where they have not, as if the rows with few joined
         rows were fewer. Whether a row has any cannot be summed over the domain.
         """
-        joined = self._number(replace(self.summands[once], once=False))
-        first, second = plan.both((joined,), _VARIANCE), plan.both((joined, joined), _VARIANCE)
+        joined = self.summands.number(replace(self.summands[once], once=False))
+        first, second = parts.both((joined,), _VARIANCE), parts.both((joined, joined), _VARIANCE)
         return f"CASE WHEN {second} > 0 THEN ({first}) * ({first}) / ({second}) ELSE 0e0 END"
-
-    def moment(self, numbers: tuple[int, ...], copies: Copies) -> Moment:
-        """The product of summands, each about its own copies."""
-        placed = list(enumerate(self.summands[i] for i in numbers))
-        factors = [self._about(text, copies, place) for place, kept in placed for text in kept.factors]
-        filters = {self._about(text, copies, place) for place, kept in placed for text in kept.filters}
-        return tuple(sorted(factors)), tuple(sorted(filters))
-
-    def _about(self, text: str, copies: Copies, place: int) -> str:
-        node = copies.renamed(self._nodes[text], place)
-        return text if node is self._nodes[text] else self._keep(node)
-
-    def node(self, text: str) -> exp.Expr:
-        """The expression of a kept text."""
-        return self._nodes[text]
 
 
 @dataclass(frozen=True)
@@ -187,7 +139,7 @@ class Computed:
     plan: str
 
 
-class _Plan:
+class _Parts:
     """Which sums are computed over the view and over the domain in these groups, each once."""
 
     def __init__(self, sums: Sums, groups: list[exp.Expr], degree: int) -> None:
@@ -197,8 +149,9 @@ class _Plan:
         alike = len(copies[-1].reads) == len(copies[0].reads)
         if alike:
             copies = copies[-1:]
-        self._view = ViewPart(sums, copies[0]) if alike else ViewPartByRow(sums, copies[0])
-        self._domains = [DomainPart(sums, c, d) for d, c in enumerate(copies, 1)]
+        given = sums.release, sums.summands
+        self._view = ViewPart(*given, copies[0]) if alike else ViewPartByRow(*given, copies[0])
+        self._domains = [DomainPart(*given, c, d) for d, c in enumerate(copies, 1)]
 
     def both(self, numbers: tuple[int, ...], weight: str) -> str:
         """A weighted sum over view and domain."""
