@@ -10,27 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.bind.flatten import Flattening
-from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_self_join
 from sqlpriv.rewrite.bind.relations import VALUE, Aggregated, Answer, Read, Rows, Shown, column, distinct_names
-from sqlpriv.rewrite.bind.scope import Ctes, Scope, by_name
+from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.release import Attribute
 from sqlpriv.rewrite.syntax import without_parentheses
 from sqlpriv.sqltext import quoted
-
-if TYPE_CHECKING:
-    from sqlpriv.rewrite.bind.sources import Names
 
 MOST_ROWS = 10_000_000
 
 
 @dataclass(frozen=True)
-class _Public:
+class PublicSide:
     """The public side of a join, read as one relation under a name of its own."""
 
     called: str
@@ -49,17 +46,15 @@ class _Public:
         return f"({self.sql}) AS {quoted(self.variable)}"
 
 
-def left_join(names: Names, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
-    """Join a public relation, with NULLs where it has no row for what was read so far."""
-    right = _public_side(names, join, ctes, rows)
-    on = _condition(names, join, scope, right)
+def left_join(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: PublicSide) -> list[Shown]:
+    """Join a public relation, with NULLs where it has no row for what was read so far; what it shows."""
     if subquery := on.find(exp.Query):
         refuse(names.sql, subquery, "a subquery in ON of a LEFT JOIN", "join a subquery that filters by it instead")
-    shown = _add_left(names, join, on, rows, right)
-    scope.sources[right.called] = by_name([Shown(name, new) for name, new in zip(right.columns, shown, strict=True)])
+    added = _add_left(names, join, on, rows, right)
+    return [Shown(name, new) for name, new in zip(right.columns, added, strict=True)]
 
 
-def _add_left(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: _Public) -> list[exp.Column]:
+def _add_left(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: PublicSide) -> list[exp.Column]:
     """Read what a LEFT JOIN reads; the columns of the public side in it."""
     mentioned = {c.table for c in on.find_all(exp.Column)}
     attributes = [a for a in names.release.attributes if a.name in mentioned]
@@ -81,7 +76,7 @@ def _add_left(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: _Pu
 
 
 def _add_below(
-    names: Names, join: exp.Join, on: exp.Expr, variable: str, answer: Answer, right: _Public, shown: list[str]
+    names: Names, join: exp.Join, on: exp.Expr, variable: str, answer: Answer, right: PublicSide, shown: list[str]
 ) -> Aggregated | None:
     """The rows that an answer aggregates with the same join, where that goes by group keys, for sums over it."""
     if answer.aggregated is None:
@@ -99,10 +94,8 @@ def _add_below(
     return Aggregated(rows, {**answer.aggregated.columns, **dict(zip(shown, added, strict=True))})
 
 
-def semi_join(names: Names, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
+def semi_join(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: PublicSide) -> None:
     """Keep the rows that meet a row of a public relation (SEMI JOIN), or those that meet none (ANTI JOIN)."""
-    right = _public_side(names, join, ctes, rows)
-    on = _condition(names, join, scope, right)
     table = exp.Table(
         this=exp.to_identifier(names.define(right.sql, list(right.columns)), quoted=True),
         alias=exp.TableAlias(this=exp.to_identifier(right.variable, quoted=True)),
@@ -113,11 +106,10 @@ def semi_join(names: Names, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope
     rows.conditions.append(exp.Not(this=met) if join.kind.upper() == "ANTI" else met)
 
 
-def _public_side(names: Names, join: exp.Join, ctes: Ctes, before: Rows) -> _Public:
-    rows, scope = Rows(), Scope(ctes=ctes)
-    names.source(join.this, ctes, rows, scope)
+def public_side(names: Names, join: exp.Join, rows: Rows, scope: Scope, before: Rows) -> PublicSide:
+    """What is joined, which `rows` and `scope` are all of, as one relation; refuses what is not public."""
     if rows.private and before.private:
-        names.refuse_self_join(join.this)
+        refuse_self_join(names.sql, join.this)
     if rows.private or rows.over_answers:
         what = "the private table" if rows.private else "estimates"
         instead = "public rows without a match cannot be estimated; LEFT JOIN the public table to it"
@@ -129,7 +121,7 @@ def _public_side(names: Names, join: exp.Join, ctes: Ctes, before: Rows) -> _Pub
         sql += f" WHERE {' AND '.join(f'({_text(c)})' for c in rows.conditions)}"
     types = {s.name: _type(s.expression, rows) for s in columns.values()}
     keys = frozenset(s.name for s in columns.values() if len(rows.reads) == 1 and _is_key(s.expression, rows))
-    return _Public(called, names.variable(called), sql, types, prod(r.size for r in rows.reads.values()), keys)
+    return PublicSide(called, names.variable(called), sql, types, prod(r.size for r in rows.reads.values()), keys)
 
 
 def _is_key(expression: exp.Expr, rows: Rows) -> bool:
@@ -142,21 +134,8 @@ def _type(expression: exp.Expr, rows: Rows) -> str:
     return read.columns.get(expression.name, "") if read is not None else ""
 
 
-def _condition(names: Names, join: exp.Join, scope: Scope, right: _Public) -> exp.Expr:
-    """ON, or what USING stands for, with names resolved."""
-    if right.called in scope.sources:
-        refuse(names.sql, join.this, f"two tables called {right.called!r}", "give one of them another alias")
-    added = by_name(right.shown())
-    if using := join.args.get("using"):
-        return exp.and_(*names.using(using, added, scope), copy=False)
-    if (on := join.args.get("on")) is None:
-        refuse(names.sql, join.this, f"{join.side or join.kind} JOIN without ON", "write ON or USING")
-    inside = Scope({**scope.sources, right.called: added}, scope.merged, ctes=scope.ctes)
-    return names.resolve(on, inside)
-
-
 def _checked_size(
-    names: Names, join: exp.Join, on: exp.Expr, attributes: Sequence[Attribute], reads: Sequence[int], right: _Public
+    names: Names, join: exp.Join, on: exp.Expr, attributes: Sequence[Attribute], reads: Sequence[int], right: PublicSide
 ) -> int:
     """How many rows the relation has at most: those without a match, and those with one.
 
@@ -195,7 +174,7 @@ def _fixed(on: exp.Expr, attributes: set[str]) -> set[str]:
     return {column.table for column, others in _equal_columns(on) if not others & attributes}
 
 
-def _meets_one(on: exp.Expr, right: _Public) -> bool:
+def _meets_one(on: exp.Expr, right: PublicSide) -> bool:
     """Whether there is at most one row of the public side for each on the other, since a key of it is equal to that.
 
     By =, that is: NULL may be there more than once.
@@ -208,7 +187,7 @@ def _meets_one(on: exp.Expr, right: _Public) -> bool:
 
 
 def _joined(
-    names: Names, on: exp.Expr, attributes: Sequence[Attribute], reads: dict[str, Read], right: _Public, size: int
+    names: Names, on: exp.Expr, attributes: Sequence[Attribute], reads: dict[str, Read], right: PublicSide, size: int
 ) -> tuple[str, Read, list[str]]:
     """The variable, what it reads, and what the keys and the columns of the public side are called in it.
 

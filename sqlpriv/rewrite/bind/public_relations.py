@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bind.expressions import Expressions
+from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.public_subquery import resolve_public
 from sqlpriv.rewrite.bind.relations import Read, Rows, Shown, column, distinct_names
 from sqlpriv.rewrite.bind.scope import Ctes, Scope
@@ -18,45 +18,28 @@ from sqlpriv.sqltext import quoted
 _INNER_JOINS = {"", "INNER", "CROSS"}
 
 
-class PublicRelations(Expressions):
-    """Defines the public relations of one query."""
+def is_public_relation(names: Names, query: exp.Expr, ctes: Ctes) -> bool:
+    """Whether a query reads public tables alone, and does more than to project and filter their rows.
 
-    def with_definitions(self, sql: str) -> str:
-        """The rewritten query with the relations that it reads, and those that these read, in front."""
-        needed: list[str] = []
-        for name, definition in reversed(self.defined.items()):
-            if any(quoted(name) in text for text in (sql, *needed)):
-                needed.insert(0, definition)
-        return f"WITH {', '.join(needed)} {sql}" if needed else sql
-
-    def define(self, query: str, names: list[str]) -> str:
-        """Give a query over public tables a name of ours, and its columns these names."""
-        name = f"__priv_public{len(self.defined)}"
-        columns = ", ".join(quoted(n) for n in names)
-        self.defined[name] = f"{quoted(name)}({columns}) AS MATERIALIZED ({query})"
-        return name
-
-    def is_public_relation(self, query: exp.Expr, ctes: Ctes) -> bool:
-        """Whether a query reads public tables alone, and does more than to project and filter their rows.
-
-        Where it reads the private table after all, resolving its names refuses it.
-        """
-        return not is_of_rows(query) and not self.reads_private(query, ctes)
-
-    def public_relation(self, query: exp.Expr, ctes: Ctes, called: str) -> Rows:
-        """A query over public tables as a relation to read."""
-        own = query.copy()
-        found = resolve_public(self, own, Scope(ctes=ctes), ctes)
-        names = distinct_names(found.names)
-        relation = quoted(self.define(own.sql(dialect="duckdb", comments=False), names))
-        variable = self.variable(called)
-        shown = [Shown(s, column(variable, n)) for s, n in zip(found.names, names, strict=True)]
-        keys = frozenset(names[place] for place in found.keys)
-        read = Read(relation, dict.fromkeys(names, ""), found.size, counted=False, keys=keys)
-        return Rows(shown, reads={variable: read})
+    Where it reads the private table after all, resolving its names refuses it.
+    """
+    return not _is_of_rows(query) and not names.reads_private(query, ctes)
 
 
-def is_of_rows(query: exp.Expr) -> bool:
+def public_relation(names: Names, query: exp.Expr, ctes: Ctes, called: str) -> Rows:
+    """A query over public tables as a relation to read."""
+    own = query.copy()
+    found = resolve_public(names, own, Scope(ctes=ctes), ctes)
+    columns = distinct_names(found.names)
+    relation = quoted(names.define(own.sql(dialect="duckdb", comments=False), columns))
+    variable = names.variable(called)
+    shown = [Shown(s, column(variable, n)) for s, n in zip(found.names, columns, strict=True)]
+    keys = frozenset(columns[place] for place in found.keys)
+    read = Read(relation, dict.fromkeys(columns, ""), found.size, counted=False, keys=keys)
+    return Rows(shown, reads={variable: read})
+
+
+def _is_of_rows(query: exp.Expr) -> bool:
     """Whether a query projects and filters rows, so that it can be merged into the one around it."""
     while isinstance(query, exp.Subquery):
         query = query.this

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.functions import PUBLIC_NODES, allowed, misread
+from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
 from sqlpriv.rewrite.bind.relations import Shown, column, distinct_names
 from sqlpriv.rewrite.bind.scope import Ctes, Scope, by_name, with_ctes
 from sqlpriv.rewrite.syntax import SELECT_ARGS, aggregated, default_name, has_aggregates, is_star
 from sqlpriv.sqltext import folded
-
-if TYPE_CHECKING:
-    from sqlpriv.rewrite.bind.expressions import Expressions
 
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 _JOINS = {"", "INNER", "CROSS", "LEFT", "LEFT OUTER", "SEMI", "ANTI"}
@@ -31,7 +28,7 @@ class Resolved:
     """The places of columns that are known to have no value twice."""
 
 
-def resolve_public(names: Expressions, node: exp.Expr, outer: Scope, ctes: Ctes | None = None) -> Resolved:
+def resolve_public(names: Names, node: exp.Expr, outer: Scope, ctes: Ctes | None = None) -> Resolved:
     """Resolve a query over public tables in place."""
     ctes = outer.ctes if ctes is None else ctes
     if isinstance(node, exp.Subquery):
@@ -44,7 +41,7 @@ def resolve_public(names: Expressions, node: exp.Expr, outer: Scope, ctes: Ctes 
     return _select(names, node, outer, with_ctes(node, ctes, names.sql))
 
 
-def _united(names: Expressions, node: exp.SetOperation, outer: Scope, ctes: Ctes) -> Resolved:
+def _united(names: Names, node: exp.SetOperation, outer: Scope, ctes: Ctes) -> Resolved:
     _only(names, node, _UNION_ARGS)
     node.set("with_", None)
     left = resolve_public(names, node.this, outer, ctes)
@@ -60,7 +57,7 @@ def _united(names: Expressions, node: exp.SetOperation, outer: Scope, ctes: Ctes
     return Resolved(left.names, _limited(node, size))
 
 
-def _select(names: Expressions, select: exp.Select, outer: Scope, ctes: Ctes) -> Resolved:
+def _select(names: Names, select: exp.Select, outer: Scope, ctes: Ctes) -> Resolved:
     _only(names, select, SELECT_ARGS)
     select.set("with_", None)
     scope = Scope(outer=outer, ctes=ctes)
@@ -102,7 +99,7 @@ def _keys(select: exp.Select, of_source: frozenset[str]) -> frozenset[int]:
     return frozenset(at for at, i in items if isinstance(i, exp.Column) and i.name in of_source)
 
 
-def _check_chance(names: Expressions, query: exp.Expr) -> None:
+def _check_chance(names: Names, query: exp.Expr) -> None:
     """Which rows a query keeps must not depend on chance."""
     instead = "its answer would depend on chance; add ORDER BY"
     for clause in ("limit", "offset"):
@@ -129,7 +126,7 @@ def _limited(query: exp.Expr, size: int) -> int:
     return min(size, int(number.this)) if isinstance(number, exp.Literal) and number.this.isdigit() else size
 
 
-def _items(names: Expressions, item: exp.Expr, scope: Scope) -> list[exp.Alias]:
+def _items(names: Names, item: exp.Expr, scope: Scope) -> list[exp.Alias]:
     """An item of the SELECT list, or the columns of *, each under the name that it has outside."""
     if is_star(item):
         return _starred(names, item, scope)
@@ -142,7 +139,7 @@ def _items(names: Expressions, item: exp.Expr, scope: Scope) -> list[exp.Alias]:
     return [made]
 
 
-def _starred(names: Expressions, item: exp.Expr, scope: Scope) -> list[exp.Alias]:
+def _starred(names: Names, item: exp.Expr, scope: Scope) -> list[exp.Alias]:
     table = item.table if isinstance(item, exp.Column) else ""
     star = item.this if isinstance(item, exp.Column) else item
     if any(star.args.values()) or (table and folded(table) not in scope.sources):
@@ -153,7 +150,7 @@ def _starred(names: Expressions, item: exp.Expr, scope: Scope) -> list[exp.Alias
     ]
 
 
-def _join(names: Expressions, join: exp.Join, scope: Scope, outer: Scope, size: int) -> int:
+def _join(names: Names, join: exp.Join, scope: Scope, outer: Scope, size: int) -> int:
     """Read what is joined; how many rows there are then, at most."""
     _only(names, join, {"this", "on", "side", "kind", "using"})
     kind = " ".join(filter(None, (join.side, join.kind))).upper()
@@ -175,7 +172,7 @@ def _join(names: Expressions, join: exp.Join, scope: Scope, outer: Scope, size: 
     return size * (max(added, 1) if kind.startswith("LEFT") else added)
 
 
-def _source(names: Expressions, node: exp.Expr, scope: Scope, outer: Scope) -> Resolved:
+def _source(names: Names, node: exp.Expr, scope: Scope, outer: Scope) -> Resolved:
     if isinstance(node, exp.Table):
         found, name = _table(names, node, scope)
     elif isinstance(node, exp.Subquery):
@@ -198,7 +195,7 @@ def _source(names: Expressions, node: exp.Expr, scope: Scope, outer: Scope) -> R
     return Resolved(unlike, found.size, found.keys)
 
 
-def _values(names: Expressions, node: exp.Values, scope: Scope) -> Resolved:
+def _values(names: Names, node: exp.Values, scope: Scope) -> Resolved:
     """Rows of constants."""
     _only(names, node, {"expressions", "alias"})
     for row in node.expressions:
@@ -206,7 +203,7 @@ def _values(names: Expressions, node: exp.Values, scope: Scope) -> Resolved:
     return Resolved([f"col{at}" for at in range(len(node.expressions[0].expressions))], len(node.expressions))
 
 
-def _renamed(names: Expressions, shown: list[str], node: exp.Expr) -> list[str]:
+def _renamed(names: Names, shown: list[str], node: exp.Expr) -> list[str]:
     alias = node.args.get("alias")
     given = [c.name for c in alias.args.get("columns") or []] if alias is not None else []
     if len(given) > len(shown):
@@ -220,7 +217,7 @@ def _replaced(node: exp.Expr) -> list[exp.Expr]:
     return [put] if put is not None else []
 
 
-def _table(names: Expressions, node: exp.Table, scope: Scope) -> tuple[Resolved, str]:
+def _table(names: Names, node: exp.Table, scope: Scope) -> tuple[Resolved, str]:
     _only(names, node, {"this", "alias", "db"})
     if not isinstance(node.this, exp.Identifier) or (node.args.get("db") and folded(node.db) not in {"main", "public"}):
         refuse(names.sql, node, "a table function or a table of another schema", "read a public table of the release")
@@ -249,7 +246,7 @@ def _table(names: Expressions, node: exp.Table, scope: Scope) -> tuple[Resolved,
     return Resolved(list(public.columns), public.size, keys), name
 
 
-def _visit(names: Expressions, node: exp.Expr, scope: Scope) -> None:
+def _visit(names: Names, node: exp.Expr, scope: Scope) -> None:
     if isinstance(node, exp.Column):
         _column(names, node, scope)
     elif isinstance(node, exp.Query):
@@ -263,10 +260,10 @@ def _visit(names: Expressions, node: exp.Expr, scope: Scope) -> None:
         refuse_node(names.sql, node)
 
 
-def _column(names: Expressions, node: exp.Column, scope: Scope) -> None:
+def _column(names: Names, node: exp.Column, scope: Scope) -> None:
     if isinstance(node.this, exp.Star) or node.args.get("db"):
         refuse(names.sql, node, "such a column", "write table.column")
-    found = names.look_up(node, scope)
+    found = scope.look_up(node, names.sql)
     if found is None:
         unknown(names.sql, node, f"column {node.name!r}", "check its name and its table")
     new = found.copy()
@@ -275,7 +272,7 @@ def _column(names: Expressions, node: exp.Column, scope: Scope) -> None:
     node.replace(new if isinstance(new, exp.Column) else exp.Paren(this=new))
 
 
-def _only(names: Expressions, node: exp.Expr, known: set[str]) -> None:
+def _only(names: Names, node: exp.Expr, known: set[str]) -> None:
     for key, value in node.args.items():
         if value and key not in known:
             inside = value[0] if isinstance(value, list) else value

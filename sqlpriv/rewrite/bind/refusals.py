@@ -76,6 +76,11 @@ def unknown(sql: str, node: exp.Expr | None, what: str, instead: str) -> NoRetur
     raise UnsupportedSQLError(f"there is no {what}{place(sql, node)}; {instead}")
 
 
+def refuse_self_join(sql: str, node: exp.Expr) -> NoReturn:
+    """Raise the refusal of pairs of private rows."""
+    refuse(sql, node, "the private table a second time", "pairs of rows cannot be estimated; aggregate it once")
+
+
 def refuse_node(sql: str, node: exp.Expr) -> NoReturn:
     """Raise the refusal of a node that no rule knows."""
     construct, instead = INSTEAD.get(type(node).__name__, (_name_of(node), _LISTED))

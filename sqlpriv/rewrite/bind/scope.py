@@ -48,6 +48,28 @@ class Scope:
             met |= columns.keys() & self.merged.keys()
         return found
 
+    def look_up(self, node: exp.Column, sql: str, alias_first: bool = False) -> exp.Expr | None:
+        """What a column stands for, seen from here and then from the scopes around."""
+        scope: Scope | None = self
+        while scope is not None:
+            if node.table:
+                if (source := scope.sources.get(folded(node.table))) is not None:
+                    shown = source.get(folded(node.name))
+                    return shown.expression if shown else None
+            else:
+                alias = scope.aliases.get(folded(node.name))
+                if alias_first and alias is not None:
+                    return alias
+                found = scope.find(node.name)
+                if len(found) > 1:
+                    refuse(sql, node, f"the column {node.name!r} of two tables", "write the table before it")
+                if found:
+                    return found[0].expression
+                if alias is not None:
+                    return alias
+            scope = scope.outer
+        return None
+
 
 def by_name(shown: list[Shown]) -> Columns:
     """Columns by their names; of those with the same name the first."""

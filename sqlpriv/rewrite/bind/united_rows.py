@@ -7,18 +7,15 @@ conditions it meets, and shows what that branch shows. What a branch joins comes
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.outer_joins import MOST_ROWS
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Read, Rows, Shown, column, distinct_names
 from sqlpriv.rewrite.syntax import without_parentheses
 from sqlpriv.sqltext import quoted
-
-if TYPE_CHECKING:
-    from sqlpriv.rewrite.bind.sources import Names
 
 
 def united_rows(names: Names, union: exp.Union, sides: tuple[Rows, Rows]) -> Rows:

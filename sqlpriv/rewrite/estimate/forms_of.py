@@ -44,7 +44,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*
 _FIXED = (exp.Literal, exp.Null, exp.Boolean, exp.Var, exp.DataType, exp.Identifier, exp.Interval, exp.Query)
 
 
-class Outer:
+class Forms:
     """Turns the expressions of one aggregate query, or of one query over answers, into forms."""
 
     def __init__(

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bind.public_relations import PublicRelations
+from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.relations import VALUE, Read, column
 from sqlpriv.rewrite.release import Release
 from sqlpriv.rewrite.syntax import without_parentheses
@@ -48,13 +48,17 @@ class Copies:
 class Joins:
     """What an aggregate query joins to the private table, on which condition, and in which groups it is summed."""
 
-    release: Release
+    names: Names
     reads: dict[str, Read]
     condition: exp.Expr | None
     groupings: Sequence[Sequence[exp.Expr]]
     """The keys of each grouping set."""
-    names: PublicRelations
-    _names: dict[tuple[str, str], str] = field(default_factory=dict)
+    _copied: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def release(self) -> Release:
+        """What is joined to."""
+        return self.names.release
 
     @cached_property
     def multiply(self) -> bool:
@@ -114,9 +118,9 @@ class Joins:
 
     def _fresh(self, called: str, name: str) -> str:
         """The name of a copy, or of a list of keys: the same in all grouping sets and degrees."""
-        if (called, name) not in self._names:
-            self._names[called, name] = self.names.variable(name)
-        return self._names[called, name]
+        if (called, name) not in self._copied:
+            self._copied[called, name] = self.names.variable(name)
+        return self._copied[called, name]
 
     @cached_property
     def _texts(self) -> dict[str, str]:
