@@ -18,7 +18,7 @@ from sqlpriv.rewrite.bind.expressions import Expressions
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.parse import TOO_DEEP, parsed
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
-from sqlpriv.rewrite.bind.relations import Answer, Rows
+from sqlpriv.rewrite.bind.relations import Answer, Relation, Rows
 from sqlpriv.rewrite.bind.scalar_select import with_answers_in_from
 from sqlpriv.rewrite.bind.scope import Ctes, Scope, with_ctes
 from sqlpriv.rewrite.bind.sources import Sources
@@ -81,7 +81,7 @@ class _Rewriting:
         self._sources = Sources(self.names, expressions, self.read)
         self._clauses = Clauses(self.names, expressions, options)
 
-    def read(self, node: exp.Expr, ctes: Ctes) -> Rows | Answer:
+    def read(self, node: exp.Expr, ctes: Ctes) -> Relation:
         """What a query stands for: rows, if it does not aggregate, or an answer."""
         if isinstance(node, exp.Subquery):
             self._clauses.only(node, {"this"})
@@ -100,7 +100,7 @@ class _Rewriting:
             if not isinstance(cte.this, exp.Query):
                 refuse(self._sql, cte, f"WITH ... AS ({cte.this.key.upper()})", "write a SELECT there")
 
-    def _select(self, select: exp.Select, ctes: Ctes) -> Rows | Answer:
+    def _select(self, select: exp.Select, ctes: Ctes) -> Relation:
         self._clauses.only(select, SELECT_ARGS)
         reads_private = partial(self.names.reads_private, ctes=ctes)
         select = with_answers_in_from(select, ctes, reads_private, self._sql)
@@ -124,7 +124,7 @@ class _Rewriting:
             rows.conditions.append(self._clauses.resolve(where.this, scope))
         return rows
 
-    def _union(self, union: exp.Union, ctes: Ctes) -> Rows | Answer:
+    def _union(self, union: exp.Union, ctes: Ctes) -> Relation:
         self._clauses.only(union, _UNION_ARGS)
         if union.args.get("distinct"):
             refuse(self._sql, union, "UNION", "write UNION ALL: estimates that happen to be equal are not the same")

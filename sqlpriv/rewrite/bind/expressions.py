@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.functions import allowed, misread
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.public_subquery import resolve_public
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
-from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows, column
-from sqlpriv.rewrite.bind.scope import Ctes, Scope
+from sqlpriv.rewrite.bind.relations import SCALAR, Rows, column
+from sqlpriv.rewrite.bind.scope import Reader, Scope
 from sqlpriv.rewrite.syntax import AGGREGATES, has_aggregates
 
 
 class Expressions:
-    """Resolves expressions. Its names are the rewriting's; `read` says what a query over the private table is."""
+    """Resolves expressions. Given the names of the rewriting, and what reads queries over the private table."""
 
-    def __init__(self, names: Names, read: Callable[[exp.Expr, Ctes], Rows | Answer]) -> None:
+    def __init__(self, names: Names, read: Reader) -> None:
         self._names = names
         self._sql = names.sql
         self._read = read

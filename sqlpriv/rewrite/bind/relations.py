@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.syntax import without_parentheses
 from sqlpriv.sqltext import folded
 
 VALUE = "value"
@@ -98,15 +99,13 @@ class Aggregated:
 
 
 Relation: TypeAlias = Rows | Answer
+"""What a query stands for: rows, if it does not aggregate, or an answer."""
 
 
 def marked(shown: Shown) -> Shown:
     """The column with a mark of its own: two columns that stand for the same are still two keys to GROUP BY."""
     expression = shown.expression.copy()
-    bare = expression
-    while isinstance(bare, exp.Paren):
-        bare = bare.this
-    bare.meta[_MARK] = next(_marks)
+    without_parentheses(expression).meta[_MARK] = next(_marks)
     return replace(shown, expression=expression)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -10,11 +10,13 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.bind.flatten import Flattening
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Shown
+from sqlpriv.rewrite.bind.relations import Relation, Shown
 from sqlpriv.sqltext import folded
 
 Columns: TypeAlias = dict[str, Shown]
 Ctes: TypeAlias = Mapping[str, tuple[exp.CTE, "Ctes"]]
+Reader: TypeAlias = Callable[[exp.Expr, Ctes], Relation]
+"""Says what a query inside the query stands for: binding meets such queries, and the whole rewriting reads them."""
 
 
 @dataclass

@@ -6,7 +6,6 @@ Everything that is read is known here: the private table once, public tables, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -16,8 +15,8 @@ from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.outer_joins import PublicSide, left_join, public_side, semi_join
 from sqlpriv.rewrite.bind.public_relations import is_public_relation, public_relation
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_self_join, unknown
-from sqlpriv.rewrite.bind.relations import VALUE, Answer, AnswerColumn, Read, Rows, Shown, column, marked
-from sqlpriv.rewrite.bind.scope import Columns, Ctes, Scope, by_name
+from sqlpriv.rewrite.bind.relations import VALUE, Answer, AnswerColumn, Read, Relation, Rows, Shown, column, marked
+from sqlpriv.rewrite.bind.scope import Columns, Ctes, Reader, Scope, by_name
 from sqlpriv.sqltext import folded, quoted
 
 _SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {
@@ -29,9 +28,9 @@ _JOIN_ARGS = {"this", "on", "side", "kind", "using", "method"}
 
 
 class Sources:
-    """Reads FROM. Its names are the rewriting's; `read` says what a query over the private table is."""
+    """Reads FROM. Given the names of the rewriting, what resolves its expressions, and what reads queries in it."""
 
-    def __init__(self, names: Names, expressions: Expressions, read: Callable[[exp.Expr, Ctes], Rows | Answer]) -> None:
+    def __init__(self, names: Names, expressions: Expressions, read: Reader) -> None:
         self._names = names
         self._sql = names.sql
         self._release = names.release
@@ -162,7 +161,7 @@ class Sources:
         rows.reads[variable] = Read(public.relation, dict(public.columns), public.size, keys=public.keys)
         return [Shown(c, column(variable, c)) for c in public.columns], name
 
-    def _read_cte(self, cte: exp.CTE, seen: Ctes) -> Rows | Answer:
+    def _read_cte(self, cte: exp.CTE, seen: Ctes) -> Relation:
         relation = self._relation(cte.this.copy(), seen, cte.alias)
         names = [c.name for c in cte.args["alias"].args.get("columns") or []]
         if names and isinstance(relation, Rows):
@@ -173,13 +172,13 @@ class Sources:
             )
         return relation
 
-    def _relation(self, query: exp.Expr, ctes: Ctes, called: str) -> Rows | Answer:
+    def _relation(self, query: exp.Expr, ctes: Ctes, called: str) -> Relation:
         """What a query in FROM stands for."""
         if is_public_relation(self._names, query, ctes):
             return public_relation(self._names, query, ctes, called or "subquery")
         return self._read(query, ctes)
 
-    def _merge(self, relation: Rows | Answer, rows: Rows, node: exp.Expr) -> list[Shown]:
+    def _merge(self, relation: Relation, rows: Rows, node: exp.Expr) -> list[Shown]:
         """Take what a relation reads and asks into `rows`; what it shows."""
         if isinstance(relation, Answer):
             variable = self._names.variable("estimates")

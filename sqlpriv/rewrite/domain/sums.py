@@ -3,13 +3,6 @@
 The domain is the product of its attributes (and of the public tables joined to them), easily 10^9 or 10^30 elements.
 The condition falls apart into factors over a few attributes each; attributes are summed out one after the other, in
 nested GROUP BYs (variable elimination), so the cost is that of the widest join and not that of the product.
-
-    variables  the relations whose product is summed over
-    formulas   SQL's three-valued logic as two-valued formulas
-    products   a value as a sum of products
-    factors    what is summed: conditions, groups and values as factors
-    eliminate  in which order, and what it costs
-    sql        the elimination as SQL
 """
 
 from __future__ import annotations
