@@ -62,7 +62,6 @@ PUBLIC_NODES = ROW_NODES | _classes(
     "Select From Where Group Having Order Ordered Limit Offset Join Table TableAlias Subquery Star Exists Any All "
     "Count Sum Avg Min Max Distinct Filter Union CountIf"
 )
-SUBQUERY_NODES = (exp.Exists, exp.Subquery, exp.Select, exp.Any, exp.All)
 
 
 def allowed(node: exp.Expr) -> bool:
