@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from benchmarks.data import adult_folder
 from benchmarks.timing import interleaved
-from sqlpriv.rewrite.domain_sums import Value, Variable, domain_sums
+from sqlpriv.rewrite.domain.sums import Value, Variable, domain_sums
 from sqlpriv.sqltext import file_literal, quoted
 
 BUDGET = 1e9

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sqlglot
 
-from sqlpriv.rewrite.described import Attribute, Described, PublicTable, Weights
+from sqlpriv.rewrite.release import Attribute, PublicTable, Release, Weights
 
 _FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures" / "rewrite"
 
@@ -72,7 +72,7 @@ class _Facts:
         return REGIONS.get(column, "")
 
 
-def described() -> Described:
+def described() -> Release:
     """The release that the queries are rewritten for: rewriting reads no file."""
     sizes = {"age": 10, "nationality": 4, "score": 10}
     attributes = tuple(
@@ -80,7 +80,7 @@ def described() -> Described:
         for n, kind in COLUMNS.items()
     )
     regions = PublicTable("regions", ("release_file", "public", "regions"), REGIONS, 4)
-    return Described(
+    return Release(
         "people",
         attributes,
         "release_file.release.published",

@@ -27,8 +27,8 @@ from sqlpriv.methods.randomized.policy import NoisePolicy
 from sqlpriv.methods.randomized.publish import Prepared, prepare
 from sqlpriv.methods.randomized.write import Writing, write_tables
 from sqlpriv.release.read import describe
-from sqlpriv.rewrite.described import Described
 from sqlpriv.rewrite.query import rewrite
+from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
 RELEASE = "release_file"
@@ -42,7 +42,7 @@ class Runs:
         self.source = source
         self.policy = policy
         self.tables = [source.table, *versions]
-        self._rewritten: dict[str, tuple[Described, str]] = {}
+        self._rewritten: dict[str, tuple[Release, str]] = {}
         self._prepared: dict[int, tuple[Prepared, str]] = {}
 
     @property
@@ -157,7 +157,7 @@ class Runs:
         ).fetchall()
         return "everything"
 
-    def _answers(self, asked: Asked, described: Described) -> Iterator[tuple[tuple[Row, str], Any]]:
+    def _answers(self, asked: Asked, described: Release) -> Iterator[tuple[tuple[Row, str], Any]]:
         """The answers by group and name, those of all copies of the table."""
         skip = int(self.copies > 1)
         query = replace(asked, groups=("r",) * skip + asked.groups).sql()

@@ -16,7 +16,7 @@ from sqlglot import exp
 from strategies import fewer
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.rewrite.domain_sums import DomainSums, Value, Variable, domain_sums
+from sqlpriv.rewrite.domain.sums import DomainSums, Value, Variable, domain_sums
 
 BUDGET = 1e9
 COUNT = Value(exp.Literal.number(1))

@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
-from sqlpriv.rewrite.functions import FOREIGN, NAMES, ROW_NODES, allowed
+from sqlpriv.rewrite.bind.functions import FOREIGN, NAMES, ROW_NODES, allowed
 
 ROWS = """
 CREATE TABLE t AS FROM (VALUES

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sqlpriv.rewrite.described import Attribute, Described
-from sqlpriv.rewrite.signs import is_never_below_zero
+from sqlpriv.rewrite.estimate.signs import is_never_below_zero
+from sqlpriv.rewrite.release import Attribute, Release
 
-RELEASE = Described(
+RELEASE = Release(
     "people",
     (Attribute("n", "INTEGER", 3, "n", never_below_zero=True), Attribute("z", "DOUBLE", 5, "z")),
     "published",

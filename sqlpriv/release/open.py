@@ -18,8 +18,8 @@ from sqlpriv.errors import refusal as our_refusal
 from sqlpriv.macros.install import locked_by, may_hold_a_database
 from sqlpriv.release.read import attach_public, describe
 from sqlpriv.rewrite.clauses import BUDGET, Options
-from sqlpriv.rewrite.described import Described
 from sqlpriv.rewrite.query import rewrite
+from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import literal
 
 
@@ -41,7 +41,7 @@ class Explained:
 class OpenRelease:
     """A release that answers queries about the private table, written as if it were there."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, described: Described, budget: float) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, described: Release, budget: float) -> None:
         self._con = con
         self._described = described
         self._budget = budget

@@ -10,8 +10,8 @@ import duckdb
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.public_facts import Facts
-from sqlpriv.rewrite.described import Attribute, Described, PublicTable, Weights
+from sqlpriv.rewrite.public_facts import AskedFacts
+from sqlpriv.rewrite.release import Attribute, PublicTable, Release, Weights
 from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
 from sqlpriv.table.source import reader
 
@@ -20,7 +20,7 @@ _MOST_SEARCHED = 1_000_000  # rows of a public table whose keys are looked for: 
 _WEIGHT_COLUMNS = ("__weight", "__variance", "__skew")
 
 
-def describe(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> Described:
+def describe(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> Release:
     """The release attached under these names: one, or the views of one sequence."""
     first = catalogs[0]
     about: dict[str, str] = dict(fetch(con, f"SELECT name, value FROM {first}.release.about"))
@@ -35,7 +35,7 @@ def describe(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> Describ
         raise ReleaseError("only views of an alpha-beta sequence can be combined")
     attributes = _attributes(con, first)
     published = _published(con, catalogs, attributes)
-    return Described(
+    return Release(
         table=about["table"],
         attributes=attributes,
         published=published,
@@ -45,12 +45,12 @@ def describe(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> Describ
         cross_estimate=parameters.get("cross_estimate") or 0.0,
         cross_square=parameters.get("cross_square") or 0.0,
         public=_public_tables(con, first, "public"),
-        facts=Facts(con),
+        facts=AskedFacts(con),
     )
 
 
 def attach_public(
-    con: duckdb.DuckDBPyConnection, tables: Mapping[str, Any], release: Described
+    con: duckdb.DuckDBPyConnection, tables: Mapping[str, Any], release: Release
 ) -> dict[str, PublicTable]:
     """Read public tables into memory: from files by their path, or from what DuckDB can scan."""
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {_MEMORY}.public").fetchall()

@@ -4,97 +4,85 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bounds import Formulas
-from sqlpriv.rewrite.clauses import ROWS, Clauses, Item, direction
-from sqlpriv.rewrite.estimate import Sums
-from sqlpriv.rewrite.flatten import still_aggregated
-from sqlpriv.rewrite.multiplying import Joins
-from sqlpriv.rewrite.outer import Outer
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows
-from sqlpriv.rewrite.scope import Ctes, Scope, is_star
-from sqlpriv.rewrite.united_rows import united_rows
+from sqlpriv.rewrite.bind.below_answers import still_aggregated
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
+from sqlpriv.rewrite.bind.scope import Scope
+from sqlpriv.rewrite.clauses import Clauses, Item, direction
+from sqlpriv.rewrite.estimate.bounds import Formulas
+from sqlpriv.rewrite.estimate.forms_of import Forms
+from sqlpriv.rewrite.estimate.multiplying import Joins
+from sqlpriv.rewrite.estimate.sums import Sums
+from sqlpriv.rewrite.syntax import is_star
 from sqlpriv.sqltext import folded, quoted
 
-_UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
+
+def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
+    """A query over estimates may project, filter, sort and join public tables; each row is one row of an answer."""
+    sql, texts = clauses.sql, clauses.texts
+    if rows.private:
+        refuse(sql, select, "a join of estimates with the private table", "aggregate the private table once")
+    if distinct := select.args.get("distinct"):
+        refuse(sql, distinct, "DISTINCT over estimates", "estimates that happen to be equal are not the same")
+    answers = {
+        (s.expression.table, s.expression.name): s.estimate
+        for columns in scope.sources.values() for s in columns.values()
+        if s.estimate is not None and isinstance(s.expression, exp.Column)
+    }  # fmt: skip
+    sums = Sums(texts, Joins(clauses.names, {}, None, []))
+    forms = Forms(sql, texts, Formulas(sums, clauses.zz), [], answers)
+    items = [i for item in list(select.expressions) for i in _items(clauses, item, scope)]
+    if where := select.args.get("where"):
+        rows.conditions.append(clauses.resolve(where.this, scope))
+    listed, columns = clauses.listed(items, forms, may_repeat=True)
+    sources = ", ".join(f"{r.relation} AS {quoted(n)}" for n, r in rows.reads.items())
+    text = f"SELECT {', '.join(listed)} FROM {sources}"
+    if rows.conditions:
+        text += f" WHERE {' AND '.join(f'({texts.plain(c)})' for c in rows.conditions)}"
+    answered = [r.answer for r in rows.reads.values() if r.answer is not None]
+    plans = tuple(p for a in answered for p in a.plans)
+    limited = select.args.get("limit") or select.args.get("offset")
+    below = None if limited else still_aggregated(sql, rows, [(i.name, i.node) for i in items])
+    tail = clauses.tail(select, scope, items, forms)
+    return Answer(text + tail, columns, sum(a.cost for a in answered), plans, aggregated=below)
 
 
-class OverAnswers(Clauses):
-    """Rewrites a SELECT from answers, and UNION ALL."""
+def _items(clauses: Clauses, item: exp.Expr, scope: Scope) -> list[Item]:
+    """An item of the SELECT list, or the columns of * without the bounds: these come back beside their estimates."""
+    if not is_star(item):
+        return [clauses.item(item, scope, aggregates=False)]
+    shown = clauses.shown(item, scope)
+    bounds = {b for s in shown if s.estimate for b in (s.estimate.low, s.estimate.high)}
+    return [Item(s.name, s.expression.copy(), item) for s in shown if clauses.texts.plain(s.expression) not in bounds]
 
-    def _over_answers(self, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
-        """A query over estimates may project, filter, sort and join public tables; each row is one row of an answer."""
-        if rows.private:
-            refuse(self.sql, select, "a join of estimates with the private table", "aggregate the private table once")
-        if distinct := select.args.get("distinct"):
-            refuse(self.sql, distinct, "DISTINCT over estimates", "estimates that happen to be equal are not the same")
-        answers = {
-            (s.expression.table, s.expression.name): s.estimate
-            for columns in scope.sources.values() for s in columns.values()
-            if s.estimate is not None and isinstance(s.expression, exp.Column)
-        }  # fmt: skip
-        sums = Sums(self.release, self.texts, Joins(self.release, {}, None, [], self.names))
-        outer = Outer(self.sql, self.texts, Formulas(sums, self.zz), [], answers)
-        items = [i for item in list(select.expressions) for i in self._items_over_answers(item, scope)]
-        if where := select.args.get("where"):
-            rows.conditions.append(self.names.resolve(where.this, scope))
-        listed, columns = self._listed(items, outer, may_repeat=True)
-        sources = ", ".join(f"{r.relation} AS {quoted(n)}" for n, r in rows.reads.items())
-        sql = f"SELECT {', '.join(listed)} FROM {sources}"
-        if rows.conditions:
-            sql += f" WHERE {' AND '.join(f'({self.texts.plain(c)})' for c in rows.conditions)}"
-        answered = [r.answer for r in rows.reads.values() if r.answer is not None]
-        plans = tuple(p for a in answered for p in a.plans)
-        limited = select.args.get("limit") or select.args.get("offset")
-        below = None if limited else still_aggregated(self.sql, rows, [(i.name, i.node) for i in items])
-        tail = self._tail(select, scope, items, outer)
-        return Answer(sql + tail, columns, sum(a.cost for a in answered), plans, aggregated=below)
 
-    def _items_over_answers(self, item: exp.Expr, scope: Scope) -> list[Item]:
-        if not is_star(item):
-            return [self._item(item, scope, aggregates=False)]
-        shown = self._shown(item, scope)
-        bounds = {b for s in shown if s.estimate for b in (s.estimate.low, s.estimate.high)}
-        return [Item(s.name, s.expression.copy(), item) for s in shown if self.texts.plain(s.expression) not in bounds]
+def united_answers(clauses: Clauses, union: exp.Union, left: Answer, right: Answer) -> Answer:
+    """UNION ALL of two answers."""
+    if len(left.columns) != len(right.columns):
+        refuse(clauses.sql, union, "UNION ALL of queries with different columns", "give both the same columns")
+    columns = tuple(
+        AnswerColumn(a.name, f"{a.name}_low", f"{a.name}_high") if a.low or b.low else AnswerColumn(a.name)
+        for a, b in zip(left.columns, right.columns, strict=True)
+    )
+    sql = " UNION ALL ".join(f"({_aligned(side, columns)})" for side in (left, right))
+    tail = _ordered(clauses, union, columns) + clauses.limits(union)
+    return Answer(f"{sql}{tail}", columns, left.cost + right.cost, left.plans + right.plans)
 
-    def _union(self, union: exp.Union, ctes: Ctes) -> Rows | Answer:
-        self._only(union, _UNION_ARGS)
-        if union.args.get("distinct"):
-            refuse(self.sql, union, "UNION", "write UNION ALL: estimates that happen to be equal are not the same")
-        left, right = (self.read(node, ctes) for node in (union.this, union.expression))
-        if isinstance(left, Rows) and isinstance(right, Rows):
-            self._refuse_limit_of_rows(union)
-            return united_rows(self.names, union, (left, right))
-        if isinstance(left, Rows) or isinstance(right, Rows):
-            refuse(self.sql, union, "UNION ALL of single rows with estimates", ROWS)
-        if len(left.columns) != len(right.columns):
-            refuse(self.sql, union, "UNION ALL of queries with different columns", "give both the same columns")
-        columns = tuple(
-            AnswerColumn(a.name, f"{a.name}_low", f"{a.name}_high") if a.low or b.low else AnswerColumn(a.name)
-            for a, b in zip(left.columns, right.columns, strict=True)
-        )
-        sql = " UNION ALL ".join(f"({_aligned(side, columns)})" for side in (left, right))
-        tail = self._union_tail(union, columns)
-        return Answer(f"{sql}{tail}", columns, left.cost + right.cost, left.plans + right.plans)
 
-    def _union_tail(self, union: exp.Union, columns: tuple[AnswerColumn, ...]) -> str:
-        places = {folded(n): i for i, n in enumerate(Answer("", columns).names, 1)}
-        text, ordered = "", []
-        for node in union.args["order"].expressions if union.args.get("order") else []:
-            by = node.this
-            if isinstance(by, exp.Literal) and by.this.isdigit() and 1 <= int(by.this) <= len(columns):
-                place = places[folded(columns[int(by.this) - 1].name)]
-            elif isinstance(by, exp.Column) and not by.table and folded(by.name) in places:
-                place = places[folded(by.name)]
-            else:
-                refuse(self.sql, node, "ORDER BY an expression after UNION ALL", "name a column of the answer")
-            ordered.append(f"{place}{direction(node)}")
-        if ordered:
-            text += f" ORDER BY {', '.join(ordered)}"
-        for clause in ("limit", "offset"):
-            if found := union.args.get(clause):
-                text += f" {clause.upper()} {self._whole(found)}"
-        return text
+def _ordered(clauses: Clauses, union: exp.Union, columns: tuple[AnswerColumn, ...]) -> str:
+    """ORDER BY after UNION ALL, by the places of columns."""
+    places = {folded(n): i for i, n in enumerate(Answer("", columns).names, 1)}
+    ordered = []
+    for node in union.args["order"].expressions if union.args.get("order") else []:
+        by = node.this
+        if isinstance(by, exp.Literal) and by.this.isdigit() and 1 <= int(by.this) <= len(columns):
+            place = places[folded(columns[int(by.this) - 1].name)]
+        elif isinstance(by, exp.Column) and not by.table and folded(by.name) in places:
+            place = places[folded(by.name)]
+        else:
+            refuse(clauses.sql, node, "ORDER BY an expression after UNION ALL", "name a column of the answer")
+        ordered.append(f"{place}{direction(node)}")
+    return f" ORDER BY {', '.join(ordered)}" if ordered else ""
 
 
 def _aligned(side: Answer, columns: tuple[AnswerColumn, ...]) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.described import Described
-from sqlpriv.rewrite.forms import Exact
-from sqlpriv.rewrite.intervals import squared_quantile
-from sqlpriv.rewrite.names import Names
-from sqlpriv.rewrite.outer import Outer
-from sqlpriv.rewrite.refuse import refuse, refuse_node
-from sqlpriv.rewrite.relations import Answer, AnswerColumn, Rows, Shown
-from sqlpriv.rewrite.scope import Ctes, Scope, default_name, is_star
-from sqlpriv.rewrite.texts import Texts
+from sqlpriv.rewrite.bind.expressions import Expressions
+from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
+from sqlpriv.rewrite.bind.relations import AnswerColumn, Shown
+from sqlpriv.rewrite.bind.scope import Scope
+from sqlpriv.rewrite.estimate.forms import Exact
+from sqlpriv.rewrite.estimate.forms_of import Forms
+from sqlpriv.rewrite.estimate.intervals import squared_quantile
+from sqlpriv.rewrite.estimate.texts import Texts
+from sqlpriv.rewrite.syntax import default_name, is_star
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
@@ -42,26 +43,22 @@ class Item:
     place: exp.Expr
 
 
-@dataclass
 class Clauses:
-    """One rewriting: the query, the release, and what all its parts use."""
+    """Rewrites the clauses of one query, and owns what they are written with: the options, and the writer of texts.
 
-    sql: str
-    release: Described
-    options: Options
-    names: Names = field(init=False)
-    texts: Texts = field(init=False)
+    Text, release and names belong to `names`, which all that resolves names shares.
+    """
 
-    def __post_init__(self) -> None:
-        self.names = Names(self.sql, self.release, self.read)
-        self.texts = Texts(frozenset(a.name for a in self.release.attributes))
-        self.zz = squared_quantile(self.options.confidence)
+    def __init__(self, names: Names, expressions: Expressions, options: Options) -> None:
+        self.names = names
+        self.sql = names.sql
+        self.options = options
+        self.texts = Texts(frozenset(a.name for a in names.release.attributes))
+        self.zz = squared_quantile(options.confidence)
+        self.resolve = expressions.resolve
 
-    def read(self, node: exp.Expr, ctes: Ctes) -> Rows | Answer:
-        """What a query stands for: rows, if it does not aggregate, or an answer."""
-        raise NotImplementedError
-
-    def _only(self, node: exp.Expr, known: set[str]) -> None:
+    def only(self, node: exp.Expr, known: set[str]) -> None:
+        """Refuse every clause of a query that is not among the known ones."""
         for key, value in node.args.items():
             if value and key not in known:
                 inside = value[0] if isinstance(value, list) else value
@@ -74,15 +71,16 @@ class Clauses:
                     )
                 refuse_node(self.sql, inside)
 
-    def _refuse_limit_of_rows(self, query: exp.Expr) -> None:
+    def refuse_limit_of_rows(self, query: exp.Expr) -> None:
         """Which rows a query keeps must not depend on other rows."""
         for clause in ("distinct", "limit", "offset"):
             if query.args.get(clause):
                 refuse(self.sql, query.args[clause], f"{clause.upper()} over single rows", ROWS)
 
-    def _shown(self, item: exp.Expr, scope: Scope) -> list[Shown]:
+    def shown(self, item: exp.Expr, scope: Scope) -> list[Shown]:
+        """What an item of the SELECT list shows, which may be * where nothing is aggregated."""
         if not is_star(item):
-            made = self._item(item, scope, aggregates=False)
+            made = self.item(item, scope, aggregates=False)
             return [Shown(made.name, made.node)]
         star = item if isinstance(item, exp.Star) else item.this
         if any(star.args.values()):
@@ -92,37 +90,38 @@ class Clauses:
             refuse(self.sql, item, f"{table}.*", "there is no such table in FROM")
         return scope.star(table)
 
-    def _item(self, item: exp.Expr, scope: Scope, aggregates: bool) -> Item:
+    def item(self, item: exp.Expr, scope: Scope, aggregates: bool) -> Item:
         """Resolve an item of the SELECT list; later items and clauses may use its alias."""
         if is_star(item):
             refuse(self.sql, item, "SELECT *", ROWS)
         name = item.alias if isinstance(item, exp.Alias) else default_name(item)
-        node = self.names.resolve(item.this if isinstance(item, exp.Alias) else item, scope, aggregates)
+        node = self.resolve(item.this if isinstance(item, exp.Alias) else item, scope, aggregates)
         if isinstance(item, exp.Alias):
             scope.aliases[folded(name)] = node
         return Item(name, node, item)
 
-    def _by_ordinal(self, node: exp.Literal, items: list[Item]) -> Item:
+    def by_ordinal(self, node: exp.Literal, items: list[Item]) -> Item:
+        """The item at a position of the SELECT list, counted from 1."""
         if not node.this.isdigit() or not 1 <= int(node.this) <= len(items):
             refuse(self.sql, node, f"the position {node.this}", f"the SELECT list has {len(items)} columns")
         return items[int(node.this) - 1]
 
-    def _listed(
-        self, items: list[Item], outer: Outer, may_repeat: bool = False
+    def listed(
+        self, items: list[Item], forms: Forms, may_repeat: bool = False
     ) -> tuple[list[str], tuple[AnswerColumn, ...]]:
         """The SELECT list: every estimate is followed by its bounds, unless the query names these itself."""
         named = {folded(i.name) for i in items} if may_repeat else set()
         listed: list[str] = []
         columns: list[AnswerColumn] = []
         for item in items:
-            form = outer.form(item.node)
-            listed.append(f"{outer.formulas.value(form)} AS {quoted(item.name)}")
+            form = forms.form(item.node)
+            listed.append(f"{forms.formulas.value(form)} AS {quoted(item.name)}")
             own = {folded(f"{item.name}_low"), folded(f"{item.name}_high")}
             if isinstance(form, Exact) or not self.options.intervals or own & named:
                 columns.append(AnswerColumn(item.name))
                 continue
             column = AnswerColumn(item.name, f"{item.name}_low", f"{item.name}_high")
-            low, high = outer.formulas.bounds(form) or ("CAST(NULL AS DOUBLE)", "CAST(NULL AS DOUBLE)")
+            low, high = forms.formulas.bounds(form) or ("CAST(NULL AS DOUBLE)", "CAST(NULL AS DOUBLE)")
             listed += [f"{low} AS {quoted(str(column.low))}", f"{high} AS {quoted(str(column.high))}"]
             columns.append(column)
         self._refuse_clashes(items, columns)
@@ -141,30 +140,32 @@ class Clauses:
                         "its bound has that name; rename it",
                     )
 
-    def _tail(self, select: exp.Expr, scope: Scope, items: list[Item], outer: Outer) -> str:
+    def tail(self, select: exp.Expr, scope: Scope, items: list[Item], forms: Forms) -> str:
         """HAVING, ORDER BY and LIMIT, over estimates."""
         text = ""
         if having := select.args.get("having"):
-            resolved = self.names.resolve(having.this, scope, aggregates=True, alias_first=True)
-            text += f" WHERE {outer.text(resolved)}"
+            resolved = self.resolve(having.this, scope, aggregates=True, alias_first=True)
+            text += f" WHERE {forms.text(resolved)}"
         if order := select.args.get("order"):
-            text += f" ORDER BY {', '.join(self._ordered(o, scope, items, outer) for o in list(order.expressions))}"
-        for clause in ("limit", "offset"):
-            if found := select.args.get(clause):
-                text += f" {clause.upper()} {self._whole(found)}"
-        return text
+            text += f" ORDER BY {', '.join(self._ordered(o, scope, items, forms) for o in list(order.expressions))}"
+        return text + self.limits(select)
 
-    def _ordered(self, ordered: exp.Expr, scope: Scope, items: list[Item], outer: Outer) -> str:
+    def _ordered(self, ordered: exp.Expr, scope: Scope, items: list[Item], forms: Forms) -> str:
         if not isinstance(ordered, exp.Ordered) or ordered.args.get("with_fill"):
             refuse_node(self.sql, ordered)
         node = ordered.this
         if isinstance(node, exp.Var) and node.name.upper() == "ALL":
-            texts = [outer.text(i.node) for i in items]
+            texts = [forms.text(i.node) for i in items]
         elif isinstance(node, exp.Literal) and not node.is_string:
-            texts = [outer.text(self._by_ordinal(node, items).node)]
+            texts = [forms.text(self.by_ordinal(node, items).node)]
         else:
-            texts = [outer.text(self.names.resolve(node, scope, aggregates=True, alias_first=True))]
+            texts = [forms.text(self.resolve(node, scope, aggregates=True, alias_first=True))]
         return ", ".join(f"({text}){direction(ordered)}" for text in texts)
+
+    def limits(self, query: exp.Expr) -> str:
+        """LIMIT and OFFSET."""
+        found = {name: query.args[name] for name in ("limit", "offset") if query.args.get(name)}
+        return "".join(f" {name.upper()} {self._whole(clause)}" for name, clause in found.items())
 
     def _whole(self, clause: exp.Expr) -> str:
         node = clause.expression
@@ -174,5 +175,6 @@ class Clauses:
 
 
 def direction(ordered: exp.Expr) -> str:
+    """In which direction ORDER BY sorts, and where NULLs come."""
     direction = " DESC" if ordered.args.get("desc") else " ASC"
     return direction + (" NULLS FIRST" if ordered.args.get("nulls_first") else " NULLS LAST")

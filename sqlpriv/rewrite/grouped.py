@@ -4,85 +4,84 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bounds import Formulas
+from sqlpriv.rewrite.bind.below_answers import aggregated_rows
+from sqlpriv.rewrite.bind.group_sets import Keys, Sets, group_sets
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import Answer, Rows
+from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.clauses import Clauses, Item
-from sqlpriv.rewrite.estimate import SUMS, Sums
-from sqlpriv.rewrite.flatten import aggregated_rows
-from sqlpriv.rewrite.group_sets import Keys, Sets, group_sets
-from sqlpriv.rewrite.multiplying import Joins
-from sqlpriv.rewrite.outer import Outer
-from sqlpriv.rewrite.refuse import refuse
-from sqlpriv.rewrite.relations import Answer, Rows
-from sqlpriv.rewrite.scope import AGGREGATES, Scope, outside_subqueries, without_parentheses
+from sqlpriv.rewrite.estimate.bounds import Formulas
+from sqlpriv.rewrite.estimate.forms_of import Forms
+from sqlpriv.rewrite.estimate.multiplying import Joins
+from sqlpriv.rewrite.estimate.sums import SUMS, Sums
+from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.syntax import has_aggregates, without_parentheses
 
 
-class Grouped(Clauses):
-    """Rewrites SELECT ... GROUP BY over the private table."""
-
-    def _aggregate(self, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
-        if select.args.get("distinct"):
-            refuse(self.sql, select.args["distinct"], "SELECT DISTINCT", "use GROUP BY; each group comes back once")
-        items = [self._item(item, scope, aggregates=True) for item in list(select.expressions)]
-        if where := select.args.get("where"):
-            rows.conditions.append(self.names.resolve(where.this, scope))
-        keys, sets = self._groups(select, items, scope)
-        if scope.flat is not None:
-            scope.flat.refuse_estimates([*rows.conditions, *keys])
-        below = aggregated_rows(rows, [(i.name, i.node) for i in items])
-        condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
-        groupings = [[keys[i] for i in chosen] for chosen in sets]
-        joins = Joins(self.release, rows.reads, condition, groupings, self.names)
-        sums = Sums(self.release, self.texts, joins)
-        formulas = Formulas(sums, self.zz, self.options.nonnegative, self.options.apart)
-        outer = Outer(self.sql, self.texts, formulas, keys, None, self.names.scalars)
-        listed, columns = self._listed(items, outer)
-        tail = self._tail(select, scope, items, outer)
-        parts, cost, plans = [], 0.0, []
-        for chosen in sets:
-            groups = [key if i in chosen else None for i, key in enumerate(keys)]
-            computed = sums.query(groups, self.options.budget, self._grouping(outer, chosen))
-            parts.append(computed.sql)
-            plans.append(computed.plan)
-            cost += computed.cost
-        source = parts[0] if len(parts) == 1 else " UNION ALL ".join(f"({p})" for p in parts)
-        layered = outer.formulas.layered(source)
-        sql = f'SELECT {", ".join(listed)} FROM ({layered}) AS "{SUMS}"{tail}'
-        chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset"))
-        return Answer(
-            sql,
-            columns,
-            cost,
-            tuple(plans),
-            many=not rows.conditions and not rows.reads and not chosen_from and any(map(self._has_values, keys)),
-            aggregated=None if chosen_from else below,
-        )
-
-    def _has_values(self, key: exp.Expr) -> bool:
-        """Whether a group key is an attribute with several values: each of them is a group."""
-        found = self.release.attribute(key.table) if isinstance(key, exp.Column) else None
-        return found is not None and found.size > 1
-
-    def _groups(self, select: exp.Select, items: list[Item], scope: Scope) -> tuple[Keys, Sets]:
-        plain = [i.node for i in items if not _aggregates(i.node)]
-
-        def resolve(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Literal) and not node.is_string:
-                item = self._by_ordinal(node, items)
-                if _aggregates(item.node):
-                    refuse(self.sql, node, "GROUP BY an aggregate", "group by columns or expressions of them")
-                return without_parentheses(item.node)
-            return without_parentheses(self.names.resolve(node, scope))
-
-        return group_sets(select.args.get("group"), plain, resolve, self.sql)
-
-    def _grouping(self, outer: Outer, chosen: tuple[int, ...]) -> dict[str, int]:
-        """grouping(a, b) in this grouping set: a bit for each key that is not in it."""
-        present = {f"g{i}" for i in chosen}
-        return {
-            name: sum(2 ** (len(asked) - 1 - i) for i, key in enumerate(asked) if key not in present)
-            for asked, name in outer.groupings.items()
-        }
+def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
+    """The answer to SELECT ... GROUP BY over rows of the private table."""
+    if select.args.get("distinct"):
+        refuse(clauses.sql, select.args["distinct"], "SELECT DISTINCT", "use GROUP BY; each group comes back once")
+    items = [clauses.item(item, scope, aggregates=True) for item in list(select.expressions)]
+    if where := select.args.get("where"):
+        rows.conditions.append(clauses.resolve(where.this, scope))
+    keys, sets = _groups(clauses, select, items, scope)
+    if scope.flat is not None:
+        scope.flat.refuse_estimates([*rows.conditions, *keys])
+    below = aggregated_rows(rows, [(i.name, i.node) for i in items])
+    condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
+    groupings = [[keys[i] for i in chosen] for chosen in sets]
+    options, names = clauses.options, clauses.names
+    sums = Sums(clauses.texts, Joins(names, rows.reads, condition, groupings))
+    formulas = Formulas(sums, clauses.zz, options.nonnegative, options.apart)
+    forms = Forms(clauses.sql, clauses.texts, formulas, keys, None, names.scalars)
+    listed, columns = clauses.listed(items, forms)
+    tail = clauses.tail(select, scope, items, forms)
+    parts, cost, plans = [], 0.0, []
+    for chosen in sets:
+        groups = [key if i in chosen else None for i, key in enumerate(keys)]
+        computed = sums.query(groups, options.budget, _grouping(forms, chosen))
+        parts.append(computed.sql)
+        plans.append(computed.plan)
+        cost += computed.cost
+    source = parts[0] if len(parts) == 1 else " UNION ALL ".join(f"({p})" for p in parts)
+    sql = f'SELECT {", ".join(listed)} FROM ({formulas.layered(source)}) AS "{SUMS}"{tail}'
+    chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset"))
+    all_groups = not rows.conditions and not rows.reads and not chosen_from
+    return Answer(
+        sql,
+        columns,
+        cost,
+        tuple(plans),
+        many=all_groups and any(_has_values(key, names.release) for key in keys),
+        aggregated=None if chosen_from else below,
+    )
 
 
-def _aggregates(node: exp.Expr) -> bool:
-    return any(isinstance(n, AGGREGATES) for n in outside_subqueries(node))
+def _has_values(key: exp.Expr, release: Release) -> bool:
+    """Whether a group key is an attribute with several values: each of them is a group."""
+    found = release.attribute(key.table) if isinstance(key, exp.Column) else None
+    return found is not None and found.size > 1
+
+
+def _groups(clauses: Clauses, select: exp.Select, items: list[Item], scope: Scope) -> tuple[Keys, Sets]:
+    plain = [i.node for i in items if not has_aggregates(i.node)]
+
+    def resolve(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Literal) and not node.is_string:
+            item = clauses.by_ordinal(node, items)
+            if has_aggregates(item.node):
+                refuse(clauses.sql, node, "GROUP BY an aggregate", "group by columns or expressions of them")
+            return without_parentheses(item.node)
+        return without_parentheses(clauses.resolve(node, scope))
+
+    return group_sets(select.args.get("group"), plain, resolve, clauses.sql)
+
+
+def _grouping(forms: Forms, chosen: tuple[int, ...]) -> dict[str, int]:
+    """grouping(a, b) in this grouping set: a bit for each key that is not in it."""
+    present = {f"g{i}" for i in chosen}
+    return {
+        name: sum(2 ** (len(asked) - 1 - i) for i, key in enumerate(asked) if key not in present)
+        for asked, name in forms.groupings.items()
+    }

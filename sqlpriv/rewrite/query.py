@@ -1,39 +1,39 @@
 """A query over the private table, rewritten into one query over its release.
 
-In this order: parse; resolve names and merge subqueries (scope); list the grouping sets; turn every expression over
-aggregates into a form with an interval (outer); compute the sums that the forms need over the view and over the domain
-(estimate). Whatever none of these knows is refused, and nothing runs. The query itself is never run.
+How a query goes through the layers is told in the package's own words (sqlpriv/rewrite/__init__.py). Whatever no layer
+knows is refused, and nothing runs. The query itself is never run.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import partial
 
-import sqlglot
 from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.rewrite.answers import OverAnswers
-from sqlpriv.rewrite.clauses import ROWS, Options
-from sqlpriv.rewrite.described import Described
-from sqlpriv.rewrite.domain_sums import TooWideError
-from sqlpriv.rewrite.flatten import flattened
-from sqlpriv.rewrite.grouped import Grouped
-from sqlpriv.rewrite.refuse import STATEMENTS, refuse, refuse_node
-from sqlpriv.rewrite.relations import Answer, Rows
-from sqlpriv.rewrite.scalar_select import with_answers_in_from
-from sqlpriv.rewrite.scope import SELECT_ARGS, Ctes, Scope, aggregated, with_ctes
-from sqlpriv.rewrite.spelling import spell_alike
+from sqlpriv.rewrite.answers import over_answers, united_answers
+from sqlpriv.rewrite.bind.below_answers import flattened
+from sqlpriv.rewrite.bind.expressions import Expressions
+from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.parse import TOO_DEEP, parsed
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
+from sqlpriv.rewrite.bind.relations import Answer, Relation, Rows
+from sqlpriv.rewrite.bind.scalar_select import with_answers_in_from
+from sqlpriv.rewrite.bind.scope import Ctes, Scope, with_ctes
+from sqlpriv.rewrite.bind.sources import Sources
+from sqlpriv.rewrite.bind.united_rows import united_rows
+from sqlpriv.rewrite.clauses import ROWS, Clauses, Options
+from sqlpriv.rewrite.domain.sums import TooWideError
+from sqlpriv.rewrite.grouped import grouped
+from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.syntax import SELECT_ARGS, aggregated
 
 _INTERVALS = "That is for its intervals"
-_TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"
-# Before sqlglot reads it: of statements that it does not know it would print a warning.
-_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.DOTALL)
+_UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 
 
-def rewrite(sql: str, release: Described, options: Options | None = None) -> Answer:
+def rewrite(sql: str, release: Release, options: Options | None = None) -> Answer:
     """The query that estimates the answer of `sql` from the release."""
     asked = options or Options()
     for tried in (asked, replace(asked, apart=False)):
@@ -44,7 +44,7 @@ def rewrite(sql: str, release: Described, options: Options | None = None) -> Ans
     raise TooWideError(f"{refused}{_for_intervals(sql, release, asked, str(refused))}") from None
 
 
-def _for_intervals(sql: str, release: Described, options: Options, message: str) -> str:
+def _for_intervals(sql: str, release: Release, options: Options, message: str) -> str:
     """What to add to a refusal, if only the intervals cost so much."""
     if not options.intervals or _INTERVALS in message:
         return ""
@@ -55,13 +55,13 @@ def _for_intervals(sql: str, release: Described, options: Options, message: str)
     return f". {_INTERVALS}: its estimates alone can be asked for"
 
 
-def _rewritten(sql: str, release: Described, options: Options) -> Answer:
-    statement = _parsed(sql)
+def _rewritten(sql: str, release: Release, options: Options) -> Answer:
+    statement = parsed(sql)
     try:
         rewriting = _Rewriting(sql, release, options)
         answer = rewriting.read(statement, {})
     except RecursionError:
-        raise UnsupportedSQLError(_TOO_DEEP) from None
+        raise UnsupportedSQLError(TOO_DEEP) from None
     if isinstance(answer, Rows):
         if not answer.private:
             raise UnsupportedSQLError(
@@ -71,85 +71,67 @@ def _rewritten(sql: str, release: Described, options: Options) -> Answer:
     return replace(answer, sql=rewriting.names.with_definitions(answer.sql))
 
 
-def _parsed(sql: str) -> exp.Expr:
-    first = _FIRST_WORD.match(sql)
-    if first and first.group(1).upper() not in {"SELECT", "FROM", "WITH", "TABLE", "VALUES"}:
-        where = exp.Var(this="statement")
-        where.meta["start"] = first.start(1)
-        refuse(sql, where, f"the statement {first.group(1).upper()}", STATEMENTS)
-    _refuse_exclamation(sql)
-    try:
-        statements = [s for s in sqlglot.parse(sql, dialect="duckdb") if s is not None]
-    except sqlglot.errors.SqlglotError as error:
-        found = getattr(error, "errors", None) or [{}]
-        place = f" near line {found[0]['line']}, column {found[0]['col']}" if found[0].get("line") else ""
-        raise UnsupportedSQLError(f"this is no SQL that can be read{place}; check it against DuckDB's SELECT") from None
-    except IndexError:  # by sqlglot, of some functions with too few arguments
-        raise UnsupportedSQLError("a function of the query has too few arguments; check it against DuckDB's") from None
-    except RecursionError:
-        raise UnsupportedSQLError(_TOO_DEEP) from None
-    if len(statements) != 1:
-        raise UnsupportedSQLError("one query at a time: write a single SELECT" if statements else "the query is empty")
-    if not isinstance(statements[0], exp.Query):
-        refuse(sql, statements[0], f"the statement {statements[0].key.upper()}", STATEMENTS)
-    spell_alike(statements[0])
-    return statements[0]
+class _Rewriting:
+    """One rewriting: makes the names that everything else is given, and reads the query from the outside in."""
 
+    def __init__(self, sql: str, release: Release, options: Options) -> None:
+        self.names = Names(sql, release)
+        self._sql = sql
+        expressions = Expressions(self.names, self.read)
+        self._sources = Sources(self.names, expressions, self.read)
+        self._clauses = Clauses(self.names, expressions, options)
 
-def _refuse_exclamation(sql: str) -> None:
-    """sqlglot reads !x as NOT x, which DuckDB does not; in the tree they are the same."""
-    try:
-        tokens = sqlglot.tokenize(sql, dialect="duckdb")
-    except sqlglot.errors.SqlglotError:
-        return  # the parser says why
-    for token in tokens:
-        if token.token_type.name == "NOT" and token.text == "!":
-            where = exp.Var(this="!")
-            where.meta["start"] = token.start
-            refuse(sql, where, "the operator !", "DuckDB does not know it; write NOT")
-
-
-class _Rewriting(Grouped, OverAnswers):
-    """Reads a query from the outside in."""
-
-    def read(self, node: exp.Expr, ctes: Ctes) -> Rows | Answer:
+    def read(self, node: exp.Expr, ctes: Ctes) -> Relation:
         """What a query stands for: rows, if it does not aggregate, or an answer."""
         if isinstance(node, exp.Subquery):
-            self._only(node, {"this"})
+            self._clauses.only(node, {"this"})
             return self.read(node.this, ctes)
-        seen = with_ctes(node, ctes, self.sql)
-        self._check_unused(node, seen)
+        seen = with_ctes(node, ctes, self._sql)
+        self._check_unused(node)
         if isinstance(node, exp.Union):
             return self._union(node, seen)
         if isinstance(node, exp.Select):
             return self._select(node, seen)
-        refuse_node(self.sql, node)
+        refuse_node(self._sql, node)
 
-    def _check_unused(self, node: exp.Expr, ctes: Ctes) -> None:
+    def _check_unused(self, node: exp.Expr) -> None:
         """What nobody reads is not run, but it must be a query that could be."""
         for cte in node.args["with_"].expressions if node.args.get("with_") else []:
             if not isinstance(cte.this, exp.Query):
-                refuse(self.sql, cte, f"WITH ... AS ({cte.this.key.upper()})", "write a SELECT there")
+                refuse(self._sql, cte, f"WITH ... AS ({cte.this.key.upper()})", "write a SELECT there")
 
-    def _select(self, select: exp.Select, ctes: Ctes) -> Rows | Answer:
-        self._only(select, SELECT_ARGS)
+    def _select(self, select: exp.Select, ctes: Ctes) -> Relation:
+        self._clauses.only(select, SELECT_ARGS)
         reads_private = partial(self.names.reads_private, ctes=ctes)
-        select = with_answers_in_from(select, ctes, reads_private, self.sql)
-        rows, scope = self.names.read_from(select, ctes)
+        select = with_answers_in_from(select, ctes, reads_private, self._sql)
+        rows, scope = self._sources.read_from(select, ctes)
         if rows.over_answers and aggregated(select) and not rows.private:
-            rows, scope.flat = flattened(self.sql, select, rows, scope)
+            rows, scope.flat = flattened(self._sql, select, rows, scope)
         elif rows.over_answers:
-            return self._over_answers(select, rows, scope)
+            return over_answers(self._clauses, select, rows, scope)
         if not aggregated(select):
             return self._projected(select, rows, scope)
         if not rows.private:
-            refuse(self.sql, select, "a query that does not read the private table", f"read {self.release.table!r}")
-        return self._aggregate(select, rows, scope)
+            instead = f"read {self.names.release.table!r}"
+            refuse(self._sql, select, "a query that does not read the private table", instead)
+        return grouped(self._clauses, select, rows, scope)
 
     def _projected(self, select: exp.Select, rows: Rows, scope: Scope) -> Rows:
-        self._refuse_limit_of_rows(select)
+        self._clauses.refuse_limit_of_rows(select)
         for item in list(select.expressions):
-            rows.shown += self._shown(item, scope)
+            rows.shown += self._clauses.shown(item, scope)
         if where := select.args.get("where"):
-            rows.conditions.append(self.names.resolve(where.this, scope))
+            rows.conditions.append(self._clauses.resolve(where.this, scope))
         return rows
+
+    def _union(self, union: exp.Union, ctes: Ctes) -> Relation:
+        self._clauses.only(union, _UNION_ARGS)
+        if union.args.get("distinct"):
+            refuse(self._sql, union, "UNION", "write UNION ALL: estimates that happen to be equal are not the same")
+        left, right = (self.read(node, ctes) for node in (union.this, union.expression))
+        if isinstance(left, Rows) and isinstance(right, Rows):
+            self._clauses.refuse_limit_of_rows(union)
+            return united_rows(self.names, union, (left, right))
+        if isinstance(left, Rows) or isinstance(right, Rows):
+            refuse(self._sql, union, "UNION ALL of single rows with estimates", ROWS)
+        return united_answers(self._clauses, union, left, right)

@@ -1,0 +1,110 @@
+"""Expressions: every column resolved to variable.column, everything else checked against the allow-list."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.bind.functions import allowed, misread
+from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.public_subquery import resolve_public
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
+from sqlpriv.rewrite.bind.relations import SCALAR, Rows, column
+from sqlpriv.rewrite.bind.scope import Reader, Scope
+from sqlpriv.rewrite.syntax import AGGREGATES, has_aggregates
+
+
+class Expressions:
+    """Resolves expressions. Given the names of the rewriting, and what reads queries over the private table."""
+
+    def __init__(self, names: Names, read: Reader) -> None:
+        self._names = names
+        self._sql = names.sql
+        self._read = read
+
+    def resolve(self, node: exp.Expr, scope: Scope, aggregates: bool = False, alias_first: bool = False) -> exp.Expr:
+        """The expression with every column written variable.column; refuses what may not stand there."""
+        holder = exp.Paren(this=node)
+        self._visit(node, scope, aggregates, alias_first)
+        resolved: exp.Expr = holder.this
+        resolved.pop()
+        return resolved
+
+    def _visit(self, node: exp.Expr, scope: Scope, aggregates: bool, alias_first: bool) -> None:
+        if isinstance(node, exp.Column):
+            self._column(node, scope, aggregates, alias_first)
+        elif isinstance(node, exp.Query):
+            self._subquery(node, scope, aggregates)
+        elif isinstance(node, AGGREGATES):
+            self._aggregate(node, scope, aggregates)
+        elif (reason := misread(node, self._sql)) is not None:
+            refuse(self._sql, node, *reason)
+        elif isinstance(node, (exp.Exists, exp.Any, exp.All)) or allowed(node):
+            self._children(node, scope, aggregates, alias_first)
+        else:
+            refuse_node(self._sql, node)
+
+    def _children(self, node: exp.Expr, scope: Scope, aggregates: bool, alias_first: bool) -> None:
+        for child in list(node.iter_expressions()):
+            self._visit(child, scope, aggregates, alias_first)
+
+    def _aggregate(self, node: exp.Expr, scope: Scope, aggregates: bool) -> None:
+        inner = node.this if isinstance(node, exp.Filter) else node
+        if not aggregates:
+            construct = "a window function" if isinstance(node, exp.Window) else f"an aggregate ({inner.key})"
+            refuse(
+                self._sql,
+                node,
+                f"{construct} inside WHERE, GROUP BY or another aggregate",
+                "aggregate in SELECT or HAVING",
+            )
+        if not isinstance(inner, (exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Grouping, exp.GroupingId)):
+            if scope.flat is not None and isinstance(inner, exp.AggFunc):
+                scope.flat.aggregate(inner)
+            refuse_node(self._sql, inner)
+        self._visit_arguments(inner, scope)
+        if isinstance(node, exp.Filter):
+            self._visit(node.expression.this, scope, False, False)
+        if scope.flat is not None:
+            node.replace(scope.flat.aggregate(node))
+
+    def _visit_arguments(self, node: exp.Expr, scope: Scope) -> None:
+        for child in list(node.iter_expressions()):
+            if isinstance(child, exp.Star) and isinstance(node, exp.Count):
+                continue
+            if isinstance(child, (exp.Distinct, exp.Order)):
+                what = "DISTINCT" if isinstance(child, exp.Distinct) else "ORDER BY"
+                instead = "a randomized release cannot tell which rows are equal; count rows, or GROUP BY the column"
+                refuse(self._sql, node, f"{node.key}({what} ...)", instead)
+            self._visit(child, scope, False, False)
+
+    def _column(self, node: exp.Column, scope: Scope, aggregates: bool, alias_first: bool) -> None:
+        if isinstance(node.this, exp.Star):
+            refuse(self._sql, node, "*", "name the columns")
+        if node.args.get("db") or node.args.get("join_mark"):
+            refuse(self._sql, node, "a column with more than one dot", "write table.column, with the table's alias")
+        found = scope.look_up(node, self._sql, alias_first)
+        if found is None:
+            unknown(self._sql, node, f"column {node.name!r}", self._columns(scope))
+        if not aggregates and has_aggregates(found):
+            refuse(self._sql, node, f"the aggregate {node.name!r} inside WHERE or GROUP BY", "use HAVING")
+        new = found.copy()
+        if isinstance(new, exp.Column):
+            new._meta = {**(new._meta or {}), **(node.this._meta or {})}
+        node.replace(new if isinstance(new, (exp.Column, exp.Literal)) else exp.Paren(this=new))
+
+    def _columns(self, scope: Scope) -> str:
+        names = [s.name for columns in scope.sources.values() for s in columns.values()]
+        return f"there are {', '.join(names[:20])}" + (" ..." if len(names) > 20 else "")
+
+    def _subquery(self, node: exp.Expr, scope: Scope, aggregates: bool) -> None:
+        if not aggregates or not self._names.reads_private(node, scope.ctes):
+            resolve_public(self._names, node, scope)
+            return
+        answer = self._read(node.copy(), scope.ctes)
+        if isinstance(answer, Rows) or not isinstance(node, exp.Subquery) or len(answer.columns) != 1:
+            refuse(self._sql, node, "a subquery of rows of the private table", "write a scalar subquery: one aggregate")
+        if answer.many:
+            instead = "aggregate it without GROUP BY, or add WHERE so that one group is left"
+            refuse(self._sql, node, "a scalar subquery with a row for each group", instead)
+        self._names.scalars.append(answer)
+        node.replace(column(SCALAR, str(len(self._names.scalars) - 1), node))

@@ -1,0 +1,62 @@
+"""What one rewriting keeps while names are resolved: the query, the release, and all names that were given so far."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.bind.relations import Answer
+from sqlpriv.rewrite.bind.scope import Ctes
+from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.syntax import PREFIX
+from sqlpriv.sqltext import folded, quoted
+
+
+class Names:
+    """Owns the state of one rewriting. Everything that resolves names is given this one, and keeps nothing itself."""
+
+    def __init__(self, sql: str, release: Release) -> None:
+        self.sql = sql
+        """The text of the query, for the places that refusals name."""
+        self.release = release
+        self.scalars: list[Answer] = []
+        """Answers that stand as one value in an expression over estimates."""
+        self._taken = {folded(a.name) for a in release.attributes}
+        self._defined: dict[str, str] = {}
+        """Relations of public tables, as common table expressions by their names."""
+
+    def variable(self, name: str) -> str:
+        """A name that no other variable has, and none of ours."""
+        name = f"the {name}" if folded(name).startswith(PREFIX) else name
+        made, number = name, 1
+        while folded(made) in self._taken:
+            number += 1
+            made = f"{name} {number}"
+        self._taken.add(folded(made))
+        return made
+
+    def define(self, query: str, names: list[str]) -> str:
+        """Give a query over public tables a name of ours, and its columns these names."""
+        name = f"__priv_public{len(self._defined)}"
+        columns = ", ".join(quoted(n) for n in names)
+        self._defined[name] = f"{quoted(name)}({columns}) AS MATERIALIZED ({query})"
+        return name
+
+    def with_definitions(self, sql: str) -> str:
+        """The rewritten query with the relations that it reads, and those that these read, in front."""
+        needed: list[str] = []
+        for name, definition in reversed(self._defined.items()):
+            if any(quoted(name) in text for text in (sql, *needed)):
+                needed.insert(0, definition)
+        return f"WITH {', '.join(needed)} {sql}" if needed else sql
+
+    def reads_private(self, node: exp.Expr, ctes: Ctes) -> bool:
+        """Whether a query reads the private table, perhaps by a common table expression."""
+        for table in node.find_all(exp.Table):
+            key = folded(table.name)
+            if key in ctes and not table.args.get("db"):
+                cte, seen = ctes[key]
+                if self.reads_private(cte.this, seen):
+                    return True
+            elif key == folded(self.release.table):
+                return True
+        return False

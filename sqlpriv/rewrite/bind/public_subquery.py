@@ -1,0 +1,281 @@
+"""Queries over public tables alone, in FROM or in conditions. They run as they are, with names resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.bind.functions import PUBLIC_NODES, allowed, misread
+from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
+from sqlpriv.rewrite.bind.relations import Shown, column, distinct_names
+from sqlpriv.rewrite.bind.scope import Ctes, Scope, by_name, with_ctes
+from sqlpriv.rewrite.syntax import SELECT_ARGS, aggregated, default_name, has_aggregates, is_star
+from sqlpriv.sqltext import folded
+
+_UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
+_JOINS = {"", "INNER", "CROSS", "LEFT", "LEFT OUTER", "SEMI", "ANTI"}
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a query over public tables shows, and how many rows it has at most."""
+
+    names: list[str]
+    size: int
+    keys: frozenset[int] = frozenset()
+    """The places of columns that are known to have no value twice."""
+
+
+def resolve_public(names: Names, node: exp.Expr, outer: Scope, ctes: Ctes | None = None) -> Resolved:
+    """Resolve a query over public tables in place."""
+    ctes = outer.ctes if ctes is None else ctes
+    if isinstance(node, exp.Subquery):
+        _only(names, node, {"this", "alias"})
+        return resolve_public(names, node.this, outer, ctes)
+    if isinstance(node, exp.SetOperation):
+        return _united(names, node, outer, with_ctes(node, ctes, names.sql))
+    if not isinstance(node, exp.Select):
+        refuse_node(names.sql, node)
+    return _select(names, node, outer, with_ctes(node, ctes, names.sql))
+
+
+def _united(names: Names, node: exp.SetOperation, outer: Scope, ctes: Ctes) -> Resolved:
+    _only(names, node, _UNION_ARGS)
+    node.set("with_", None)
+    left = resolve_public(names, node.this, outer, ctes)
+    right = resolve_public(names, node.expression, outer, ctes)
+    if len(left.names) != len(right.names):
+        refuse(names.sql, node, f"{node.key.upper()} of queries with different columns", "give both the same columns")
+    _check_chance(names, node)
+    if order := node.args.get("order"):
+        for ordered in order.expressions:
+            if not _by_position(ordered, left.names) and not isinstance(ordered.this, exp.Literal):
+                refuse(names.sql, ordered, f"ORDER BY an expression after {node.key.upper()}", "name a column of it")
+    size = left.size + right.size if isinstance(node, exp.Union) else left.size
+    return Resolved(left.names, _limited(node, size))
+
+
+def _select(names: Names, select: exp.Select, outer: Scope, ctes: Ctes) -> Resolved:
+    _only(names, select, SELECT_ARGS)
+    select.set("with_", None)
+    scope = Scope(outer=outer, ctes=ctes)
+    size, keys = 1, frozenset[str]()
+    if first := select.args.get("from_"):
+        found = _source(names, first.this, scope, outer)
+        size = found.size
+        if not select.args.get("joins"):
+            keys = frozenset(found.names[place] for place in found.keys)
+    for join in select.args.get("joins") or []:
+        size = _join(names, join, scope, outer, size)
+    _check_chance(names, select)
+    items = [made for item in list(select.expressions) for made in _items(names, item, scope)]
+    select.set("expressions", items)
+    shown = [item.alias for item in items]
+    for ordered in select.args["order"].expressions if select.args.get("order") else []:
+        _by_position(ordered, [name if folded(name) in scope.aliases else "" for name in shown])
+    for clause in ("where", "group", "having", "order", "limit", "offset"):
+        if part := select.args.get(clause):
+            _visit(names, part, scope)
+    if aggregated(select) and not select.args.get("group"):
+        size = 1
+    return Resolved(shown, _limited(select, size), _keys(select, keys))
+
+
+def _keys(select: exp.Select, of_source: frozenset[str]) -> frozenset[int]:
+    """The columns that have no value twice: one that is grouped by alone, the only one of DISTINCT, or a key below."""
+    items = list(enumerate(i.this for i in select.expressions))
+    group = select.args.get("group")
+    if group is not None:
+        plain = [(at, i) for at, i in items if not has_aggregates(i)]
+        by = [i for _, i in plain] if group.args.get("all") else list(group.expressions)
+        by = [items[int(b.this) - 1][1] if isinstance(b, exp.Literal) and b.this.isdigit() else b for b in by]
+        return frozenset(at for at, i in plain if len(by) == 1 and i == by[0])
+    if aggregated(select):
+        return frozenset()
+    if select.args.get("distinct") and len(items) == 1:
+        return frozenset({0})
+    return frozenset(at for at, i in items if isinstance(i, exp.Column) and i.name in of_source)
+
+
+def _check_chance(names: Names, query: exp.Expr) -> None:
+    """Which rows a query keeps must not depend on chance."""
+    instead = "its answer would depend on chance; add ORDER BY"
+    for clause in ("limit", "offset"):
+        if query.args.get(clause) and not query.args.get("order"):
+            refuse(names.sql, query, f"{clause.upper()} without ORDER BY in a subquery", instead)
+    distinct = query.args.get("distinct")
+    if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
+        refuse(names.sql, distinct, "DISTINCT ON", "its answer would depend on chance; use GROUP BY with max or min")
+
+
+def _by_position(ordered: exp.Expr, shown: list[str]) -> bool:
+    """Write ORDER BY a name of the SELECT list as its position: there it goes before the columns of tables."""
+    by = ordered.this
+    places = [i for i, name in enumerate(shown, 1) if name and folded(name) == folded(by.name)]
+    if not isinstance(by, exp.Column) or by.table or not places:
+        return False
+    by.replace(exp.Literal.number(places[0]))
+    return True
+
+
+def _limited(query: exp.Expr, size: int) -> int:
+    limit = query.args.get("limit")
+    number = limit.expression if limit is not None else None
+    return min(size, int(number.this)) if isinstance(number, exp.Literal) and number.this.isdigit() else size
+
+
+def _items(names: Names, item: exp.Expr, scope: Scope) -> list[exp.Alias]:
+    """An item of the SELECT list, or the columns of *, each under the name that it has outside."""
+    if is_star(item):
+        return _starred(names, item, scope)
+    name = item.alias if isinstance(item, exp.Alias) else default_name(item)
+    made = exp.Alias(this=item.unalias().copy(), alias=exp.to_identifier(name, quoted=True))
+    item.replace(made)
+    _visit(names, made.this, scope)
+    if isinstance(item, exp.Alias):
+        scope.aliases[folded(name)] = made.this
+    return [made]
+
+
+def _starred(names: Names, item: exp.Expr, scope: Scope) -> list[exp.Alias]:
+    table = item.table if isinstance(item, exp.Column) else ""
+    star = item.this if isinstance(item, exp.Column) else item
+    if any(star.args.values()) or (table and folded(table) not in scope.sources):
+        refuse(names.sql, item, f"{table}.*" if table else "* with EXCLUDE, REPLACE or RENAME", "name the columns")
+    return [
+        exp.Alias(this=shown.expression.copy(), alias=exp.to_identifier(shown.name, quoted=True))
+        for shown in scope.star(table)
+    ]
+
+
+def _join(names: Names, join: exp.Join, scope: Scope, outer: Scope, size: int) -> int:
+    """Read what is joined; how many rows there are then, at most."""
+    _only(names, join, {"this", "on", "side", "kind", "using"})
+    kind = " ".join(filter(None, (join.side, join.kind))).upper()
+    if kind not in _JOINS:
+        refuse(names.sql, join.this, f"{kind} JOIN", "write an inner or a LEFT JOIN")
+    before = dict(scope.sources)
+    added = _source(names, join.this, scope, outer).size
+    for identifier in join.args.get("using") or []:
+        key = folded(identifier.name)
+        left = next((c[key] for c in before.values() if key in c), None)
+        if left is None:
+            unknown(names.sql, identifier, f"column {identifier.name!r} on both sides", "write ON a.x = b.y")
+        scope.merged[key] = left
+    if on := join.args.get("on"):
+        _visit(names, on, scope)
+    if kind in {"SEMI", "ANTI"}:
+        scope.sources = before
+        return size
+    return size * (max(added, 1) if kind.startswith("LEFT") else added)
+
+
+def _source(names: Names, node: exp.Expr, scope: Scope, outer: Scope) -> Resolved:
+    if isinstance(node, exp.Table):
+        found, name = _table(names, node, scope)
+    elif isinstance(node, exp.Subquery):
+        _only(names, node, {"this", "alias"})
+        found = resolve_public(names, node.this, outer, scope.ctes)
+        name = node.alias or names.variable("subquery")
+    elif isinstance(node, exp.Values):
+        found, name = _values(names, node, scope), node.alias or names.variable("values")
+    else:
+        refuse_node(names.sql, node)
+    if folded(name) in scope.sources:
+        refuse(names.sql, node, f"two tables called {name!r}", "give one of them another alias")
+    own = names.variable(name)
+    shown = _renamed(names, found.names, node)
+    unlike = distinct_names(shown)
+    scope.sources[folded(name)] = by_name([Shown(s, column(own, u)) for s, u in zip(shown, unlike, strict=True)])
+    listed = [exp.to_identifier(u, quoted=True) for u in unlike]
+    for source in (node, *_replaced(node)):
+        source.set("alias", exp.TableAlias(this=exp.Identifier(this=own, quoted=True), columns=listed))
+    return Resolved(unlike, found.size, found.keys)
+
+
+def _values(names: Names, node: exp.Values, scope: Scope) -> Resolved:
+    """Rows of constants."""
+    _only(names, node, {"expressions", "alias"})
+    for row in node.expressions:
+        _visit(names, row, Scope(ctes=scope.ctes))
+    return Resolved([f"col{at}" for at in range(len(node.expressions[0].expressions))], len(node.expressions))
+
+
+def _renamed(names: Names, shown: list[str], node: exp.Expr) -> list[str]:
+    alias = node.args.get("alias")
+    given = [c.name for c in alias.args.get("columns") or []] if alias is not None else []
+    if len(given) > len(shown):
+        refuse(names.sql, node, "an alias with more columns than the table", "leave the extra names out")
+    return given + shown[len(given) :]
+
+
+def _replaced(node: exp.Expr) -> list[exp.Expr]:
+    """What stands in the place of a common table expression's name."""
+    put = node.meta.get("replaced_by")
+    return [put] if put is not None else []
+
+
+def _table(names: Names, node: exp.Table, scope: Scope) -> tuple[Resolved, str]:
+    _only(names, node, {"this", "alias", "db"})
+    if not isinstance(node.this, exp.Identifier) or (node.args.get("db") and folded(node.db) not in {"main", "public"}):
+        refuse(names.sql, node, "a table function or a table of another schema", "read a public table of the release")
+    key, name = folded(node.name), node.alias or node.name
+    if not node.args.get("db") and key in scope.ctes:
+        cte, seen = scope.ctes[key]
+        copied = exp.Subquery(this=cte.this.copy())
+        found = resolve_public(names, copied.this, Scope(ctes=seen), seen)
+        node.meta["replaced_by"] = copied
+        node.replace(copied)
+        return Resolved(_renamed(names, found.names, cte), found.size, found.keys), name
+    if key == folded(names.release.table) and folded(node.db or "main") == "main":
+        refuse(
+            names.sql,
+            node,
+            "a subquery over the private table",
+            "aggregate it in the query itself; only public tables may stand here",
+        )
+    public = names.release.public.get(key)
+    if public is None:
+        unknown(names.sql, node, f"table {node.name!r}", "a subquery may read the public tables of the release")
+    node.set("this", exp.to_identifier(public.relation_parts[-1], quoted=True))
+    for part, arg in zip(reversed(public.relation_parts[:-1]), ("db", "catalog"), strict=False):
+        node.set(arg, exp.to_identifier(part, quoted=True))
+    keys = frozenset(at for at, c in enumerate(public.columns) if c in public.keys)
+    return Resolved(list(public.columns), public.size, keys), name
+
+
+def _visit(names: Names, node: exp.Expr, scope: Scope) -> None:
+    if isinstance(node, exp.Column):
+        _column(names, node, scope)
+    elif isinstance(node, exp.Query):
+        resolve_public(names, node, scope)
+    elif (reason := misread(node, names.sql)) is not None:
+        refuse(names.sql, node, *reason)
+    elif type(node) in PUBLIC_NODES or allowed(node):
+        for child in list(node.iter_expressions()):
+            _visit(names, child, scope)
+    else:
+        refuse_node(names.sql, node)
+
+
+def _column(names: Names, node: exp.Column, scope: Scope) -> None:
+    if isinstance(node.this, exp.Star) or node.args.get("db"):
+        refuse(names.sql, node, "such a column", "write table.column")
+    found = scope.look_up(node, names.sql)
+    if found is None:
+        unknown(names.sql, node, f"column {node.name!r}", "check its name and its table")
+    new = found.copy()
+    if isinstance(new, exp.Column):
+        new._meta = node.this._meta
+    node.replace(new if isinstance(new, exp.Column) else exp.Paren(this=new))
+
+
+def _only(names: Names, node: exp.Expr, known: set[str]) -> None:
+    for key, value in node.args.items():
+        if value and key not in known:
+            inside = value[0] if isinstance(value, list) else value
+            if isinstance(inside, exp.Expr):
+                refuse_node(names.sql, inside)
+            refuse(names.sql, node, f"{key} in a subquery", "leave it out")

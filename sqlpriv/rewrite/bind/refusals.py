@@ -1,0 +1,103 @@
+"""How a query is refused: the construct, its place in the query, and what to write instead, before anything runs."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from sqlglot import exp
+
+from sqlpriv.errors import UnsupportedSQLError
+
+# What a construct is called, and what to write instead; the class of a node or the name of a function.
+INSTEAD: dict[str, tuple[str, str]] = {
+    "Distinct": ("DISTINCT", "a randomized release cannot tell how often a value occurs; count rows, or GROUP BY"),
+    "Min": ("min()", "extremes of a randomized release are noise; ask counts for ranges, as in GROUP BY"),
+    "Max": ("max()", "extremes of a randomized release are noise; ask counts for ranges, as in GROUP BY"),
+    "Median": ("median()", "ask counts for ranges, as in GROUP BY age // 10, and read the median off them"),
+    "Window": ("a window function", "aggregate with GROUP BY, and window the answer in your own client"),
+    "Placeholder": ("a parameter", "write the value into the query"),
+    "Parameter": ("a parameter", "write the value into the query"),
+    "PositionalColumn": ("a column by its position", "name the column"),
+    "Columns": ("COLUMNS()", "name the columns"),
+    "Explode": ("unnest()", "an estimate is of rows as they are; nothing may multiply them"),
+    "Unnest": ("unnest()", "an estimate is of rows as they are; nothing may multiply them"),
+    "TableSample": ("SAMPLE", "a release is one sample already; ask it as it is"),
+    "Except": ("EXCEPT", "ask the two queries one by one"),
+    "Intersect": ("INTERSECT", "ask the two queries one by one"),
+    "Collate": ("COLLATE", "compare lower(a) with lower(b)"),
+    "AtTimeZone": ("AT TIME ZONE", "it depends on a setting; compute with timestamps as they are"),
+    "Lock": ("FOR UPDATE", "leave it out"),
+    "Filter": ("FILTER", "put it behind an aggregate"),
+    "ArrayFilter": ("a lambda", "write the condition on the attributes themselves"),
+    "Lambda": ("a lambda", "write the condition on the attributes themselves"),
+    "Pivot": ("PIVOT", "write GROUP BY, or one aggregate with FILTER for each column"),
+    "Lateral": ("LATERAL", "join a public table, or use a subquery over one"),
+    "Values": ("VALUES", "give the rows as a public table, or use IN (...)"),
+    "Rand": ("random()", "only functions that always answer the same can be estimated"),
+    "ByteString": ("an escape string", "write a plain text in single quotes"),
+    "JSONExtract": ("->", "the operator is not among the functions that can be estimated"),
+}
+_LISTED = "docs/query.md lists what can be"
+_AGGREGATES = (exp.AggFunc, exp.WithinGroup, exp.IgnoreNulls)
+STATEMENTS = "only one SELECT can be asked of a release; write SELECT ... FROM its table"
+
+
+def place(sql: str, node: exp.Expr | None) -> str:
+    """Where a construct starts, as line and column, counted from 1; empty when the parser did not keep it."""
+    start = _start(sql, node)
+    while start is None and node is not None:
+        node = node.parent
+        start = _start(sql, node)
+    if start is None:
+        return ""
+    before = sql[:start]
+    return f" at line {before.count(chr(10)) + 1}, column {start - before.rfind(chr(10))}"
+
+
+def _start(sql: str, node: exp.Expr | None) -> int | None:
+    if node is None:
+        return None
+    found = [n.meta["start"] for n in node.walk() if n._meta and "start" in n._meta]
+    if found and isinstance(node, exp.Func) and "start" not in (node._meta or {}):
+        # Of some functions the parser keeps the place of the arguments alone: the name stands right before them.
+        name = re.search(r"\w+\s*\(\s*$", sql[: min(found)])
+        return name.start() if name else min(found)
+    return min(found) if found else None
+
+
+def refuse(sql: str, node: exp.Expr | None, construct: str, instead: str) -> NoReturn:
+    """Raise the refusal of a construct."""
+    raise UnsupportedSQLError(f"{construct}{place(sql, node)} cannot be estimated: {instead}")
+
+
+def unknown(sql: str, node: exp.Expr | None, what: str, instead: str) -> NoReturn:
+    """Raise for a name that does not exist."""
+    raise UnsupportedSQLError(f"there is no {what}{place(sql, node)}; {instead}")
+
+
+def refuse_self_join(sql: str, node: exp.Expr) -> NoReturn:
+    """Raise the refusal of pairs of private rows."""
+    refuse(sql, node, "the private table a second time", "pairs of rows cannot be estimated; aggregate it once")
+
+
+def refuse_node(sql: str, node: exp.Expr) -> NoReturn:
+    """Raise the refusal of a node that no rule knows."""
+    construct, instead = INSTEAD.get(type(node).__name__, (_name_of(node), _LISTED))
+    if isinstance(node, _AGGREGATES) and instead is _LISTED:
+        instead = "only count, sum and avg can be; ask counts for ranges, as in GROUP BY age // 10"
+    elif isinstance(node, exp.Func) and instead is _LISTED:
+        instead = "only functions that always answer the same, and read nothing else, can be; docs/query.md lists them"
+    refuse(sql, node, construct, instead)
+
+
+def _name_of(node: exp.Expr) -> str:
+    if isinstance(node, exp.Anonymous):
+        return f"the function {node.name.lower()}()"
+    if isinstance(node, (exp.WithinGroup, exp.IgnoreNulls)):
+        node = node.this
+    if isinstance(node, exp.AggFunc):
+        return f"the aggregate {node.sql_name().lower()}()"
+    if isinstance(node, exp.Func):
+        return f"the function {node.sql_name().lower()}()"
+    return f"the construct {node.key}"

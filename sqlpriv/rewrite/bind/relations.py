@@ -1,0 +1,138 @@
+"""What a part of a query reads and shows, once its names are resolved.
+
+Resolved columns are written variable.column: an attribute of the private table is a variable of its own with the one
+column `value`, a public table is a variable with all its columns, an answer is one with the columns it shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.syntax import without_parentheses
+from sqlpriv.sqltext import folded
+
+VALUE = "value"
+SCALAR = "__priv_scalar"
+"""The variable of answers that stand as one value in an expression; its columns are their numbers."""
+_MARK = "shown"
+_marks = count()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A column that a relation shows: its name as spelt, and what it stands for. Copied wherever it is used."""
+
+    name: str
+    expression: exp.Expr
+    estimate: AnswerColumn | None = None
+
+
+@dataclass(frozen=True)
+class Read:
+    """A relation that is read under the name of a variable, and is no attribute."""
+
+    relation: str
+    """Its SQL text."""
+    columns: dict[str, str] = field(default_factory=dict)
+    """Names and types, "" where the type is not known; of an answer only those that were joined to it."""
+    size: int = 0
+    answer: Answer | None = None
+    counted: bool = True
+    """Whether the size is the number of rows, and not only a bound."""
+    keys: frozenset[str] | None = frozenset()
+    """Columns that are known to have no value twice; None for one column that has not even NULL twice."""
+
+
+@dataclass
+class Rows:
+    """Rows joined, filtered and projected, but not aggregated: all that is below them is merged into this."""
+
+    shown: list[Shown] = field(default_factory=list)
+    conditions: list[exp.Expr] = field(default_factory=list)
+    reads: dict[str, Read] = field(default_factory=dict)
+    private: bool = False
+
+    @property
+    def over_answers(self) -> bool:
+        """Whether estimates are among what is read."""
+        return any(r.answer is not None for r in self.reads.values())
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """A column of an answer, and where its bounds are, if it is an estimate that has some."""
+
+    name: str
+    low: str | None = None
+    high: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A query over estimates, rewritten: its SQL text and its columns."""
+
+    sql: str
+    columns: tuple[AnswerColumn, ...]
+    cost: float = 0.0
+    plans: tuple[str, ...] = ()
+    many: bool = False
+    """Whether it surely has more than one row."""
+    aggregated: Aggregated | None = None
+    """What is below it, where nothing was chosen by estimates: then sums over it are sums over that."""
+
+    @property
+    def names(self) -> list[str]:
+        """All columns in order, bounds after their estimates."""
+        return [n for c in self.columns for n in (c.name, c.low, c.high) if n is not None]
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """The rows that an answer aggregates, and its columns: group keys, and expressions over aggregates."""
+
+    rows: Rows
+    columns: dict[str, exp.Expr]
+
+
+Relation: TypeAlias = Rows | Answer
+"""What a query stands for: rows, if it does not aggregate, or an answer."""
+
+
+def marked(shown: Shown) -> Shown:
+    """The column with a mark of its own: two columns that stand for the same are still two keys to GROUP BY."""
+    expression = shown.expression.copy()
+    without_parentheses(expression).meta[_MARK] = next(_marks)
+    return replace(shown, expression=expression)
+
+
+def mark(node: exp.Expr) -> int | None:
+    """The mark of the column that an expression stands for, if it stands for one."""
+    return (node._meta or {}).get(_MARK)
+
+
+def column(variable: str, name: str, like: exp.Expr | None = None) -> exp.Column:
+    """A resolved column, which remembers where it stood in the query."""
+    made = exp.Column(this=exp.Identifier(this=name, quoted=True), table=exp.Identifier(this=variable, quoted=True))
+    if like is not None:
+        found = next((n._meta for n in like.walk() if n._meta and "start" in n._meta), None)
+        if found:
+            made._meta = dict(found)
+    return made
+
+
+def distinct_names(names: list[str]) -> list[str]:
+    """The names, each with a number where another has it already."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        made, number = name, 1
+        while folded(made) in taken:
+            number += 1
+            made = f"{name} {number}"
+        taken.add(folded(made))
+        found.append(made)
+    return found

@@ -1,0 +1,295 @@
+"""Expressions over aggregates: from a node of the query to the form of its estimate.
+
+Arithmetic keeps the best form it can; functions that only rise, such as round(), take the bounds with them; what else
+is computed from estimates has no bounds. A column must be a group key, or stand inside an aggregate.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.bind.relations import SCALAR, Answer, AnswerColumn, mark
+from sqlpriv.rewrite.estimate.aggregates import summands
+from sqlpriv.rewrite.estimate.bounds import Formulas
+from sqlpriv.rewrite.estimate.forms import (
+    Bounded,
+    Exact,
+    Form,
+    Linear,
+    Opaque,
+    Ratio,
+    Smooth,
+    add,
+    product,
+    quotient,
+    scale,
+    total,
+)
+from sqlpriv.rewrite.estimate.sums import SUMS
+from sqlpriv.rewrite.estimate.texts import Texts
+from sqlpriv.rewrite.syntax import AGGREGATES, without_parentheses
+from sqlpriv.sqltext import quoted
+
+_RISING = (
+    exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast, exp.Coalesce, exp.Greatest, exp.Least, exp.Exp,
+    exp.Sqrt, exp.Ln, exp.Cbrt, exp.Nullif,
+)  # fmt: skip
+_DEFINED: dict[type[exp.Expr], str] = {exp.Sqrt: ">= 0", exp.Ln: "> 0", exp.Log: "> 0"}
+_OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+_FIXED = (exp.Literal, exp.Null, exp.Boolean, exp.Var, exp.DataType, exp.Identifier, exp.Interval, exp.Query)
+
+
+class Forms:
+    """Turns the expressions of one aggregate query, or of one query over answers, into forms."""
+
+    def __init__(
+        self,
+        sql: str,
+        texts: Texts,
+        formulas: Formulas,
+        keys: list[exp.Expr],
+        answers: Mapping[tuple[str, str], AnswerColumn] | None = None,
+        scalars: Sequence[Answer] = (),
+    ) -> None:
+        self._scalars = scalars
+        self._sql = sql
+        self._texts = texts
+        self.formulas = formulas
+        bare = [without_parentheses(key) for key in keys]
+        self._keys = {(mark(key), key): f"g{i}" for i, key in reversed(list(enumerate(bare)))}
+        self._kinds = set(map(type, bare))
+        self._answers = answers
+        self.groupings: dict[tuple[str, ...], str] = {}
+        """The names of columns with grouping(...), by the keys asked about."""
+
+    def form(self, node: exp.Expr) -> Form:
+        """The form of an expression."""
+        if (key := self._key(node)) is not None:
+            return Exact(f'"{SUMS}"."{key}"')
+        if isinstance(node, exp.Paren):
+            return self.form(node.this)
+        if isinstance(node, (exp.Grouping, exp.GroupingId)):
+            return Exact(self._grouping(node))
+        if isinstance(node, AGGREGATES):
+            return self._aggregate(node)
+        if isinstance(node, exp.Column):
+            return self._column(node)
+        if isinstance(node, exp.Query):
+            self._refuse_correlated(node)
+        if _keeps_the_value(node):
+            inner = self.form(node.this)
+            if isinstance(inner, (Linear, Ratio, Smooth)) and (isinstance(inner, Linear) or not _fills_gaps(node)):
+                return inner
+        if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div)):
+            return self._arithmetic(node)
+        if isinstance(node, exp.IntDiv):
+            return self._whole_quotient(node)
+        if isinstance(node, exp.Neg):
+            return self._scaled(self.form(node.this), Exact("-1", constant=True))
+        return self._other(node)
+
+    def _refuse_correlated(self, query: exp.Expr) -> None:
+        inside = {t.alias for t in query.find_all(exp.Table, exp.Subquery)}
+        for found in query.find_all(exp.Column):
+            if found.table and found.table not in inside:
+                refuse(self._sql, found, f"a subquery that reads {_spoken(found)!r} from outside", "move it into WHERE")
+
+    def text(self, node: exp.Expr) -> str:
+        """The value of an expression, for HAVING and ORDER BY."""
+        return self.formulas.value(self.form(node))
+
+    def _key(self, node: exp.Expr) -> str | None:
+        return self._keys.get((mark(node), node)) if type(node) in self._kinds else None
+
+    def _aggregate(self, node: exp.Expr) -> Form:
+        sums = self.formulas.sums
+        found = [Linear({sums.summands.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
+        return found[0] if len(found) == 1 else Ratio(found[0], found[1])
+
+    def _grouping(self, node: exp.Expr) -> str:
+        asked = node.expressions or ([node.this] if node.this else [])
+        names = tuple(self._key(without_parentheses(a)) or "" for a in asked)
+        if not names or not all(names):
+            refuse(self._sql, node, "grouping() of what is no group key", "name columns of GROUP BY")
+        return f'"{SUMS}"."{self.groupings.setdefault(names, f"grouping{len(self.groupings)}")}"'
+
+    def _column(self, node: exp.Column) -> Form:
+        if node.table == SCALAR:
+            answer = self._scalars[int(node.name)]
+            return Opaque(f"(SELECT {quoted(answer.columns[0].name)} FROM ({answer.sql}))")
+        if self._answers is None:
+            refuse(
+                self._sql, node, f"the column {_spoken(node)!r} of single rows", "put it into GROUP BY or an aggregate"
+            )
+        text = self._texts.plain(node)
+        found = self._answers.get((node.table, node.name))
+        if found is None or found.low is None or found.high is None:
+            return Exact(text)
+        return Bounded(text, found.low, found.high)
+
+    def _other(self, node: exp.Expr) -> Form:
+        """Any other node: exact if all below is, rising with its first argument, or opaque."""
+        children = list(_children(node))
+        forms = [self.form(c) for c in children]
+        exact = all(isinstance(f, Exact) for f in forms)
+        constant = all(isinstance(f, Exact) and f.constant for f in forms)
+        values = [self.formulas.value(f) for f in forms]
+        if exact:
+            return Exact(self._with(node, values), constant)
+        text = self._where_defined(node, values)
+        rises = isinstance(node, _RISING) and _is_numeric(node)
+        if not rises or not all(isinstance(f, Exact) for f in forms[1:]):
+            return Opaque(text)
+        first = self.formulas.bounded(forms[0])
+        if isinstance(first, Opaque):
+            return Opaque(text)
+        if isinstance(node, (exp.Nullif, exp.Coalesce)):
+            return Bounded(text, first.low, first.high)
+        ends = [first.low, first.high]
+        if isinstance(node, exp.Sqrt):
+            ends = [f"greatest({end}, 0e0)" for end in ends]
+        return Bounded(text, *(self._where_defined(node, [end, *values[1:]]) for end in ends))
+
+    def _where_defined(self, node: exp.Expr, texts: list[str]) -> str:
+        """The text of a node, NULL where its estimate happens to lie where the function is not defined."""
+        text = self._with(node, texts)
+        test = _DEFINED.get(type(node))
+        return text if test is None else f"CASE WHEN ({texts[-1]}) {test} THEN {text} END"
+
+    def _with(self, node: exp.Expr, texts: list[str]) -> str:
+        """The text of a node with its children written as given.
+
+        The marks that hold their places cannot be guessed: one inside a text of the query would be replaced, too, and
+        let whatever is written there out of its quotes.
+        """
+        mark = f"__priv_{secrets.token_hex(16)}_"
+        copied = node.copy()
+        for i, new in enumerate(list(_children(copied))):
+            new.replace(exp.Var(this=f"{mark}{i}_"))
+        return re.sub(rf"{mark}(\d+)_", lambda found: f"({texts[int(found.group(1))]})", self._texts.plain(copied))
+
+    # --- arithmetic -------------------------------------------------------------------------------
+
+    def _arithmetic(self, node: exp.Expr) -> Form:
+        left, right = self.form(node.this), self.form(node.expression)
+        if isinstance(left, Exact) and isinstance(right, Exact):
+            return Exact(f"({left.text}) {_OPERATORS[type(node)]} ({right.text})", left.constant and right.constant)
+        if isinstance(node, (exp.Add, exp.Sub)):
+            return self._sum(left, right, "+" if isinstance(node, exp.Add) else "-")
+        if isinstance(node, exp.Mul):
+            return self._product(left, right)
+        return self._quotient(left, self._without_nullif(node.expression, right))
+
+    def _whole_quotient(self, node: exp.IntDiv) -> Form:
+        """The operator // of whole numbers drops what is left over; of estimates, which are doubles, it would not."""
+        if all(isinstance(self.form(side), Exact) for side in (node.this, node.expression)):
+            # Among answers without bounds an estimate looks exact; trunc() leaves whole numbers as they are.
+            exact = self._other(node)
+            return exact if self._answers is None else Exact(f"trunc({self.formulas.value(exact)})")
+        return self.form(exp.Trunc(this=exp.Div(this=node.this.copy(), expression=node.expression.copy())))
+
+    def _without_nullif(self, node: exp.Expr, form: Form) -> Form:
+        """Dividing by nullif(x, 0) is dividing by x: a division by 0 gives NULL here anyway."""
+        bare = without_parentheses(node)
+        if (
+            isinstance(bare, exp.Nullif)
+            and isinstance(bare.expression, exp.Literal)
+            and not bare.expression.is_string
+            and float(bare.expression.this) == 0
+        ):
+            return self.form(bare.this)
+        return form
+
+    def _sum(self, left: Form, right: Form, sign: str) -> Form:
+        factor = "1" if sign == "+" else "-1"
+        if isinstance(left, Linear) and isinstance(right, Linear):
+            return add(left, right, factor)
+        if isinstance(left, Linear) and isinstance(right, Exact):
+            return add(left, Linear({}, right.text), factor)
+        if isinstance(left, Exact) and isinstance(right, Linear):
+            return add(Linear({}, left.text), right, factor)
+        if isinstance(right, Exact):
+            return self._shifted(left, f"{sign} ({right.text})")
+        if isinstance(left, Exact):
+            turned = right if sign == "+" else self._scaled(right, Exact("-1", constant=True))
+            return self._shifted(turned, f"+ ({left.text})")
+        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
+        if first is None or second is None:
+            return Opaque(f"({self.formulas.value(left)}) {sign} ({self.formulas.value(right)})")
+        return total(first, second, sign)
+
+    def _shifted(self, form: Form, by: str) -> Form:
+        if isinstance(form, Smooth):
+            return Smooth(f"({form.text}) {by}", form.slopes)
+        moved = self.formulas.bounded(form)
+        if isinstance(moved, Opaque):
+            return Opaque(f"({moved.text}) {by}")
+        return Bounded(f"({moved.text}) {by}", f"({moved.low}) {by}", f"({moved.high}) {by}")
+
+    def _product(self, left: Form, right: Form) -> Form:
+        if isinstance(right, Exact):
+            return self._scaled(left, right)
+        if isinstance(left, Exact):
+            return self._scaled(right, left)
+        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
+        if first is None or second is None:
+            return Opaque(f"({self.formulas.value(left)}) * ({self.formulas.value(right)})")
+        return product(first, second)
+
+    def _quotient(self, left: Form, right: Form) -> Form:
+        if isinstance(right, Exact):
+            return self._scaled(left, Exact(f"1e0 / nullif({right.text}, 0)", right.constant))
+        if isinstance(right, Linear) and isinstance(left, (Linear, Exact)):
+            return Ratio(left if isinstance(left, Linear) else Linear({}, left.text), right)
+        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
+        if first is None or second is None:
+            return Opaque(f"({self.formulas.value(left)}) / nullif({self.formulas.value(right)}, 0)")
+        return quotient(first, second)
+
+    def _scaled(self, form: Form, by: Exact) -> Form:
+        if isinstance(form, Exact):
+            return Exact(f"({by.text}) * ({form.text})", by.constant and form.constant)
+        if isinstance(form, Linear):
+            return scale(form, by.text)
+        if isinstance(form, Ratio):
+            return Ratio(scale(form.upper, by.text), form.lower)
+        if isinstance(form, Smooth):
+            return product(Smooth(by.text), form)
+        if isinstance(form, Opaque):
+            return Opaque(f"({by.text}) * ({form.text})")
+        low, high = (f"({by.text}) * ({end})" for end in (form.low, form.high))
+        return Bounded(f"({by.text}) * ({form.text})", f"least({low}, {high})", f"greatest({low}, {high})")
+
+
+def _keeps_the_value(node: exp.Expr) -> bool:
+    """A cast to DOUBLE changes no estimate, and coalesce none that is never NULL."""
+    if isinstance(node, (exp.Cast, exp.TryCast)):
+        return node.to.this in (exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT)
+    return _fills_gaps(node)
+
+
+def _fills_gaps(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Coalesce)
+
+
+def _is_numeric(node: exp.Expr) -> bool:
+    """A cast to text is no number that could have bounds."""
+    return not isinstance(node, (exp.Cast, exp.TryCast)) or node.to.this in exp.DataType.NUMERIC_TYPES
+
+
+def _children(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The expressions right below a node; constants stay where they are, and so do queries over public tables."""
+    for child in node.iter_expressions():
+        if isinstance(child, exp.If) and isinstance(node, exp.Case):
+            yield from _children(child)
+        elif not isinstance(child, _FIXED):
+            yield child
+
+
+def _spoken(node: exp.Column) -> str:
+    return node.table if node.name == "value" else node.name

@@ -1,0 +1,51 @@
+"""What rewriting asks of public relations, once each: which columns are unique, and of which type."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import duckdb
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import SqlprivError
+from sqlpriv.sqltext import quoted
+
+
+class AskedFacts:
+    """Facts about the public tables of an open release, which do not change while it is open."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+        self._unique: dict[tuple[str, frozenset[str], frozenset[str]], bool] = {}
+        self._types: dict[str, dict[str, str]] = {}
+
+    @cached_property
+    def _has_collations(self) -> bool:
+        """A column with a collation makes texts equal that are unique in another table."""
+        asked = "SELECT count(*) > 0 FROM duckdb_tables() WHERE contains(lower(sql), 'collate')"
+        return bool(fetch(self._con, asked)[0][0])
+
+    def is_unique(self, relation: str, columns: frozenset[str], present: frozenset[str]) -> bool:
+        """Whether no two rows are equal in these columns, NULL being equal to NULL; NULL in `present` is left out."""
+        key = (relation, columns, present)
+        if key not in self._unique:
+            self._unique[key] = not self._has_collations and self._is_unique(*key)
+        return self._unique[key]
+
+    def _is_unique(self, relation: str, columns: frozenset[str], present: frozenset[str]) -> bool:
+        listed = ", ".join(quoted(c) for c in sorted(columns))
+        kept = " AND ".join([f"{quoted(c)} IS NOT NULL" for c in sorted(present)] or ["true"])
+        twice = f"SELECT 1 FROM {relation} WHERE {kept} GROUP BY {listed} HAVING count(*) > 1 LIMIT 1"
+        try:
+            return not fetch(self._con, twice)
+        except SqlprivError:  # The answer itself will fail, and say why.
+            return False
+
+    def type_of(self, relation: str, column: str) -> str:
+        """The type of a column, "" if it cannot be known."""
+        if relation not in self._types:
+            try:
+                self._types[relation] = {r[0]: r[1] for r in fetch(self._con, f"DESCRIBE FROM {relation}")}
+            except SqlprivError:
+                self._types[relation] = {}
+        return self._types[relation].get(column, "")

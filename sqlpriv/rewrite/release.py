@@ -1,0 +1,106 @@
+"""What rewriting knows of a release: its columns, its weights, and the public tables beside it.
+
+A release is a weighted relation, whatever method made it: all that tells methods apart here are numbers. Where all rows
+of the view carry the same weights, these are taken out of the sums, and a count over the view stays a plain count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlpriv.sqltext import folded, quoted
+
+
+class PublicFacts(Protocol):
+    """What is asked of the data of public relations, given as SQL text that can stand after FROM."""
+
+    def is_unique(self, relation: str, columns: frozenset[str], present: frozenset[str]) -> bool:
+        """Whether no two rows are equal in these columns, NULL being equal to NULL; NULL in `present` is left out."""
+
+    def type_of(self, relation: str, column: str) -> str:
+        """The type of a column, "" if it cannot be known."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Of one row: what it adds to an estimate, to its variance, and to its third moment."""
+
+    weight: float
+    variance: float
+    skew: float
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column of the private table, with the relation that lists its domain."""
+
+    name: str
+    type: str
+    size: int
+    domain: str
+    has_null: bool = True
+    has_shares: bool = False
+    never_below_zero: bool = False
+
+
+@dataclass(frozen=True)
+class PublicTable:
+    """A table that everybody may see, and that queries may join."""
+
+    name: str
+    relation_parts: tuple[str, ...]
+    """Catalog, schema and table."""
+    columns: Mapping[str, str]
+    size: int
+    keys: frozenset[str] = frozenset()
+    """Columns that have no value twice: a value meets one row at most."""
+
+    @property
+    def relation(self) -> str:
+        """Its SQL text."""
+        return quoted(*self.relation_parts)
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release as rewriting sees it."""
+
+    table: str
+    attributes: tuple[Attribute, ...]
+    published: str
+    """SQL text of the relation with the attributes, __weight, __variance and __skew."""
+    domain_weights: Mapping[int, Weights]
+    """By power of the share that a tuple has of the noise; where all have the same, there is power 0 alone."""
+    constant: Weights | None = None
+    """The weights of every row of the view, where they are all the same."""
+    largest: float = 0.0
+    """The largest weight of a row of the view: by how much one row more or less moves a count."""
+    cross_estimate: float = 0.0
+    cross_square: float = 0.0
+    public: Mapping[str, PublicTable] = field(default_factory=dict)
+    """By folded name."""
+    facts: PublicFacts | None = field(default=None, compare=False)
+    """Asks the data of public tables; without it nothing is taken to be unique."""
+
+    @property
+    def kappa(self) -> float | None:
+        """The slope of the variance of a count, if it is the same for all rows: then no third moment is summed."""
+        if self.constant is None:
+            return None
+        slopes = [w.skew / w.variance for w in (self.constant, *self.domain_weights.values()) if w.variance]
+        if not slopes or any(abs(s - slopes[0]) > 1e-9 * max(abs(slopes[0]), 1.0) for s in slopes):
+            return None
+        if any(w.skew and not w.variance for w in (self.constant, *self.domain_weights.values())):
+            return None
+        return slopes[0]
+
+    @property
+    def has_cross_terms(self) -> bool:
+        """Whether the variance of a sum is no sum over rows, but has products of sums in it."""
+        return self.cross_estimate != 0 or self.cross_square != 0
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute of that name, as DuckDB compares names."""
+        return next((a for a in self.attributes if folded(a.name) == folded(name)), None)

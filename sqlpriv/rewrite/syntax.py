@@ -1,0 +1,51 @@
+"""What every layer may ask of a parsed query, before any of its names is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+PREFIX = "__priv_"
+"""How the names begin that rewriting makes, so that none of a query is the same."""
+AGGREGATES = (exp.AggFunc, exp.Filter, exp.Window, exp.Grouping, exp.GroupingId, exp.WithinGroup)
+SELECT_ARGS = {
+    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"
+}  # fmt: skip
+"""The clauses of a SELECT that are known."""
+
+
+def without_parentheses(node: exp.Expr) -> exp.Expr:
+    """What is inside the parentheses. Those of a subquery belong to it, and stay: unnest() would take them away."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def outside_subqueries(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression, without those of queries inside it."""
+    return node.walk(prune=lambda n: isinstance(n, exp.Query))
+
+
+def has_aggregates(node: exp.Expr) -> bool:
+    """Whether an expression aggregates, outside of queries inside it."""
+    return any(isinstance(n, AGGREGATES) for n in outside_subqueries(node))
+
+
+def aggregated(select: exp.Select) -> bool:
+    """Whether a SELECT aggregates its rows."""
+    return bool(select.args.get("group") or select.args.get("having")) or any(map(has_aggregates, select.expressions))
+
+
+def default_name(item: exp.Expr) -> str:
+    """What DuckDB would call a column without an alias."""
+    if isinstance(item, exp.Column):
+        return item.name
+    if isinstance(item, exp.Count) and (item.this is None or isinstance(item.this, exp.Star)):
+        return "count_star()"
+    return item.sql(dialect="duckdb", normalize_functions="lower")
+
+
+def is_star(item: exp.Expr) -> bool:
+    """Whether an item of a SELECT list is * or table.*."""
+    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
