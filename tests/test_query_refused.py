@@ -82,8 +82,9 @@ def test_it_is_refused_and_never_reaches_the_engine(
     with pytest.raises(UnsupportedSQLError) as refused:
         opened.sql(query)
     assert str(refused.value) == message
-    with pytest.raises(UnsupportedSQLError):
+    with pytest.raises(UnsupportedSQLError) as unexplained:
         opened.explain(query)
+    assert str(unexplained.value) == message
     assert counting.reached == []
 
 

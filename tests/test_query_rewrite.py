@@ -97,6 +97,10 @@ def statements(file: Path) -> list[str]:
 QUERIES = [pytest.param(s, id=f"{f.stem}-{i}") for f in FIXTURES for i, s in enumerate(statements(f))]
 
 
+def test_there_are_many() -> None:
+    assert len(QUERIES) >= 250
+
+
 def asked(query: str) -> str:
     """What the release is asked."""
     return query.replace("«", "").replace("»", "")
