@@ -194,6 +194,8 @@ def test_the_minimal_nodes(tmp_path: Path) -> None:
     minimal = asked(tmp_path, "lattice", "policy.toml", "--minimal")
     assert [n["node"] for n in minimal] == [n["node"] for n in nodes if n["minimal"]]
     valid = [tuple(n["node"].values()) for n in nodes if n["valid"]]
+    assert valid
+    assert minimal
     for node in (tuple(n["node"].values()) for n in minimal):
         assert not [v for v in valid if v != node and v[0] <= node[0] and v[1] <= node[1]]
 

@@ -144,6 +144,7 @@ def test_pictures_are_written_by_their_suffix(lattice: Lattice, tmp_path: Path) 
     draw_lattice(lattice.rows, ["age", "city"], lattice.texts, tmp_path / "l.PNG")
     draw_tradeoff(lattice.rows, None, "loss", tmp_path / "t.png")
     draw_stubbornness({"one": [(2.0, 1.0)]}, tmp_path / "s.png")
+    assert {path.name for path in tmp_path.iterdir()} == {"l.PNG", "t.png", "s.png"}
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in tmp_path.iterdir())
     with pytest.raises(InputError, match=r"written as \.svg or \.png"):
         draw_stubbornness({"one": [(2.0, 1.0)]}, tmp_path / "s.pdf")

@@ -368,6 +368,7 @@ def test_the_command_line_of_duckdb_gives_the_same_answers(installed: Path) -> N
             assert len(rows) == len(answers), name
             for left, right in zip(rows, answers, strict=True):
                 flat = [[*row.pop("class", {}).values(), *row.values()] for row in (left, right)]
+                assert len(flat[0]) == len(flat[1]), (name, flat)
                 assert all(map(alike, *flat)), (name, flat)
 
 

@@ -147,7 +147,10 @@ def test_random_joins(
 ) -> None:
     listed = [f"{key} AS k{i}" for i, key in enumerate(keys)] + [f"sum({x}) AS s{i}" for i, x in enumerate(summed)]
     query = f"SELECT {', '.join(listed)} FROM {source} WHERE {where}" + " GROUP BY ALL" * bool(keys)
-    for row in opened.sql(query).fetchall():
+    found = opened.sql(query).fetchall()
+    groups = f"SELECT DISTINCT {', '.join(keys)} FROM {source} WHERE ({where}) AND __d = 1"
+    assert len(found) == (len(oracle.con.execute(groups).fetchall()) if keys else 1)
+    for row in found:
         held = [f"({k}) IS NOT DISTINCT FROM {oracle.literal(v)}" for k, v in zip(keys, row, strict=False)]
         met = " AND ".join([f"({where})", *held])
         # Whether an element of a group meets several rows is known of the whole join only.

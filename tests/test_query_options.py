@@ -113,8 +113,14 @@ def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
 
 def test_the_engine_is_locked(opened: OpenRelease) -> None:
     """Even if a query got through: no file can be read, nothing attached, no setting changed."""
-    for statement in ("FROM read_text('/etc/hostname')", "ATTACH 'x.duckdb'", "SET enable_external_access = true"):
-        with pytest.raises(duckdb.Error):
+    for statement, why in (
+        ("SELECT filename FROM read_text('/etc/hostname')", "disabled by configuration"),
+        ("ATTACH 'x.duckdb'", "disabled by configuration"),
+        ("COPY (SELECT 1) TO 'x.csv'", "disabled by configuration"),
+        ("SET enable_external_access = true", "configuration has been locked"),
+        ("SET threads = 1", "configuration has been locked"),
+    ):
+        with pytest.raises(duckdb.Error, match=why):
             opened._con.execute(statement).fetchall()
 
 

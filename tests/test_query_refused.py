@@ -1,7 +1,12 @@
-"""What cannot be estimated is refused before anything runs, with its place and what to write instead."""
+"""What cannot be estimated is refused before anything runs, with its place and what to write instead.
+
+The queries are in fixtures/refuse/, a file for each rule. A case is the line `-- its_name`, the query, and the line
+`-- refused: ` with the whole message. A blank line parts the cases.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +18,22 @@ from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.release.open import OpenRelease, open_release
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "refuse").glob("*.sql"))
+# The query is all between the two lines, as it is: the messages name lines and columns of it.
+CASE = re.compile(r"-- (?P<name>\w+)\n(?P<query>(?:(?!-- refused: ).*\n)*)-- refused: (?P<message>.*)\n(?:\n|\Z)")
+
+
+def cases(text: str) -> list[tuple[str, str, str]]:
+    """The name, the query and the message of each case of a file; nothing is left over between them."""
+    found, place = [], 0
+    while place < len(text):
+        case = CASE.match(text, place)
+        assert case, f"no case begins with this, or its end is not found: {text[place : place + 80]!r}"
+        found.append((case["name"], case["query"], case["message"].strip()))
+        place = case.end()
+    return found
+
+
+CASES = [(file.stem, *case) for file in FIXTURES for case in cases(file.read_text(encoding="utf-8"))]
 
 
 class Counting:
@@ -38,18 +59,32 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[OpenRelease, Coun
 
 
 def test_there_are_many() -> None:
-    assert len(FIXTURES) >= 130
+    assert len(CASES) >= 210
+    assert len({name for _, name, _, _ in CASES}) == len(CASES)
 
 
-@pytest.mark.parametrize("file", FIXTURES, ids=lambda f: f.stem)
-def test_it_is_refused_and_never_reaches_the_engine(file: Path, watched: tuple[OpenRelease, Counting]) -> None:
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT 1\n-- refused: x\n", "-- a\nSELECT 1\n", "-- a\nSELECT 1\n-- refused: x\n-- b\nSELECT 2\n-- refused: y\n"],
+)
+def test_a_file_that_is_no_list_of_cases_is_not_taken_for_one(text: str) -> None:
+    with pytest.raises(AssertionError, match="no case begins with this"):
+        cases(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"), [pytest.param(query, message, id=f"{file}-{name}") for file, name, query, message in CASES]
+)
+def test_it_is_refused_and_never_reaches_the_engine(
+    query: str, message: str, watched: tuple[OpenRelease, Counting]
+) -> None:
     opened, counting = watched
-    query, _, message = file.read_text(encoding="utf-8").rpartition("-- refused: ")
     with pytest.raises(UnsupportedSQLError) as refused:
         opened.sql(query)
-    assert str(refused.value) == message.strip()
-    with pytest.raises(UnsupportedSQLError):
+    assert str(refused.value) == message
+    with pytest.raises(UnsupportedSQLError) as unexplained:
         opened.explain(query)
+    assert str(unexplained.value) == message
     assert counting.reached == []
 
 

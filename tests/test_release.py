@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -508,20 +507,25 @@ def test_control_c_leaves_nothing(tmp_path: Path) -> None:
     sql = f"CREATE TABLE people AS SELECT {listed}, i % 9 AS s FROM range(30000) AS r(i)"
     write_policy(tmp_path, policy_text(columns, "t = 0.05", 'suppression = 0.1\nobjective = "discernibility"'), sql)
     before = state(tmp_path)
-    # It says when the search begins, so that the test need not guess.
-    script = (
-        "import importlib, sqlpriv.doors.cli.main as c\n"
-        "a = importlib.import_module('sqlpriv.methods.generalize.anonymize'); found = a.search\n"
-        "def search(*given):\n    print('searching', flush=True)\n    return found(*given)\n"
-        "a.search = search; c.main()"
-    )
+    # It says when it is in the midst of the search, so that the test need not guess. Ctrl-C raises KeyboardInterrupt as
+    # in a terminal, also where the parent ignores it, as under nohup: what is ignored is inherited.
+    script = """
+import importlib, itertools, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+searching, number = importlib.import_module("sqlpriv.methods.generalize.search"), itertools.count()
+def evaluate(*given, evaluated=searching.evaluate, **named):
+    if next(number) == 1:
+        print("searching", flush=True)
+    return evaluated(*given, **named)
+searching.evaluate = evaluate
+importlib.import_module("sqlpriv.doors.cli.main").main()
+"""
     process = subprocess.Popen(
         [sys.executable, "-c", script, "anonymize", "policy.toml"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == "searching\n"
-    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     try:
         out, err = process.communicate(timeout=60)

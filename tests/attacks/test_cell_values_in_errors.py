@@ -34,6 +34,8 @@ def test_an_enum_against_a_number_does_not_show_its_values(db: duckdb.DuckDBPyCo
 @pytest.mark.parametrize("param", ["threshold", "sigma", "b", "l", "k"])
 def test_a_column_of_the_table_is_no_number(shared: duckdb.DuckDBPyConnection, param: str) -> None:
     """A name without quotes is a column to DuckDB, and outside the table there is none."""
-    for attempt in (c.values[0] for c in cases(param) if "tbl" in c.values[0].params):
+    reading = [c.values[0] for c in cases(param) if "tbl" in c.values[0].params]
+    assert reading
+    for attempt in reading:
         sql = attempt.sql(**{param: "<n>"}).replace("'<n>'", "disease")
         refusal(shared, sql)

@@ -32,6 +32,7 @@ def test_a_reserved_name_is_refused_wherever_a_table_is_named(
 
 
 def test_every_name_of_a_relation_of_ours_is_reserved(shared: duckdb.DuckDBPyConnection) -> None:
+    assert our_relations()
     for name in our_relations():
         assert refused_by_us(shared, f"FROM priv.k_anonymity('{name}', ['zip'])") == RESERVED
 
@@ -51,6 +52,7 @@ def test_tables_called_like_our_aliases_are_read(
 
 def test_every_alias_of_ours_as_the_table(db: duckdb.DuckDBPyConnection) -> None:
     """On 10 rows of one class against 3 of the real table: reading anything else would show."""
+    assert aliases()
     for name in aliases():
         db.execute(f'CREATE TEMP TABLE "{name}" AS SELECT 1 AS zip, i AS d FROM range(10) AS r(i)').fetchall()
         assert db.execute(f"""FROM priv.k_anonymity('"{name}"', ['zip'])""").fetchall() == [(10,)], name
