@@ -86,22 +86,22 @@ concat('(SELECT *, 1e0', list_aggr(list_transform(names, lambda name, place: con
     ' FROM ', catalog, '."domain".', _quoted(name), ')')), 'string_agg', ''), ') AS __priv_t');
 CREATE MACRO _estimate_text(catalog, truth, names) AS
 concat('WITH __priv_view AS (SELECT coalesce(sum("__weight"), 0e0) AS weight, coalesce(sum("__variance"), 0e0) AS variance,',
-  ' coalesce(sum("__skew"), 0e0) AS skew FROM ', catalog, '."release"."published" AS __priv_t WHERE ', truth, '),',
-  ' __priv_others AS (SELECT count(*) AS columns, coalesce(product(size), 1e0) AS size FROM ', catalog, '."release"."attributes" WHERE NOT list_contains(',
+  ' coalesce(sum("__skew"), 0e0) AS skew FROM ', catalog, '."sqlpriv_release"."published" AS __priv_t WHERE ', truth, '),',
+  ' __priv_others AS (SELECT count(*) AS columns, coalesce(product(size), 1e0) AS size FROM ', catalog, '."sqlpriv_release"."attributes" WHERE NOT list_contains(',
   _texts(names), ', lower(name))),',
   ' __priv_elements AS (SELECT __priv_t.__priv_share AS share, count(*) * (SELECT size FROM __priv_others) AS n FROM ', _domain_text(catalog, names),
   ' WHERE ', truth, ' GROUP BY 1),',
   ' __priv_domain AS (SELECT coalesce(sum(w.weight * e.n * pow(e.share, w.power)), 0e0) AS weight,',
   ' coalesce(sum(w.variance * e.n * pow(e.share, w.power)), 0e0) AS variance, coalesce(sum(w.skew * e.n * pow(e.share, w.power)), 0e0) AS skew,',
-  ' (SELECT coalesce(sum(n), 0e0) FROM __priv_elements) AS plain FROM __priv_elements AS e, ', catalog, '."release"."domain_weights" AS w),',
-  ' __priv_sums AS (SELECT CASE WHEN o.columns > 0 AND (SELECT max(power) FROM ', catalog, '."release"."domain_weights") > 0',
+  ' (SELECT coalesce(sum(n), 0e0) FROM __priv_elements) AS plain FROM __priv_elements AS e, ', catalog, '."sqlpriv_release"."domain_weights" AS w),',
+  ' __priv_sums AS (SELECT CASE WHEN o.columns > 0 AND (SELECT max(power) FROM ', catalog, '."sqlpriv_release"."domain_weights") > 0',
   ' THEN error(''sqlpriv: the noise of this release follows shares: list all columns as attributes'') ELSE v.weight + d.weight END AS estimate,',
   ' v.variance + d.variance AS variance, v.skew + d.skew AS skew, d.plain AS plain, ', _parameter_text(catalog, 'cross_estimate'), ' AS cross_estimate, ',
   _parameter_text(catalog, 'cross_square'), ' AS cross_square FROM __priv_view AS v, __priv_domain AS d, __priv_others AS o)',
   ' SELECT estimate, variance + cross_estimate * plain * estimate + cross_square * plain * plain AS variance,',
   ' CASE WHEN variance > 0 THEN skew / variance ELSE 0e0 END + cross_estimate * plain AS slope, variance AS raw,',
-  ' (SELECT coalesce(max("__weight"), 0e0) FROM ', catalog, '."release"."published") AS largest FROM __priv_sums');
+  ' (SELECT coalesce(max("__weight"), 0e0) FROM ', catalog, '."sqlpriv_release"."published") AS largest FROM __priv_sums');
 CREATE MACRO _parameter_text(catalog, name) AS
-concat('coalesce((SELECT max(value) FROM ', catalog, '."release"."parameters" WHERE name = ''', name, '''), 0e0)');
+concat('coalesce((SELECT max(value) FROM ', catalog, '."sqlpriv_release"."parameters" WHERE name = ''', name, '''), 0e0)');
 CREATE MACRO _texts(names) AS
 concat('CAST([', list_aggr(list_transform(names, lambda name: concat('''', replace(lower(name), '''', ''''''), '''')), 'string_agg', ', '), '] AS VARCHAR[])');

@@ -1,18 +1,26 @@
-"""Run SQL in DuckDB and say in one sentence what went wrong: never DuckDB's own text, which may hold cell values."""
+"""DuckDB: the one way to open a database, to run SQL, and to say in one sentence what went wrong.
+
+DuckDB's own text is never passed on, since it may hold cell values.
+"""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, TimeoutError
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from sqlpriv.errors import InputError, InternalError, SqlprivError, refusal
+from sqlpriv.sqltext import literal
 
 Row = tuple[Any, ...]
+# Files written with this are read by DuckDB 1.x clients (command line, Node, WebAssembly) too.
+STORAGE = "v1.0.0"
 
 # What DuckDB says, as a pattern, and what we say; the group is a name, never a value.
 _TRANSLATIONS: tuple[tuple[str, str], ...] = (
@@ -78,3 +86,75 @@ def _watched(
                 con.interrupt()
                 time.sleep(0.1)
                 raise
+
+
+def open_database(
+    path: Path, *, write: bool = False, error: type[SqlprivError] = InputError, doing: str = "open"
+) -> duckdb.DuckDBPyConnection:
+    """A connection to a database file, made if it is to be written and does not exist; or the error, with why."""
+    if not may_hold_a_database(path):
+        raise error(f"cannot {doing} {path.name}: it is not a DuckDB database")
+    try:
+        if write:
+            return duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE})
+        return duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as cause:
+        raise error(f"cannot {doing} {path.name}: {locked_by(cause)}") from None
+
+
+def attach(
+    con: duckdb.DuckDBPyConnection,
+    path: Path,
+    name: str,
+    *,
+    write: bool = False,
+    error: type[SqlprivError] = InputError,
+) -> None:
+    """Attach a database file under a name; or the error, with the reason."""
+    how = f"STORAGE_VERSION {literal(STORAGE)}" if write else "READ_ONLY"
+    try:
+        con.execute(f"ATTACH {literal(str(path))} AS {name} ({how})").fetchall()
+    except duckdb.Error as cause:
+        raise error(f"cannot open {path.name}: {locked_by(cause)}") from None
+
+
+@contextmanager
+def attached(
+    con: duckdb.DuckDBPyConnection,
+    path: Path,
+    name: str,
+    *,
+    write: bool = False,
+    error: type[SqlprivError] = InputError,
+) -> Iterator[None]:
+    """A database file that is attached meanwhile."""
+    attach(con, path, name, write=write, error=error)
+    try:
+        yield
+    finally:
+        fetch(con, f"DETACH {name}")
+
+
+def may_hold_a_database(path: Path) -> bool:
+    """DuckDB 2.0 opens a CSV or Parquet file too, in memory, where nothing would stay installed."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(12)
+    except OSError:  # no file yet, or one that DuckDB will complain about
+        return True
+    return not start or start[8:] == b"DUCK"
+
+
+def locked_by(error: duckdb.Error) -> str:
+    """What DuckDB says about a file it cannot open, in one sentence."""
+    text = str(error)
+    if "onflicting lock" in text or "being used by another process" in text:
+        holder = text.partition("held in ")[2].partition(". ")[0].partition("\n")[0]
+        return f"another process holds it{f' ({holder})' if holder else ''}; close it there first"
+    if "different configuration" in text or "already attached" in text:
+        return "this process has it open; use sqlpriv.load on that connection"
+    if "not a valid DuckDB database" in text:
+        return "it is not a DuckDB database"
+    if "newer version" in text or "storage version" in text.lower():
+        return "it was written by a newer DuckDB"
+    return "it cannot be read or created here"

@@ -39,3 +39,32 @@ def quoted(*parts: str) -> str:
 def folded(name: str) -> str:
     """A name as DuckDB compares it: only the letters A to Z lose their case."""
     return "".join(c.lower() if c.isascii() else c for c in name)
+
+
+def table_parts(name: str) -> list[str]:
+    """The parts of a name between its dots, each maybe in double quotes; quotes inside a part stay doubled."""
+    parts: list[str] = [""]
+    quoted = False
+    for index, char in enumerate(name):
+        if char == '"':
+            if quoted and name[index + 1 : index + 2] == '"':
+                parts[-1] += '""'
+            quoted = not quoted
+        elif char == "." and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
+
+
+def reader(data: str, options: Mapping[str, Any]) -> str:
+    """The file itself, which DuckDB reads by its name, or a call of read_csv with options."""
+    if not options:
+        return file_literal(Path(data))
+    return f"read_csv({csv_arguments(data, options)})"
+
+
+def csv_arguments(data: str, options: Mapping[str, Any]) -> str:
+    """The arguments of read_csv for a file; `delimiter` is the word of most other tools for `delim`."""
+    listed = [f"{'delim' if k == 'delimiter' else k} = {literal(v)}" for k, v in options.items()]
+    return ", ".join([file_literal(Path(data)), *listed])

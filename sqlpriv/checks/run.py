@@ -7,21 +7,18 @@ quasi-identifiers are fetched by `worst_classes` and only when asked for.
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError
+from sqlpriv.facts import Facts, Grid, Line, OnProgress, Part, shown_number
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
-
-Progress = Callable[[float], None] | None
 
 
 @dataclass(frozen=True)
@@ -74,26 +71,56 @@ class Result:
         """No requirement failed."""
         return all(v.passed for v in self.verdicts)
 
-    def to_json(self) -> str:
-        """The result for machines: never a value of a class, infinity as 'inf'."""
+    def facts(self) -> Facts:
+        """The report, the smallest classes and the verdicts; as data never a value of a class."""
         content = {
             "version": __version__,
             "data": self.data,
             "rows": self.rows,
             "person": self.person,
             "passed": self.passed,
-            "requirements": [
-                {"requirement": v.requirement, "qis": v.qis, "sensitive": v.sensitive,
-                 "value": _plain(v.value), "passed": v.passed} for v in self.verdicts
-            ],
-            "report": [
-                {"qis": f.qis, "sensitive": f.sensitive, "model": f.model, "parameters": f.parameters,
-                 "value": _plain(f.value), "meaning": f.meaning, "worst_class_size": f.worst_class_size}
-                for f in self.findings
-            ],
+            "requirements": [asdict(v) for v in self.verdicts],
+            "report": [asdict(f) for f in self.findings],
             "worst_classes": [{"qis": w.qis, "size": w.size} for w in self.worst],
-        }  # fmt: skip
-        return json.dumps(content, indent=2)
+        }
+        grids = tuple(
+            self._grid(qis, sensitive) for qis, sensitive in dict.fromkeys((f.qis, f.sensitive) for f in self.findings)
+        )
+        counted = f", counted by {self.person}" if self.person else ""
+        parts: tuple[Part, ...] = (*grids, *self._smallest(), *(_line(v) for v in self.verdicts))
+        return Facts(f"{self.data}: {self.rows:,} rows{counted}", content, parts, passed=self.passed)
+
+    def _grid(self, qis: tuple[str, ...], sensitive: str | None) -> Grid:
+        rows = tuple(
+            (shown_number(f.value), f"{f.worst_class_size:,}",
+             f"{f.meaning} {f.model}{f', {f.parameters}' if f.parameters else ''}")
+            for f in self.findings
+            if (f.qis, f.sensitive) == (qis, sensitive)
+        )  # fmt: skip
+        return Grid(
+            ("value", "class", "what it means"),
+            rows,
+            f"{', '.join(qis)}{f'  /  {sensitive}' if sensitive else ''}",
+            "class: the size of the smallest class that attains the value",
+            folded=("what it means",),
+        )
+
+    def _smallest(self) -> Iterator[Line]:
+        for qis in dict.fromkeys(w.qis for w in self.worst):
+            worst = [w for w in self.worst if w.qis == qis]
+            yield Line(f"Smallest classes by {', '.join(qis)}: sizes {', '.join(f'{w.size:,}' for w in worst)}")
+            for w in worst:
+                if w.values is not None:
+                    held = "; ".join(f"{c}: {counts}" for c, counts in (w.sensitive or {}).items())
+                    yield Line(f"  {w.values}  {held}")
+        if self.worst and self.worst[0].values is None:
+            yield Line("Their values are those of nearly unique people; --show-values prints them.", quiet=True)
+
+
+def _line(verdict: Verdict) -> Line:
+    where = f"{', '.join(verdict.qis)}{f' / {verdict.sensitive}' if verdict.sensitive else ''}"
+    text = f"{verdict.requirement}  (is {shown_number(verdict.value)}; {where})"
+    return Line(text, "holds" if verdict.passed else "FAILS")
 
 
 @dataclass(frozen=True)
@@ -108,7 +135,7 @@ class Job:
     show_values: bool = False
 
 
-def check(source: Source, job: Job, on_progress: Progress = None) -> Result:
+def check(source: Source, job: Job, on_progress: OnProgress = None) -> Result:
     """Report on the source and judge it."""
     source.known([*(n for qis in job.qis for n in qis), *job.sensitive, *filter(None, [job.person])])
     for requirement in job.requirements:
@@ -121,7 +148,7 @@ def check(source: Source, job: Job, on_progress: Progress = None) -> Result:
     return Result(source.label, rows, job.person, tuple(findings), tuple(verdicts), tuple(worst))
 
 
-def _report(source: Source, job: Job, on_progress: Progress) -> list[Finding]:
+def _report(source: Source, job: Job, on_progress: OnProgress) -> list[Finding]:
     arguments = [
         source.table,
         [list(q) for q in job.qis],
@@ -132,7 +159,7 @@ def _report(source: Source, job: Job, on_progress: Progress) -> list[Finding]:
     return [Finding(tuple(r[0]), *r[1:]) for r in rows]
 
 
-def _without_sensitive(source: Source, job: Job, on_progress: Progress) -> list[Finding]:
+def _without_sensitive(source: Source, job: Job, on_progress: OnProgress) -> list[Finding]:
     found = []
     for qis in job.qis:
         arguments = [source.table, list(qis), *filter(None, [job.person])]
@@ -224,11 +251,7 @@ def _call(
     arguments: Sequence[Any],
     columns: str = "*",
     tail: str = "",
-    on_progress: Progress = None,
+    on_progress: OnProgress = None,
 ) -> list[tuple[Any, ...]]:
     listed = ", ".join(literal(a) for a in arguments)
     return fetch(source.con, f"SELECT {columns} FROM {source.need(macro)}({listed}) {tail}", on_progress=on_progress)
-
-
-def _plain(value: float) -> float | str:
-    return "inf" if math.isinf(value) else value

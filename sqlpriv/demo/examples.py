@@ -6,14 +6,14 @@ import duckdb
 
 RELEASE = """
 -- A randomized release of students: Example 4.1 of the alpha-beta paper, alpha = 2/3 and beta = 1/150.
-CREATE SCHEMA IF NOT EXISTS "release";
+CREATE SCHEMA IF NOT EXISTS "sqlpriv_release";
 CREATE SCHEMA IF NOT EXISTS "domain";
-CREATE OR REPLACE TABLE "release"."parameters" ("name" VARCHAR, "value" DOUBLE);
-CREATE OR REPLACE TABLE "release"."attributes" AS
+CREATE OR REPLACE TABLE "sqlpriv_release"."parameters" ("name" VARCHAR, "value" DOUBLE);
+CREATE OR REPLACE TABLE "sqlpriv_release"."attributes" AS
   FROM (VALUES ('age', 20), ('nationality', 3), ('score', 20)) AS v("name", size);
-CREATE OR REPLACE TABLE "release"."domain_weights" AS
+CREATE OR REPLACE TABLE "sqlpriv_release"."domain_weights" AS
   FROM (VALUES (0, -0.01e0, 0.0101e0, 0.004848e0)) AS v(power, weight, variance, skew);
-CREATE OR REPLACE TABLE "release"."published" AS SELECT *,
+CREATE OR REPLACE TABLE "sqlpriv_release"."published" AS SELECT *,
   1.5e0 AS "__weight", 0.72e0 AS "__variance", 0.3456e0 AS "__skew" FROM
   (VALUES (36, 'British', 99), (38, 'Indian', 99), (32, 'American', 82), (36, 'American', 97), (30, 'Indian', 85),
    (33, 'British', 90), (20, 'Indian', 100))

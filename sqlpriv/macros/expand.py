@@ -15,6 +15,7 @@ import duckdb
 from sqlpriv.errors import InputError, UnsupportedSQLError, refusal
 from sqlpriv.macros.catalog import SCHEMA, macro
 from sqlpriv.macros.language import Macro, Token, call_arguments, substitute, tokenize
+from sqlpriv.sqltext import table_parts
 
 _FILES = (".parquet", ".csv", ".tsv", ".json", ".ndjson", ".gz", ".zst")
 _CLAUSES = {"WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "ON",
@@ -131,19 +132,3 @@ def _table(name: str) -> str:
     if PurePath(name).suffix.lower() in _FILES and '"' not in name:
         return "'" + name.replace("'", "''") + "'"
     return ".".join(f'"{part}"' for part in table_parts(name))
-
-
-def table_parts(name: str) -> list[str]:
-    """The parts of a name between its dots, each maybe in double quotes; quotes inside a part stay doubled."""
-    parts: list[str] = [""]
-    quoted = False
-    for index, char in enumerate(name):
-        if char == '"':
-            if quoted and name[index + 1 : index + 2] == '"':
-                parts[-1] += '""'
-            quoted = not quoted
-        elif char == "." and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return parts

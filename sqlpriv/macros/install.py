@@ -13,13 +13,12 @@ from pathlib import Path
 
 import duckdb
 
+from sqlpriv.engine import open_database
 from sqlpriv.errors import InstallError
 from sqlpriv.macros.catalog import SCHEMA, macros
 from sqlpriv.macros.language import Macro
 from sqlpriv.version import __version__
 
-# Files written with this are read by DuckDB 1.x clients (command line, Node, WebAssembly) too.
-STORAGE = "v1.0.0"
 _MARK = "sqlpriv: "
 
 
@@ -46,13 +45,8 @@ def install(path: str | Path) -> None:
     """Create the macros in a database file, made if it does not exist, for all DuckDB clients to use."""
     if str(path) in {"", ":memory:"}:
         raise InstallError("a database in memory keeps nothing; use sqlpriv.load on its connection")
-    if not may_hold_a_database(Path(path)):
-        raise InstallError(f"cannot open {Path(path).name}: it is not a DuckDB database")
     made = not Path(path).exists()
-    try:
-        con = duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE})
-    except duckdb.Error as error:
-        raise InstallError(f"cannot open {Path(path).name}: {locked_by(error)}") from None
+    con = open_database(Path(path), write=True, error=InstallError)
     try:
         load(con)
     except Exception:
@@ -63,36 +57,11 @@ def install(path: str | Path) -> None:
     con.close()
 
 
-def may_hold_a_database(path: Path) -> bool:
-    """DuckDB 2.0 opens a CSV or Parquet file too, in memory, where nothing would stay installed."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(12)
-    except OSError:  # no file yet, or one that DuckDB will complain about
-        return True
-    return not start or start[8:] == b"DUCK"
-
-
 def create_statement(macro: Macro) -> str:
     """The statement that creates a macro with all its overloads."""
     kind = "TABLE " if macro.is_table else ""
     overloads = ",\n".join(f"({', '.join(o.params)}) AS {kind}({o.body})" for o in macro.overloads)
     return f'CREATE OR REPLACE MACRO {SCHEMA}."{macro.name}"{overloads}'
-
-
-def locked_by(error: duckdb.Error) -> str:
-    """What DuckDB says about a file it cannot open, in one sentence."""
-    text = str(error)
-    if "onflicting lock" in text or "being used by another process" in text:
-        holder = text.partition("held in ")[2].partition(". ")[0].partition("\n")[0]
-        return f"another process holds it{f' ({holder})' if holder else ''}; close it there first"
-    if "different configuration" in text or "already attached" in text:
-        return "this process has it open; use sqlpriv.load on that connection"
-    if "not a valid DuckDB database" in text:
-        return "it is not a DuckDB database"
-    if "newer version" in text or "storage version" in text.lower():
-        return "it was written by a newer DuckDB"
-    return "it cannot be read or created here"
 
 
 def _statements(con: duckdb.DuckDBPyConnection) -> Iterator[str]:

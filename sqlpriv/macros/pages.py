@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from sqlpriv.facts import Facts, Line
 from sqlpriv.macros.catalog import macros
 from sqlpriv.macros.language import Macro
 
@@ -30,6 +33,32 @@ def _entry(macro: Macro) -> str:
         f"*Guarantee:* {fields['guarantee']} *NULL:* {fields['nulls']}\n\n"
         f"```sql\n{fields['example']};\n-- {fields['expect']}\n```\n"
     )
+
+
+def page_facts(macro: Macro) -> Facts:
+    """The page of one macro."""
+    fields = {k: v.replace("\n", " ") for k, v in macro.header.fields.items()}
+    prose = macro.header.prose.replace("\n", " ")
+    arrow = f" -> {macro.header.columns}" if macro.header.columns else ""
+    parts = (
+        Line(f"\n{prose}\n"),
+        *(Line(f"{fields[name]}\n", f"{name.capitalize()}.") for name in ("guarantee", "nulls")),
+        Line("", "Example"),
+        Line(f"  {fields['example']}"),
+        Line(f"  {fields['expect']}"),
+    )
+    return Facts(f"priv.{macro.signature}{arrow}", {"macro": macro.signature, "prose": prose, **fields}, parts)
+
+
+def list_facts(found: Sequence[Macro]) -> Facts:
+    """All macros, one line each, by the file they are in."""
+    parts: list[Line] = []
+    for file in dict.fromkeys(m.file for m in found):
+        parts.append(Line("", f"\n{file.removesuffix('.sql')}"))
+        for macro in (m for m in found if m.file == file):
+            first = macro.header.prose.replace("\n", " ").split(". ")[0].rstrip(".")
+            parts += [Line(f"  priv.{macro.signature}"), Line(f"      {first}.", quiet=True)]
+    return Facts("All macros", [m.signature for m in found], tuple(parts))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import duckdb
 
 from sqlpriv.engine import translate
 from sqlpriv.errors import InputError
-from sqlpriv.macros.expand import called, expand, table_parts
+from sqlpriv.macros.expand import called, expand
+from sqlpriv.sqltext import table_parts
 
 
 def create_view(con: duckdb.DuckDBPyConnection, name: str, sql: str, replace: bool = False) -> None:

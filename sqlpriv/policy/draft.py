@@ -13,8 +13,9 @@ from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, InternalError
-from sqlpriv.macros.expand import table_parts
+from sqlpriv.facts import Facts, Grid, Line
 from sqlpriv.policy.propose import K, Proposal, is_postal, propose
+from sqlpriv.sqltext import table_parts
 from sqlpriv.table.profile import ColumnProfile, profile
 from sqlpriv.table.source import Source, open_source
 
@@ -62,12 +63,17 @@ class Draft:
         }
         return tuple(note for role, note in lacking.items() if role not in roles)
 
-    def to_json(self) -> str:
-        """The proposal for machines: names, roles, reasons and counts, no values."""
+    def facts(self) -> Facts:
+        """The proposed roles, and why: names, reasons and counts, no values."""
         columns = [{key: value for key, value in asdict(c).items() if key != "distinct_l"} for c in self.columns]
         content = {"rows": self.rows, "table": self.table, "columns": columns}
         content |= {"require": self.require, "release": self.release, "notes": self.notes}
-        return json.dumps(content, indent=2, ensure_ascii=False)
+        headings = ("column", "role", "hierarchy", "why")
+        rows = tuple((c.name, c.role, c.hierarchy, c.reason) for c in self.columns)
+        required = [f"k = {self.require['k']}"]
+        required += [f"distinct_l = {n} for {name}" for name, n in self.require.get("distinct_l", {}).items()]
+        parts = (Grid(headings, rows, folded=headings), Line(f"Required: {'; '.join(required)}"))
+        return Facts(f"{self.table['source']}: {self.rows:,} rows", content, parts, self.notes)
 
     def to_toml(self) -> str:
         """The policy file, with the reason behind each column."""

@@ -92,7 +92,7 @@ def _one(key: str, name: str, column: str | None, given: object, fail: Fail) -> 
     limit = _number(key, threshold, fail, *at)
     if limit < 1 and MEASURES[name].operators[0] == ">=":
         raise fail(f"{key!r} must be at least 1; less than that requires nothing", *at)
-    return _requirement(name, column, arguments, limit)
+    return make_requirement(name, column, arguments, limit)
 
 
 def _epsilon(given: object, sensitive: Sequence[str], fail: Fail) -> Requirement:
@@ -123,17 +123,20 @@ def _epsilon(given: object, sensitive: Sequence[str], fail: Fail) -> Requirement
     threshold = _number("epsilon", given["at_most"], fail, "at_most")
     if threshold < 1:
         raise fail("epsilon is at least 1: no belief can change by less", "at_most")
-    return _requirement(f"epsilon_{given['adversary']}", column, arguments, threshold)
+    return make_requirement(f"epsilon_{given['adversary']}", column, arguments, threshold)
 
 
-def _requirement(name: str, column: str | None, arguments: Mapping[str, float | str], threshold: float) -> Requirement:
+def make_requirement(
+    name: str, column: str | None, arguments: Mapping[str, float | str], threshold: float
+) -> Requirement:
+    """A requirement, with the text that a release tells of it."""
     operator = MEASURES[name].operators[0]
-    inside = ", ".join([*([column] if column else []), *(f"{k}={_name(v)}" for k, v in arguments.items())])
+    inside = ", ".join([*([column] if column else []), *(f"{k}={public_argument(v)}" for k, v in arguments.items())])
     text = f"{name}{f'({inside})' if inside else ''}{operator}{threshold:.12g}"
     return Requirement(text, name, arguments, operator, threshold, column)
 
 
-def _name(value: float | str) -> float | str:
+def public_argument(value: float | str) -> float | str:
     """An argument as it may be published: of a file only its name."""
     return Path(value).name if isinstance(value, str) else value
 

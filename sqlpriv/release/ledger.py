@@ -1,27 +1,30 @@
 """The ledger: what has been released from a table, kept beside the private data and never in a release.
 
-Two randomized releases of one table, made independently, are a severe breach: what occurs in both is almost surely in
-the table (Rastogi, Suciu and Hong 2007, section 4.4.1). So a second one is refused unless it is the next view of its
-sequence, or the very same release again. A table is known by its name and by its digests: an updated table, or a copy
-of it under another name in the same place, is still that table. A copy that was renamed and changed cannot be known.
+Two releases of one table, made independently, are a severe breach: what occurs in two randomized views is almost surely
+in the table (Rastogi, Suciu and Hong 2007, section 4.4.1), and two generalized tables are intersected. So a second one
+is refused unless it is the next view of its sequence, the very same release again, or the owner writes why both may
+stand together. A table is known by its name and by its digests: an updated table, or a copy of it under another name in
+the same place, is still that table. A copy that was renamed and changed cannot be known.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.errors import ReleaseError
-from sqlpriv.policy.reader import TablePolicy
+from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.facts import Facts, Grid, Line
 from sqlpriv.sqltext import folded
+from sqlpriv.table.reference import TableReference
 from sqlpriv.version import __version__
 
+ENVIRONMENT = "SQLPRIV_LEDGER"
 _SUFFIX = ".sqlpriv-ledger.json"
 
 
@@ -38,14 +41,39 @@ class Entry:
     method: str
     parameters: Mapping[str, object]
     coins: str
+    """Equal for the very same release, and of no use to draw its coins."""
     view: int
     views: int
     output: str
+    release: str = ""
+    """What the release calls itself in its file."""
+    beside: str = ""
+    """Why the owner lets it stand beside other releases of the table."""
+    void: str = ""
+    """Why it does not count: it never went out."""
+
+    @property
+    def name(self) -> str:
+        """The entry's name for people."""
+        return self.coins[:8]
 
 
-def ledger_path(policy: TablePolicy) -> Path:
-    """Where the ledger of a policy's table is, unless another one is named: beside the data, also by a link."""
-    data = policy.path(policy.database if policy.database is not None else policy.source).resolve()
+def now() -> str:
+    """The time, as entries have it."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def environment_ledger() -> Path | None:
+    """The ledger that the environment names, if it does."""
+    given = os.environ.get(ENVIRONMENT)
+    return Path(given) if given else None
+
+
+def ledger_path(table: TableReference, named: Path | None = None) -> Path:
+    """The ledger: the one named, or that of the environment, or the one beside the data, also by a link."""
+    if found := named or environment_ledger():
+        return found
+    data = table.file.resolve()
     return data.with_name(data.name + _SUFFIX)
 
 
@@ -60,37 +88,25 @@ def read_ledger(path: Path) -> list[Entry]:
         raise ReleaseError(f"the ledger {path.name!r} cannot be read; nothing is published without it") from None
 
 
-def make_entry(
-    table: str,
-    digests: tuple[str, str],
-    method: str,
-    parameters: Mapping[str, object],
-    coins: str,
-    view: int,
-    views: int,
-    output: str,
-) -> Entry:
-    """An entry for a release that is about to be made."""
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return Entry(now, table, *digests, method, dict(parameters), coins, view, views, output)
+def releases_of(entries: Sequence[Entry], table: str, digests: tuple[str, str]) -> list[Entry]:
+    """The releases of this table that count, by its name or its content, and those of the table it is a copy of."""
+    counted = [e for e in entries if not e.void]
+    names = {folded(table), *(folded(e.table) for e in counted if e.digest == digests[0] or e.content == digests[1])}
+    return [e for e in counted if folded(e.table) in names]
 
 
-def releases_of(entries: list[Entry], table: str, digests: tuple[str, str]) -> list[Entry]:
-    """The releases of this table, by its name or by its content, and with it those of the table it is a copy of."""
-    names = {folded(table), *(folded(e.table) for e in entries if e.digest == digests[0] or e.content == digests[1])}
-    return [e for e in entries if folded(e.table) in names]
-
-
-def refuse_repetition(before: list[Entry], new: Entry, path: Path) -> None:
-    """Refuse what does not compose with the releases of the same table."""
-    if not before or new.coins == before[-1].coins:
+def refuse_repetition(before: Sequence[Entry], new: Entry, path: Path) -> None:
+    """Refuse what does not compose with the releases of the same table, unless the owner says why it may."""
+    if not before or new.beside or any(new.coins == e.coins for e in before):
         return
     last = next((e for e in before if e.views == 1), before[-1])
     where = f"the ledger {path.name!r} says: {last.table!r} was released on {last.time[:10]} as {last.output!r}"
     if new.views == 1 or last.views == 1:
         raise ReleaseError(
             f"{where} with {last.method}. A second release made independently would expose people: what occurs in both "
-            "is almost surely true. Publish a sequence (views = ...) from the start, or use the release there is"
+            "is almost surely true. Publish a sequence (views = ...) from the start, use the release there is, void "
+            f"its entry if it never went out (sqlpriv ledger void {last.name} --why ...), or write in [release] why "
+            'both may stand together: beside = "..."'
         )
     if last.parameters != new.parameters:
         changed = sorted(
@@ -106,12 +122,27 @@ def refuse_repetition(before: list[Entry], new: Entry, path: Path) -> None:
 def append(path: Path, entry: Entry) -> None:
     """Write the entry into the ledger, as a whole or not at all; the same release again is entered once."""
     entries = read_ledger(path)
-    if any(e.coins == entry.coins for e in entries):
+    if any(e.coins == entry.coins and not e.void for e in entries):
         return
     write_ledger(path, [*entries, entry])
 
 
-def write_ledger(path: Path, entries: list[Entry]) -> None:
+def void(path: Path, name: str, why: str) -> Entry:
+    """Mark an entry as one that never went out; the line stays, with the reason."""
+    if not why.strip():
+        raise InputError("say why the release does not count: it never went out, and nobody has a copy")
+    with locked(path):
+        entries = read_ledger(path)
+        found = [i for i, e in enumerate(entries) if name and e.coins.startswith(name)]
+        if len(found) != 1:
+            which = "more than one entry" if found else "no entry"
+            raise InputError(f"{which} of {path.name!r} is called {name!r}; `sqlpriv ledger` lists them")
+        entries[found[0]] = replace(entries[found[0]], void=why.strip())
+        write_ledger(path, entries)
+    return entries[found[0]]
+
+
+def write_ledger(path: Path, entries: Sequence[Entry]) -> None:
     """Replace the ledger; only its owner may read it."""
     content: dict[str, Any] = {"sqlpriv": __version__, "releases": [asdict(e) for e in entries]}
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
@@ -143,3 +174,19 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.unlink(missing_ok=True)
+
+
+def ledger_facts(path: Path) -> Facts:
+    """All releases of a ledger, in their order."""
+    entries = read_ledger(path)
+    if not entries:
+        return Facts(path.name, [], (Line("nothing has been released"),))
+    headings = ("entry", "date", "table", "method", "d", "gamma", "view", "output")
+    rows = tuple(
+        (e.name, e.time[:10], e.table, e.method, e.parameters.get("d"), e.parameters.get("gamma"),
+         f"{e.view} of {e.views}", e.output)
+        for e in entries
+    )  # fmt: skip
+    said = [Line(f"{e.name} stands beside other releases: {e.beside}") for e in entries if e.beside]
+    said += [Line(f"{e.name} does not count: {e.void}") for e in entries if e.void]
+    return Facts(path.name, [asdict(e) for e in entries], (Grid(headings, rows), *said))

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 
-from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.errors import refusal as our_refusal
-from sqlpriv.macros.install import locked_by, may_hold_a_database
-from sqlpriv.release.read import attach_public, describe
-from sqlpriv.rewrite.clauses import BUDGET, Options
+from sqlpriv.release.file import ReleaseFile, attach_release
+from sqlpriv.release.read import attach_public
+from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import Release
-from sqlpriv.sqltext import literal
 
 
 @dataclass(frozen=True)
@@ -41,17 +39,17 @@ class Explained:
 class OpenRelease:
     """A release that answers queries about the private table, written as if it were there."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, described: Release, budget: float) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, release: Release, budget: float) -> None:
         self._con = con
-        self._described = described
+        self._release = release
         self._budget = budget
         # Dashboards ask the same questions again and again.
-        self._rewritten = lru_cache(maxsize=256)(partial(rewrite, release=described))
+        self._rewritten = lru_cache(maxsize=256)(partial(rewrite, release=release))
 
     @property
     def table(self) -> str:
         """The name of the private table."""
-        return self._described.table
+        return self._release.table
 
     def sql(
         self, query: str, confidence: float = 0.95, intervals: bool = True, nonnegative: bool = False
@@ -86,45 +84,34 @@ class OpenRelease:
         self.close()
 
 
-def open_release(
-    path: str | Path, *more_views: str | Path, public: Mapping[str, Any] | None = None, budget: float = BUDGET
-) -> OpenRelease:
-    """Open a release file for queries; with more views of the same sequence, they answer together.
+class Opens(Protocol):
+    """What opening a release needs to know of a method."""
 
-    `public` names tables that queries may join: files (Parquet, CSV, JSON), data frames or Arrow tables.
-    """
+    def open(self, files: Sequence[ReleaseFile]) -> Release:
+        """The release for queries."""
+
+
+def open_files(
+    methods: Mapping[str, Opens], paths: Sequence[Path], public: Mapping[str, Any], budget: float
+) -> OpenRelease:
+    """Open a release file for queries; several views of one sequence answer together."""
     con = duckdb.connect()
     try:
-        names = [f"release_{i}" if i else "release_file" for i in range(1 + len(more_views))]
-        for name, file in zip(names, (path, *more_views), strict=True):
-            _attach(con, Path(file), name)
-        described = describe(con, names)
-        described = replace(described, public={**described.public, **attach_public(con, public or {}, described)})
+        names = [f"release_{i}" if i else "release_file" for i in range(len(paths))]
+        files = [attach_release(con, path, name) for name, path in zip(names, paths, strict=True)]
+        method = files[0].about.get("method", "")
+        if method not in methods:
+            raise ReleaseError(
+                f"{paths[0].name} is a release by {method!r}, which this version does not know; upgrade it"
+            )
+        release = methods[method].open(files)
+        release = replace(release, public={**release.public, **attach_public(con, public, release)})
         con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
         con.execute("SET lock_configuration = true").fetchall()
     except BaseException:
         con.close()
         raise
-    return OpenRelease(con, described, budget)
-
-
-def _attach(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
-    if not path.is_file():
-        raise InputError(f"there is no release file {str(path)!r}")
-    if not may_hold_a_database(path):
-        raise ReleaseError(f"{path.name} is no DuckDB file; a release is one, with the ending .duckdb")
-    try:
-        con.execute(f"ATTACH {literal(str(path))} AS {name} (READ_ONLY)").fetchall()
-    except duckdb.Error as error:
-        raise InputError(f"cannot open {path.name}: {locked_by(error)}") from None
-    tables = "('about', 'parameters', 'attributes', 'published', 'domain_weights')"
-    found = fetch(
-        con,
-        f"SELECT count(*) FROM duckdb_tables() WHERE database_name = {literal(name)} "
-        f"AND schema_name = 'release' AND table_name IN {tables}",
-    )
-    if found[0][0] != 5:
-        raise ReleaseError(f"{path.name} is no randomized release: only those answer queries; read it with plain SQL")
+    return OpenRelease(con, release, budget)
 
 
 def _run(con: duckdb.DuckDBPyConnection, sql: str) -> Any:

@@ -10,27 +10,26 @@ import duckdb
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.public_facts import AskedFacts
 from sqlpriv.rewrite.release import Attribute, PublicTable, Release, Weights
-from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
-from sqlpriv.table.source import reader
+from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted, reader
 
 _MEMORY = "memory"
 _MOST_SEARCHED = 1_000_000  # rows of a public table whose keys are looked for: joins by them are known to cost little
 _WEIGHT_COLUMNS = ("__weight", "__variance", "__skew")
 
 
-def describe(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> Release:
-    """The release attached under these names: one, or the views of one sequence."""
-    first = catalogs[0]
-    about: dict[str, str] = dict(fetch(con, f"SELECT name, value FROM {first}.release.about"))
+def describe(files: Sequence[ReleaseFile]) -> Release:
+    """A weighted relation with its domain: one file, or the views of one sequence, attached to one connection."""
+    con, catalogs = files[0].con, [f.catalog for f in files]
+    first, about, parameters = catalogs[0], files[0].about, files[0].parameters
     if not about.get("table"):
         raise ReleaseError("the release does not say which table it is of; publish it again")
     for other in catalogs[1:]:
         _refuse_other_sequence(con, first, other)
     if len(catalogs) > 1:
         _refuse_the_same_view(con, catalogs)
-    parameters: dict[str, float] = dict(fetch(con, f"SELECT name, value FROM {first}.release.parameters"))
     if len(catalogs) > 1 and (parameters.get("cross_estimate") or parameters.get("cross_square")):
         raise ReleaseError("only views of an alpha-beta sequence can be combined")
     attributes = _attributes(con, first)
@@ -77,7 +76,7 @@ def _register(con: duckdb.DuckDBPyConnection, target: str, name: str, data: Any)
 
 
 def _attributes(con: duckdb.DuckDBPyConnection, catalog: str) -> tuple[Attribute, ...]:
-    listed = fetch(con, f"SELECT name, type, size FROM {catalog}.release.attributes ORDER BY position")
+    listed = fetch(con, f"SELECT name, type, size FROM {catalog}.{SCHEMA}.attributes ORDER BY position")
     found = []
     for name, kind, size in listed:
         table = quoted(catalog, "domain", name)
@@ -91,11 +90,11 @@ def _attributes(con: duckdb.DuckDBPyConnection, catalog: str) -> tuple[Attribute
 
 def _published(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str], attributes: Sequence[Attribute]) -> str:
     if len(catalogs) == 1:
-        return f"{catalogs[0]}.release.published"
+        return f"{catalogs[0]}.{SCHEMA}.published"
     names = ", ".join(quoted(a.name) for a in attributes)
     views = len(catalogs)
     weights = ", ".join(f'"{c}" / {views}e0 ** {power} AS "{c}"' for power, c in enumerate(_WEIGHT_COLUMNS, 1))
-    parts = [f"SELECT {names}, {weights} FROM {catalog}.release.published" for catalog in catalogs]
+    parts = [f"SELECT {names}, {weights} FROM {catalog}.{SCHEMA}.published" for catalog in catalogs]
     con.execute(f"CREATE VIEW {_MEMORY}.main.combined AS {' UNION ALL '.join(parts)}").fetchall()
     return f"{_MEMORY}.main.combined"
 
@@ -104,7 +103,7 @@ def _domain_weights(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> 
     views = len(catalogs)
     sums: dict[int, list[float]] = {}
     for catalog in catalogs:
-        rows = fetch(con, f"SELECT power, weight, variance, skew FROM {catalog}.release.domain_weights ORDER BY power")
+        rows = fetch(con, f"SELECT power, weight, variance, skew FROM {catalog}.{SCHEMA}.domain_weights ORDER BY power")
         for power, *values in rows:
             held = sums.setdefault(power, [0.0, 0.0, 0.0])
             for i, value in enumerate(values):
@@ -149,12 +148,12 @@ def _keys(con: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]) ->
 
 def _refuse_other_sequence(con: duckdb.DuckDBPyConnection, first: str, other: str) -> None:
     for what, text in (
-        ("table", "SELECT value FROM {}.release.about WHERE name = 'table'"),
-        ("columns", "SELECT position, name, type, size FROM {}.release.attributes ORDER BY position"),
+        ("table", f"SELECT value FROM {{}}.{SCHEMA}.about WHERE name = 'table'"),
+        ("columns", f"SELECT position, name, type, size FROM {{}}.{SCHEMA}.attributes ORDER BY position"),
     ):
         if fetch(con, text.format(first)) != fetch(con, text.format(other)):
             raise ReleaseError(f"the releases are no views of one sequence: their {what} differ")
-    for (name,) in fetch(con, f"SELECT name FROM {first}.release.attributes"):
+    for (name,) in fetch(con, f"SELECT name FROM {first}.{SCHEMA}.attributes"):
         one, two = (quoted(c, "domain", name) for c in (first, other))
         differ = f"(SELECT count(*) FROM (FROM {one} EXCEPT FROM {two}))"
         if fetch(con, f"SELECT {differ}")[0][0]:
@@ -162,7 +161,7 @@ def _refuse_other_sequence(con: duckdb.DuckDBPyConnection, first: str, other: st
 
 
 def _refuse_the_same_view(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> None:
-    texts = [fetch(con, f"SELECT value FROM {c}.release.about WHERE name = 'view'") for c in catalogs]
+    texts = [fetch(con, f"SELECT value FROM {c}.{SCHEMA}.about WHERE name = 'view'") for c in catalogs]
     numbers = [t[0][0] if t else "" for t in texts]
     if len(set(numbers)) < len(numbers):
         raise ReleaseError("a view is given twice; name each view of the sequence once")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-OnProgress = Callable[[float], None] | None
+from sqlpriv.facts import OnProgress
+
 _err = Console(stderr=True, highlight=False)
 
 

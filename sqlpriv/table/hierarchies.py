@@ -13,16 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.engine import fetch
+from sqlpriv.engine import fetch, open_database
 from sqlpriv.errors import InputError, InternalError, PolicyError, SqlprivError
-from sqlpriv.macros.install import STORAGE, locked_by, may_hold_a_database
-from sqlpriv.methods.generalize.policy import Policy
-from sqlpriv.policy.reader import TablePolicy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.named import find_named, read_named
 from sqlpriv.table.source import Source
@@ -47,20 +43,24 @@ class Hierarchy:
     height: int
 
 
-def make_hierarchies(source: Source, policy: Policy, values: str) -> tuple[Hierarchy, ...]:
-    """Make the hierarchies of all quasi-identifiers. `values` is a table that holds every value of the private one."""
+Given = str | tuple[str, ...]
+"""Where a hierarchy comes from, in the words of a policy."""
+
+
+def make_hierarchies(source: Source, given: Mapping[str, Given], values: str) -> tuple[Hierarchy, ...]:
+    """Make the hierarchies of these columns. `values` is a table that holds every value of the private one."""
     fetch(source.con, f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-    return tuple(_make(source, policy, qi, values) for qi in policy.qis)
+    return tuple(_make(source, column, words, values) for column, words in given.items())
 
 
-def _make(source: Source, policy: Policy, column: str, values: str) -> Hierarchy:
+def _make(source: Source, column: str, given: Given, values: str) -> Hierarchy:
     table = quoted(SCHEMA, column)
     try:
-        rows = wide_rows(source, policy, policy.hierarchy(column), column, values)
+        rows = wide_rows(source, given, column, values)
         fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS {rows}")
     except InternalError:
-        given = "its SQL" if isinstance(policy.hierarchy(column), tuple) else "what it is made from"
-        raise PolicyError(f"hierarchy of {column!r}: {given} does not work on the values of the column") from None
+        what = "its SQL" if isinstance(given, tuple) else "what it is made from"
+        raise PolicyError(f"hierarchy of {column!r}: {what} does not work on the values of the column") from None
     except SqlprivError as error:
         raise PolicyError(f"hierarchy of {column!r}: {error}") from None
     width = len(fetch(source.con, f"DESCRIBE {table}"))
@@ -69,7 +69,7 @@ def _make(source: Source, policy: Policy, column: str, values: str) -> Hierarchy
     return Hierarchy(column, table, width - 1)
 
 
-def wide_rows(source: Source, policy: TablePolicy, given: str | tuple[str, ...], column: str, values: str) -> str:
+def wide_rows(source: Source, given: Given, column: str, values: str) -> str:
     """The query whose rows are the wide table of the values in a column of a table."""
     if isinstance(given, tuple):
         return _from_expressions(column, given, values)
@@ -92,12 +92,12 @@ def wide_rows(source: Source, policy: TablePolicy, given: str | tuple[str, ...],
     if given == "suppression":
         return f"FROM {source.need('hierarchy_suppression')}({here})"
     if kind == "tree" and rest:
-        edges = read_named(source, policy, rest, "__edges", _WIDE_FILE)
+        edges = read_named(source, rest, "__edges", _WIDE_FILE)
         return f"FROM {source.need('hierarchy_tree')}({literal(edges)}, {_depth(source, edges)})"
     if kind == "table" and rest:
-        return f"SELECT DISTINCT CAST(COLUMNS(*) AS VARCHAR) FROM {find_named(source, policy, rest, _WIDE_FILE)}"
-    if policy.is_file(given):
-        return f"SELECT DISTINCT * FROM {find_named(source, policy, given, _WIDE_FILE)}"
+        return f"SELECT DISTINCT CAST(COLUMNS(*) AS VARCHAR) FROM {find_named(source, rest, _WIDE_FILE)}"
+    if source.reference.is_file(given):
+        return f"SELECT DISTINCT * FROM {find_named(source, given, _WIDE_FILE)}"
     raise PolicyError(f"{given!r} is neither a file nor a kind of hierarchy; there are {KINDS}")
 
 
@@ -202,13 +202,7 @@ def wide_tables(source: Source, hierarchies: Sequence[Hierarchy]) -> dict[str, p
 
 def save_hierarchies(tables: Mapping[str, pa.Table], database: Path) -> list[str]:
     """Write wide tables into a database file; none of their names may be taken."""
-    if not may_hold_a_database(database):
-        raise InputError(f"cannot open {database.name}: it is not a DuckDB database")
-    try:
-        con = duckdb.connect(str(database), config={"storage_compatibility_version": STORAGE})
-    except duckdb.Error as error:
-        raise InputError(f"cannot open {database.name}: {locked_by(error)}") from None
-    with con:
+    with open_database(database, write=True) as con:
         taken = [name for name in tables if fetch(con, f"FROM duckdb_tables() WHERE table_name = {literal(name)}")]
         if taken:
             raise InputError(f"{database.name} has a table {taken[0]!r} already; drop it or choose another file")

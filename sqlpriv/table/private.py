@@ -10,33 +10,42 @@ value is written as DuckDB would write it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.policy.reader import TablePolicy
-from sqlpriv.sqltext import file_literal, folded, literal, quoted
+from sqlpriv.sqltext import csv_arguments, folded, quoted, reader
+from sqlpriv.table.reference import TableReference
 from sqlpriv.table.source import FILE_VIEW as _FILE
-from sqlpriv.table.source import Source, reader
+from sqlpriv.table.source import Source, open_source
 
 _VIEW = "__private"
 _CSV = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$", re.IGNORECASE)
 
 
-def private_view(source: Source, policy: TablePolicy) -> Source:
+@contextmanager
+def open_table(reference: TableReference, by_text: Sequence[str]) -> Iterator[Source]:
+    """The private table of a policy. `by_text`: columns compared as text, so that a file's 01305 keeps its zero."""
+    data = reference.source if reference.database is not None else str(reference.file)
+    database = None if reference.database is None else reference.file
+    with open_source(data, database, reference.read_options) as source:
+        yield _private_view(replace(source, given=reference), by_text)
+
+
+def _private_view(source: Source, by_text: Sequence[str]) -> Source:
     """The source with the view in the place of its table."""
-    opened = replace(source, table=_VIEW, texts={})
-    if policy.database is None and (policy.read_options or _CSV.search(policy.source)):
-        opened.texts.update(_texts(policy, source))
+    opened, reference = replace(source, table=_VIEW, texts={}), source.reference
+    if reference.database is None and (reference.read_options or _CSV.search(reference.source)):
+        opened.texts.update(_texts(source, by_text))
     if opened.texts:
-        _read_texts(policy, opened)
+        _read_texts(opened)
     _write_view(opened, source.table)
     return opened
 
 
-def settle_types(source: Source, policy: TablePolicy, frequencies: str) -> None:
+def settle_types(source: Source, frequencies: str) -> None:
     """Give columns that were read as text their type, where no value is written differently by it."""
     if not source.texts:
         return
@@ -50,7 +59,7 @@ def settle_types(source: Source, policy: TablePolicy, frequencies: str) -> None:
         if other == 0:
             fetch(source.con, f"ALTER TABLE {frequencies} ALTER {name} TYPE {kind}")
             del source.texts[column]
-    _read_texts(policy, source)
+    _read_texts(source)
     _write_view(source, _FILE)
 
 
@@ -65,28 +74,23 @@ def _write_view(source: Source, table: str) -> None:
     fetch(source.con, f"CREATE OR REPLACE VIEW {_VIEW} AS SELECT {values} FROM {table}")
 
 
-def _texts(policy: TablePolicy, source: Source) -> dict[str, str]:
+def _texts(source: Source, by_text: Sequence[str]) -> dict[str, str]:
     """The columns that go by text but which DuckDB took for something else, and for what."""
-    given = policy.read_options.get("types", {})
+    given = source.reference.read_options.get("types", {})
     if not isinstance(given, Mapping):
         return {}
     typed = {folded(name) for name in given}
-    by_text = {folded(name) for name in policy.by_text} - typed
-    return {name: kind for name, kind in source.types.items() if kind != "VARCHAR" and folded(name) in by_text}
+    texts = {folded(name) for name in by_text} - typed
+    return {name: kind for name, kind in source.types.items() if kind != "VARCHAR" and folded(name) in texts}
 
 
-def _read_texts(policy: TablePolicy, source: Source) -> None:
+def _read_texts(source: Source) -> None:
     """The file's view once more, with the columns of `texts` as text. Whether it has a header is not asked again."""
-    path = str(policy.path(policy.source))
-    options: dict[str, Any] = dict(policy.read_options)
+    path = str(source.reference.file)
+    options: dict[str, Any] = dict(source.reference.read_options)
     if source.texts:
         if "header" not in options:
-            sniffed = fetch(source.con, f"SELECT HasHeader FROM sniff_csv({_arguments(path, options)})")
+            sniffed = fetch(source.con, f"SELECT HasHeader FROM sniff_csv({csv_arguments(path, options)})")
             options["header"] = bool(sniffed[0][0])
         options["types"] = {**options.get("types", {}), **dict.fromkeys(source.texts, "VARCHAR")}
     fetch(source.con, f"CREATE OR REPLACE VIEW {_FILE} AS FROM {reader(path, options)}")
-
-
-def _arguments(path: str, options: Mapping[str, Any]) -> str:
-    listed = [f"{'delim' if k == 'delimiter' else k} = {literal(v)}" for k, v in options.items()]
-    return ", ".join([file_literal(Path(path)), *listed])

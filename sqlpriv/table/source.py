@@ -10,12 +10,11 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import fetch, translate
+from sqlpriv.engine import attach, fetch, translate
 from sqlpriv.errors import InputError, InternalError
-from sqlpriv.macros.catalog import SCHEMA, macro
-from sqlpriv.macros.expand import table_parts
-from sqlpriv.macros.install import create_statement, locked_by
-from sqlpriv.sqltext import file_literal, literal
+from sqlpriv.macros.calls import Calls
+from sqlpriv.sqltext import reader, table_parts
+from sqlpriv.table.reference import TableReference
 
 _ATTACHED = "checked"
 FILE_VIEW = "__data"
@@ -26,22 +25,28 @@ class Source:
     """A connection for the macros, the table's name for them, and its columns."""
 
     con: duckdb.DuckDBPyConnection
+    calls: Calls
     table: str
     label: str
     columns: tuple[str, ...]
-    created: set[str] = field(default_factory=set)
     beside: str | None = None
     """The schema in which tables beside this one are looked for."""
     types: Mapping[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     """Columns of a file that are read as text, and what DuckDB takes them for."""
+    given: TableReference | None = None
+    """What the policy says of the table, if one is the reason to open it."""
+
+    @property
+    def reference(self) -> TableReference:
+        """What the policy says of the table."""
+        if self.given is None:
+            raise InternalError("this table was opened without a policy")
+        return self.given
 
     def need(self, macro_name: str) -> str:
-        """The macro's full name; it is created when first needed, since all of them would take a second."""
-        if macro_name not in self.created:
-            self.con.execute(create_statement(macro(macro_name))).fetchall()
-            self.created.add(macro_name)
-        return f"{SCHEMA}.{macro_name}"
+        """The macro's full name; it is created when first needed."""
+        return self.calls.need(macro_name)
 
     def known(self, names: list[str]) -> None:
         """Refuse names that are no columns, all of them at once."""
@@ -60,11 +65,10 @@ def open_source(data: str, database: Path | None = None, options: Mapping[str, A
     try:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
-        con.execute(f"CREATE SCHEMA {SCHEMA}").fetchall()
         table = _attach(con, data, database) if database else _file(con, data, options or {})
         found: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
         label = Path(data).name if database is None else data
-        yield Source(con, table, label, tuple(found), beside=_schema(data) if database else None, types=found)
+        yield Source(con, Calls(con), table, label, tuple(found), _schema(data) if database else None, found)
     finally:
         con.close()
 
@@ -86,21 +90,10 @@ def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any])
     return FILE_VIEW
 
 
-def reader(data: str, options: Mapping[str, Any]) -> str:
-    """The file itself, which DuckDB reads by its name, or a call of read_csv with options."""
-    if not options:
-        return file_literal(Path(data))
-    listed = ", ".join(f"{'delim' if k == 'delimiter' else k} = {literal(v)}" for k, v in options.items())
-    return f"read_csv({file_literal(Path(data))}, {listed})"
-
-
 def _attach(con: duckdb.DuckDBPyConnection, data: str, database: Path) -> str:
     if not database.is_file():
         raise InputError(f"there is no database file {str(database)!r}")
-    try:
-        con.execute(f"ATTACH {literal(str(database))} AS {_ATTACHED} (READ_ONLY)").fetchall()
-    except duckdb.Error as error:
-        raise InputError(f"cannot open {database.name}: {locked_by(error)}") from None
+    attach(con, database, _ATTACHED)
     return ".".join(f'"{part}"' for part in [_ATTACHED, *table_parts(data)])
 
 

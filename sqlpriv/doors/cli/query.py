@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -10,18 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+from sqlpriv import publishing
+from sqlpriv.doors.cli.options import tell
 from sqlpriv.errors import InputError
-
-out = Console(highlight=False)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("query")(query_command)
+from sqlpriv.facts import Facts, Grid
+from sqlpriv.rewrite.clauses import BUDGET
 
 
 def query_command(
@@ -46,21 +39,17 @@ def query_command(
     ] = None,
     budget: Annotated[float | None, typer.Option(min=1, help="How many rows sums over the domain may read.")] = None,
 ) -> None:
-    """Ask a randomized release ordinary SQL: unbiased estimates, each with its bounds."""
-    from sqlpriv.release.open import open_release
-    from sqlpriv.rewrite.clauses import BUDGET
-
+    """Ask a randomized release ordinary SQL: unbiased estimates with their bounds."""
     tables = dict(_named(text) for text in public or [])
-    with open_release(release, *(views or []), public=tables, budget=budget or BUDGET) as opened:
+    with publishing.open_release(release, *(views or []), public=tables, budget=budget or BUDGET) as opened:
         if explain:
             print(opened.explain(query, confidence, intervals, nonnegative))
             return
         answer = opened.sql(query, confidence, intervals, nonnegative)
         columns, rows = list(answer.columns), answer.fetchall()
-    if as_json:
-        print(json.dumps([dict(zip(_distinct(columns), map(_plain, row), strict=True)) for row in rows], indent=2))
-    else:
-        _show(columns, rows)
+    content = [dict(zip(_distinct(columns), map(_plain, row), strict=True)) for row in rows]
+    grid = Grid(tuple(columns), tuple(tuple(_shown(v) for v in row) for row in rows), left=tuple(columns))
+    tell(Facts("", content, (grid,)), as_json)
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -91,15 +80,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
-
-
-def _show(columns: list[str], rows: list[tuple[Any, ...]]) -> None:
-    table = Table(show_edge=False)
-    for column in columns:
-        table.add_column(escape(column), justify="left", overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(_shown(v)) for v in row))
-    out.print(table)
 
 
 def _shown(value: Any) -> str:

@@ -1,58 +1,46 @@
-"""The commands of randomized releases: plan, publish, ledger, show."""
+"""The commands from a policy to a release and back: plan, publish, verify, show, ledger."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from typer.core import TyperGroup
 
-from sqlpriv.doors.cli.policies import AsJson, PolicyFile
-from sqlpriv.methods.generalize.anonymize import open_policy
-from sqlpriv.methods.randomized.curve import privacy_curve
-from sqlpriv.methods.randomized.policy import read_noise_policy
-from sqlpriv.methods.randomized.publish import prepare, publish
-from sqlpriv.release.ledger import ledger_path, read_ledger
+from sqlpriv import publishing
+from sqlpriv.doors.cli.options import AsJson, LedgerFile, PolicyFile, ReleasePath, tell
+from sqlpriv.errors import InputError
+from sqlpriv.methods.method import Request
+from sqlpriv.release.ledger import ENVIRONMENT, environment_ledger, ledger_facts, ledger_path, void
 from sqlpriv.show.progress import progress
-from sqlpriv.show.randomized import plan_json, show_ledger, show_plan, show_published
-from sqlpriv.show.releases import read_shown, show_release
 
-out = Console(highlight=False)
-
-LedgerFile = Annotated[
-    Path | None, typer.Option("--ledger", help="The ledger, instead of the one beside the private data.")
+TimeLimit = Annotated[
+    float | None, typer.Option(min=0, help="Stop a search after so many seconds and take the best so far.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the program."""
-    app.command("plan")(plan_command)
-    app.command("publish")(publish_command)
-    app.command("ledger")(ledger_command)
-    app.command("show")(show_command)
 
 
 def plan_command(
     policy: PolicyFile,
+    time_limit: TimeLimit = None,
     chart: Annotated[Path | None, typer.Option(help="Draw error against gamma there (needs [report]).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a randomized release would guarantee and cost; nothing is published."""
-    read = read_noise_policy(policy)
-    with open_policy(read) as source:
-        prepared = prepare(source, read)
-        curve = privacy_curve(prepared)
+    """Show what a policy would publish, guarantee and cost; nothing is written."""
+    read = publishing.read_policy(policy)
+    with (
+        progress("planning") as on_progress,
+        publishing.planned(read, Request(time_limit=time_limit, on_progress=on_progress)) as plan,
+    ):
+        facts = plan.facts()
+        curve = plan.curve() if chart is not None else []
     if chart is not None:
+        if not curve:
+            raise InputError(f"a plan by {read.method} has no curve to draw; `sqlpriv lattice --charts` draws a search")
         from sqlpriv.show.charts import draw_privacy_cost
 
-        draw_privacy_cost([(p.gamma, p.half_domain_error / p.n_public) for p in curve], read.gamma, chart)
-    if as_json:
-        print(plan_json(prepared.plan, curve))
-    else:
-        show_plan(out, prepared.plan, curve)
+        draw_privacy_cost(curve, read.release["gamma"], chart)
+    tell(facts, as_json)
 
 
 def publish_command(
@@ -62,38 +50,87 @@ def publish_command(
         Path | None, typer.Option(help="The secret of the coins; without it a fresh one is used once.")
     ] = None,
     ledger: LedgerFile = None,
+    time_limit: TimeLimit = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan it and write nothing.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Publish also what says nothing about the table; never what is not private.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a randomized release with a (d, gamma) guarantee, and enter it in the ledger."""
-    read = read_noise_policy(policy)
+    """Publish a table under its policy, and enter the release in the ledger.
+
+    The file is verified from what was written before it takes its place. The same table, policy and key again give the
+    release that is there.
+    """
+    read = publishing.read_policy(policy)
     with progress("publishing") as on_progress:
-        result = publish(read, output, key_file, ledger, on_progress, force=force)
-    if as_json:
-        print(result.to_json())
-    else:
-        show_published(out, result)
+        if dry_run:
+            facts = publishing.plan(read, time_limit=time_limit, on_progress=on_progress)
+        else:
+            done = publishing.publish(read, output, key_file, ledger, on_progress, force=force, time_limit=time_limit)
+            facts = done.facts
+    tell(facts, as_json)
 
 
-def ledger_command(policy: PolicyFile, ledger: LedgerFile = None, as_json: AsJson = False) -> None:
-    """Show what has been released from the table of a policy."""
-    read = read_noise_policy(policy)
-    entries = read_ledger(ledger or ledger_path(read))
-    if as_json:
-        print(json.dumps([asdict(e) for e in entries], indent=2))
-    else:
-        show_ledger(out, entries)
-
-
-def show_command(
-    release: Annotated[Path, typer.Argument(help="A release file, of any method.")],
+def verify_command(
+    release: ReleasePath,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", "-p", help="Its policy: it must hold nothing beyond it.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a release guarantees, its columns and domains, and what count(*) means in it."""
-    shown = read_shown(release)
-    if as_json:
-        print(shown.to_json())
-    else:
-        show_release(out, release.name, shown)
+    """Judge a release from its file alone: does it hold what it says?"""
+    tell(publishing.verify(release, policy), as_json)
+
+
+def show_command(release: ReleasePath, as_json: AsJson = False) -> None:
+    """Show what a release says of itself: guarantee, columns and domains."""
+    tell(publishing.show(release), as_json)
+
+
+class _ShowsByDefault(TyperGroup):
+    """`sqlpriv ledger POLICY` is `sqlpriv ledger show POLICY`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands:
+            args = ["show", *args]
+        return super().resolve_command(ctx, args)
+
+
+ledger = typer.Typer(
+    cls=_ShowsByDefault,
+    help="Show what has been released from a table, or void what never went out.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@ledger.command("show")
+def ledger_command(policy: PolicyFile, book: LedgerFile = None, as_json: AsJson = False) -> None:
+    """Show what has been released from the table of a policy."""
+    tell(ledger_facts(ledger_path(publishing.read_policy(policy).table, book)), as_json)
+
+
+@ledger.command("void")
+def void_command(
+    entry: Annotated[str, typer.Argument(help="The entry, as `sqlpriv ledger` names it.")],
+    why: Annotated[str, typer.Option("--why", help="Why it does not count: the release never went out.")],
+    policy: Annotated[
+        Path | None, typer.Option("--policy", "-p", help="A policy of the table, to find its ledger.")
+    ] = None,
+    book: LedgerFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Mark the entry of a release that never went out; the line stays, with the reason."""
+    path = _named_ledger(policy, book)
+    void(path, entry, why)
+    tell(ledger_facts(path), as_json)
+
+
+def _named_ledger(policy: Path | None, book: Path | None) -> Path:
+    if policy is not None:
+        return ledger_path(publishing.read_policy(policy).table, book)
+    found = book or environment_ledger()
+    if found is None:
+        raise InputError(f"name the ledger: by --ledger, by --policy, or by {ENVIRONMENT}")
+    return found

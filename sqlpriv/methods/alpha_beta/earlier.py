@@ -9,28 +9,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import duckdb
-
-from sqlpriv.engine import fetch
+from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
-from sqlpriv.macros.install import locked_by
-from sqlpriv.methods.randomized.domains import Attribute
+from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
+from sqlpriv.methods.randomized.domains import NumberedColumn
 from sqlpriv.methods.randomized.elements import Elements
-from sqlpriv.methods.randomized.policy import NoisePolicy
+from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.ledger import Entry
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
 
 _FILE = "earlier_release"
 
 
 def read_earlier(
-    source: Source, policy: NoisePolicy, attributes: Sequence[Attribute], elements: Elements, entries: Sequence[Entry]
+    source: Source,
+    policy: AlphaBetaPolicy,
+    attributes: Sequence[NumberedColumn],
+    elements: Elements,
+    entries: Sequence[Entry],
 ) -> None:
     """Table __earlier, from the release of the last entry: a file the policy names, or one beside the output."""
     last = entries[-1]
-    beside = policy.path(policy.output).parent if policy.output else policy.folder
-    candidates = [policy.path(name) for name in policy.earlier] or [beside / last.output]
+    table = policy.table
+    beside = table.path(policy.output).parent if policy.output else table.folder
+    candidates = [table.path(name) for name in policy.earlier] or [beside / last.output]
     for path in candidates:
         if path.is_file() and _holds(source, path, last):
             _read(source, path, attributes, elements)
@@ -43,32 +46,21 @@ def read_earlier(
 
 def _holds(source: Source, path: Path, entry: Entry) -> bool:
     """Whether the file is the release that the ledger knows."""
-    try:
-        source.con.execute(f"ATTACH {literal(str(path))} AS {_FILE} (READ_ONLY)").fetchall()
-    except duckdb.Error as error:
-        raise ReleaseError(f"cannot open {path.name!r}: {locked_by(error)}") from None
-    try:
-        found = source.con.execute(f"SELECT value FROM {_FILE}.release.about WHERE name = 'release'").fetchall()
-    except duckdb.Error:
-        found = []
-    finally:
-        fetch(source.con, f"DETACH {_FILE}")
-    return found == [(entry.coins,)]
+    with attached(source.con, path, _FILE, error=ReleaseError):
+        file = ReleaseFile(source.con, _FILE, path.name)
+        return file.about.get("release") == entry.coins
 
 
-def _read(source: Source, path: Path, attributes: Sequence[Attribute], elements: Elements) -> None:
-    fetch(source.con, f"ATTACH {literal(str(path))} AS {_FILE} (READ_ONLY)")
-    try:
-        lost = write_earlier(source, f"{_FILE}.release.published", attributes, elements)
-    finally:
-        fetch(source.con, f"DETACH {_FILE}")
+def _read(source: Source, path: Path, attributes: Sequence[NumberedColumn], elements: Elements) -> None:
+    with attached(source.con, path, _FILE, error=ReleaseError):
+        lost = write_earlier(source, f"{_FILE}.{SCHEMA}.published", attributes, elements)
     if lost:
         raise ReleaseError(
             f"{path.name!r} holds rows outside the domains of the policy; it is not a view of this sequence"
         )
 
 
-def write_earlier(source: Source, published: str, attributes: Sequence[Attribute], elements: Elements) -> int:
+def write_earlier(source: Source, published: str, attributes: Sequence[NumberedColumn], elements: Elements) -> int:
     """Table __earlier, from the published rows of a view; the number of rows that are outside the domains."""
     joins = " ".join(
         f"JOIN {a.table} AS d{i} ON d{i}.value IS NOT DISTINCT FROM p.{quoted(a.name)}"

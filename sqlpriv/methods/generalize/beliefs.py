@@ -59,7 +59,7 @@ def write_weights(domain: Domain, i: int, j: int | None, belief: Belief) -> str:
 def _read_table(domain: Domain, i: int, j: int | None, requirement: Requirement, word: str) -> Belief:
     """A shape or prior from a table; its weights are added to the values as column w<i>."""
     con, arguments = domain.source.con, requirement.arguments
-    table = read_named(domain.source, domain.policy, str(arguments["shape"]), f"shape_{i}")
+    table = read_named(domain.source, str(arguments["shape"]), f"shape_{i}")
     present = {r[0].lower() for r in fetch(con, f"DESCRIBE {table}")}
     if "value" not in present or not present & {word, "share"}:
         raise PolicyError(f"{requirement.text}: the table of the shape needs the columns value and {word}")

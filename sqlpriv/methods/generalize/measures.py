@@ -144,7 +144,7 @@ def _t_relation(domain: Domain, i: int, j: int | None, requirement: Requirement)
         return inlined(f"FROM _t_ordered_of(__priv_histogram_{j})")
     table = f"sensitive_hierarchy_{i}"
     named = str(requirement.arguments["hierarchy"])
-    read_named(domain.source, domain.policy, named, table, ", delim = ';', header = false, all_varchar = true")
+    read_named(domain.source, named, table, ", delim = ';', header = false, all_varchar = true")
     return inlined(f"FROM _t_hierarchical_of(__priv_texts_{j}, {literal(table)})")
 
 
@@ -154,7 +154,7 @@ def _epsilon_relation(domain: Domain, i: int, j: int | None, requirement: Requir
     predicates = "NULL"
     if "predicates" in arguments:
         named = str(arguments["predicates"])
-        predicates = literal(read_named(domain.source, domain.policy, named, f"predicates_{i}"))
+        predicates = literal(read_named(domain.source, named, f"predicates_{i}"))
     person = ", 'person'" if domain.policy.person is not None else ""
     number = name.removeprefix("epsilon_class")
     return inlined(f"FROM _epsilon{number}_of(__priv_holdings_{j}, {given}, {arguments['b']}, {predicates}{person})")

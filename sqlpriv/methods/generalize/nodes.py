@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sqlpriv.errors import PolicyError
+from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods.generalize.evaluate import Node, Outcome, evaluate, rules_out
 from sqlpriv.methods.generalize.measures import TABLE, ClassMeasure
 from sqlpriv.methods.generalize.objectives import make_objective
@@ -70,6 +72,49 @@ def minimal_nodes(
             on_progress(1 - float(unknown.sum()) / total)
     minimal = _minimal(valid)
     return _rows(domain, measures, _evaluated(domain, measures, sorted(minimal), None), minimal)
+
+
+def lattice_facts(qis: Sequence[str], texts: Sequence[str], rows: Sequence[NodeRow], most: int) -> Facts:
+    """The nodes, valid and cheap ones first; as data all of them, in lexicographic order."""
+    ordered = sorted(rows, key=lambda r: (not r.valid, r.objectives["loss"], r.node))
+    numbers = [f"({i})" for i, _ in enumerate(texts, 1)]
+    listed = []
+    for row in ordered[:most]:
+        meets = "minimal" if row.minimal else "yes" if row.valid else "no"
+        values = [_shown(v) + ("" if holds else " !") for v, holds in zip(row.outcome.worst, row.holds, strict=True)]
+        counts = [f"{row.outcome.suppressed:,}", f"{row.outcome.classes:,}", f"{row.objectives['loss']:.4f}"]
+        listed.append((str(list(row.node)), meets, *counts, *values))
+    headings = ("node", "meets all", "suppressed", "classes", "loss", *numbers)
+    left = f"; {len(ordered) - most:,} more, see --csv" if len(ordered) > most else ""
+    parts: tuple[Part, ...] = (
+        *(
+            Line(f"{n} {text}, with nothing suppressed; ! where it fails")
+            for n, text in zip(numbers, texts, strict=True)
+        ),
+        Grid(headings, tuple(listed)),
+        Line(f"{sum(r.valid for r in rows):,} of {len(rows):,} nodes meet the policy{left}"),
+    )
+    content = [_plain(qis, texts, r) for r in rows]
+    return Facts(f"node: the levels of {', '.join(qis)}", content, parts)
+
+
+def _shown(value: float | None) -> str:
+    return "none" if value is None else shown_number(value)
+
+
+def _plain(qis: Sequence[str], texts: Sequence[str], row: NodeRow) -> dict[str, Any]:
+    return {
+        "node": dict(zip(qis, row.node, strict=True)),
+        "valid": row.valid,
+        "minimal": row.minimal,
+        "suppressed_rows": row.outcome.suppressed,
+        "classes": row.outcome.classes,
+        "requirements": {
+            text: {"value": value, "holds": holds}
+            for text, value, holds in zip(texts, row.outcome.worst, row.holds, strict=True)
+        },
+        **row.objectives,
+    }
 
 
 def _evaluated(

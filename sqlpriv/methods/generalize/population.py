@@ -16,7 +16,7 @@ from sqlpriv.table.named import read_named
 def write_population(domain: Domain, i: int, name: str) -> None:
     """Table population_<i>: columns a<attribute> as in the base, holder with a person column, n."""
     source, policy = domain.source, domain.policy
-    table = read_named(source, policy, name, f"people_{i}")
+    table = read_named(source, name, f"people_{i}")
     present = {folded(r[0]) for r in fetch(source.con, f"DESCRIBE {table}")}
     missing = [c for c in [*policy.qis, *filter(None, [policy.person])] if folded(c) not in present]
     if missing:

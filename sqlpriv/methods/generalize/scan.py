@@ -21,7 +21,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.labels import Labels, number_type, write_labels
-from sqlpriv.methods.generalize.policy import Policy
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import Hierarchy, make_hierarchies
 from sqlpriv.table.private import settle_types
@@ -39,7 +39,7 @@ class Domain:
     """What is known of the table before any node is looked at."""
 
     source: Source
-    policy: Policy
+    policy: GeneralizePolicy
     hierarchies: tuple[Hierarchy, ...]
     combinations: int
     labels: Labels
@@ -100,7 +100,7 @@ class Domain:
         return _roll_up(self)
 
 
-def read_domain(source: Source, policy: Policy, others: Sequence[str] = ()) -> Domain:
+def read_domain(source: Source, policy: GeneralizePolicy, others: Sequence[str] = ()) -> Domain:
     """Scan the table once, make the hierarchies, check that they fit, and number their labels.
 
     `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
@@ -109,15 +109,15 @@ def read_domain(source: Source, policy: Policy, others: Sequence[str] = ()) -> D
     combinations = _scan(source, policy, others)
     if combinations == 0:
         raise InputError(f"{source.label} has no rows: there is nothing to publish")
-    settle_types(source, policy, FREQUENCIES)
-    hierarchies = make_hierarchies(source, policy, FREQUENCIES)
+    settle_types(source, FREQUENCIES)
+    hierarchies = make_hierarchies(source, policy.hierarchies, FREQUENCIES)
     labels = write_labels(source, hierarchies, FREQUENCIES)
     values = tuple(_write_values(source, policy, j, labels.rows) for j in range(len(policy.sensitive)))
     _write_base(source, policy, "base", "leaves", ())
     return Domain(source, policy, hierarchies, combinations, labels, values)
 
 
-def _check_columns(source: Source, policy: Policy) -> None:
+def _check_columns(source: Source, policy: GeneralizePolicy) -> None:
     """Every column of the table has a role, and every role a column: new columns never slip into a release."""
     named = {folded(c.name): c.name for c in policy.columns}
     present = {folded(c): c for c in source.columns}
@@ -139,7 +139,7 @@ def _listed(names: list[str]) -> str:
     return f"the column{'s' if len(names) > 1 else ''} {', '.join(repr(n) for n in names)}"
 
 
-def _scan(source: Source, policy: Policy, others: Sequence[str]) -> int:
+def _scan(source: Source, policy: GeneralizePolicy, others: Sequence[str]) -> int:
     """Write the frequencies; return how many there are."""
     columns = dict.fromkeys([*policy.qis, *policy.sensitive, *filter(None, [policy.person]), *others])
     listed = ", ".join(f"__priv_t.{quoted(c)}" for c in columns)
@@ -157,7 +157,7 @@ def _person_guard(person: str) -> str:
     return f"CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
 
 
-def number_rows(policy: Policy, table: str, columns: str, values: str = "leaves") -> str:
+def number_rows(policy: GeneralizePolicy, table: str, columns: str, values: str = "leaves") -> str:
     """A query of `columns` over a table t, its quasi-identifiers joined with their leaves l0, l1, ..."""
     joins = "".join(
         f" JOIN {values} AS l{i} ON l{i}.attribute = {i} "
@@ -167,7 +167,7 @@ def number_rows(policy: Policy, table: str, columns: str, values: str = "leaves"
     return f"SELECT {columns} FROM {table} AS t{joins}"
 
 
-def _write_base(source: Source, policy: Policy, name: str, leaves: str, costs: Sequence[str]) -> None:
+def _write_base(source: Source, policy: GeneralizePolicy, name: str, leaves: str, costs: Sequence[str]) -> None:
     """The frequencies by numbers: for each attribute a<i> (class numbers) and its costs; then s<j>, holder, n."""
     columns = [f"l{i}.numbers AS a{i}" for i in range(len(policy.qis))]
     columns += [f"l{i}.{cost} AS {cost}{i}" for cost in costs for i in range(len(policy.qis))]
@@ -195,7 +195,7 @@ def _roll_up(domain: Domain) -> tuple[int, str] | None:
     return (attribute, "rolled") if left < 0.6 * domain.combinations else None
 
 
-def _write_values(source: Source, policy: Policy, j: int, rows: int) -> tuple[int, float]:
+def _write_values(source: Source, policy: GeneralizePolicy, j: int, rows: int) -> tuple[int, float]:
     """Number the sensitive values in their order, NULL last."""
     counted = f"count(DISTINCT {quoted(policy.person)})" if policy.person else "CAST(sum(__priv_n) AS BIGINT)"
     totals = f"(SELECT {quoted(policy.sensitive[j])} AS value, {counted} AS total FROM {FREQUENCIES} GROUP BY 1)"

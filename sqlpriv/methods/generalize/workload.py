@@ -21,7 +21,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, InternalError, PolicyError
 from sqlpriv.methods.generalize.evaluate import Node, class_ctes, write_nodes
 from sqlpriv.methods.generalize.measures import ClassMeasure
-from sqlpriv.methods.generalize.policy import WORKLOAD, Policy
+from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalize.scan import FREQUENCIES, Domain
 from sqlpriv.sqltext import folded, quoted
 
@@ -41,9 +41,9 @@ class Factor:
 Query = tuple[Factor, ...]
 
 
-def read_workload(policy: Policy, file: str) -> list[Query]:
+def read_workload(policy: GeneralizePolicy, file: str) -> list[Query]:
     """The counting queries of a file, or an error that names the query that is not one."""
-    path = policy.path(file)
+    path = policy.table.path(file)
     if not path.is_file():
         raise PolicyError(f"there is no workload file {file!r}")
     try:
@@ -61,7 +61,7 @@ def other_columns(queries: Sequence[Query]) -> list[str]:
     return sorted({c for query in queries for factor in query for c in factor.others})
 
 
-def _query(policy: Policy, tree: exp.Expr, where: str) -> Query:
+def _query(policy: GeneralizePolicy, tree: exp.Expr, where: str) -> Query:
     columns = {folded(c): c for c in policy.named("quasi-identifier", "sensitive", "other")}
     only_counts = (
         isinstance(tree, exp.Select)

@@ -1,145 +1,64 @@
-"""A release: one DuckDB file with the published table, what is guaranteed about it, and the macros to check it.
+"""Write a node as a release: the published rows, what is guaranteed about them, and the labels that occur.
 
-Schema main holds the table under the private table's own name; schema release says what it is:
+Schema main holds a view of the rows under the private table's own name; schema sqlpriv_release says what they are:
 
-    about          method, version, objective, suppressed rows
-    columns        each published column: role, level it stands on, levels there are
+    published      the rows
+    attributes     each published column: type, role, level it stands on, levels there are
     requirements   what was required, and what it guarantees
     hierarchy_<c>  the labels of column c that occur, with the labels above them
 
 It never holds an identifier, a value that no published row has, a count beside the number of suppressed rows, or a
-path. Rows are sorted by what they show, so their order says nothing. The file is written under another name, checked
-again from what was written, and only then renamed: a crash leaves the old release or none.
+path. Rows are sorted by what they show, so their order says nothing.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import duckdb
-
-from sqlpriv.engine import fetch, translate
+from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
-from sqlpriv.macros.catalog import SCHEMA, macro
-from sqlpriv.macros.expand import table_parts
-from sqlpriv.macros.install import STORAGE, load, locked_by, may_hold_a_database
+from sqlpriv.macros.catalog import macro
 from sqlpriv.methods.generalize.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
 from sqlpriv.methods.generalize.measures import ClassMeasure
+from sqlpriv.methods.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalize.scan import Domain, number_rows
-from sqlpriv.policy.reader import TablePolicy
+from sqlpriv.methods.method import Made
+from sqlpriv.policy.require import public_argument
+from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values, written
 from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.digest import digest_of
 from sqlpriv.table.hierarchies import TOP
-from sqlpriv.version import __version__
 
-_FILE = "release_file"
 _ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 # Types in which the number 1 and the text '1' are two values.
 _TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")
 _PUBLISHED = ("quasi-identifier", "sensitive", "other")
+_ROWS = f"{WRITTEN}.{SCHEMA}.published"
 
 
-def check_target(output: Path, policy: TablePolicy) -> None:
-    """Refuse what cannot be written, and to write over anything but an earlier release."""
-    if not output.parent.is_dir():
-        raise ReleaseError(f"there is no folder for the release {output.name!r}")
-    if folded(output.name).partition(".")[0] in {"release", SCHEMA}:
-        # DuckDB calls an open file by its name up to the first dot, and could not tell it from a schema inside.
-        raise ReleaseError(f"a release cannot be called {output.name!r}, like a schema in it; give it another name")
-    if not output.exists() or (output.is_file() and output.stat().st_size == 0):
-        return
-    if (
-        policy.database is not None
-        and policy.is_file(policy.database)
-        and output.samefile(policy.path(policy.database))
-    ):
-        raise ReleaseError(f"{output.name!r} is the private database itself; give the release another name")
-    if not output.is_file() or not may_hold_a_database(output) or not _is_release(output):
-        raise ReleaseError(f"{output.name!r} is there already and is no release; give the release another name")
-
-
-def _is_release(path: Path) -> bool:
-    try:
-        with duckdb.connect(str(path), read_only=True) as con:
-            found = con.execute(
-                "FROM duckdb_tables() WHERE schema_name = 'release' AND table_name = 'about'"
-            ).fetchall()
-    except duckdb.Error as error:
-        raise ReleaseError(f"cannot replace {path.name!r}: {locked_by(error)}") from None
-    return bool(found)
-
-
-def write_release(
-    domain: Domain,
-    measures: tuple[ClassMeasure, ...],
-    node: Node,
-    outcome: Outcome,
-    output: Path,
-    about: dict[str, str],
-    is_unchanged: Callable[[], bool],
-) -> None:
-    """Write the node as a release file, check it from the file, and put it in its place.
-
-    The private table is read again here, so it has to be the same before and after.
-    """
-    _refuse_change(is_unchanged)
-    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-    try:
-        remove_partial(partial)
-        _write_suppressed(domain, measures, node)
-        if domain.policy.keep_suppressed and outcome.suppressed > 0:
-            _refuse_stars(domain)
-        _write(domain, measures, node, partial, about)
-        _check(domain, measures, node, outcome, partial)
-        _refuse_change(is_unchanged)
-        os.replace(partial, output)
-    except duckdb.Error as error:
-        raise translate(error) from None
-    except OSError:
-        raise ReleaseError(f"cannot write {output.name} in its folder") from None
-    finally:
-        remove_partial(partial)
-
-
-def _refuse_change(is_unchanged: Callable[[], bool]) -> None:
-    if not is_unchanged():
-        raise ReleaseError("the file changed while it was read, so nothing was published; run it again")
-
-
-def table_name(policy: TablePolicy) -> str:
-    """The name of the published table: that of the private one."""
-    source = policy.source
-    if policy.database:
-        return table_parts(source)[-1].replace('""', '"')
-    return Path(source).name.lstrip(".").partition(".")[0] or "data"
+def write(plan: GeneralizePlan, path: Path) -> Made:
+    """Write the node into a file; the private table is read again here."""
+    domain, best, con = plan.domain, plan.best, plan.source.con
+    _write_suppressed(domain, plan.measures, best.node)
+    if plan.policy.keep_suppressed and best.outcome.suppressed > 0:
+        _refuse_stars(domain)
+    with written(con, path):
+        fetch(con, f"CREATE TABLE {_ROWS} AS {_published_rows(domain, best.node)}")
+        table = quoted(WRITTEN, "main", plan.policy.table.name)
+        fetch(con, f"CREATE VIEW {table} AS FROM {SCHEMA}.published")
+        _write_tables(plan)
+        rows = int(fetch(con, f"SELECT count(*) FROM {_ROWS}")[0][0])
+    kept = plan.policy.keep_suppressed
+    return Made(rows, float(domain.rows - (0 if kept else best.outcome.suppressed)))
 
 
 def published_columns(domain: Domain) -> list[str]:
     """The columns of the release, in the order of the private table."""
     names = {folded(n): n for n in domain.policy.named(*_PUBLISHED)}
     return [c for c in domain.source.columns if folded(c) in names]
-
-
-def _write(
-    domain: Domain, measures: tuple[ClassMeasure, ...], node: Node, partial: Path, about: dict[str, str]
-) -> None:
-    con = domain.source.con
-    try:
-        con.execute(f"ATTACH {literal(str(partial))} AS {_FILE} (STORAGE_VERSION {literal(STORAGE)})").fetchall()
-    except duckdb.Error:
-        raise ReleaseError("the folder of the release cannot be written") from None
-    try:
-        fetch(
-            con, f"CREATE TABLE {quoted(_FILE, 'main', table_name(domain.policy))} AS {_published_rows(domain, node)}"
-        )
-        fetch(con, f"CREATE SCHEMA {_FILE}.release")
-        _write_tables(domain, measures, node, about)
-    finally:
-        fetch(con, f"DETACH {_FILE}")
-    with duckdb.connect(str(partial), config={"storage_compatibility_version": STORAGE}) as released:
-        load(released)
 
 
 def _write_suppressed(domain: Domain, measures: Sequence[ClassMeasure], node: Node) -> None:
@@ -203,56 +122,78 @@ def _without_enums(cell: str, kind: str) -> str:
     return cell if plain == kind else f"CAST({cell} AS {plain})"
 
 
-def _write_tables(domain: Domain, measures: Sequence[ClassMeasure], node: Node, about: dict[str, str]) -> None:
-    con, policy = domain.source.con, domain.policy
-    facts = ", ".join(f"({literal(k)}, {literal(v)})" for k, v in {"sqlpriv": __version__, **about}.items())
-    fetch(con, f"CREATE TABLE {_FILE}.release.about AS FROM (VALUES {facts}) AS a(name, value)")
+def _write_tables(plan: GeneralizePlan) -> None:
+    con, policy, domain, node = plan.source.con, plan.policy, plan.domain, plan.best.node
+    write_about(con, _about(plan))
+    write_numbers(con, {})
     roles = {folded(c.name): c.role for c in policy.columns}
     place = {folded(qi): a for a, qi in enumerate(policy.qis)}
-    columns = ", ".join(
-        f"({literal(c)}, {literal(roles[folded(c)])}, "
-        + (f"{node[place[folded(c)]]}, {domain.heights[place[folded(c)]]})" if folded(c) in place else "NULL, NULL)")
-        for c in published_columns(domain)
-    )
-    fetch(con, f'CREATE TABLE {_FILE}.release.columns AS FROM (VALUES {columns}) AS c("column", role, level, levels)')
-    promises = ", ".join(
-        f"({literal(m.requirement.text)}, {literal(_guarantee(m.requirement.measure.macro))})" for m in measures
-    )
-    fetch(con, f"CREATE TABLE {_FILE}.release.requirements AS FROM (VALUES {promises}) AS r(requirement, guarantee)")
+    kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {_ROWS}")}
+    listed = []
+    for position, column in enumerate(published_columns(domain)):
+        a = place.get(folded(column))
+        levels = ("NULL", "NULL") if a is None else (str(node[a]), str(domain.heights[a]))
+        listed.append((str(position), literal(column), literal(kinds[column]), literal(roles[folded(column)]), *levels))
+    write_values(con, "attributes", "position, name, type, role, level, levels", listed)
+    promised = ((*(literal(v) for v in _stated(m)), double(m.requirement.threshold)) for m in plan.measures)
+    write_values(con, "requirements", "requirement, guarantee, measure, sensitive, arguments, threshold", promised)
     for a, qi in enumerate(policy.qis):
         above = "".join(f", above[{i}] AS level{node[a] + i}" for i in range(1, domain.heights[a] - node[a] + 1))
         fetch(
             con,
-            f"CREATE TABLE {quoted(_FILE, 'release', f'hierarchy_{qi}')} AS SELECT DISTINCT label AS value{above} "
-            f"FROM shown WHERE attribute = {a} AND label IN (SELECT CAST({quoted(qi)} AS VARCHAR) "
-            f"FROM {quoted(_FILE, 'main', table_name(domain.policy))}) ORDER BY ALL",
+            f"CREATE TABLE {quoted(WRITTEN, SCHEMA, f'hierarchy_{qi}')} AS SELECT DISTINCT label AS value{above} "
+            f"FROM shown WHERE attribute = {a} AND label IN (SELECT CAST({quoted(qi)} AS VARCHAR) FROM {_ROWS}) "
+            "ORDER BY ALL",
         )
+
+
+def _about(plan: GeneralizePlan) -> dict[str, str]:
+    policy, suppressed = plan.policy, plan.best.outcome.suppressed
+    # By what is published alone: a name made from the private table would let anyone test a guess at it.
+    rows = f"SELECT sha256(CAST(__priv_row AS VARCHAR)) AS bits FROM {_ROWS} AS __priv_row"
+    about = {
+        "method": policy.method,
+        "table": policy.table.name,
+        "objective": plan.objective.name,
+        "node": json.dumps(plan.node),
+        "suppressed_rows": str(suppressed),
+        "kept_suppressed": "yes" if policy.keep_suppressed and suppressed else "no",
+        "optimal": "yes" if plan.answer.optimal else "no",
+        "counts": "persons" if policy.person is not None else "rows",
+        "release": digest_of(plan.source, rows),
+    }
+    return about | ({"beside": policy.beside} if policy.beside else {})
+
+
+def _stated(measure: ClassMeasure) -> tuple[str | None, ...]:
+    """A requirement as the file states it: of a file that it names, only the name."""
+    required = measure.requirement
+    arguments = {k: public_argument(v) for k, v in required.arguments.items()}
+    promise = _guarantee(required.measure.macro)
+    return required.text, promise, required.name, required.sensitive, json.dumps(arguments)
 
 
 def _guarantee(name: str) -> str:
     return macro(name).header.fields["guarantee"].replace("\n", " ")
 
 
-def _check(domain: Domain, measures: tuple[ClassMeasure, ...], node: Node, outcome: Outcome, partial: Path) -> None:
+def compare(plan: GeneralizePlan, path: Path) -> None:
     """Judge the file as it was written, against the shares and priors of the private table."""
-    con = domain.source.con
-    fetch(con, f"ATTACH {literal(str(partial))} AS {_FILE} (READ_ONLY)")
-    try:
-        table = quoted(_FILE, "main", table_name(domain.policy))
-        names = [r[0] for r in fetch(con, f"DESCRIBE {table}")]
+    domain, measures, best, con = plan.domain, plan.measures, plan.best, plan.source.con
+    node, outcome = best.node, best.outcome
+    with attached(con, path, WRITTEN, error=ReleaseError):
+        names = [r[0] for r in fetch(con, f"DESCRIBE {_ROWS}")]
         if names != published_columns(domain):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
-        if domain.policy.person is not None:
+        if plan.policy.person is not None:
             # Persons are not published, so they cannot be counted again; that no row came or went can be checked.
-            rows = fetch(con, f"SELECT count(*) FROM {table} WHERE {_is_judged(domain, outcome)}")[0][0]
+            rows = fetch(con, f"SELECT count(*) FROM {_ROWS} WHERE {_is_judged(domain, outcome)}")[0][0]
             holds = rows == domain.rows - outcome.suppressed
         else:
-            _read_back(domain, node, outcome, table)
+            _read_back(domain, node, outcome, _ROWS)
             expected = (outcome.suppressed, outcome.classes, outcome.squares, False)
             found = evaluate(domain, measures, [node], base="published")
             holds = [(o.suppressed, o.classes, o.squares, o.table_fails) for o in found] == [expected]
-    finally:
-        fetch(con, f"DETACH {_FILE}")
     if not holds:
         raise ReleaseError("the table changed while it was being anonymized, so nothing was published; run it again")
 
@@ -290,9 +231,3 @@ def _read_back(domain: Domain, node: Node, outcome: Outcome, table: str) -> None
         domain.source.con,
         f"INSERT INTO published SELECT {listed} FROM base WHERE ({number}) IN (FROM suppressed)",
     )
-
-
-def remove_partial(partial: Path) -> None:
-    """Remove a release that is not finished, with what DuckDB keeps beside it."""
-    for path in (partial, partial.with_name(partial.name + ".wal")):
-        path.unlink(missing_ok=True)

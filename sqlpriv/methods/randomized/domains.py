@@ -17,7 +17,7 @@ from pathlib import Path
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InternalError, PolicyError, SqlprivError
 from sqlpriv.methods.randomized.levels import labels_of_level, write_labels
-from sqlpriv.methods.randomized.policy import KINDS, NoisePolicy, PublishedColumn
+from sqlpriv.methods.randomized.policy import KINDS, PublishedColumn, RandomizedPolicy
 from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
 from sqlpriv.table.named import is_private, read_named
 from sqlpriv.table.source import Source
@@ -30,7 +30,7 @@ _CSV_AS_TEXT = ", all_varchar = true"
 
 
 @dataclass(frozen=True)
-class Attribute:
+class NumberedColumn:
     """A published column with its numbered domain."""
 
     column: PublishedColumn
@@ -51,35 +51,36 @@ class Attribute:
         return kind if self.column.hierarchy is None else f"level of {kind}"
 
 
-def read_domains(source: Source, policy: NoisePolicy) -> tuple[Attribute, ...]:
+def read_domains(source: Source, policy: RandomizedPolicy) -> tuple[NumberedColumn, ...]:
     """The attributes in the order of the table; every column of the table must be named in the policy."""
-    named = {folded(c.name): c for c in policy.columns}
+    named = {folded(c.name) for c in policy.columns}
     source.known([c.name for c in policy.columns])
     missing = [c for c in source.columns if folded(c) not in named]
     if missing:
         raise PolicyError(f"the policy does not say what {missing[0]!r} is; name every column of the table")
-    columns = [(c, named[folded(c)]) for c in source.columns if named[folded(c)].role == "published"]
-    return tuple(_attribute(source, policy, a, name, column) for a, (name, column) in enumerate(columns))
+    published = {folded(c.name): c for c in policy.published}
+    columns = [(c, published[folded(c)]) for c in source.columns if folded(c) in published]
+    return tuple(_attribute(source, a, name, column) for a, (name, column) in enumerate(columns))
 
 
-def _attribute(source: Source, policy: NoisePolicy, a: int, name: str, column: PublishedColumn) -> Attribute:
+def _attribute(source: Source, a: int, name: str, column: PublishedColumn) -> NumberedColumn:
     values, mapping = f"__values_{a}", None
     try:
         if isinstance(column.domain, str) and column.domain.startswith("level:"):
             mapping = f"__level_{a}"
-            rows = labels_of_level(source, policy, column.domain, mapping)
+            rows = labels_of_level(source, column.domain, mapping)
         else:
-            rows = _values(source, policy, name, column)
+            rows = _values(source, name, column)
         fetch(source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT value, share FROM ({rows}) AS v(value, share)")
         _as_plain_text(source, values)
         if column.hierarchy is not None:
             mapping = f"__level_{a}"
             kind = _settled(source, source.types[name], values)
-            write_labels(source, policy, column, values, kind, mapping)
+            write_labels(source, column, values, kind, mapping)
         _complete(source, column, values)
         compared = "VARCHAR" if mapping else _settled(source, source.types[name], values)
         # What DuckDB takes a column of text files for depends on the rows, and must not show in the release.
-        is_guessed = policy.database is None and not policy.source.lower().endswith(".parquet")
+        is_guessed = source.reference.database is None and not source.reference.source.lower().endswith(".parquet")
         kind = _type(source, values) if is_guessed else compared
         return _number(source, a, name, column, values, kind, compared, mapping)
     except InternalError:
@@ -89,7 +90,7 @@ def _attribute(source: Source, policy: NoisePolicy, a: int, name: str, column: P
         raise PolicyError(text if text.startswith("domain of") else f"domain of {name!r}: {text}") from None
 
 
-def _values(source: Source, policy: NoisePolicy, name: str, column: PublishedColumn) -> str:
+def _values(source: Source, name: str, column: PublishedColumn) -> str:
     """The query for the values of a domain and their shares, NULL where there are none."""
     domain = column.domain
     if not isinstance(domain, str):
@@ -111,13 +112,13 @@ def _values(source: Source, policy: NoisePolicy, name: str, column: PublishedCol
         table, _, value = domain.removeprefix("table:").rpartition(".")
         if not table:
             raise PolicyError(f"{domain!r} must name a table and its column, as in table:cities.csv.name")
-        if is_private(policy, table):
+        if is_private(source.reference, table):
             raise PolicyError('it would be read from the private table; write "active" if its values may be public')
-        copy = read_named(source, policy, table, "__named")
+        copy = read_named(source, table, "__named")
         if (
             Path(table).suffix == ".csv"
-            and policy.is_file(table)
-            and not _is_written_alike(source, policy, table, value)
+            and source.reference.is_file(table)
+            and not _is_written_alike(source, table, value)
         ):
             copy = "__named_texts"
         share = "NULL" if column.share is None else f"CAST({quoted(str(column.share))} AS DOUBLE)"
@@ -125,9 +126,9 @@ def _values(source: Source, policy: NoisePolicy, name: str, column: PublishedCol
     raise PolicyError(f"{domain!r} is no domain; there are {KINDS}")
 
 
-def _is_written_alike(source: Source, policy: NoisePolicy, table: str, value: str) -> bool:
+def _is_written_alike(source: Source, table: str, value: str) -> bool:
     """Whether the column of a file, read in the type that DuckDB takes it for, is written as in the file."""
-    texts = read_named(source, policy, table, "__named_texts", _CSV_AS_TEXT)
+    texts = read_named(source, table, "__named_texts", _CSV_AS_TEXT)
     column = quoted(value)
     changed = fetch(
         source.con,
@@ -226,7 +227,7 @@ def _number(
     kind: str,
     compared: str,
     mapping: str | None,
-) -> Attribute:
+) -> NumberedColumn:
     table = f"__domain_{a}"
     fetch(
         source.con,
@@ -237,4 +238,4 @@ def _number(
     size = fetch(source.con, f"SELECT count(*) FROM {table}")[0][0]
     if size == 0:
         raise PolicyError("it is empty")
-    return Attribute(column, name, table, kind, size, compared, mapping)
+    return NumberedColumn(column, name, table, kind, size, compared, mapping)

@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.domains import OTHER, Attribute
+from sqlpriv.methods.randomized.domains import OTHER, NumberedColumn
 from sqlpriv.methods.randomized.elements import Elements
 from sqlpriv.sqltext import literal, quoted
+from sqlpriv.table.digest import digest_of
 from sqlpriv.table.source import Source
 
 
-def write_tuples(source: Source, attributes: Sequence[Attribute]) -> int:
+def write_tuples(source: Source, attributes: Sequence[NumberedColumn]) -> int:
     """Table __tuples; the number of rows that take part. Values outside a domain are refused, dropped or replaced."""
     columns, joins, found = [], [], []
     for a, attribute in enumerate(attributes):
@@ -63,27 +64,13 @@ def _refuse_rows_made(source: Source) -> None:
         raise PolicyError("some rows match two values of a domain; make its values distinct")
 
 
-def table_digest(source: Source, attributes: Sequence[Attribute]) -> str:
-    """A digest of the published part of the table, whatever the order of its rows: sums of hashed tuples."""
+def table_digest(source: Source, attributes: Sequence[NumberedColumn]) -> str:
+    """A digest of the published part of the table: sums of hashed tuples."""
     tuple_text = " || ',' || ".join([*(f"CAST(i{a} AS VARCHAR)" for a in range(len(attributes))), "''"])
-    bits = f"sha256({tuple_text} || '|' || CAST(copies AS VARCHAR))"
-    words = ", ".join(inlined(f"sum(_coin_word(bits, {i}))") for i in range(4))
-    sums = fetch(source.con, f"SELECT {words} FROM (SELECT {bits} AS bits FROM __tuples)")[0]
-    return _joined(sums)
+    return digest_of(source, f"SELECT sha256({tuple_text} || '|' || CAST(copies AS VARCHAR)) AS bits FROM __tuples")
 
 
-def content_digest(source: Source) -> str:
-    """A digest of the whole table, also of what is not published, whatever the order of its rows."""
-    words = ", ".join(inlined(f"sum(_coin_word(bits, {i}))") for i in range(4))
-    rows = f"SELECT sha256(CAST(__priv_row AS VARCHAR)) AS bits FROM {source.table} AS __priv_row"
-    return _joined(fetch(source.con, f"SELECT {words} FROM ({rows})")[0])
-
-
-def _joined(sums: Sequence[int | None]) -> str:
-    return "-".join(f"{int(s or 0) % 2**64:016x}" for s in sums)
-
-
-def domain_digest(source: Source, attributes: Sequence[Attribute]) -> str:
+def domain_digest(source: Source, attributes: Sequence[NumberedColumn]) -> str:
     """A digest of all domains with their names, types and shares."""
     parts = [
         fetch(
@@ -107,7 +94,7 @@ def refuse_copies(source: Source, slots: int) -> None:
 
 
 def write_instance(
-    source: Source, elements: Elements, attributes: Sequence[Attribute], slots: int, prefix: str
+    source: Source, elements: Elements, attributes: Sequence[NumberedColumn], slots: int, prefix: str
 ) -> None:
     """Table __instance: every row's tuple with a slot of its own, all free slots being equally likely.
 

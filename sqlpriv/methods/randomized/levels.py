@@ -9,29 +9,27 @@ import re
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
-from sqlpriv.methods.randomized.policy import NoisePolicy, PublishedColumn
+from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.hierarchies import wide_rows
 from sqlpriv.table.named import is_private, read_named
 from sqlpriv.table.source import Source
 
 
-def labels_of_level(source: Source, policy: NoisePolicy, domain: str, mapping: str) -> str:
+def labels_of_level(source: Source, domain: str, mapping: str) -> str:
     """The query for the labels of level:NAME:2; writes the mapping."""
     found = re.fullmatch(r"level:(.+):([0-9]+)", domain)
     if not found:
         raise PolicyError(f"{domain!r} must name a hierarchy and a level of it, as in level:ages.csv:2")
     name, level = found.group(1), int(found.group(2))
-    if not policy.is_file(name) and policy.is_file(f"{name}.csv"):
+    if not source.reference.is_file(name) and source.reference.is_file(f"{name}.csv"):
         name += ".csv"
-    _refuse_private(policy, name)
-    wide = read_named(source, policy, name, "__named", ", delim = ';', header = false, all_varchar = true")
+    _refuse_private(source, name)
+    wide = read_named(source, name, "__named", ", delim = ';', header = false, all_varchar = true")
     return _mapped(source, wide, level, repr(domain), mapping)
 
 
-def write_labels(
-    source: Source, policy: NoisePolicy, column: PublishedColumn, values: str, kind: str, mapping: str
-) -> None:
+def write_labels(source: Source, column: PublishedColumn, values: str, kind: str, mapping: str) -> None:
     """Replace the values of a domain by their labels; writes the mapping, from values as `kind`, the column's type.
 
     Labels are made from the values in the domain's own type: that of a column of a file may depend on single rows.
@@ -39,14 +37,14 @@ def write_labels(
     given = column.hierarchy
     assert given is not None
     if isinstance(given, str):
-        _refuse_private(policy, given.removeprefix("tree:"))
+        _refuse_private(source, given.removeprefix("tree:"))
     name, base, own = quoted(column.name), "__labelled", "__own_labels"
     fetch(
         source.con,
         f"CREATE OR REPLACE TABLE {base} AS SELECT DISTINCT value AS {name} FROM {values} WHERE value IS NOT NULL",
     )
-    fetch(source.con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, policy, given, column.name, base)}")
-    _mapped(source, "__wide", column.level, "its hierarchy", own)
+    fetch(source.con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, given, column.name, base)}")
+    _mapped(source, "__wide", column.level or 1, "its hierarchy", own)
     fetch(
         source.con,
         f"CREATE OR REPLACE TABLE {mapping} AS SELECT CAST(CAST(b.{name} AS {kind}) AS VARCHAR) AS value, m.label "
@@ -60,8 +58,8 @@ def write_labels(
     )
 
 
-def _refuse_private(policy: NoisePolicy, name: str) -> None:
-    if is_private(policy, name):
+def _refuse_private(source: Source, name: str) -> None:
+    if is_private(source.reference, name):
         raise PolicyError("its labels would be read from the private table; name a hierarchy that is public")
 
 

@@ -1,0 +1,64 @@
+"""The commands about the macros themselves: sql, docs, install, view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sqlpriv.doors.cli.options import Database, tell
+from sqlpriv.engine import open_database
+from sqlpriv.errors import InputError
+from sqlpriv.macros import catalog
+from sqlpriv.macros.dialects import DIALECTS, transpile
+from sqlpriv.macros.install import install
+from sqlpriv.macros.pages import list_facts, page_facts
+from sqlpriv.macros.views import create_view
+from sqlpriv.version import __version__
+
+
+def sql_command(
+    query: Annotated[str, typer.Argument(help="SQL that calls macros, e.g. FROM priv.k_anonymity('t', ['zip']).")],
+    dialect: Annotated[str, typer.Option(help=f"One of {', '.join(DIALECTS)}.")] = "duckdb",
+    database: Database = None,
+) -> None:
+    """Print the plain SQL behind a macro call, for DuckDB or another engine."""
+    con = open_database(database) if database else None
+    try:
+        print(transpile(query, dialect, con))
+    finally:
+        if con:
+            con.close()
+
+
+def docs_command(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A macro, e.g. t_closeness.", autocompletion=lambda: list(catalog.macros())),
+    ] = None,
+) -> None:
+    """Print the page of a macro, or the list of all."""
+    tell(page_facts(catalog.macro(name)) if name else list_facts(list(catalog.macros().values())))
+
+
+def install_command(
+    database: Annotated[Path, typer.Argument(help="A DuckDB file; it is made if it does not exist.")],
+) -> None:
+    """Put the macros into a database file, for every DuckDB client."""
+    install(database)
+    print(f"sqlpriv {__version__} is in {database.name}: try FROM priv.report('table', ['qi'], 'sensitive')")
+
+
+def view_command(
+    database: Annotated[Path, typer.Argument(help="A DuckDB file.")],
+    name: Annotated[str, typer.Argument(help="What to call the view.")],
+    query: Annotated[str, typer.Argument(metavar="SQL", help="E.g. FROM priv.hide('t', 'age', 'age < 90').")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a view of this name.")] = False,
+) -> None:
+    """Keep a query with macros as a view in plain SQL that any DuckDB client reads."""
+    if not database.is_file():
+        raise InputError(f"there is no database file {str(database)!r}")
+    with open_database(database, write=True) as con:
+        create_view(con, name, query, replace)
+    print(f"{name} is a view in {database.name}")

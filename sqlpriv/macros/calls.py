@@ -1,0 +1,39 @@
+"""Calls of macros over a connection: each is created when it is first needed, since all of them would take a second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+from sqlpriv.engine import Row, fetch
+from sqlpriv.macros.catalog import SCHEMA, macro
+from sqlpriv.macros.install import create_statement
+from sqlpriv.sqltext import literal
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The macros of a connection, in schema priv of its own database: what a file brings along is not asked."""
+
+    con: duckdb.DuckDBPyConnection
+    created: set[str] = field(default_factory=set)
+
+    def need(self, name: str) -> str:
+        """The macro's full name."""
+        if name not in self.created:
+            if not self.created:
+                self.con.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}").fetchall()
+            self.con.execute(create_statement(macro(name))).fetchall()
+            self.created.add(name)
+        return f"{SCHEMA}.{name}"
+
+    def rows(self, name: str, *arguments: Any) -> list[Row]:
+        """What a macro answers."""
+        listed = ", ".join(literal(a) for a in arguments)
+        return fetch(self.con, f"FROM {self.need(name)}({listed})")
+
+    def row(self, name: str, *arguments: Any) -> Row:
+        """The one row of a macro."""
+        return self.rows(name, *arguments)[0]

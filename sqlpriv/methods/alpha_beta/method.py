@@ -1,0 +1,53 @@
+"""The alpha-beta algorithm as a method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.alpha_beta import terms
+from sqlpriv.methods.alpha_beta.policy import OPTIONS, AlphaBetaPolicy
+from sqlpriv.methods.alpha_beta.verify import keeps_bound
+from sqlpriv.methods.alpha_beta.weights import make_weights
+from sqlpriv.methods.alpha_beta.write import write
+from sqlpriv.methods.method import Edition, Made, Request
+from sqlpriv.methods.randomized.instance import refuse_copies
+from sqlpriv.methods.randomized.method import Randomized
+from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.methods.randomized.terms import Asked, Terms
+from sqlpriv.methods.randomized.weights import AllWeights
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.verify import Check
+from sqlpriv.table.source import Source
+
+
+class AlphaBeta(Randomized):
+    """Every row is kept with alpha + beta, everything else of the domain is added with beta."""
+
+    def make_terms(self, source: Source, policy: Any, asked: Asked) -> Terms:
+        """The coins for a bound, what they guarantee and cost."""
+        return terms.make_terms(source, policy, asked)
+
+    def plan(self, source: Source, policy: Policy, request: Request) -> RandomizedPlan:
+        """Read domains and table, and find the terms; equal rows need slots of their own."""
+        plan = super().plan(source, policy, request)
+        refuse_copies(source, plan.terms.slots)
+        return plan
+
+    def write_tables(self, plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
+        """All tables of the release, into the file that is attached."""
+        assert isinstance(plan.policy, AlphaBetaPolicy)
+        return write(plan, plan.policy, edition, request)
+
+    def stated_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
+        """What the macros give for the parameters that a file states."""
+        view = int(file.about["view"].partition(" ")[0])
+        return make_weights(calls, file.parameters, int(file.parameters["slots"]), view)
+
+    def keeps_bound(self, calls: Calls, file: ReleaseFile) -> Check:
+        """Whether the coins are those of the bound, or at least as private, against the adversary of the guarantee."""
+        return keeps_bound(calls, file)
+
+
+METHOD = AlphaBeta("alpha_beta", AlphaBetaPolicy, OPTIONS)

@@ -1,0 +1,104 @@
+"""What a policy of an alpha-beta release may say beside its bound: coins, equal rows, and sequences of views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlpriv.methods.randomized.policy import BOUND, RandomizedPolicy
+from sqlpriv.policy.keys import FILES, Fail, Key, Keys, choice, number
+
+MOST_VIEWS = 1000
+MOST_SLOTS = 1_000_000
+OPTIONS: Keys = (
+    *BOUND,
+    Key("parameters", choice("default", "paper", "tight"), "how the coins are chosen: independent adversary only",
+        "default"),
+    Key("alpha", number(0, 1), "coins of your own, which are judged: rows kept beyond noise"),
+    Key("beta", number(0, 1), "coins of your own, which are judged: noise"),
+    Key("duplicates", choice("slots", "distinct"), "whether equal rows are counted, or published as one", "slots"),
+    Key("slots", number(0, MOST_SLOTS, whole=True), "a public bound on the number of equal rows", 50),
+    Key("views", number(0, MOST_VIEWS, whole=True), "how many views of the table, as it changes, are planned", 1),
+    Key("earlier", FILES, "where earlier views are, if not beside the output", ()),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AlphaBetaPolicy(RandomizedPolicy):
+    """A policy of an alpha-beta release."""
+
+    @property
+    def choice(self) -> str:
+        """How the coins are chosen."""
+        return str(self.release["parameters"])
+
+    @property
+    def alpha(self) -> float | None:
+        """The owner's own coin for rows, if given."""
+        return self.release["alpha"]  # type: ignore[no-any-return]
+
+    @property
+    def beta(self) -> float | None:
+        """The owner's own coin for noise, if given."""
+        return self.release["beta"]  # type: ignore[no-any-return]
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether equal rows are published, and counted, as one."""
+        return bool(self.release["duplicates"] == "distinct")
+
+    @property
+    def slots(self) -> int:
+        """Among how many slots equal rows are told apart."""
+        return 1 if self.is_distinct else int(self.release["slots"])
+
+    @property
+    def views(self) -> int:
+        """How many views of the table the release is the first of."""
+        return int(self.release["views"])
+
+    @property
+    def earlier(self) -> tuple[str, ...]:
+        """Where earlier views are."""
+        return tuple(self.release["earlier"])
+
+    def check(self, fail: Fail) -> None:
+        """Coins, adversary, slots and views fit together."""
+        super().check(fail)
+        if (self.alpha is None) != (self.beta is None):
+            raise fail("alpha and beta are given together or not at all", "release", "alpha")
+        if self.alpha is not None and self.choice != "default":
+            raise fail("alpha and beta are given, so parameters has nothing to choose", "release", "parameters")
+        if self.choice != "default" and self.adversary == "exclusive":
+            raise fail(
+                f'parameters = "{self.choice}" holds against the independent adversary only; '
+                'write adversary = "independent", or leave it out', "release", "parameters",
+            )  # fmt: skip
+        if self.is_distinct and "slots" in self.written:
+            raise fail('slots are for duplicates = "slots"', "release", "slots")
+        self._check_views(fail)
+        if self.has_source:
+            self._check_source(fail)
+
+    def _check_views(self, fail: Fail) -> None:
+        if self.earlier and self.views == 1:
+            raise fail("earlier views belong to a sequence: say how many views it may have", "release", "earlier")
+        if self.views > 1 and self.alpha is not None:
+            raise fail("the parameters of a sequence are chosen by sqlpriv", "release", "alpha")
+        if self.views > 1 and self.adversary == "exclusive":
+            raise fail(
+                'a sequence protects against the independent adversary only: write adversary = "independent"',
+                "release", "adversary" if "adversary" in self.written else "views",
+            )  # fmt: skip
+
+    def _check_source(self, fail: Fail) -> None:
+        if self.views > 1 or self.alpha is not None or self.choice != "default":
+            name = next(c.name for c in self.published if c.share is not None)
+            raise fail(
+                "noise that follows shares is for one view of alpha_beta with its own parameters",
+                "columns", name, "share",
+            )  # fmt: skip
+        if self.adversary == "exclusive":
+            raise fail(
+                "noise that follows shares protects against the independent adversary only: "
+                'write adversary = "independent"', "release", "adversary",
+            )  # fmt: skip

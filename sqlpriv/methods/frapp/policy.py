@@ -1,0 +1,22 @@
+"""What a policy of a FRAPP release may say: its bound. Records are randomized one by one, equal or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlpriv.methods.randomized.policy import BOUND, RandomizedPolicy
+from sqlpriv.policy.keys import Fail
+
+OPTIONS = BOUND
+
+
+@dataclass(frozen=True)
+class FrappPolicy(RandomizedPolicy):
+    """A policy of a FRAPP release."""
+
+    def check(self, fail: Fail) -> None:
+        """Records go anywhere with the same probability."""
+        super().check(fail)
+        if self.has_source:
+            name = next(c.name for c in self.published if c.share is not None)
+            raise fail("noise that follows shares is for one view of alpha_beta", "columns", name, "share")

@@ -1,0 +1,82 @@
+"""Full-domain generalization as a method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlpriv.errors import ReleaseError
+from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.generalize import write
+from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
+from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, GeneralizePolicy
+from sqlpriv.methods.generalize.verify import verify_file
+from sqlpriv.methods.method import Edition, Made, Plan, Request
+from sqlpriv.policy.file import Policy
+from sqlpriv.policy.keys import Keys
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.verify import verify_facts
+from sqlpriv.rewrite.release import Release
+from sqlpriv.table.source import Source
+
+
+@dataclass(frozen=True)
+class Generalize:
+    """Every quasi-identifier on one level of its hierarchy, rows of classes that fail left out."""
+
+    name: str = "generalize"
+    policy: type[Policy] = GeneralizePolicy
+    sections: tuple[str, ...] = ("require",)
+    draws: bool = False
+
+    @property
+    def roles(self) -> Mapping[str, Keys]:
+        """Which roles its columns may have, and with which keys."""
+        return ROLES
+
+    @property
+    def options(self) -> Keys:
+        """Its keys of [release]."""
+        return OPTIONS
+
+    def plan(self, source: Source, policy: Policy, request: Request) -> GeneralizePlan:
+        """Search the lattice for the best node."""
+        assert isinstance(policy, GeneralizePolicy)
+        return make_plan(source, policy, request)
+
+    def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+        """Write the node into a file that holds the macros already."""
+        assert isinstance(plan, GeneralizePlan)
+        return write.write(plan, path)
+
+    def compare(self, plan: Plan, path: Path) -> None:
+        """Judge the file against the private table once more."""
+        assert isinstance(plan, GeneralizePlan)
+        write.compare(plan, path)
+
+    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
+        """Judge a release from its file alone."""
+        return verify_facts(file, verify_file(Calls(file.con), file, policy))
+
+    def show(self, file: ReleaseFile) -> Facts:
+        """What a release says of itself."""
+        columns, requirements = file.rows("attributes"), file.rows("requirements")
+        content = {**file.about, "parameters": {}, "columns": columns, "requirements": requirements, "public": []}
+        names = [n for n in (columns[0] if columns else {}) if n != "position"]
+        parts: list[Part] = [Line(f"{r['requirement']}: {r['guarantee']}", "claimed") for r in requirements]
+        if "beside" in file.about:
+            parts.append(Line(f"It stands beside other releases of the table: {file.about['beside']}"))
+        parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
+        parts.append(Line(f"Whether it holds: sqlpriv verify {file.name}"))
+        return Facts(f"{file.name}  {file.about['method']}", content, tuple(parts))
+
+    def open(self, files: Sequence[ReleaseFile]) -> Release:
+        """It has no weights to estimate by."""
+        raise ReleaseError(
+            f"{files[0].name} is no randomized release: only those answer queries; read it with plain SQL"
+        )
+
+
+METHOD = Generalize()

@@ -1,0 +1,201 @@
+"""A generalized release that could be made: the table scanned, the lattice searched, the best node found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.methods.generalize.evaluate import evaluate
+from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
+from sqlpriv.methods.generalize.objectives import Objective, make_objective, workload_objective
+from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
+from sqlpriv.methods.generalize.scan import Domain, read_domain
+from sqlpriv.methods.generalize.search import Answer, Found, nodes_total, search
+from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload
+from sqlpriv.methods.method import Request, Written
+from sqlpriv.sqltext import quoted
+from sqlpriv.table.digest import content_digest
+from sqlpriv.table.source import Source
+from sqlpriv.version import __version__
+
+
+@dataclass(frozen=True)
+class GeneralizePlan:
+    """The best node, what it meets and costs, and how it was found."""
+
+    policy: GeneralizePolicy
+    source: Source
+    domain: Domain
+    measures: tuple[ClassMeasure, ...]
+    objective: Objective
+    answer: Answer
+    best: Found
+
+    @property
+    def node(self) -> dict[str, int]:
+        """The level of every quasi-identifier."""
+        return dict(zip(self.policy.qis, self.best.node, strict=True))
+
+    @property
+    def heights(self) -> dict[str, int]:
+        """The top level of every quasi-identifier."""
+        return dict(zip(self.policy.qis, self.domain.heights, strict=True))
+
+    @cached_property
+    def worst(self) -> dict[str, float | None]:
+        """What is required, and the worst value of a published class."""
+        (published,) = evaluate(self.domain, self.measures, [self.best.node], with_costs=True)
+        return dict(zip((m.requirement.text for m in self.measures), published.published_worst, strict=True))
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the whole table: what a node tells of a row depends on all the others."""
+        return content_digest(self.source)
+
+    def parameters(self, key: bytes) -> dict[str, object]:
+        """What the ledger knows the release by: all that the policy says of it, and the node."""
+        policy = self.policy
+        return {
+            "method": policy.method,
+            "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
+            "requirements": [r.text for r in policy.requirements],
+            "objective": policy.objective,
+            "suppression": policy.suppression,
+            "keep_suppressed": policy.keep_suppressed,
+            "node": self.node,
+        }
+
+    def warnings(self, key: bytes) -> tuple[str, ...]:
+        """Nothing that the owner was not told."""
+        return ()
+
+    def refuse(self, request: Request) -> None:
+        """What cannot be met was refused when no node was found."""
+
+    def facts(self, written: Written | None = None) -> Facts:
+        """The node, what it meets and costs, a few rows before and after, and where the release is."""
+        best, answer = self.best, self.answer
+        suppressed, rows = best.outcome.suppressed, self.domain.rows
+        value = self.objective.shown(best.cost)
+        bound = None if answer.bound is None else self.objective.shown(answer.bound)
+        content = {
+            "version": __version__,
+            "method": self.policy.method,
+            "node": self.node,
+            "objective": self.objective.name,
+            "value": value,
+            "loss": best.loss,
+            "rows": rows,
+            "suppressed_rows": suppressed,
+            "classes": best.outcome.classes,
+            "nodes_total": answer.nodes_total,
+            "nodes_evaluated": answer.nodes_evaluated,
+            "nodes_pruned_by_requirement": answer.pruned_by_requirement,
+            "nodes_pruned_by_bound": answer.pruned_by_bound,
+            "optimal": answer.optimal,
+            "bound": bound,
+            "requirements": [{"requirement": text, "value": worst} for text, worst in self.worst.items()],
+            "output": None if written is None else str(written.output),
+        }
+        levels = ", ".join(f"{q} {level}/{self.heights[q]}" for q, level in self.node.items())
+        named = f"; {self.objective.name} {_number(value)}" if self.objective.name != "loss" else ""
+        proof = (
+            "No node is better: this is the optimum."
+            if answer.optimal
+            else f"The time was over: an unseen node may reach {_number(bound)}."
+        )
+        parts: list[Part] = [
+            Line(
+                f"{rows - suppressed:,} of {rows:,} rows in {best.outcome.classes:,} classes; {suppressed:,} "
+                f"suppressed ({suppressed / rows:.2%}); loss {best.loss:.4f}{named}"
+            ),
+            *(Line(f"{text}  (is {_number(worst)})", "holds") for text, worst in self.worst.items()),
+            self._sample(),
+            Line(
+                f"{answer.nodes_evaluated:,} of {answer.nodes_total:,} nodes looked at, "
+                f"{answer.pruned_by_requirement:,} ruled out by a requirement, {answer.pruned_by_bound:,} by their cost. "
+                f"{proof}"
+            ),
+        ]
+        if written is not None and written.again:
+            parts.append(
+                Line(f"The table and the policy are those of before: this is {written.output.name}, as it was.")
+            )
+        elif written is not None:
+            parts.append(Line(f"Written and checked again from the file: {written.output.name}"))
+        return Facts(f"node  {levels}  (level / top of each hierarchy)", content, tuple(parts))
+
+    def curve(self) -> list[tuple[float, float]]:
+        """None: the lattice is the choice, and `sqlpriv lattice` draws it."""
+        return []
+
+    def _sample(self) -> Grid:
+        """A few rows before and after, quasi-identifiers only: for the owner, to see what generalization does."""
+        qis = self.policy.qis
+        before = ", ".join(f"CAST(t.{quoted(q)} AS VARCHAR)" for q in qis)
+        joins = "".join(
+            f" JOIN paths AS p{a} ON p{a}.attribute = {a} "
+            f"AND p{a}.labels[1] IS NOT DISTINCT FROM CAST(t.{quoted(q)} AS VARCHAR)"
+            for a, q in enumerate(qis)
+        )
+        after = ", ".join(
+            f"p{a}.labels[{level + 1}]" if level < h else "'*'"
+            for a, (level, h) in enumerate(zip(self.best.node, self.domain.heights, strict=True))
+        )
+        rows = fetch(
+            self.source.con,
+            f"SELECT {before}, {after} FROM (FROM __frequencies ORDER BY __priv_n DESC LIMIT 5) AS t{joins}",
+        )
+        width = len(qis)
+        listed = tuple((_cells(r[:width]), _cells(r[width:])) for r in rows)
+        return Grid(("before", "after"), listed, title="frequent rows", folded=("before", "after"))
+
+
+def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> GeneralizePlan:
+    """Search the lattice, or say which requirement cannot be met."""
+    domain, measures, objective = prepare(source, policy)
+    answer = search(domain, measures, objective, request.time_limit, request.on_progress)
+    if answer.best is None:
+        raise PolicyError(_unreachable(domain, measures, answer))
+    return GeneralizePlan(policy, source, domain, measures, objective, answer, answer.best)
+
+
+def prepare(source: Source, policy: GeneralizePolicy) -> tuple[Domain, tuple[ClassMeasure, ...], Objective]:
+    """Scan the table and make ready what nodes are judged by."""
+    queries = None
+    if policy.objective.startswith(WORKLOAD):
+        queries = read_workload(policy, policy.objective.removeprefix(WORKLOAD))
+    domain = read_domain(source, policy, other_columns(queries or []))
+    nodes_total(domain)
+    measures = write_measures(domain)
+    if queries is not None:
+        return domain, measures, workload_objective(Workload(domain, measures, queries))
+    return domain, measures, make_objective(domain, policy.objective)
+
+
+def _unreachable(domain: Domain, measures: tuple[ClassMeasure, ...], answer: Answer) -> str:
+    """Which requirement cannot be met, and the node that comes nearest."""
+    if not answer.seen:
+        return "the time limit was too short to look at any node"
+    node, outcome = min(answer.seen.items(), key=lambda item: (item[1].suppressed, item[0]))
+    failing = [m.requirement.text for m in measures if outcome.suppressed_by[m.number] > 0]
+    failing += [m.requirement.text for m in measures if m.kind == "table" and outcome.table_fails]
+    listed = ", ".join(f"{q}={level}" for q, level in zip(domain.policy.qis, node, strict=True))
+    left = "; more nodes were left when the time was over" if not answer.optimal else ""
+    return (
+        f"no node meets the requirements: at the nearest one ({listed}) {outcome.suppressed:,} of {domain.rows:,} rows "
+        f"would have to be suppressed because of {', '.join(failing) or 'all of them together'}{left}. "
+        "Ask for less, or allow more suppression"
+    )
+
+
+def _cells(values: tuple[Any, ...]) -> str:
+    return ", ".join("NULL" if v is None else str(v) for v in values)
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else shown_number(value)

@@ -1,0 +1,122 @@
+"""The seam: what a method is to the rest of the house. Everything else treats all methods alike.
+
+A method declares what its policy may say (roles and options, as data), and does four things: plan a release, write it,
+verify it from its file, and open it for queries. publishing.py calls them in the one order that is safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sqlpriv.facts import Facts, OnProgress
+from sqlpriv.policy.file import Declared, Policy
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.ledger import Entry
+from sqlpriv.rewrite.release import Release
+from sqlpriv.table.source import Source
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the owner asks for beside the policy."""
+
+    force: bool = False
+    """Publish also what says nothing about the table; never what is not private."""
+    time_limit: float | None = None
+    """Seconds for a search."""
+    on_progress: OnProgress = None
+
+
+@dataclass(frozen=True)
+class Edition:
+    """Which release of the table this is: its number in a sequence, what its coins start with, what came before."""
+
+    view: int
+    prefix: str
+    slots: str
+    """What the slots of a sequence start with: the same for all its views."""
+    name: str
+    earlier: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a file holds: its published rows; where coins decide, how many were to be expected, and their variance."""
+
+    rows: int
+    expected: float
+    variance: float = 0.0
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was published, where; `again` where it was there already."""
+
+    output: Path
+    view: int
+    made: Made
+    warnings: tuple[str, ...] = ()
+    again: bool = False
+
+
+class Plan(Protocol):
+    """A release that could be made: found, judged, and not yet written."""
+
+    @property
+    def policy(self) -> Policy:
+        """The policy it follows."""
+
+    @property
+    def source(self) -> Source:
+        """The open private table."""
+
+    @property
+    def digest(self) -> str:
+        """A digest of what would be published of the table, whatever the order of its rows. Private."""
+
+    def parameters(self, key: bytes) -> Mapping[str, object]:
+        """What the ledger and the coins know it by: the same for all views of a sequence."""
+
+    def warnings(self, key: bytes) -> tuple[str, ...]:
+        """What the owner should know before publishing."""
+
+    def refuse(self, request: Request) -> None:
+        """Refuse what must not be published, or says nothing."""
+
+    def facts(self, written: Written | None = None) -> Facts:
+        """What it guarantees and costs; with where it was written, once it was. While the table is open."""
+
+    def curve(self) -> list[tuple[float, float]]:
+        """What privacy costs, to be drawn: pairs of the bound and the error; none where there is no such choice."""
+
+
+class Method(Declared, Protocol):
+    """A way to protect a table."""
+
+    @property
+    def draws(self) -> bool:
+        """Whether it throws coins, and so has a key."""
+
+    def plan(self, source: Source, policy: Policy, request: Request) -> Plan:
+        """Read the table and find what would be published; nothing is written."""
+
+    def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+        """Write the release into a file that holds the macros already."""
+
+    def compare(self, plan: Plan, path: Path) -> None:
+        """Refuse a file that is not what the plan says, by the private table."""
+
+    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
+        """Judge a release from its file alone, with the macros."""
+
+    def show(self, file: ReleaseFile) -> Facts:
+        """What a release says of itself: claims, that is."""
+
+    def open(self, files: Sequence[ReleaseFile]) -> Release:
+        """The release for queries: one file, or the views of one sequence."""
+
+
+Methods = Mapping[str, Method]

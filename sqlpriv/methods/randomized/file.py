@@ -1,0 +1,107 @@
+"""What the files of randomized releases have in common: facts, domains, public tables, and rows by element numbers.
+
+attributes       the published columns with the type and size of their domains
+published        the view as a weighted relation: __weight, __variance, __skew beside the columns
+domain_weights   the weights of a tuple of the domain, by powers of its share
+domain.<column>  value and share; public.<name>: tables that queries may join
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.methods.method import Edition
+from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.methods.randomized.weights import AllWeights
+from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values
+from sqlpriv.rewrite.release import Weights
+from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.named import is_private, read_named
+
+PUBLISHED = f"{WRITTEN}.{SCHEMA}.published"
+WEIGHTS = ("weight", "variance", "skew")
+_DICTIONARY = 1000
+"""Up to so many texts in a domain, a dictionary is the smallest form of a column, and others need not be tried."""
+
+
+def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, numbers: Mapping[str, float]) -> None:
+    """All tables of the file but the published rows; `numbers` are the method's own parameters."""
+    con, terms, policy = plan.source.con, plan.terms, plan.policy
+    about = {
+        "method": policy.method,
+        "table": policy.table.name,
+        "guarantee": terms.promise,
+        "counts": "distinct tuples" if policy.is_distinct else "rows",
+        "adversary": terms.adversary,
+        "view": f"{edition.view} of {terms.views}",
+        "release": edition.name,
+        "warnings": json.dumps(terms.warnings),
+    }
+    write_about(con, about | ({"beside": policy.beside} if policy.beside else {}))
+    common = {
+        "d": terms.d,
+        "gamma": terms.gamma,
+        "elements": float(terms.tuples),
+        "slots": terms.slots,
+        "cross_estimate": weights.cross_estimate,
+        "cross_square": weights.cross_square,
+        "epsilon": terms.epsilon,
+    }
+    write_numbers(con, common | dict(numbers))
+    listed = (
+        (str(p), literal(c.name), literal(c.type), str(c.size), literal(c.declared)) for p, c in enumerate(plan.columns)
+    )
+    write_values(con, "attributes", "position, name, type, size, declared", listed)
+    domain = ((str(p), *(double(getattr(w, part)) for part in WEIGHTS)) for p, w in weights.domain.items())
+    write_values(con, "domain_weights", "power, weight, variance, skew", domain)
+    _write_domains(plan)
+    _write_public(plan)
+    if all(c.size <= _DICTIONARY for c in plan.columns if c.type == "VARCHAR"):
+        fetch(con, "SET disabled_compression_methods = 'fsst'")
+
+
+def _write_domains(plan: RandomizedPlan) -> None:
+    for column in plan.columns:
+        fetch(
+            plan.source.con,
+            f"CREATE TABLE {quoted(WRITTEN, 'domain', column.name)} AS "
+            f"SELECT value, share FROM {column.table} ORDER BY id",
+        )
+
+
+def _write_public(plan: RandomizedPlan) -> None:
+    table = plan.policy.table
+    for name, file in plan.policy.public.items():
+        if folded(name) == folded(table.name):
+            raise PolicyError(f"the public table {name!r} is called like the private one; give it another name")
+        if is_private(table, file):
+            raise PolicyError(f"the public table {name!r} is the private table itself, which must not be in a release")
+        copy = read_named(plan.source, file, "__public")
+        fetch(plan.source.con, f"CREATE TABLE {quoted(WRITTEN, 'public', name)} AS FROM {copy}")
+
+
+def write_sorted(plan: RandomizedPlan, elements: str) -> None:
+    """Table __sorted: elements in their order, which says nothing about where they come from.
+
+    Numbers are sorted before they become values: sorting rows of texts takes half as long again as all the rest. And
+    were a later reading of this table not to keep its order, it would still not tell the table's rows from noise.
+    """
+    order = ", ".join(plan.elements.columns)
+    fetch(plan.source.con, f"CREATE OR REPLACE TABLE __sorted AS FROM ({elements}) ORDER BY {order}")
+
+
+def shown_rows(plan: RandomizedPlan, weights: str, more: Sequence[str] = ()) -> str:
+    """SQL for published rows: values by the numbers of an element, and weights, in the order of __sorted."""
+    shown = [
+        f"(SELECT list(value ORDER BY id) FROM {c.table})[1 + {digit.of(plan.elements.columns)}] AS {quoted(c.name)}"
+        for c, digit in zip(plan.columns, plan.elements.digits[:-1], strict=True)
+    ]
+    return f"SELECT {', '.join([*shown, *more])}, {weights} FROM __sorted"
+
+
+def same_weights(weights: Weights) -> str:
+    """SQL for the weights of rows that all count alike."""
+    return ", ".join(f"{double(getattr(weights, part))} AS __{part}" for part in WEIGHTS)

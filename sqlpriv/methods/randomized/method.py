@@ -1,0 +1,123 @@
+"""What the randomized methods share of the seam: the same roles, the same file, the same way to show and open it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlpriv.engine import fetch
+from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.method import Edition, Made, Plan, Request
+from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
+from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
+from sqlpriv.methods.randomized.terms import Asked, Terms
+from sqlpriv.methods.randomized.verify import verify_file
+from sqlpriv.methods.randomized.weights import AllWeights
+from sqlpriv.policy.file import Policy
+from sqlpriv.policy.keys import Keys
+from sqlpriv.release.file import ReleaseFile, written
+from sqlpriv.release.read import describe
+from sqlpriv.release.verify import Check, verify_facts
+from sqlpriv.rewrite.release import Release
+from sqlpriv.sqltext import quoted
+from sqlpriv.table.source import Source
+
+_MOST_VALUES = 6
+
+
+@dataclass(frozen=True)
+class Randomized(ABC):
+    """A randomized method: its own coins and weights on top of what all share."""
+
+    name: str
+    policy: type[RandomizedPolicy]
+    options: Keys
+    sections: tuple[str, ...] = ("public",)
+    draws: bool = True
+
+    @property
+    def roles(self) -> Mapping[str, Keys]:
+        """Which roles its columns may have, and with which keys."""
+        return ROLES
+
+    @abstractmethod
+    def make_terms(self, source: Source, policy: Any, asked: Asked) -> Terms:
+        """The coins for a bound, what they guarantee and cost."""
+
+    @abstractmethod
+    def write_tables(self, plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
+        """All tables of the release, into the file that is attached."""
+
+    @abstractmethod
+    def stated_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
+        """What the macros give for the parameters that a file states."""
+
+    @abstractmethod
+    def keeps_bound(self, calls: Calls, file: ReleaseFile) -> Check:
+        """Whether the coins that a file states keep the bound that it states."""
+
+    def plan(self, source: Source, policy: Policy, request: Request) -> RandomizedPlan:
+        """Read domains and table, and find the terms."""
+        assert isinstance(policy, RandomizedPolicy)
+        return make_plan(source, policy, self.make_terms)
+
+    def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+        """Write the release into a file that holds the macros already."""
+        assert isinstance(plan, RandomizedPlan)
+        with written(plan.source.con, path):
+            return self.write_tables(plan, edition, request)
+
+    def compare(self, plan: Plan, path: Path) -> None:
+        """Coins leave nothing to compare with the table; the number of rows is judged by publishing."""
+        return
+
+    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
+        """Judge a release from its file alone."""
+        calls = Calls(file.con)
+        return verify_facts(
+            file, verify_file(file, policy, self.stated_weights(calls, file), [self.keeps_bound(calls, file)])
+        )
+
+    def open(self, files: Sequence[ReleaseFile]) -> Release:
+        """The release for queries: one file, or the views of one sequence."""
+        return describe(files)
+
+    def show(self, file: ReleaseFile) -> Facts:
+        """What a release says of itself."""
+        about, columns = file.about, _columns(file)
+        public = sorted(table for schema, table in file.tables if schema == "public")
+        content = {
+            **about,
+            "parameters": file.parameters,
+            "columns": columns,
+            "requirements": [],
+            "public": public,
+            "warnings": list(file.warnings),
+        }
+        names = [n for n in (columns[0] if columns else {}) if n != "position"]
+        parts: list[Part] = [
+            Line(about["guarantee"], "claimed"),
+            Line(f"count(*) of {about['table']} estimates the number of {about['counts']}; view {about['view']}"),
+        ]
+        if "beside" in about:
+            parts.append(Line(f"It stands beside other releases of the table: {about['beside']}"))
+        parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
+        listed = ", ".join(f"{k} = {v:.6g}" for k, v in file.parameters.items())
+        parts.append(Line(f"parameters: {listed}"))
+        if public:
+            parts.append(Line(f"public tables: {', '.join(public)}"))
+        return Facts(f"{file.name}  {about['method']}", content, tuple(parts), file.warnings)
+
+
+def _columns(file: ReleaseFile) -> list[dict[str, Any]]:
+    found = file.rows("attributes")
+    for attribute in found:
+        domain = quoted(file.catalog, "domain", attribute["name"])
+        values = fetch(file.con, f"SELECT CAST(value AS VARCHAR) FROM {domain} LIMIT {_MOST_VALUES + 1}")
+        attribute["values"] = [v[0] for v in values[:_MOST_VALUES]] + (["..."] if len(values) > _MOST_VALUES else [])
+        attribute["noise"] = "by shares" if fetch(file.con, f"SELECT count(share) FROM {domain}")[0][0] else "uniform"
+    return found

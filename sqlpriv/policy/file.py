@@ -1,0 +1,271 @@
+"""What the owner declares: one TOML file with the roles of the columns, the requirements, and how to release.
+
+Nothing is guessed, because a column with the wrong role is a breach: every column of the table has to be named, and
+what is not known is an error. The file is read as a whole and refused as a whole: a message names the line, what is
+wrong and what to write. What a method takes, it declares (keys.py); what needs the data (does the column exist, is
+every value covered) is checked where the data is opened.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from sqlpriv.checks.requirements import Requirement
+from sqlpriv.errors import PolicyError
+from sqlpriv.policy.keys import TEXT, Fail, Key, Keys, Kind, read_keys, refuse_unknown
+from sqlpriv.policy.lines import line_of
+from sqlpriv.policy.require import read_requirements
+from sqlpriv.sqltext import folded
+from sqlpriv.table.reference import TableReference
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
+# Options of DuckDB's read_csv that a policy may give; `delimiter` is the word of most other tools for `delim`.
+READ_OPTIONS = ("delimiter", "delim", "header", "quote", "escape", "nullstr", "all_varchar", "dateformat",
+                "timestampformat", "decimal_separator", "encoding", "skip", "comment", "types")  # fmt: skip
+TABLE_KEYS: Keys = (
+    Key("source", TEXT, "a file, or with `database` a table or view of it", required=True),
+    Key("database", TEXT, "the DuckDB file that holds the source"),
+    *(Key(name, _ANY, "as in DuckDB's read_csv; for files only") for name in READ_OPTIONS),
+)
+RELEASE_KEYS: Keys = (
+    Key("output", TEXT, "the release file, beside the policy"),
+    Key(
+        "beside",
+        TEXT,
+        "why this release may stand beside others of the same table; the ledger and the release carry it",
+    ),
+)
+"""What every method takes in [release], beside `method`."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column with its role, and what the policy says of it by the keys of that role."""
+
+    name: str
+    role: str
+    given: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy file, read and found sensible by itself. Each method has a subclass with its own words for it."""
+
+    table: TableReference
+    columns: tuple[Column, ...]
+    requirements: tuple[Requirement, ...]
+    public: Mapping[str, str]
+    method: str
+    release: Mapping[str, Any]
+    """The keys of [release], defaults filled in."""
+    written: frozenset[str]
+    """The keys of [release] that the file has."""
+
+    def named(self, *roles: str) -> tuple[str, ...]:
+        """The names of the columns with one of these roles, in the order of the file."""
+        return tuple(c.name for c in self.columns if c.role in roles)
+
+    @property
+    def qis(self) -> tuple[str, ...]:
+        """The quasi-identifiers: their order is the order of the levels in a node."""
+        return self.named("quasi-identifier")
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns."""
+        return self.named("sensitive")
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whose row it is, if there is one."""
+        return next(iter(self.named("person")), None)
+
+    @property
+    def output(self) -> str | None:
+        """The release file, as the policy names it."""
+        return self.release["output"]  # type: ignore[no-any-return]
+
+    @property
+    def beside(self) -> str | None:
+        """Why the release may stand beside others of the same table, if the owner says so."""
+        return self.release["beside"]  # type: ignore[no-any-return]
+
+    @property
+    def by_text(self) -> tuple[str, ...]:
+        """The columns whose values are compared as text, so that a file's 01305 must keep its zero."""
+        return ()
+
+    def check(self, fail: Fail) -> None:
+        """Refuse what each key allows and the whole does not."""
+
+
+class Declared(Protocol):
+    """What reading a policy needs to know of a method."""
+
+    @property
+    def name(self) -> str:
+        """The word of [release] method."""
+
+    @property
+    def policy(self) -> type[Policy]:
+        """How the method reads the policy."""
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """The sections it takes beside [table], [columns] and [release]."""
+
+    @property
+    def roles(self) -> Mapping[str, Keys]:
+        """Which roles its columns may have, and with which keys."""
+
+    @property
+    def options(self) -> Keys:
+        """Its keys of [release], beside those of every method."""
+
+
+Methods = Mapping[str, Declared]
+
+
+def read_policy_file(path: str | Path, methods: Methods) -> Policy:
+    """Read a policy file, or say which line is wrong and why."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise PolicyError(f"there is no policy file {str(path)!r}, or it is not UTF-8 text") from None
+    return parse_policy(text, file.parent, methods, file.name)
+
+
+def parse_policy(text: str, folder: Path, methods: Methods, name: str = "policy") -> Policy:
+    """Read the text of a policy; `folder` is where its file names start."""
+    return _Reader(text, name, methods).policy(folder)
+
+
+class _Reader:
+    """Reads the parts of one policy and points at lines."""
+
+    def __init__(self, text: str, name: str, methods: Methods) -> None:
+        self._text = text
+        self._name = name
+        self._methods = methods
+        try:
+            self._content: Mapping[str, Any] = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise PolicyError(f"{name} is not TOML: {error}") from None
+
+    def policy(self, folder: Path) -> Policy:
+        """The policy, as its method reads it."""
+        release = self._section("release")
+        method = self._method(release)
+        known = ("table", "columns", *method.sections, "release")
+        self._known(self._content, known, "section", elsewhere=self._others(lambda m: m.sections))
+        table = self._table(folder)
+        options = (*RELEASE_KEYS, *method.options)
+        others = self._others(lambda m: tuple(k.name for k in m.options))
+        self._known(release, ("method", *(k.name for k in options)), "key", "release", elsewhere=others)
+        columns = self._columns(method)
+        policy = method.policy(
+            table,
+            columns,
+            self._requirements(method, columns),
+            self._public(),
+            method.name,
+            read_keys(release, options, self._fail, "release"),
+            frozenset(release),
+        )
+        policy.check(self._fail)
+        return policy
+
+    def _fail(self, message: str, *keys: str | int) -> PolicyError:
+        """An error that points at the line where the key stands."""
+        return PolicyError(f"{self._name}, line {line_of(self._text, keys)}: {message}")
+
+    def _method(self, release: Mapping[str, Any]) -> Declared:
+        method = release.get("method")
+        if not isinstance(method, str) or method not in self._methods:
+            raise self._fail(f"method must be one of {', '.join(self._methods)}", "release", "method")
+        return self._methods[method]
+
+    def _table(self, folder: Path) -> TableReference:
+        table = self._section("table")
+        self._known(table, tuple(k.name for k in TABLE_KEYS), "key", "table", elsewhere={})
+        found = read_keys(table, TABLE_KEYS, self._fail, "table")
+        options = {k: v for k, v in table.items() if k in READ_OPTIONS}
+        if found["database"] is not None and options:
+            name = next(iter(options))
+            raise self._fail(f"{name} is for files; the source is in a database", "table", name)
+        return TableReference(folder, found["source"], found["database"], options)
+
+    def _columns(self, method: Declared) -> tuple[Column, ...]:
+        columns = tuple(self._column(method, name, given) for name, given in self._section("columns").items())
+        spelt = [folded(c.name) for c in columns]
+        twice = [c.name for c in columns if spelt.count(folded(c.name)) > 1]
+        if twice:
+            raise self._fail(
+                f"the column {twice[-1]!r} is named twice; DuckDB does not tell case apart", "columns", twice[-1]
+            )
+        return columns
+
+    def _column(self, method: Declared, name: str, given: object) -> Column:
+        where = ("columns", name)
+        if not isinstance(given, dict) or "role" not in given:
+            raise self._fail(f'write {name} = {{ role = "..." }}', *where)
+        role = given["role"]
+        if role not in method.roles:
+            other = self._others(lambda m: tuple(m.roles)).get(str(role))
+            what = f"{role!r} is a role for {', '.join(other)}" if other else f"{role!r} is no role"
+            raise self._fail(f"{what}; there are {', '.join(method.roles)}", *where, "role")
+        keys = method.roles[role]
+        for key in given:
+            having = [r for r, of_role in method.roles.items() if key in {k.name for k in of_role}]
+            if key != "role" and having and role not in having:
+                raise self._fail(f"only a {having[0]} column has a {key}; {name!r} is {role}", *where, key)
+        self._known(given, ("role", *(k.name for k in keys)), "key", *where, elsewhere={})
+        return Column(name, role, read_keys(given, keys, self._fail, *where))
+
+    def _requirements(self, method: Declared, columns: tuple[Column, ...]) -> tuple[Requirement, ...]:
+        if "require" not in method.sections:
+            return ()
+        sensitive = tuple(c.name for c in columns if c.role == "sensitive")
+        return read_requirements(
+            self._content.get("require", {}), sensitive, lambda m, *k: self._fail(m, "require", *k)
+        )
+
+    def _public(self) -> dict[str, str]:
+        public = self._content.get("public", {})
+        if not isinstance(public, dict):
+            raise self._fail("[public] must be a section", "public")
+        return read_keys(public, tuple(Key(name, TEXT, "") for name in public), self._fail, "public")
+
+    def _section(self, name: str) -> Mapping[str, Any]:
+        section = self._content.get(name)
+        if not isinstance(section, dict):
+            raise PolicyError(f"{self._name}: the section [{name}] is missing")
+        return section
+
+    def _known(
+        self,
+        given: Mapping[str, Any],
+        known: tuple[str, ...],
+        kind: str,
+        *where: str,
+        elsewhere: Mapping[str, list[str]],
+    ) -> None:
+        refuse_unknown(given, known, kind, self._fail, *where, elsewhere=elsewhere)
+
+    def _others(self, words: Any) -> dict[str, list[str]]:
+        """Which methods know a word."""
+        found: dict[str, list[str]] = {}
+        for method in self._methods.values():
+            for word in words(method):
+                found.setdefault(word, []).append(method.name)
+        return found

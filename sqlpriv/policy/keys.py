@@ -1,0 +1,141 @@
+"""The keys of a policy as data: what each may be, what it is when it is not given, and what it means, in one line.
+
+From these declarations come the reading of a file, the messages about it, and the tables of docs/policy.md; a method
+says in them which roles its columns may have and which keys its [release] takes, and needs no parser of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlpriv.errors import PolicyError
+
+Fail = Callable[..., PolicyError]
+"""Makes the error for a message and the keys it is about, so that it names the line."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a value may be, in words that follow "must be", and how it is read: None where it does not fit."""
+
+    words: str
+    read: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key: its kind, its default, and what it means.
+
+    `complaint` is said instead of the kind's words; {column} in it stands for the column that the key is about.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    default: Any = None
+    required: bool = False
+    complaint: str | None = None
+
+    def complain(self, *where: str) -> str:
+        """What is said of a value that does not fit, or is not there."""
+        words = self.complaint or f"{self.name} must be {self.kind.words}"
+        return words.replace("{column}", repr(where[-1]) if where else "")
+
+
+Keys = tuple[Key, ...]
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    return tuple(value) if isinstance(value, list) and all(_text(v) is not None for v in value) else None
+
+
+def _hierarchy(value: Any) -> str | tuple[str, ...] | None:
+    return _texts(value) or None if isinstance(value, list) else _text(value)
+
+
+TEXT = Kind("given, as text", _text)
+FLAG = Kind("true or false", lambda value: value if isinstance(value, bool) else None)
+FILES = Kind("a list of files", _texts)
+HIERARCHY = Kind("text, or a list of SQL expressions, one a level", _hierarchy)
+
+
+def number(low: float, high: float, *, whole: bool = False) -> Kind:
+    """A number above `low` and at most `high`."""
+
+    def read(value: Any) -> float | int | None:
+        if not _is_number(value) or not low < value <= high or (whole and value != int(value)):
+            return None
+        return int(value) if whole else float(value)
+
+    return Kind(f"a {'whole ' if whole else ''}number above {low:g} and at most {high:g}", read)
+
+
+def share() -> Kind:
+    """A number from 0 to below 1."""
+    read = lambda value: float(value) if _is_number(value) and 0 <= value < 1 else None  # noqa: E731
+    return Kind("a share: from 0 to less than 1", read)
+
+
+def choice(*words: str) -> Kind:
+    """One word of a few."""
+    return Kind(f"one of {', '.join(words)}", lambda value: value if value in words else None)
+
+
+def read_keys(given: Mapping[str, Any], keys: Keys, fail: Fail, *where: str) -> dict[str, Any]:
+    """The values of a section or a column by the names of its keys, defaults where they are not given."""
+    found = {}
+    for key in keys:
+        if key.name not in given:
+            if key.required:
+                raise fail(key.complain(*where), *where, key.name)
+            found[key.name] = key.default
+            continue
+        value = key.kind.read(given[key.name])
+        if value is None:
+            raise fail(key.complain(*where), *where, key.name)
+        found[key.name] = value
+    return found
+
+
+def refuse_unknown(
+    given: Iterable[str],
+    known: Sequence[str],
+    kind: str,
+    fail: Fail,
+    *where: str,
+    elsewhere: Mapping[str, Sequence[str]],
+) -> None:
+    """Refuse what is not known: a misspelt key would be silently ignored. `elsewhere`: which methods do know it."""
+    for name in given:
+        if name in known:
+            continue
+        if name in elsewhere:
+            raise fail(
+                f"{kind} {name!r} is for {', '.join(elsewhere[name])}; here are {', '.join(known)}", *where, name
+            )
+        raise fail(f"unknown {kind} {name!r}; there are {', '.join(known)}", *where, name)
+
+
+def key_table(keys: Keys) -> str:
+    """The keys as a table in Markdown."""
+    rows = [f"| `{k.name}` | {k.kind.words} | {_default(k)} | {k.help} |" for k in keys]
+    return "\n".join(["| key | what it may be | without it | what it means |", "|---|---|---|---|", *rows])
+
+
+def _default(key: Key) -> str:
+    if key.required:
+        return "an error"
+    if key.default is None or key.default == ():
+        return "none"
+    return f"`{str(key.default).lower() if isinstance(key.default, bool) else key.default}`"

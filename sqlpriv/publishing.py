@@ -1,0 +1,271 @@
+"""The only path from a policy to a release, for every method.
+
+target    where it goes, and that nothing else is there
+lock      nobody else publishes under the same ledger meanwhile
+plan      what would be published; what must not be is refused
+ledger    what does not compose with earlier releases of the table is refused
+write     into a file beside the target, under another name
+verify    from that file alone, and then against the private table
+enter     in the ledger, before anyone can have it
+rename    a crash leaves the old release or none
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from sqlpriv.engine import fetch, translate
+from sqlpriv.errors import InputError, PolicyError, ReleaseError
+from sqlpriv.facts import Facts, OnProgress
+from sqlpriv.macros.install import install
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
+from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
+from sqlpriv.policy.file import Policy, read_policy_file
+from sqlpriv.release import ledger
+from sqlpriv.release.file import ReleaseFile, check_target, open_file, remove_partial
+from sqlpriv.release.open import OpenRelease, open_files
+from sqlpriv.rewrite.clauses import BUDGET
+from sqlpriv.sqltext import literal
+from sqlpriv.table.digest import content_digest
+from sqlpriv.table.private import open_table
+from sqlpriv.table.source import Source
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was published: for the owner, who may know the number of rows."""
+
+    plan: Plan
+    written: Written
+    facts: Facts
+
+
+def read_policy(path: str | Path) -> Policy:
+    """Read a policy file of any method, or say which line is wrong and why."""
+    return read_policy_file(path, METHODS)
+
+
+@contextmanager
+def planned(policy: Policy, request: Request | None = None) -> Iterator[Plan]:
+    """The plan of a policy, while its private table is open."""
+    with open_private(policy) as source:
+        yield METHODS[policy.method].plan(source, policy, request or Request())
+
+
+def plan(policy: Policy | str | Path, *, time_limit: float | None = None, on_progress: OnProgress = None) -> Facts:
+    """What a policy would publish, guarantee and cost; nothing is written."""
+    with planned(_read(policy), Request(time_limit=time_limit, on_progress=on_progress)) as found:
+        return found.facts()
+
+
+def publish(
+    policy: Policy | str | Path,
+    output: Path | None = None,
+    key_file: Path | None = None,
+    ledger_file: Path | None = None,
+    on_progress: OnProgress = None,
+    *,
+    force: bool = False,
+    time_limit: float | None = None,
+) -> Published:
+    """Publish a table under its policy, enter it in the ledger, and return what was done.
+
+    The same table, policy and key again return the release that is there.
+    """
+    policy = _read(policy)
+    method = METHODS[policy.method]
+    target = output or (policy.table.path(policy.output) if policy.output else None)
+    if target is None:
+        raise PolicyError("the policy names no output; add it to [release], or give one")
+    check_target(target, policy.table)
+    key = _key(method, key_file)
+    request = Request(force, time_limit, on_progress)
+    book = ledger.ledger_path(policy.table, ledger_file)
+    with ledger.locked(book), open_private(policy) as source:
+        before = policy.table.state()
+        found = method.plan(source, policy, request)
+        found.refuse(request)
+        draft = _edition(found, key, book, target)
+        written = _existing(draft, target) or _write(method, found, draft, request, before)
+        return Published(found, written, found.facts(written))
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A release that is about to be made: its edition, its entry, and where both go."""
+
+    edition: Edition
+    entry: ledger.Entry
+    known: ledger.Entry | None
+    book: Path
+    target: Path
+    warnings: tuple[str, ...]
+
+
+def _read(policy: Policy | str | Path) -> Policy:
+    return policy if isinstance(policy, Policy) else read_policy(policy)
+
+
+@contextmanager
+def open_private(policy: Policy) -> Iterator[Source]:
+    """The private table; what does not fit into memory is written to a folder that only its owner can read."""
+    with (
+        tempfile.TemporaryDirectory(prefix="sqlpriv-") as spill,
+        open_table(policy.table, policy.by_text) as source,
+    ):
+        fetch(source.con, f"SET temp_directory = {literal(spill)}")
+        yield source
+
+
+def _key(method: Method, key_file: Path | None) -> bytes:
+    if method.draws:
+        return read_key(key_file)
+    if key_file is not None:
+        raise InputError(f"{method.name} throws no coins, so it takes no key")
+    return b""
+
+
+def _edition(found: Plan, key: bytes, book: Path, target: Path) -> _Draft:
+    """Which release this is, by the ledger; refused where it does not compose with those before."""
+    policy = found.policy
+    digests = (found.digest, content_digest(found.source))
+    before = ledger.releases_of(ledger.read_ledger(book), policy.table.name, digests)
+    parameters = found.parameters(key)
+    views = int(str(parameters.get("views", 1)))
+
+    def coins(view: int) -> str:
+        return coin_prefix(key, parameters, digests[0], view)
+
+    known = next((e for e in before if e.coins == fingerprint(coins(e.view))), None)
+    view = known.view if known else before[-1].view + 1 if before and views > 1 else 1
+    name = fingerprint(coins(view))
+    entry = ledger.Entry(
+        ledger.now(), policy.table.name, *digests, policy.method, dict(parameters), name, view, views, target.name,
+        beside=policy.beside or "",
+    )  # fmt: skip
+    ledger.refuse_repetition(before, entry, book)
+    earlier = tuple(e for e in before if e.views > 1 and e.view < view)
+    edition = Edition(view, coins(view), slot_prefix(key, parameters) if views > 1 else coins(view), name, earlier)
+    return _Draft(edition, entry, known, book, target, found.warnings(key))
+
+
+def _existing(draft: _Draft, target: Path) -> Written | None:
+    """The release that is there, if it is the one that would be made."""
+    if draft.known is None or not target.exists():
+        return None
+    with open_file(target) as file:
+        if not draft.known.release or file.about.get("release") != draft.known.release:
+            return None
+        rows = int(fetch(file.con, f"SELECT count(*) FROM {file.table('published')}")[0][0])
+    return Written(target, draft.edition.view, Made(rows, rows), draft.warnings, again=True)
+
+
+def _write(method: Method, found: Plan, draft: _Draft, request: Request, before: tuple[int, int] | None) -> Written:
+    table, target = found.policy.table, draft.target
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        remove_partial(partial)
+        _refuse_change(table.state() == before)
+        _start_file(partial)
+        made = method.write(found, draft.edition, partial, request)
+        _refuse_unlikely(made)
+        release = _verified(method, found, partial)
+        _refuse_change(table.state() == before)
+        _put_in_place(partial, draft, release)
+    except duckdb.Error as error:
+        raise translate(error) from None
+    except OSError:
+        raise ReleaseError(f"cannot write {target.name} in its folder") from None
+    finally:
+        remove_partial(partial)
+    return Written(target, draft.edition.view, made, draft.warnings)
+
+
+def _start_file(partial: Path) -> None:
+    """A file that holds the macros."""
+    try:
+        install(partial)
+    except Exception:
+        raise ReleaseError("the folder of the release cannot be written") from None
+
+
+def _refuse_change(is_unchanged: bool) -> None:
+    if not is_unchanged:
+        raise ReleaseError("the file changed while it was read, so nothing was published; run it again")
+
+
+def _refuse_unlikely(made: Made) -> None:
+    """Coins that were thrown rightly miss what is expected by six standard deviations once in 500 million releases."""
+    if abs(made.rows - made.expected) > 6 * math.sqrt(made.variance) + 0.5:
+        raise ReleaseError(
+            f"{made.rows:,} rows came out where about {made.expected:,.0f} were to be expected, so the coins were not "
+            "thrown as they should be; nothing was published"
+        )
+
+
+def _verified(method: Method, found: Plan, partial: Path) -> str:
+    """Refuse a file that does not hold what it says; what the release calls itself."""
+    with open_file(partial) as file:
+        judged = method.verify(file, found.policy)
+        if not judged.passed:
+            failed = ", ".join(c["check"] for c in judged.content["checks"] if c["passed"] is False)
+            raise ReleaseError(
+                f"the file that was written does not hold what it says ({failed}); nothing was published"
+            )
+        name = file.about["release"]
+    method.compare(found, partial)
+    return name
+
+
+def _put_in_place(partial: Path, draft: _Draft, release: str) -> None:
+    """Enter the release before anyone can have it; take the entry back if it cannot be put in its place."""
+    before = ledger.read_ledger(draft.book)
+    ledger.append(draft.book, replace(draft.entry, release=release))
+    try:
+        os.replace(partial, draft.target)
+    except OSError:
+        ledger.write_ledger(draft.book, before)
+        raise ReleaseError(f"cannot write {draft.target.name} in its folder") from None
+
+
+def open_release(
+    path: str | Path, *more_views: str | Path, public: Mapping[str, Any] | None = None, budget: float = BUDGET
+) -> OpenRelease:
+    """Open a release file for queries; with more views of the same sequence, they answer together.
+
+    `public` names tables that queries may join: files (Parquet, CSV, JSON), data frames or Arrow tables.
+    """
+    return open_files(METHODS, [Path(p) for p in (path, *more_views)], public or {}, budget)
+
+
+def show(path: str | Path) -> Facts:
+    """What a release says of itself: its guarantee as it claims it, columns, domains, what count(*) means."""
+    with open_file(Path(path)) as file:
+        return _method_of(file).show(file)
+
+
+def verify(path: str | Path, policy: Policy | str | Path | None = None) -> Facts:
+    """Judge a release from its file alone; with its policy, also that it holds nothing beyond it."""
+    read = None if policy is None else _read(policy)
+    with open_file(Path(path)) as file:
+        method = _method_of(file)
+        if read is not None and read.method != method.name:
+            raise InputError(f"{file.name} is a release by {method.name}, and the policy is for {read.method}")
+        return method.verify(file, read)
+
+
+def _method_of(file: ReleaseFile) -> Method:
+    name = file.about.get("method", "")
+    if name not in METHODS:
+        raise ReleaseError(f"{file.name} is a release by {name!r}, which this version does not know; upgrade it")
+    return METHODS[name]

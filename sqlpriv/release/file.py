@@ -1,0 +1,198 @@
+"""The file of a release: one DuckDB file, the same for every method.
+
+    sqlpriv_release.about         name, value: format, version, method, table, guarantee ...
+    sqlpriv_release.attributes    the published columns
+    sqlpriv_release.parameters    name, value: the numbers that the guarantee and the weights are made from
+    sqlpriv_release.published     the published rows; other tables of this schema are the method's own
+    domain.<column>               value and share, where the method has domains
+    public.<name>                 public tables that queries may join
+    priv                          the macros, to check it from any client
+
+It never holds a private row, a key, a count that the method does not publish, a path or a user name. It is written
+under another name, verified from what was written, and only then renamed: a crash leaves the old release or none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from sqlpriv.engine import attach, attached, fetch, may_hold_a_database, open_database
+from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.macros.catalog import SCHEMA as MACROS
+from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.reference import TableReference
+from sqlpriv.version import __version__
+
+SCHEMA = "sqlpriv_release"
+FORMAT = 2
+"""Raised when what is in a file, or what it is called, changes."""
+WRITTEN = "release_file"
+"""The name under which a release is attached while it is written."""
+_BEFORE = "release"
+"""The schema of format 1."""
+
+
+def check_target(output: Path, table: TableReference) -> None:
+    """Refuse what cannot be written, and to write over anything but an earlier release."""
+    if not output.parent.is_dir():
+        raise ReleaseError(f"there is no folder for the release {output.name!r}")
+    if folded(output.name).partition(".")[0] in {SCHEMA, MACROS, "domain", "public"}:
+        # DuckDB calls an open file by its name up to the first dot, and could not tell it from a schema inside.
+        raise ReleaseError(f"a release cannot be called {output.name!r}, like a schema in it; give it another name")
+    if not output.exists() or (output.is_file() and output.stat().st_size == 0):
+        return
+    if table.database is not None and table.is_file(table.database) and output.samefile(table.file):
+        raise ReleaseError(f"{output.name!r} is the private database itself; give the release another name")
+    if not output.is_file() or not may_hold_a_database(output) or not _is_release(output):
+        raise ReleaseError(f"{output.name!r} is there already and is no release; give the release another name")
+
+
+def _is_release(path: Path) -> bool:
+    with open_database(path, error=ReleaseError, doing="replace") as con:
+        schemas = f"({literal(SCHEMA)}, {literal(_BEFORE)})"
+        return bool(fetch(con, f"FROM duckdb_tables() WHERE schema_name IN {schemas} AND table_name = 'about'"))
+
+
+def remove_partial(partial: Path) -> None:
+    """Remove a release that is not finished, with what DuckDB keeps beside it."""
+    for path in (partial, partial.with_name(partial.name + ".wal")):
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def written(con: duckdb.DuckDBPyConnection, path: Path) -> Iterator[None]:
+    """The file attached for writing, as `release_file`, with its schemas."""
+    try:
+        with attached(con, path, WRITTEN, write=True, error=ReleaseError):
+            for schema in (SCHEMA, "domain", "public"):
+                fetch(con, f"CREATE SCHEMA {WRITTEN}.{schema}")
+            yield
+    except ReleaseError as error:
+        raise (ReleaseError("the folder of the release cannot be written") if not path.exists() else error) from None
+
+
+def write_about(con: duckdb.DuckDBPyConnection, about: Mapping[str, str]) -> None:
+    """Table about of the file that is written."""
+    facts = {"format": str(FORMAT), "sqlpriv": __version__, **about}
+    write_values(con, "about", "name, value", ((literal(k), literal(v)) for k, v in facts.items()))
+
+
+def write_numbers(con: duckdb.DuckDBPyConnection, numbers: Mapping[str, float]) -> None:
+    """Table parameters of the file that is written."""
+    rows = [(literal(k), double(v)) for k, v in numbers.items()]
+    if rows:
+        write_values(con, "parameters", "name, value", rows)
+    else:
+        fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.parameters (name VARCHAR, value DOUBLE)")
+
+
+def write_values(con: duckdb.DuckDBPyConnection, table: str, columns: str, rows: Iterable[tuple[str, ...]]) -> None:
+    """A small table of the file that is written; cells as SQL."""
+    listed = ", ".join(f"({', '.join(row)})" for row in rows)
+    fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.{table} AS FROM (VALUES {listed}) AS v({columns})")
+
+
+def double(number: float) -> str:
+    """A number as SQL, all its digits."""
+    return f"CAST({literal(repr(float(number)))} AS DOUBLE)"
+
+
+@dataclass(frozen=True)
+class ReleaseFile:
+    """A release that is open for reading, attached under `catalog`."""
+
+    con: duckdb.DuckDBPyConnection
+    catalog: str
+    name: str
+
+    def table(self, name: str) -> str:
+        """A table of the release's own schema, as SQL."""
+        return quoted(self.catalog, SCHEMA, name)
+
+    @cached_property
+    def tables(self) -> frozenset[tuple[str, str]]:
+        """Schema and name of every table and view in the file."""
+        return frozenset(
+            (str(schema), str(table))
+            for schema, table in fetch(
+                self.con,
+                "SELECT schema_name, table_name FROM duckdb_tables() "
+                f"WHERE database_name = {literal(self.catalog)} UNION ALL "
+                "SELECT schema_name, view_name FROM duckdb_views() "
+                f"WHERE NOT internal AND database_name = {literal(self.catalog)}",
+            )
+        )
+
+    @cached_property
+    def about(self) -> dict[str, str]:
+        """What the file says of itself; a file of another format is refused."""
+        if (SCHEMA, "about") not in self.tables:
+            self._refuse_older()
+        found = {str(k): str(v) for k, v in fetch(self.con, f"SELECT name, value FROM {self.table('about')}")}
+        if found.get("format") != str(FORMAT):
+            raise ReleaseError(
+                f"{self.name} was written by sqlpriv {found.get('sqlpriv', 'of another version')}, in format "
+                f"{found.get('format', 'unknown')}; this version, {__version__}, reads format {FORMAT}: upgrade it"
+            )
+        return found
+
+    def _refuse_older(self) -> None:
+        if (_BEFORE, "about") not in self.tables:
+            raise ReleaseError(f"{self.name} is no release: it has no table {SCHEMA}.about")
+        about = quoted(self.catalog, _BEFORE, "about")
+        version = fetch(self.con, f"SELECT value FROM {about} WHERE name = 'sqlpriv'")
+        raise ReleaseError(
+            f"{self.name} was written by sqlpriv {version[0][0] if version else 'of an older version'}, in format 1, "
+            f"which this version, {__version__}, does not read; publish it again from its table, with the same key"
+        )
+
+    @cached_property
+    def parameters(self) -> dict[str, float]:
+        """The numbers by name."""
+        return dict(fetch(self.con, f"SELECT name, value FROM {self.table('parameters')}"))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the release warns of."""
+        return tuple(json.loads(self.about.get("warnings", "[]")))
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """A small table of the release's own schema, each row by the names of its columns."""
+        names = self.columns(SCHEMA, table)
+        return [dict(zip(names, row, strict=True)) for row in fetch(self.con, f"FROM {self.table(table)}")]
+
+    def columns(self, schema: str, table: str) -> dict[str, str]:
+        """The columns of a table with their types."""
+        return {r[0]: r[1] for r in fetch(self.con, f"DESCRIBE FROM {quoted(self.catalog, schema, table)}")}
+
+
+def attach_release(con: duckdb.DuckDBPyConnection, path: Path, catalog: str) -> ReleaseFile:
+    """Attach a release for reading."""
+    refuse_no_file(path)
+    attach(con, path, catalog)
+    file = ReleaseFile(con, catalog, path.name)
+    _ = file.about
+    return file
+
+
+def refuse_no_file(path: Path) -> None:
+    """A release is a DuckDB file."""
+    if not path.is_file():
+        raise InputError(f"there is no release file {str(path)!r}")
+    if not may_hold_a_database(path):
+        raise ReleaseError(f"{path.name} is no DuckDB file; a release is one, with the ending .duckdb")
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[ReleaseFile]:
+    """A release, open for reading in a connection of its own."""
+    with duckdb.connect() as con:
+        yield attach_release(con, path, WRITTEN)

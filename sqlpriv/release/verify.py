@@ -1,0 +1,68 @@
+"""What verifying a release has in common: a list of checks, each with what was found, and facts of them.
+
+A check is verified from the file alone, or it fails, or it cannot be known from the file and stays a claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from sqlpriv.engine import fetch
+from sqlpriv.facts import Facts, Line
+from sqlpriv.macros.catalog import SCHEMA as MACROS
+from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.sqltext import literal, quoted
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a release says or should keep to. `passed` is None where the file alone cannot tell."""
+
+    check: str
+    passed: bool | None
+    found: str = ""
+
+
+def verify_facts(file: ReleaseFile, checks: Iterable[Check]) -> Facts:
+    """The checks as facts."""
+    listed = tuple(checks)
+    passed = all(c.passed is not False for c in listed)
+    marks = {True: "verified", False: "FAILS", None: "claimed"}
+    lines = tuple(Line(c.check + (f" ({c.found})" if c.found else ""), marks[c.passed]) for c in listed)
+    content = {
+        "release": file.name,
+        "method": file.about.get("method"),
+        "passed": passed,
+        "checks": [asdict(c) for c in listed],
+    }
+    said = "holds what it says" if passed else "does NOT hold what it says"
+    return Facts(f"{file.name}: {said}, as far as the file alone can tell", content, lines, passed=passed)
+
+
+def check_tables(file: ReleaseFile, expected: Iterable[tuple[str, str]]) -> Check:
+    """No table or view beyond those that the method writes, and none missing."""
+    wanted = {(SCHEMA, "about"), *expected}
+    listed = [f"{s}.{t} is there, and should not be" for s, t in sorted(file.tables - wanted)]
+    listed += [f"{s}.{t} is missing" for s, t in sorted(wanted - file.tables)]
+    schemas = fetch(
+        file.con,
+        f"SELECT schema_name FROM duckdb_schemas() WHERE NOT internal AND database_name = {literal(file.catalog)}",
+    )
+    known = {SCHEMA, MACROS, "main", "domain", "public"}
+    listed += [f"schema {s} is there, and should not be" for (s,) in sorted(schemas) if s not in known]
+    return Check("the file holds the tables of its method and no others", not listed, "; ".join(listed))
+
+
+def check_columns(file: ReleaseFile, expected: dict[str, str]) -> Check:
+    """The published rows have exactly these columns, in this order, of these types."""
+    found = file.columns(SCHEMA, "published")
+    same = list(found.items()) == list(expected.items())
+    extra = [c for c in found if c not in expected]
+    why = f"{extra[0]!r} should not be there" if extra else "names, order or types differ"
+    return Check("the published columns are the ones that are declared", same, "" if same else why)
+
+
+def published(file: ReleaseFile) -> str:
+    """The published rows, as SQL."""
+    return quoted(file.catalog, SCHEMA, "published")
