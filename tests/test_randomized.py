@@ -25,6 +25,7 @@ TESTED = macros_of(
     "frapp_guarantee",
     "frapp_error",
     "frapp_weights",
+    "frapp_cross_terms",
 )
 Con = duckdb.DuckDBPyConnection
 
@@ -164,7 +165,9 @@ def test_the_error_and_weights_of_frapp_agree(con: Con, sizes: tuple[int, int, i
     (expected,) = [oracles.frapp_error(rows, domain, stay, hits, domain_hits)]
     assert found[0] == pytest.approx(expected, rel=1e-6, abs=1e-4)
     move = (1 - stay) / (domain - 1)
-    assert_rows(call(con, "frapp_weights", stay, move, rows), oracles.frapp_weights(stay, move, rows), (stay, move))
+    coins = (stay, move, rows)
+    assert_rows(call(con, "frapp_weights", *coins), oracles.frapp_weights(*coins), coins)
+    assert_rows(call(con, "frapp_cross_terms", *coins), [oracles.frapp_cross_terms(*coins)], coins)
 
 
 def test_numbers_of_the_adult_table(con: Con) -> None:

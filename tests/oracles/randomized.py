@@ -202,8 +202,34 @@ def frapp_error(rows: int, domain: int, stay: float, hits: int, domain_hits: int
     return frapp_deviation(Fraction(rows), domain, stay, Fraction(hits), Fraction(domain_hits)), half, half <= rows
 
 
-def frapp_weights(stay: float, move: float, rows: int) -> list[tuple[str, Fraction]]:
-    """Of a tuple with h records h g + (rows - h) q are expected: h itself, by x of that and y, for h = 0 and 1."""
+def _one_record(stay: Fraction, move: Fraction, own: int, total: int, squares: int) -> Fraction:
+    """The variance that one record brings: f is `own` at its tuple; over the domain f and f^2 add up to the others."""
+    gap = stay - move
+    mean, mean_square = gap * own + move * total, gap * own**2 + move * squares
+    return (mean_square - mean**2) / gap**2
+
+
+def frapp_weights(stay: float, move: float, rows: int) -> Weights:
+    """Of a tuple with h records h g + (rows - h) q are expected, so x of that and y make any a h + b: h for the weight.
+
+    For the variance a is what the records of the tuple bring to it, b what all bring because they may land there.
+    """
     g, q = Fraction(stay), Fraction(move)
-    x = 1 / (g - q)
-    return [("view", x), ("domain", -rows * q * x)]
+    slope = _one_record(g, q, 1, 0, 0)
+
+    def solve(a: Fraction, b: Fraction) -> tuple[Fraction, Fraction]:
+        return a / (g - q), b - rows * q * a / (g - q)
+
+    weight, domain_weight = solve(Fraction(1), Fraction(0))
+    variance, domain_variance = solve(slope, rows * _one_record(g, q, 0, 0, 1))
+    return [
+        ("view", weight, variance, slope * variance),
+        ("domain", domain_weight, domain_variance, slope * domain_variance),
+    ]
+
+
+def frapp_cross_terms(stay: float, move: float, rows: int) -> tuple[Fraction, Fraction]:
+    """What the variance has of the product of the two sums, and of the square of the domain's."""
+    g, q = Fraction(stay), Fraction(move)
+    square = _one_record(g, q, 0, 1, 0)
+    return _one_record(g, q, 1, 1, 0) - _one_record(g, q, 1, 0, 0) - square, rows * square

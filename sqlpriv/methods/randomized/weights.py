@@ -37,7 +37,7 @@ class AllWeights:
 def make_weights(source: Source, plan: Plan, view: int) -> AllWeights:
     """The weights of a plan; all slots of a tuple count together for the domain."""
     if plan.method == "frapp":
-        return _frapp(plan)
+        return _frapp(source, plan)
     coins = plan.coins
     if coins.rate is not None:
         return AllWeights({}, _series(coins.alpha, coins.rate, plan))
@@ -45,29 +45,22 @@ def make_weights(source: Source, plan: Plan, view: int) -> AllWeights:
         call = f"{source.need('sequence_weights')}({coins.alpha!r}, {coins.beta!r}, {coins.persist!r})"
     else:
         call = f"{source.need('alpha_beta_weights')}({coins.alpha!r}, {coins.beta!r})"
-    found = {r[0]: Weights(*r[1:]) for r in fetch(source.con, f"FROM {call}")}
+    found = _by_name(source, call)
     domain = found.pop("domain")
     times = plan.slots
     return AllWeights(found, {0: Weights(domain.weight * times, domain.variance * times, domain.skew * times)})
 
 
-def _frapp(plan: Plan) -> AllWeights:
-    """Records land somewhere, so the counts of two tuples are not independent: the cross terms say how.
+def _frapp(source: Source, plan: Plan) -> AllWeights:
+    """Records land somewhere, so the counts of two tuples are not independent: the cross terms say how."""
+    coins = f"({plan.coins.stay!r}, {plan.coins.move!r}, {plan.rows})"
+    found = _by_name(source, f"{source.need('frapp_weights')}{coins}")
+    cross_estimate, cross_square = fetch(source.con, f"FROM {source.need('frapp_cross_terms')}{coins}")[0]
+    return AllWeights({"view": found["view"]}, {0: found["domain"]}, cross_estimate, cross_square)
 
-    The variance is [(g-q)(1-g+q) S(f^2) + n q F2 - 2 (g-q) q F S(f) - n q^2 F^2] / (g-q)^2, S over the table, F and F2
-    the sums of f and f^2 over the domain; S is estimated with the weights.
-    """
-    g, q, n = plan.coins.stay, plan.coins.move, plan.rows
-    gap = g - q
-    slope = (1 - gap) / gap
-    domain = -n * q / gap
-    of_domain = slope * domain + n * q / gap**2
-    return AllWeights(
-        {"view": Weights(1 / gap, slope / gap, slope * slope / gap)},
-        {0: Weights(domain, of_domain, slope * of_domain)},
-        -2 * q / gap,
-        -n * q * q / gap**2,
-    )
+
+def _by_name(source: Source, call: str) -> dict[str, Weights]:
+    return {name: Weights(*weights) for name, *weights in fetch(source.con, f"FROM {call}")}
 
 
 def _series(alpha: float, rate: float, plan: Plan) -> dict[int, Weights]:
