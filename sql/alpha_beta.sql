@@ -100,23 +100,6 @@ SELECT CASE WHEN a IS NOT NULL THEN kind END AS source,
 FROM (SELECT _difference(alpha, beta) AS a, _noise(alpha, beta) AS b, _kept_by(alpha, beta) AS p) AS __priv_p,
   (VALUES ('view'), ('domain')) AS __priv_s(kind);
 
--- alpha_beta_source_parameters(d_max, share_max, gamma) -> alpha, rate
--- The coins for noise that follows a public distribution of the tuples, a product of one share for each attribute. The tuple t with
--- share s(t) is noise with probability beta(t) = 1 - exp(-rate s(t)) and kept with probability alpha + beta(t). share_max is the
--- largest share of a tuple, d_max the prior bound there; any other tuple has the prior bound d_max s(t) / share_max.
--- nulls: NULL in, NULL out.
--- guarantee: as of 'independent' in alpha_beta_parameters, but only for adversaries whose prior of every tuple is at
--- most d_max s(t) / share_max: one who knows better than the distribution is not bounded by gamma. p = 1/2 at the
--- largest share. The shares must be public, not counted in the private table.
--- example: SELECT round(alpha, 6), round(rate, 6) FROM priv.alpha_beta_source_parameters(0.01, 0.25, 0.2)
--- expect: [(0.479798, 0.081635)]
-CREATE MACRO alpha_beta_source_parameters(d_max, share_max, gamma) AS TABLE
-SELECT 0.5 - b AS alpha, _minus_log(b) / share AS rate
-FROM (
-  SELECT share, CASE WHEN share IS NOT NULL THEN p * r END AS b
-  FROM (SELECT _kept(d_max, gamma, 'independent', 'paper') AS p, _odds_ratio(d_max, gamma) AS r, _share(share_max) AS share) AS __priv_r
-) AS __priv_b;
-
 -- sequence_parameters(d, gamma, views) -> alpha, beta, persist
 -- The coins of a sequence of at most `views` views of a table whose rows come and go. An element of the table is in a view with
 -- p = alpha + beta; one that is not in the table with p persist if it was in an earlier view of the sequence, else with beta.
@@ -197,9 +180,6 @@ CASE WHEN d IS NULL THEN NULL WHEN TRY_CAST(d AS DOUBLE) > 0 AND TRY_CAST(d AS D
 CREATE MACRO _posterior_bound(gamma) AS
 CASE WHEN gamma IS NULL THEN NULL WHEN TRY_CAST(gamma AS DOUBLE) > 0 AND TRY_CAST(gamma AS DOUBLE) < 1 THEN TRY_CAST(gamma AS DOUBLE)
   ELSE error('sqlpriv: gamma, the bound on the posterior, must lie between 0 and 1') END;
-CREATE MACRO _share(share_max) AS
-CASE WHEN share_max IS NULL THEN NULL WHEN TRY_CAST(share_max AS DOUBLE) > 0 AND TRY_CAST(share_max AS DOUBLE) <= 1 THEN TRY_CAST(share_max AS DOUBLE)
-  ELSE error('sqlpriv: share_max, the largest share of a tuple, must be greater than 0 and at most 1') END;
 CREATE MACRO _persistence(persist) AS
 CASE WHEN persist IS NULL THEN NULL WHEN TRY_CAST(persist AS DOUBLE) > 0 AND TRY_CAST(persist AS DOUBLE) < 1 THEN TRY_CAST(persist AS DOUBLE)
   ELSE error('sqlpriv: persist, what is left of p for a row of an earlier view, must lie between 0 and 1') END;

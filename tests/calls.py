@@ -91,6 +91,8 @@ ARGUMENTS = {
     "persist": "0.7",
     "d_max": "0.02",
     "share_max": "0.125",
+    "share": "0.0625",
+    "rate": "1.5",
     "stay": "0.5",
     "move": "0.0625",
     "release": "current_database()",

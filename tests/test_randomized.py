@@ -10,6 +10,8 @@ from agreement import assert_rows, call, macros_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sqlpriv.macros.catalog import inlined
+
 TESTED = macros_of(
     [],
     "alpha_beta_parameters",
@@ -18,6 +20,8 @@ TESTED = macros_of(
     "alpha_beta_error",
     "alpha_beta_weights",
     "alpha_beta_source_parameters",
+    "alpha_beta_source_noise",
+    "alpha_beta_source_weights",
     "sequence_parameters",
     "sequence_weights",
     "frapp_parameters",
@@ -136,6 +140,33 @@ def test_noise_by_shares_and_sequences_agree(
             call(con, "sequence_parameters", d, gamma, views)
     else:
         assert_rows(call(con, "sequence_parameters", d, gamma, views), [in_sequence], (d, gamma, views))
+
+
+@strategies.fewer(4)
+@given(pair=coins(), rate=st.floats(0.01, 1e6), slots=st.integers(1, 100), less=st.floats(0, 1))
+def test_the_weights_of_noise_by_shares_agree(
+    con: Con, pair: tuple[float, float], rate: float, slots: int, less: float
+) -> None:
+    alpha, beta = pair
+    share = -math.log1p(-beta) / rate * slots * less
+    weights = (alpha, rate, slots, beta)
+    found = call(con, "alpha_beta_source_weights", *weights)
+    expected = oracles.alpha_beta_source_weights(*weights)
+    for left, right in zip(found, expected, strict=True):
+        largest = max(abs(float(number)) for number in right[1:])
+        assert left == pytest.approx([float(number) for number in right], rel=1e-9, abs=1e-12 * largest)
+    if 0 < share <= 1:
+        ((noise,),) = call(con, "alpha_beta_source_noise", rate, share / slots)
+        assert noise == pytest.approx(oracles.alpha_beta_source_noise(rate, share / slots), rel=1e-14)
+        written = f"SELECT {{}} FROM (SELECT _source_noise({rate!r}, {slots}, {share!r}) AS noise)"
+        row = "_source_keep({0}, noise), _source_weight({0}), _source_variance({0}, noise), _source_skew({0}, noise)"
+        inside = con.execute(inlined(written.format(row.format(repr(alpha))))).fetchall()[0]
+        view, domain = call(con, "alpha_beta_weights", alpha, noise)
+        assert inside == pytest.approx((alpha + noise, *view[1:]), rel=1e-9, abs=1e-12)
+        for place in range(1, 4):
+            terms = [row[place] * share ** row[0] for row in found]
+            close = 1e-9 * max(map(abs, terms))
+            assert math.fsum(terms) == pytest.approx(slots * domain[place], rel=1e-9, abs=close)
 
 
 @strategies.fewer(4)

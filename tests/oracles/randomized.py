@@ -8,7 +8,7 @@ say "unbiased", in fractions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -154,6 +154,32 @@ def alpha_beta_source_parameters(d_max: float, share_max: float, gamma: float) -
     """
     alpha, beta = alpha_beta_parameters(d_max, gamma, "independent", "paper")
     return alpha, -math.log1p(-beta) / share_max
+
+
+def alpha_beta_source_noise(rate: float, share: float) -> float:
+    """The chance that a Poisson number of mean rate * share is not 0."""
+    return -math.expm1(-rate * share)
+
+
+def _times(left: Sequence[Fraction], right: Sequence[Fraction]) -> list[Fraction]:
+    """The product of two power series, as long as they are."""
+    return [sum((left[i] * right[j - i] for i in range(j + 1)), Fraction(0)) for j in range(len(left))]
+
+
+def alpha_beta_source_weights(
+    alpha: float, rate: float, slots: int, beta: float
+) -> list[tuple[int, Fraction, Fraction, Fraction]]:
+    """What _stratum says of p = alpha + beta(t), in series instead of numbers; in a slot beta(t) has rate / slots."""
+    largest, degree = -math.log1p(-beta), 2
+    while (3 * largest) ** degree / math.factorial(degree) > 1e-17 and degree < 60:
+        degree += 1
+    a, each = Fraction(alpha), Fraction(rate) / slots
+    noise = [Fraction(0), *(-((-each) ** j) / math.factorial(j) for j in range(1, degree + 1))]
+    keep = [a + noise[0], *noise[1:]]
+    variance = [v / a**2 for v in _times(keep, noise)]
+    slope = [((1 if j == 0 else 0) - keep[j] - noise[j]) / a for j in range(degree + 1)]
+    skew = _times(slope, variance)
+    return [(j, -slots * noise[j] / a, slots * variance[j], slots * skew[j]) for j in range(1, degree + 1)]
 
 
 def sequence_parameters(d: float, gamma: float, views: int) -> tuple[float, float, float]:
