@@ -17,17 +17,18 @@ FROM (
     CASE WHEN CAST(adversary AS VARCHAR) = 'exclusive' THEN 2 * _odds_ratio(d, gamma) / (1 + _odds_ratio(d, gamma)) ELSE _odds_ratio(d, gamma) END AS ratio
 ) AS __priv_p;
 
--- alpha_beta_slot_prior(d, slots) -> d
+-- alpha_beta_slot_prior(d, slots [, adversary]) -> d
 -- The bound for one element, when equal rows are told apart by a random free slot of 1..slots and a tuple has a prior of at most
--- d: the d to pass to the other macros is d' = (d / slots) / (1 - d + d / slots), a little more than d / slots.
+-- d. To the 'independent' adversary, the default, the slots of a tuple exclude each other, and the d to pass to the other macros is
+-- d' = (d / slots) / (1 - d + d / slots). To the 'exclusive' one each person has one tuple, its prior spread over the slots: d / slots.
 -- nulls: NULL in, NULL out.
 -- guarantee: with d' the belief in a row, an element (tuple, slot), is at most gamma also when a tuple has one row at
 -- most, so that its slots exclude each other; d / slots would let the independent adversary pass gamma by a hair. A tuple in
 -- several slots of the view is believed more than each of them, and rows that come in pairs are out of scope.
 -- example: SELECT round(d, 8) FROM priv.alpha_beta_slot_prior(0.01, 50)
 -- expect: [(0.00020198,)]
-CREATE MACRO alpha_beta_slot_prior(d, slots) AS TABLE
-SELECT prior / number / (1 - prior + prior / number) AS d
+CREATE MACRO alpha_beta_slot_prior(d, slots, adversary) AS TABLE
+SELECT _slot_prior(prior, number, adversary) AS d
 FROM (SELECT _prior_bound(d) AS prior, _amount(slots, 1, 'slots') AS number) AS __priv_d;
 
 -- alpha_beta_guarantee(d, gamma, alpha, beta) -> independent, exclusive, independent_posterior, exclusive_posterior, retained, independent_gamma, epsilon
@@ -151,6 +152,15 @@ FROM (
     FROM (SELECT _persistence(persist) AS e) AS __priv_e
   ) AS __priv_p
 ) AS __priv_w, (VALUES ('both'), ('earlier'), ('view'), ('domain')) AS __priv_s(kind);
+
+-- The prior of one slot of a tuple.
+CREATE MACRO _slot_prior(prior, number) AS (prior / number / (1 - prior + prior / number));
+CREATE MACRO _slot_prior(prior, number, adversary) AS
+CASE
+  WHEN CAST(adversary AS VARCHAR) = 'exclusive' THEN prior / number
+  WHEN CAST(adversary AS VARCHAR) = 'independent' THEN _slot_prior(prior, number)
+  WHEN adversary IS NOT NULL THEN error('sqlpriv: the adversary is exclusive or independent')
+END;
 
 -- p, the probability to keep an element of the table, all arguments checked.
 CREATE MACRO _kept(d, gamma, adversary, choice) AS

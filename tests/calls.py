@@ -93,6 +93,8 @@ ARGUMENTS = {
     "share_max": "0.125",
     "share": "0.0625",
     "rate": "1.5",
+    "tuples": "1000",
+    "gone": "10",
     "stay": "0.5",
     "move": "0.0625",
     "release": "current_database()",

@@ -30,6 +30,10 @@ TESTED = macros_of(
     "frapp_error",
     "frapp_weights",
     "frapp_cross_terms",
+    "public_size",
+    "prior_of_multiple",
+    "alpha_beta_draws",
+    "sequence_rows",
 )
 Con = duckdb.DuckDBPyConnection
 
@@ -115,6 +119,41 @@ def test_the_prior_of_a_slot_agrees(con: Con, d: float, slots: int) -> None:
     (found,) = call(con, "alpha_beta_slot_prior", d, slots)[0]
     assert found == pytest.approx(oracles.alpha_beta_slot_prior(d, slots), rel=1e-9)
     assert d / slots <= found * (1 + 1e-12)
+    for adversary in ("exclusive", "independent"):
+        (found,) = call(con, "alpha_beta_slot_prior", d, slots, adversary)[0]
+        assert found == pytest.approx(oracles.alpha_beta_slot_prior(d, slots, adversary), rel=1e-14)
+
+
+@strategies.fewer(4)
+@given(
+    rows=st.integers(0, 10**4) | st.integers(0, 10**15).map(lambda n: n - n % 10 ** max(len(str(n)) - 4, 0)),
+    k=st.integers(1, 100) | st.floats(1e-3, 100),
+    tuples=st.integers(1, 10**9) | st.floats(1, 1e200),
+)
+def test_what_is_public_of_a_size_and_the_prior_made_from_it_agree(
+    con: Con, rows: int, k: float, tuples: float
+) -> None:
+    ((found,),) = call(con, "public_size", rows)
+    assert found >= rows
+    if rows < 10**6:
+        assert found == oracles.public_size(rows)
+    (d,) = call(con, "prior_of_multiple", k, rows, tuples)[0]
+    expected = oracles.prior_of_multiple(k, rows, tuples)
+    assert d == pytest.approx(expected, rel=4.5e-16, abs=0)
+    if isinstance(k, int) and isinstance(tuples, int) and k * rows < 2**53:
+        assert d == expected  # rounded once
+
+
+@strategies.fewer(4)
+@given(pair=coins(), persist=st.floats(0.01, 0.99), sizes=st.tuples(*[st.integers(0, 10**6)] * 3))
+def test_what_is_drawn_and_expected_agrees(
+    con: Con, pair: tuple[float, float], persist: float, sizes: tuple[int, int, int]
+) -> None:
+    rows, gone, others = sizes
+    domain = rows + gone + others + 1
+    assert_rows(call(con, "alpha_beta_draws", domain, pair[1]), [(oracles.alpha_beta_draws(domain, pair[1]),)], pair)
+    arguments = (*pair, persist, rows, gone, domain)
+    assert_rows(call(con, "sequence_rows", *arguments), [(oracles.sequence_rows(*arguments),)], arguments)
 
 
 def assert_rows_roughly(found: list[tuple[object, ...]], expected: oracles.randomized.Weights) -> None:
@@ -269,6 +308,8 @@ def binomial(trials: int, chance: float) -> list[float]:
         ("alpha_beta_source_parameters", [0.15, 0.5, 0.2], "d must be at most gamma / 2"),
         ("sequence_parameters", [0.15, 0.2, 3], "so many views cannot be private"),
         ("sequence_weights", [0.4, 0.1, 1.0], "persist"),
+        ("sequence_rows", [0.4, 0.1, 0.5, 10, 5, 14], "cannot be more than the domain"),
+        ("sequence_rows", [0.6, 0.5, 0.5, 10, 5, 15], r"alpha \+ beta"),
         ("frapp_parameters", [0.3, 0.2, 10], "d must be below gamma"),
         ("frapp_parameters", [0.01, 0.2, 1], "domain must be a whole number of at least 2"),
         ("frapp_comparison", [0.1, 0.2, 10, 1], None),

@@ -69,6 +69,7 @@ from .implications import (
 )
 from .operators import gen, generalize, hide, loss
 from .randomized import (
+    alpha_beta_draws,
     alpha_beta_error,
     alpha_beta_guarantee,
     alpha_beta_parameters,
@@ -83,7 +84,10 @@ from .randomized import (
     frapp_guarantee,
     frapp_parameters,
     frapp_weights,
+    prior_of_multiple,
+    public_size,
     sequence_parameters,
+    sequence_rows,
     sequence_weights,
 )
 from .reidentification import (
@@ -117,6 +121,7 @@ __all__ = [
     "Estimate",
     "LDiversity",
     "alpha_beta",
+    "alpha_beta_draws",
     "alpha_beta_error",
     "alpha_beta_guarantee",
     "alpha_beta_parameters",
@@ -194,6 +199,8 @@ __all__ = [
     "order_key",
     "population_risk",
     "prior_from_counts",
+    "prior_of_multiple",
+    "public_size",
     "recursive_diversity",
     "recursive_diversity_per_class",
     "risk",
@@ -205,6 +212,7 @@ __all__ = [
     "sdgs_k",
     "sdgs_smooth_delta",
     "sequence_parameters",
+    "sequence_rows",
     "sequence_weights",
     "shape_from_counts",
     "t_closeness",

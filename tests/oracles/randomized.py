@@ -76,8 +76,13 @@ def alpha_beta_parameters(d: float, gamma: float, adversary: str, choice: str) -
     return p - beta, beta
 
 
-def alpha_beta_slot_prior(d: float, slots: int) -> float:
-    """The prior whose odds are those of "in this slot" against "in none"; "in another slot" only helps to hide."""
+def alpha_beta_slot_prior(d: float, slots: int, adversary: str = "independent") -> float:
+    """The prior whose odds are those of "in this slot" against "in none"; "in another slot" only helps to hide.
+
+    Who knows that everybody has a tuple compares with another tuple instead: a slot has its part of the prior.
+    """
+    if adversary == "exclusive":
+        return float(Fraction(d) / slots)
     odds = Fraction(d) / slots / (1 - Fraction(d))
     return float(odds / (1 + odds))
 
@@ -259,3 +264,27 @@ def frapp_cross_terms(stay: float, move: float, rows: int) -> tuple[Fraction, Fr
     g, q = Fraction(stay), Fraction(move)
     square = _one_record(g, q, 0, 1, 0)
     return _one_record(g, q, 1, 1, 0) - _one_record(g, q, 1, 0, 0) - square, rows * square
+
+
+def public_size(rows: int) -> float:
+    """Count up to a number that is two digits and zeros."""
+    digits = str(max(rows, 1))
+    while digits[2:].strip("0"):
+        digits = str(int(digits) + 1)
+    return float(digits)
+
+
+def prior_of_multiple(k: float, rows: int, tuples: float) -> float:
+    """k times the chance that one of the rows would be this tuple, by the expected number."""
+    return float(Fraction(k) * rows / Fraction(tuples))
+
+
+def alpha_beta_draws(domain: int, beta: float) -> float:
+    """The mean at which an element is missed by all draws with probability 1 - beta."""
+    return domain * -math.log1p(-beta)
+
+
+def sequence_rows(alpha: float, beta: float, persist: float, rows: int, gone: int, domain: int) -> float:
+    """The sum of the probabilities of all elements."""
+    p = Fraction(alpha) + Fraction(beta)
+    return float(rows * p + gone * p * Fraction(persist) + (domain - rows - gone) * Fraction(beta))
