@@ -17,17 +17,18 @@ FROM (
     CASE WHEN CAST(adversary AS VARCHAR) = 'exclusive' THEN 2 * _odds_ratio(d, gamma) / (1 + _odds_ratio(d, gamma)) ELSE _odds_ratio(d, gamma) END AS ratio
 ) AS __priv_p;
 
--- alpha_beta_slot_prior(d, slots) -> d
+-- alpha_beta_slot_prior(d, slots [, adversary]) -> d
 -- The bound for one element, when equal rows are told apart by a random free slot of 1..slots and a tuple has a prior of at most
--- d: the d to pass to the other macros is d' = (d / slots) / (1 - d + d / slots), a little more than d / slots.
+-- d. To the 'independent' adversary, the default, the slots of a tuple exclude each other, and the d to pass to the other macros is
+-- d' = (d / slots) / (1 - d + d / slots). To the 'exclusive' one each person has one tuple, its prior spread over the slots: d / slots.
 -- nulls: NULL in, NULL out.
 -- guarantee: with d' the belief in a row, an element (tuple, slot), is at most gamma also when a tuple has one row at
 -- most, so that its slots exclude each other; d / slots would let the independent adversary pass gamma by a hair. A tuple in
 -- several slots of the view is believed more than each of them, and rows that come in pairs are out of scope.
 -- example: SELECT round(d, 8) FROM priv.alpha_beta_slot_prior(0.01, 50)
 -- expect: [(0.00020198,)]
-CREATE MACRO alpha_beta_slot_prior(d, slots) AS TABLE
-SELECT prior / number / (1 - prior + prior / number) AS d
+CREATE MACRO alpha_beta_slot_prior(d, slots, adversary) AS TABLE
+SELECT _slot_prior(prior, number, adversary) AS d
 FROM (SELECT _prior_bound(d) AS prior, _amount(slots, 1, 'slots') AS number) AS __priv_d;
 
 -- alpha_beta_guarantee(d, gamma, alpha, beta) -> independent, exclusive, independent_posterior, exclusive_posterior, retained, independent_gamma, epsilon
@@ -100,23 +101,6 @@ SELECT CASE WHEN a IS NOT NULL THEN kind END AS source,
 FROM (SELECT _difference(alpha, beta) AS a, _noise(alpha, beta) AS b, _kept_by(alpha, beta) AS p) AS __priv_p,
   (VALUES ('view'), ('domain')) AS __priv_s(kind);
 
--- alpha_beta_source_parameters(d_max, share_max, gamma) -> alpha, rate
--- The coins for noise that follows a public distribution of the tuples, a product of one share for each attribute. The tuple t with
--- share s(t) is noise with probability beta(t) = 1 - exp(-rate s(t)) and kept with probability alpha + beta(t). share_max is the
--- largest share of a tuple, d_max the prior bound there; any other tuple has the prior bound d_max s(t) / share_max.
--- nulls: NULL in, NULL out.
--- guarantee: as of 'independent' in alpha_beta_parameters, but only for adversaries whose prior of every tuple is at
--- most d_max s(t) / share_max: one who knows better than the distribution is not bounded by gamma. p = 1/2 at the
--- largest share. The shares must be public, not counted in the private table.
--- example: SELECT round(alpha, 6), round(rate, 6) FROM priv.alpha_beta_source_parameters(0.01, 0.25, 0.2)
--- expect: [(0.479798, 0.081635)]
-CREATE MACRO alpha_beta_source_parameters(d_max, share_max, gamma) AS TABLE
-SELECT 0.5 - b AS alpha, _minus_log(b) / share AS rate
-FROM (
-  SELECT share, CASE WHEN share IS NOT NULL THEN p * r END AS b
-  FROM (SELECT _kept(d_max, gamma, 'independent', 'paper') AS p, _odds_ratio(d_max, gamma) AS r, _share(share_max) AS share) AS __priv_r
-) AS __priv_b;
-
 -- sequence_parameters(d, gamma, views) -> alpha, beta, persist
 -- The coins of a sequence of at most `views` views of a table whose rows come and go. An element of the table is in a view with
 -- p = alpha + beta; one that is not in the table with p persist if it was in an earlier view of the sequence, else with beta.
@@ -169,6 +153,15 @@ FROM (
   ) AS __priv_p
 ) AS __priv_w, (VALUES ('both'), ('earlier'), ('view'), ('domain')) AS __priv_s(kind);
 
+-- The prior of one slot of a tuple.
+CREATE MACRO _slot_prior(prior, number) AS (prior / number / (1 - prior + prior / number));
+CREATE MACRO _slot_prior(prior, number, adversary) AS
+CASE
+  WHEN CAST(adversary AS VARCHAR) = 'exclusive' THEN prior / number
+  WHEN CAST(adversary AS VARCHAR) = 'independent' THEN _slot_prior(prior, number)
+  WHEN adversary IS NOT NULL THEN error('sqlpriv: the adversary is exclusive or independent')
+END;
+
 -- p, the probability to keep an element of the table, all arguments checked.
 CREATE MACRO _kept(d, gamma, adversary, choice) AS
 CASE
@@ -197,9 +190,6 @@ CASE WHEN d IS NULL THEN NULL WHEN TRY_CAST(d AS DOUBLE) > 0 AND TRY_CAST(d AS D
 CREATE MACRO _posterior_bound(gamma) AS
 CASE WHEN gamma IS NULL THEN NULL WHEN TRY_CAST(gamma AS DOUBLE) > 0 AND TRY_CAST(gamma AS DOUBLE) < 1 THEN TRY_CAST(gamma AS DOUBLE)
   ELSE error('sqlpriv: gamma, the bound on the posterior, must lie between 0 and 1') END;
-CREATE MACRO _share(share_max) AS
-CASE WHEN share_max IS NULL THEN NULL WHEN TRY_CAST(share_max AS DOUBLE) > 0 AND TRY_CAST(share_max AS DOUBLE) <= 1 THEN TRY_CAST(share_max AS DOUBLE)
-  ELSE error('sqlpriv: share_max, the largest share of a tuple, must be greater than 0 and at most 1') END;
 CREATE MACRO _persistence(persist) AS
 CASE WHEN persist IS NULL THEN NULL WHEN TRY_CAST(persist AS DOUBLE) > 0 AND TRY_CAST(persist AS DOUBLE) < 1 THEN TRY_CAST(persist AS DOUBLE)
   ELSE error('sqlpriv: persist, what is left of p for a row of an earlier view, must lie between 0 and 1') END;

@@ -68,19 +68,46 @@ FROM (
   ) AS __priv_s
 ) AS __priv_g;
 
--- frapp_weights(stay, move, rows) -> source, weight
+-- frapp_weights(stay, move, rows) -> source, weight, variance, skew
 -- The weights by which sum(weight f), over the rows of the view and all of the domain, estimates the sum of f over the private
--- table: 1 / (stay - move) for the view, -rows move / (stay - move) for the domain.
+-- table: 1 / (stay - move) for the view, -rows move / (stay - move) for the domain. sum(variance f^2) is the part of the estimate's
+-- variance that is such a sum, too; the rest is frapp_cross_terms. skew is variance times the slope (1 - stay + move) / (stay - move),
+-- by which a record of f = 1 changes the variance, for a score interval.
 -- nulls: NULL in, NULL out.
--- guarantee: unbiased over the coins. The variance is no weighted sum, since every record lands somewhere: see frapp_error.
--- example: SELECT source, round(weight, 6) FROM priv.frapp_weights(0.3, 0.05, 20)
--- expect: [('view', 4.0), ('domain', -4.0)]
+-- guarantee: unbiased over the coins; with the cross terms the variance, too, is unbiased. See frapp_error for that of a count.
+-- example: SELECT source, round(weight, 6), round(variance, 6), round(skew, 6) FROM priv.frapp_weights(0.3, 0.05, 20)
+-- expect: [('view', 4.0, 12.0, 36.0), ('domain', -4.0, 4.0, 12.0)]
 CREATE MACRO frapp_weights(stay, move, rows) AS TABLE
-SELECT CASE WHEN g IS NOT NULL THEN kind END AS source, CASE kind WHEN 'view' THEN 1 / (g - q) ELSE -n * q / (g - q) END AS weight
+SELECT CASE WHEN g IS NOT NULL THEN kind END AS source,
+  CASE kind WHEN 'view' THEN 1 / _gap(g, q) ELSE -n * q / _gap(g, q) END AS weight,
+  CASE kind WHEN 'view' THEN _record_slope(g, q) ELSE n * q END / _gap(g, q) AS variance,
+  _record_slope(g, q) * CASE kind WHEN 'view' THEN _record_slope(g, q) ELSE n * q END / _gap(g, q) AS skew
 FROM (
   SELECT n, CASE WHEN n IS NOT NULL THEN _stays(stay, move) END AS g, CASE WHEN n IS NOT NULL THEN _moves(stay, move) END AS q
   FROM (SELECT _amount(rows, 0, 'rows') AS n) AS __priv_n
 ) AS __priv_g, (VALUES ('view'), ('domain')) AS __priv_s(kind);
+
+-- frapp_cross_terms(stay, move, rows) -> cross_estimate, cross_square
+-- What is left of the variance of an estimate with frapp_weights: cross_estimate F S + cross_square F^2, F the sum of f over the
+-- domain and S that over the private table, for which the estimate is taken. A record that lands on one tuple does not land on
+-- another, so the counts of two tuples are not independent, and the variance is no weighted sum.
+-- nulls: NULL in, NULL out.
+-- guarantee: exact. The whole variance is ((g - q) (1 - g + q) S(f^2) + rows q F(f^2) - 2 (g - q) q F S - rows q^2 F^2) / (g - q)^2,
+-- g = stay and q = move, S(f^2) and F(f^2) being the sums of f^2.
+-- example: SELECT round(cross_estimate, 6), round(cross_square, 6) FROM priv.frapp_cross_terms(0.3, 0.05, 20)
+-- expect: [(-0.4, -0.8)]
+CREATE MACRO frapp_cross_terms(stay, move, rows) AS TABLE
+SELECT -2 * q / _gap(g, q) AS cross_estimate, -n * q * q / (_gap(g, q) * _gap(g, q)) AS cross_square
+FROM (
+  SELECT n, CASE WHEN n IS NOT NULL THEN _stays(stay, move) END AS g, CASE WHEN n IS NOT NULL THEN _moves(stay, move) END AS q
+  FROM (SELECT _amount(rows, 0, 'rows') AS n) AS __priv_n
+) AS __priv_g;
+
+-- A record may also be thought to go to any tuple, its own among them, with the chance `move` each: then it stays for another
+-- reason than this with stay - move. That is how it is drawn, and what is left of a count in the view.
+CREATE MACRO _gap(stay, move) AS (stay - move);
+-- By how much a record of f = 1 changes the variance.
+CREATE MACRO _record_slope(stay, move) AS ((1 - _gap(stay, move)) / _gap(stay, move));
 
 -- stay and move, each refused where both together make no coins.
 CREATE MACRO _stays(stay, move) AS CASE WHEN _record_coins(stay, move) THEN TRY_CAST(stay AS DOUBLE) END;

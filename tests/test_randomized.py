@@ -10,6 +10,8 @@ from agreement import assert_rows, call, macros_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sqlpriv.macros.catalog import inlined
+
 TESTED = macros_of(
     [],
     "alpha_beta_parameters",
@@ -18,6 +20,8 @@ TESTED = macros_of(
     "alpha_beta_error",
     "alpha_beta_weights",
     "alpha_beta_source_parameters",
+    "alpha_beta_source_noise",
+    "alpha_beta_source_weights",
     "sequence_parameters",
     "sequence_weights",
     "frapp_parameters",
@@ -25,6 +29,11 @@ TESTED = macros_of(
     "frapp_guarantee",
     "frapp_error",
     "frapp_weights",
+    "frapp_cross_terms",
+    "public_size",
+    "prior_of_multiple",
+    "alpha_beta_draws",
+    "sequence_rows",
 )
 Con = duckdb.DuckDBPyConnection
 
@@ -112,6 +121,41 @@ def test_the_prior_of_a_slot_agrees(con: Con, d: float, slots: int) -> None:
     (found,) = call(con, "alpha_beta_slot_prior", d, slots)[0]
     assert found == pytest.approx(oracles.alpha_beta_slot_prior(d, slots), rel=1e-9)
     assert d / slots <= found * (1 + 1e-12)
+    for adversary in ("exclusive", "independent"):
+        (found,) = call(con, "alpha_beta_slot_prior", d, slots, adversary)[0]
+        assert found == pytest.approx(oracles.alpha_beta_slot_prior(d, slots, adversary), rel=1e-14)
+
+
+@strategies.fewer(4)
+@given(
+    rows=st.integers(0, 10**4) | st.integers(0, 10**15).map(lambda n: n - n % 10 ** max(len(str(n)) - 4, 0)),
+    k=st.integers(1, 100) | st.floats(1e-3, 100),
+    tuples=st.integers(1, 10**9) | st.floats(1, 1e200),
+)
+def test_what_is_public_of_a_size_and_the_prior_made_from_it_agree(
+    con: Con, rows: int, k: float, tuples: float
+) -> None:
+    ((found,),) = call(con, "public_size", rows)
+    assert found >= rows
+    if rows < 10**6:
+        assert found == oracles.public_size(rows)
+    (d,) = call(con, "prior_of_multiple", k, rows, tuples)[0]
+    expected = oracles.prior_of_multiple(k, rows, tuples)
+    assert d == pytest.approx(expected, rel=4.5e-16, abs=0)
+    if isinstance(k, int) and isinstance(tuples, int) and k * rows < 2**53:
+        assert d == expected  # rounded once
+
+
+@strategies.fewer(4)
+@given(pair=coins(), persist=st.floats(0.01, 0.99), sizes=st.tuples(*[st.integers(0, 10**6)] * 3))
+def test_what_is_drawn_and_expected_agrees(
+    con: Con, pair: tuple[float, float], persist: float, sizes: tuple[int, int, int]
+) -> None:
+    rows, gone, others = sizes
+    domain = rows + gone + others + 1
+    assert_rows(call(con, "alpha_beta_draws", domain, pair[1]), [(oracles.alpha_beta_draws(domain, pair[1]),)], pair)
+    arguments = (*pair, persist, rows, gone, domain)
+    assert_rows(call(con, "sequence_rows", *arguments), [(oracles.sequence_rows(*arguments),)], arguments)
 
 
 def assert_rows_roughly(found: list[tuple[object, ...]], expected: oracles.randomized.Weights) -> None:
@@ -137,6 +181,33 @@ def test_noise_by_shares_and_sequences_agree(
             call(con, "sequence_parameters", d, gamma, views)
     else:
         assert_rows(call(con, "sequence_parameters", d, gamma, views), [in_sequence], (d, gamma, views))
+
+
+@strategies.fewer(4)
+@given(pair=coins(), rate=st.floats(0.01, 1e6), slots=st.integers(1, 100), less=st.floats(0, 1))
+def test_the_weights_of_noise_by_shares_agree(
+    con: Con, pair: tuple[float, float], rate: float, slots: int, less: float
+) -> None:
+    alpha, beta = pair
+    share = -math.log1p(-beta) / rate * slots * less
+    weights = (alpha, rate, slots, beta)
+    found = call(con, "alpha_beta_source_weights", *weights)
+    expected = oracles.alpha_beta_source_weights(*weights)
+    for left, right in zip(found, expected, strict=True):
+        largest = max(abs(float(number)) for number in right[1:])
+        assert left == pytest.approx([float(number) for number in right], rel=1e-9, abs=1e-12 * largest)
+    if 0 < share <= 1:
+        ((noise,),) = call(con, "alpha_beta_source_noise", rate, share / slots)
+        assert noise == pytest.approx(oracles.alpha_beta_source_noise(rate, share / slots), rel=1e-14)
+        written = f"SELECT {{}} FROM (SELECT _source_noise({rate!r}, {slots}, {share!r}) AS noise)"
+        row = "_source_keep({0}, noise), _source_weight({0}), _source_variance({0}, noise), _source_skew({0}, noise)"
+        inside = con.execute(inlined(written.format(row.format(repr(alpha))))).fetchall()[0]
+        view, domain = call(con, "alpha_beta_weights", alpha, noise)
+        assert inside == pytest.approx((alpha + noise, *view[1:]), rel=1e-9, abs=1e-12)
+        for place in range(1, 4):
+            terms = [row[place] * share ** row[0] for row in found]
+            close = 1e-9 * max(map(abs, terms))
+            assert math.fsum(terms) == pytest.approx(slots * domain[place], rel=1e-9, abs=close)
 
 
 @strategies.fewer(4)
@@ -168,7 +239,9 @@ def test_the_error_and_weights_of_frapp_agree(con: Con, sizes: tuple[int, int, i
     assert found == pytest.approx(expected, rel=1e-6, abs=1e-4)
     assert possible is (found[1] <= rows)
     move = (1 - stay) / (domain - 1)
-    assert_rows(call(con, "frapp_weights", stay, move, rows), oracles.frapp_weights(stay, move, rows), (stay, move))
+    coins = (stay, move, rows)
+    assert_rows(call(con, "frapp_weights", *coins), oracles.frapp_weights(*coins), coins)
+    assert_rows(call(con, "frapp_cross_terms", *coins), [oracles.frapp_cross_terms(*coins)], coins)
 
 
 def test_numbers_of_the_adult_table(con: Con) -> None:
@@ -239,6 +312,8 @@ def binomial(trials: int, chance: float) -> list[float]:
         ("alpha_beta_source_parameters", [0.15, 0.5, 0.2], "d must be at most gamma / 2"),
         ("sequence_parameters", [0.15, 0.2, 3], "so many views cannot be private"),
         ("sequence_weights", [0.4, 0.1, 1.0], "persist"),
+        ("sequence_rows", [0.4, 0.1, 0.5, 10, 5, 14], "cannot be more than the domain"),
+        ("sequence_rows", [0.6, 0.5, 0.5, 10, 5, 15], r"alpha \+ beta"),
         ("frapp_parameters", [0.3, 0.2, 10], "d must be below gamma"),
         ("frapp_parameters", [0.01, 0.2, 1], "domain must be a whole number of at least 2"),
         ("frapp_comparison", [0.1, 0.2, 10, 1], None),

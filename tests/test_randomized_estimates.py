@@ -113,13 +113,14 @@ def test_frapp_is_unbiased_and_its_error_exact(con: Con, stay: float) -> None:
     """Three records in a domain of four tuples, every table and every view."""
     domain, rows = 4, 3
     move = (1 - stay) / (domain - 1)
-    weights = {source: row[0] for source, row in by_source(con, "frapp_weights", stay, move, rows).items()}
+    weights = by_source(con, "frapp_weights", stay, move, rows)
+    cross_estimate, cross_square = call(con, "frapp_cross_terms", stay, move, rows)[0]
     one = np.full((domain, domain), move) + np.eye(domain) * (stay - move)
     likely = np.kron(np.kron(one, one), one)
     tuples = np.array(list(product(range(domain), repeat=rows)))
     g, q = stay, move
     for values in (VALUES, np.array([1.0, 0, 0, 0]), np.array([1.0, 1, 1, 0])):
-        estimates = values[tuples].sum(axis=1) * weights["view"] + values.sum() * weights["domain"]
+        estimates = values[tuples].sum(axis=1) * weights["view"][0] + values.sum() * weights["domain"][0]
         truth = values[tuples].sum(axis=1)
         expected = estimates @ likely
         assert expected == pytest.approx(truth)
@@ -128,6 +129,9 @@ def test_frapp_is_unbiased_and_its_error_exact(con: Con, stay: float) -> None:
         written = (g - q) * (1 - g + q) * squares + rows * q * (values**2).sum()
         written -= 2 * (g - q) * q * total * truth + rows * q**2 * total**2
         assert spread == pytest.approx(written / (g - q) ** 2)
+        guessed = (values[tuples] ** 2).sum(axis=1) * weights["view"][1] + (values**2).sum() * weights["domain"][1]
+        guessed += cross_estimate * total * estimates + cross_square * total**2
+        assert guessed @ likely == pytest.approx(spread)
         if values.max() == 1:
             for hits in set(truth.astype(int).tolist()):
                 error = call(con, "frapp_error", rows, domain, stay, hits, int(values.sum()))[0][0]

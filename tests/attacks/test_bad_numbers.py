@@ -99,6 +99,11 @@ COINS = {
     "d_max": ("d, the bound on the prior, must", [*TEXT, "0", "1", "-0.1", INF]),
     "gamma": ("gamma, the bound on the posterior, must", [*TEXT, "0", "1", "-0.1", INF]),
     "share_max": ("share_max, the largest share of a tuple, must", [*TEXT, "0", "1.1"]),
+    "share": ("share, what a tuple has of the distribution, must", [*TEXT, "0", "1.1"]),
+    "rate": ("rate, the amount of noise in all, must", [*TEXT, "-1", INF]),
+    "tuples": ("tuples must be a number greater than 0", [*TEXT, "0", "-1", INF]),
+    "k": ("k must be a number greater than 0", [*TEXT, "0", "-1", INF]),
+    "gone": ("gone must be a whole number", SIZES),
     "persist": ("persist, what is left of p", [*TEXT, "0", "1"]),
     "alpha": ("alpha must be greater than 0", [*TEXT, "0", "-0.1", "1.1", INF]),
     "beta": ("beta, the probability of noise, must", [*TEXT, "-0.1", "1", INF]),
@@ -115,7 +120,7 @@ COINS = {
 }
 
 
-@pytest.mark.parametrize("attempt", arithmetic("alpha_beta.sql", "frapp.sql"))
+@pytest.mark.parametrize("attempt", arithmetic("alpha_beta.sql", "alpha_beta_source.sql", "frapp.sql", "plan.sql"))
 def test_the_arithmetic_of_randomized_views_refuses_what_is_out_of_range_whatever_is_asked(
     shared: duckdb.DuckDBPyConnection, attempt: Attempt
 ) -> None:
@@ -127,7 +132,9 @@ def test_the_arithmetic_of_randomized_views_refuses_what_is_out_of_range_whateve
             assert refused_by_us(shared, sql).startswith(why), sql
 
 
-@pytest.mark.parametrize("attempt", arithmetic("sdgs.sql", "alpha_beta.sql", "frapp.sql"))
+@pytest.mark.parametrize(
+    "attempt", arithmetic("sdgs.sql", "alpha_beta.sql", "alpha_beta_source.sql", "frapp.sql", "plan.sql")
+)
 def test_null_in_null_out(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """greatest() ignores NULL: a NULL epsilon once gave a delta of 1e-20."""
     for param in attempt.params:

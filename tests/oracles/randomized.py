@@ -8,7 +8,7 @@ say "unbiased", in fractions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -76,8 +76,13 @@ def alpha_beta_parameters(d: float, gamma: float, adversary: str, choice: str) -
     return p - beta, beta
 
 
-def alpha_beta_slot_prior(d: float, slots: int) -> float:
-    """The prior whose odds are those of "in this slot" against "in none"; "in another slot" only helps to hide."""
+def alpha_beta_slot_prior(d: float, slots: int, adversary: str = "independent") -> float:
+    """The prior whose odds are those of "in this slot" against "in none"; "in another slot" only helps to hide.
+
+    Who knows that everybody has a tuple compares with another tuple instead: a slot has its part of the prior.
+    """
+    if adversary == "exclusive":
+        return float(Fraction(d) / slots)
     odds = Fraction(d) / slots / (1 - Fraction(d))
     return float(odds / (1 + odds))
 
@@ -156,6 +161,32 @@ def alpha_beta_source_parameters(d_max: float, share_max: float, gamma: float) -
     return alpha, -math.log1p(-beta) / share_max
 
 
+def alpha_beta_source_noise(rate: float, share: float) -> float:
+    """The chance that a Poisson number of mean rate * share is not 0."""
+    return -math.expm1(-rate * share)
+
+
+def _times(left: Sequence[Fraction], right: Sequence[Fraction]) -> list[Fraction]:
+    """The product of two power series, as long as they are."""
+    return [sum((left[i] * right[j - i] for i in range(j + 1)), Fraction(0)) for j in range(len(left))]
+
+
+def alpha_beta_source_weights(
+    alpha: float, rate: float, slots: int, beta: float
+) -> list[tuple[int, Fraction, Fraction, Fraction]]:
+    """What _stratum says of p = alpha + beta(t), in series instead of numbers; in a slot beta(t) has rate / slots."""
+    largest, degree = -math.log1p(-beta), 2
+    while (3 * largest) ** degree / math.factorial(degree) > 1e-17 and degree < 60:
+        degree += 1
+    a, each = Fraction(alpha), Fraction(rate) / slots
+    noise = [Fraction(0), *(-((-each) ** j) / math.factorial(j) for j in range(1, degree + 1))]
+    keep = [a + noise[0], *noise[1:]]
+    variance = [v / a**2 for v in _times(keep, noise)]
+    slope = [((1 if j == 0 else 0) - keep[j] - noise[j]) / a for j in range(degree + 1)]
+    skew = _times(slope, variance)
+    return [(j, -slots * noise[j] / a, slots * variance[j], slots * skew[j]) for j in range(1, degree + 1)]
+
+
 def sequence_parameters(d: float, gamma: float, views: int) -> tuple[float, float, float]:
     """p so small that an element absent from all views keeps d / gamma; then the noise that hides the worst history.
 
@@ -202,8 +233,58 @@ def frapp_error(rows: int, domain: int, stay: float, hits: int, domain_hits: int
     return frapp_deviation(Fraction(rows), domain, stay, Fraction(hits), Fraction(domain_hits)), half, half <= rows
 
 
-def frapp_weights(stay: float, move: float, rows: int) -> list[tuple[str, Fraction]]:
-    """Of a tuple with h records h g + (rows - h) q are expected: h itself, by x of that and y, for h = 0 and 1."""
+def _one_record(stay: Fraction, move: Fraction, own: int, total: int, squares: int) -> Fraction:
+    """The variance that one record brings: f is `own` at its tuple; over the domain f and f^2 add up to the others."""
+    gap = stay - move
+    mean, mean_square = gap * own + move * total, gap * own**2 + move * squares
+    return (mean_square - mean**2) / gap**2
+
+
+def frapp_weights(stay: float, move: float, rows: int) -> Weights:
+    """Of a tuple with h records h g + (rows - h) q are expected, so x of that and y make any a h + b: h for the weight.
+
+    For the variance a is what the records of the tuple bring to it, b what all bring because they may land there.
+    """
     g, q = Fraction(stay), Fraction(move)
-    x = 1 / (g - q)
-    return [("view", x), ("domain", -rows * q * x)]
+    slope = _one_record(g, q, 1, 0, 0)
+
+    def solve(a: Fraction, b: Fraction) -> tuple[Fraction, Fraction]:
+        return a / (g - q), b - rows * q * a / (g - q)
+
+    weight, domain_weight = solve(Fraction(1), Fraction(0))
+    variance, domain_variance = solve(slope, rows * _one_record(g, q, 0, 0, 1))
+    return [
+        ("view", weight, variance, slope * variance),
+        ("domain", domain_weight, domain_variance, slope * domain_variance),
+    ]
+
+
+def frapp_cross_terms(stay: float, move: float, rows: int) -> tuple[Fraction, Fraction]:
+    """What the variance has of the product of the two sums, and of the square of the domain's."""
+    g, q = Fraction(stay), Fraction(move)
+    square = _one_record(g, q, 0, 1, 0)
+    return _one_record(g, q, 1, 1, 0) - _one_record(g, q, 1, 0, 0) - square, rows * square
+
+
+def public_size(rows: int) -> float:
+    """Count up to a number that is two digits and zeros."""
+    digits = str(max(rows, 1))
+    while digits[2:].strip("0"):
+        digits = str(int(digits) + 1)
+    return float(digits)
+
+
+def prior_of_multiple(k: float, rows: int, tuples: float) -> float:
+    """k times the chance that one of the rows would be this tuple, by the expected number."""
+    return float(Fraction(k) * rows / Fraction(tuples))
+
+
+def alpha_beta_draws(domain: int, beta: float) -> float:
+    """The mean at which an element is missed by all draws with probability 1 - beta."""
+    return domain * -math.log1p(-beta)
+
+
+def sequence_rows(alpha: float, beta: float, persist: float, rows: int, gone: int, domain: int) -> float:
+    """The sum of the probabilities of all elements."""
+    p = Fraction(alpha) + Fraction(beta)
+    return float(rows * p + gone * p * Fraction(persist) + (domain - rows - gone) * Fraction(beta))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -34,7 +33,9 @@ def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
     refuse_coins(keep(coins))
     elements = asked.tuples * slots
     # Noise by shares has this much noise in all; spread evenly it makes the same expected rows and, nearly, errors.
-    even = coins["beta"] if "rate" not in coins else -math.expm1(-coins["rate"] / elements)
+    even = coins["beta"]
+    if "rate" in coins:
+        even = source.calls.row("alpha_beta_source_noise", coins["rate"], 1 / elements)[0]
     expected, _, _, error, possible = source.calls.row(
         "alpha_beta_error", min(asked.n_public, elements), float(elements), coins["alpha"], even, 0, 0
     )
@@ -74,7 +75,8 @@ def _coins(source: Source, policy: AlphaBetaPolicy, prior: float, share: Fractio
     """alpha and beta; with shares also the rate, and beta is that of the largest; in a sequence also persist."""
     if policy.has_source:
         alpha, rate = source.calls.row("alpha_beta_source_parameters", prior, float(share), policy.gamma)
-        return {"alpha": alpha, "beta": -math.expm1(-rate * float(share)), "rate": rate}
+        beta = source.calls.row("alpha_beta_source_noise", rate, float(share))[0]
+        return {"alpha": alpha, "beta": beta, "rate": rate}
     if policy.views > 1:
         alpha, beta, persist = source.calls.row("sequence_parameters", prior, policy.gamma, policy.views)
         return {"alpha": alpha, "beta": beta, "persist": persist}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlpriv.engine import fetch
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.alpha_beta.draw import source_draws, uniform_draws, view_elements, write_kept
 from sqlpriv.methods.alpha_beta.earlier import read_earlier
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
@@ -54,7 +55,7 @@ def _numbers(plan: RandomizedPlan, policy: AlphaBetaPolicy) -> dict[str, float]:
 def _write_published(plan: RandomizedPlan, edition: Edition, weights: AllWeights, request: Request) -> None:
     coins, elements = plan.terms.coins, plan.elements
     persist = keep(coins) * coins["persist"] if "persist" in coins and edition.view > 1 else None
-    kept = repr(keep(coins)) if "rate" not in coins else f"{coins['alpha']!r} + {_beta(plan)}"
+    kept = repr(keep(coins)) if "rate" not in coins else inlined(f"_source_keep({coins['alpha']!r}, {_beta(plan)})")
     write_kept(plan.source, elements, kept, edition.prefix, persist)
     if plan.aliases is not None and "rate" in coins:
         ranges = [source_draws(elements, coins["rate"], plan.aliases, edition.prefix)]
@@ -108,16 +109,13 @@ def _beta(plan: RandomizedPlan) -> str:
         f"(SELECT list(share ORDER BY id) FROM {c.table})[1 + {digit.of(plan.elements.columns)}]"
         for c, digit in zip(plan.columns, plan.elements.digits[:-1], strict=True)
     )
-    rate = plan.terms.coins["rate"] / plan.terms.slots
-    return f"(1 - exp(-{rate!r} * {shares}))"
+    return inlined(f"_source_noise({plan.terms.coins['rate']!r}, {plan.terms.slots}, {shares})")
 
 
 def _by_share(plan: RandomizedPlan) -> str:
-    alpha = plan.terms.coins["alpha"]
-    slope = f"((1 - {alpha!r} - 2 * {_beta(plan)}) / {alpha!r})"
-    return (
-        f"{double(1 / alpha)} AS __weight, {slope} / {alpha!r} AS __variance, {slope} * {slope} / {alpha!r} AS __skew"
-    )
+    alpha, noise = double(plan.terms.coins["alpha"]), _beta(plan)
+    weights = (f"_source_weight({alpha})", f"_source_variance({alpha}, {noise})", f"_source_skew({alpha}, {noise})")
+    return ", ".join(f"{inlined(sql)} AS __{part}" for sql, part in zip(weights, WEIGHTS, strict=True))
 
 
 def _expected(plan: RandomizedPlan, edition: Edition) -> tuple[float, float]:
@@ -128,7 +126,8 @@ def _expected(plan: RandomizedPlan, edition: Edition) -> tuple[float, float]:
     con, coins, elements = plan.source.con, plan.terms.coins, plan.terms.elements
     rows = int(fetch(con, "SELECT count(*) FROM __instance")[0][0])
     if "rate" in coins:
-        kept = float(fetch(con, f"SELECT coalesce(sum({coins['alpha']!r} + {_beta(plan)}), 0) FROM __instance")[0][0])
+        own = inlined(f"_source_keep({coins['alpha']!r}, {_beta(plan)})")
+        kept = float(fetch(con, f"SELECT coalesce(sum({own}), 0) FROM __instance")[0][0])
         # What falls on the table's own elements is drawn, too, and dropped; a variance is at most the mean.
         noise = _all_noise(plan) - float(fetch(con, f"SELECT coalesce(sum({_beta(plan)}), 0) FROM __instance")[0][0])
         return kept + noise, kept + noise

@@ -9,6 +9,6 @@ from sqlpriv.rewrite.release import Weights
 
 def make_weights(calls: Calls, stay: float, move: float, rows: float) -> AllWeights:
     """Records land somewhere, so the counts of two tuples are not independent: the cross terms say how."""
-    found = {r[0]: r[1:] for r in calls.rows("frapp_weights", stay, move, rows)}
-    view, domain = (Weights(*found[source][:3]) for source in ("view", "domain"))
-    return AllWeights({"view": view}, {0: domain}, *found["view"][3:5])
+    found = {source: Weights(*weights) for source, *weights in calls.rows("frapp_weights", stay, move, rows)}
+    crossed = calls.row("frapp_cross_terms", stay, move, rows)
+    return AllWeights({"view": found["view"]}, {0: found["domain"]}, *crossed)

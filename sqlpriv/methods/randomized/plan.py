@@ -200,7 +200,7 @@ def _terms(
     make_terms: MakeTerms,
 ) -> Terms:
     largest = None if aliases is None else math.prod((max(a.shares) for a in aliases), start=Fraction(1))
-    return make_terms(source, policy, asked_for(policy, rows, [c.size for c in columns], largest))
+    return make_terms(source, policy, asked_for(source.calls, policy, rows, [c.size for c in columns], largest))
 
 
 def _aliases(source: Source, columns: Sequence[NumberedColumn]) -> tuple[Alias, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlpriv.errors import PolicyError
+from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 
 _FINEST = 2.0**-40
@@ -71,32 +72,24 @@ class Terms:
         return self.tuples * self.slots
 
 
-def asked_for(policy: RandomizedPolicy, rows: int, sizes: Sequence[int], largest: Fraction | None) -> Asked:
+def asked_for(
+    calls: Calls, policy: RandomizedPolicy, rows: int, sizes: Sequence[int], largest: Fraction | None
+) -> Asked:
     """The sizes and the prior bound of a policy for a table of so many rows, or why there can be none."""
     tuples = math.prod(sizes)
     if tuples < 2 or tuples > 10**300:
         raise PolicyError(
             f"the domain has {'one tuple' if tuples < 2 else 'more than 10^300 tuples'}; change the domains"
         )
-    n_public = rounded_up(rows) if policy.n_public is None else policy.n_public
+    n_public = int(calls.row("public_size", rows)[0]) if policy.n_public is None else policy.n_public
     share = Fraction(1, tuples) if largest is None else largest
-    d = policy.d if policy.d is not None else float(Fraction(policy.k or 0) * n_public * share)
+    d = policy.d if policy.d is not None else calls.row("prior_of_multiple", policy.k, n_public, float(1 / share))[0]
     if d >= policy.gamma:
         raise PolicyError(
             f"the prior bound d = {d:.4g} is not below gamma = {policy.gamma:g}, so there is nothing to keep below it; "
             "take a smaller k or d, a larger gamma, or a larger domain"
         )
     return Asked(rows, n_public, tuples, share, d)
-
-
-def rounded_up(rows: int) -> int:
-    """The next number with two digits and zeros.
-
-    >>> rounded_up(30162), rounded_up(99), rounded_up(0)
-    (31000, 99, 1)
-    """
-    unit = int(10 ** max(len(str(rows)) - 2, 0))
-    return max(-(-rows // unit) * unit, 1)
 
 
 def refuse_coins(probability: float) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sqlpriv.engine import fetch
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.randomized.file import WEIGHTS
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.file import SCHEMA, ReleaseFile, double
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import folded, quoted
@@ -120,15 +121,15 @@ def _matches(weights: Weights | None, *found: float) -> bool:
 
 def _follows_shares(file: ReleaseFile, columns: Mapping[str, str]) -> bool:
     """Noise by shares: the weights of a row depend on the shares of its values."""
-    alpha, rate, slots = (repr(float(file.parameters[k])) for k in ("alpha", "rate", "slots"))
+    alpha, rate, slots = (double(file.parameters[k]) for k in ("alpha", "rate", "slots"))
     shares = " * ".join(f"d{i}.share" for i in range(len(columns)))
     joins = " ".join(
         f"JOIN {quoted(file.catalog, 'domain', name)} AS d{i} ON d{i}.value IS NOT DISTINCT FROM p.{quoted(name)}"
         for i, name in enumerate(columns)
     )
-    beta = f"(1 - exp(-{rate}::DOUBLE / {slots}::DOUBLE * {shares}))"
-    slope = f"((1 - {alpha}::DOUBLE - 2 * {beta}) / {alpha}::DOUBLE)"
-    wanted = (f"1 / {alpha}::DOUBLE", f"{slope} / {alpha}::DOUBLE", f"{slope} * {slope} / {alpha}::DOUBLE")
+    noise = f"_source_noise({rate}, {slots}, {shares})"
+    weights = (f"_source_weight({alpha})", f"_source_variance({alpha}, {noise})", f"_source_skew({alpha}, {noise})")
+    wanted = [inlined(sql) for sql in weights]
     worst = ", ".join(
         f"coalesce(max(abs(p.{own} - {sql}) / (1 + abs({sql}))), 0)" for own, sql in zip(_OWN, wanted, strict=True)
     )
