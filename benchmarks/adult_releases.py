@@ -19,17 +19,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
+from sqlpriv.methods.randomized.parameters import Coins
+from sqlpriv.methods.randomized.publish import Prepared, prepare, publish
+from sqlpriv.methods.randomized.write import Writing, write_file
 
 from benchmarks.data import ADULT_COLUMNS, adult_folder
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.anonymize import open_policy
 from sqlpriv.methods.randomized.coins import coin_prefix
 from sqlpriv.methods.randomized.instance import write_instance
-from sqlpriv.methods.randomized.parameters import Coins
 from sqlpriv.methods.randomized.policy import NoisePolicy, parse_noise_policy
-from sqlpriv.methods.randomized.publish import Prepared, prepare, publish
-from sqlpriv.methods.randomized.write import Writing, write_file
+from sqlpriv.publishing import open_private
 from sqlpriv.sqltext import file_literal, literal, quoted
 from sqlpriv.table.source import Source
 
@@ -79,7 +79,7 @@ def make_release(variant: Variant, folder: Path, seed: int) -> Path:
         key_file.write_bytes(key)
         publish(policy, target, key_file, folder / f"{name}-ledger.json")
         return target
-    with open_policy(policy) as source:
+    with open_private(policy) as source:
         prepared = prepare(source, policy)
         prefix = coin_prefix(key, {"for": name}, "not published", 1)
         if variant.coins == FRAPP:
@@ -123,9 +123,9 @@ def _write_rows(source: Source, prepared: Prepared, prefix: str, target: Path) -
     write_file(_writing(source, prepared, prefix), target, None)
     with duckdb.connect(str(target)) as con:
         kept = f"SELECT {columns} FROM (SELECT *, row_number() OVER () AS number FROM {adult_source()}) "
-        weights = "SELECT __weight, __variance, __skew FROM release.published LIMIT 1"
+        weights = "SELECT __weight, __variance, __skew FROM sqlpriv_release.published LIMIT 1"
         kept += f"WHERE {share} < {prepared.plan.coins.alpha!r}"
-        con.execute(f"INSERT INTO release.published SELECT * FROM ({kept}), ({weights})").fetchall()
+        con.execute(f"INSERT INTO sqlpriv_release.published SELECT * FROM ({kept}), ({weights})").fetchall()
 
 
 def _writing(source: Source, prepared: Prepared, prefix: str) -> Writing:
@@ -146,6 +146,6 @@ def _forget_the_guarantee(target: Path) -> None:
     """Such a file keeps nothing of what its plan says."""
     with duckdb.connect(str(target)) as con:
         con.execute(
-            "UPDATE release.about SET value = 'none: NOT private, for comparison only' WHERE name = 'guarantee'"
+            "UPDATE sqlpriv_release.about SET value = 'none: NOT private, for comparison only' WHERE name = 'guarantee'"
         ).fetchall()
-        con.execute("DELETE FROM release.parameters WHERE name IN ('d', 'gamma', 'epsilon')").fetchall()
+        con.execute("DELETE FROM sqlpriv_release.parameters WHERE name IN ('d', 'gamma', 'epsilon')").fetchall()

@@ -43,7 +43,8 @@ from benchmarks.adult_releases import (
 )
 from benchmarks.alpha_beta_figures import draw_cumulative, draw_estimates
 from benchmarks.data import ADULT_COLUMNS
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 from sqlpriv.sqltext import quoted
 
 QUERIES = 304_364

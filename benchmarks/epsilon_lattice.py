@@ -23,13 +23,13 @@ from rich.table import Table
 from benchmarks.data import acs_file
 from benchmarks.epsilon_claims import Adversary, Claim, Figures, adversaries, all_claims
 from sqlpriv.engine import fetch
-from sqlpriv.methods.generalize.anonymize import open_policy
 from sqlpriv.methods.generalize.evaluate import Node
 from sqlpriv.methods.generalize.measures import write_measures
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
 from sqlpriv.methods.generalize.policy import Policy, parse_policy
 from sqlpriv.methods.generalize.scan import read_domain
 from sqlpriv.methods.generalize.stubbornness import Curve, stubbornness_curves
+from sqlpriv.publishing import open_private
 from sqlpriv.show.charts import draw_lattice, draw_stubbornness
 
 ORIGIN = 17
@@ -95,7 +95,7 @@ def measure(file: Path, origin: int = ORIGIN) -> Measured:
     everybody = list(adversaries(SIGMAS))
     diversity = "recursive = { salary_class = { c = 4, l = 2 } }"
     policy = make_policy(file, origin, f"{diversity}\n{listed(everybody)}")
-    with open_policy(policy) as source:
+    with open_private(policy) as source:
         domain = read_domain(source, policy)
         nodes = all_nodes(domain, write_measures(domain))
         ((uniform, table),) = fetch(source.con, "SELECT 1 / count(*), min(share) FROM values_0")
@@ -115,7 +115,7 @@ def draw_figures(file: Path, measured: Measured, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     definitions = f"recursive = {{ salary_class = {{ c = 4, l = 2 }} }}\nt = 0.2\n{listed(FIGURE_3)}"
     policy = make_policy(file, measured.origin, definitions)
-    with open_policy(policy) as source:
+    with open_private(policy) as source:
         domain = read_domain(source, policy)
         curves = stubbornness_curves(domain, FIGURE_2_NODE, "salary_class", [*SIGMAS, math.inf])
         measures = write_measures(domain)

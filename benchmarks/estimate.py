@@ -28,17 +28,17 @@ from rich.console import Console
 from rich.table import Table
 from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
+from sqlpriv.methods.randomized.publish import Published, publish
 
 from benchmarks.adult_releases import EXCLUSIVE, SLOTS, Variant, make_release
 from benchmarks.domain_sums import adult_domain, measure_predicates
 from benchmarks.estimate_queries import COLUMNS, OF_ADULT, REGIONS, TYPICAL, described, fixture_queries
 from benchmarks.timing import Result, interleaved
+from sqlpriv.engine import STORAGE
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.macros.install import STORAGE
 from sqlpriv.methods.randomized.policy import parse_noise_policy
-from sqlpriv.methods.randomized.publish import Published, publish
-from sqlpriv.release.open import open_release
+from sqlpriv.publishing import open_release
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.sqltext import file_literal, literal
 
@@ -117,7 +117,7 @@ def measure_answers(runs: int) -> Ratios:
         path = make_release(Variant(SLOTS, EXCLUSIVE), Path(folder), 1)
         with duckdb.connect() as con, open_release(path) as release:
             con.execute(f"ATTACH {file_literal(path)} AS file (READ_ONLY)").fetchall()
-            con.execute("CREATE VIEW adult AS FROM file.release.published").fetchall()
+            con.execute("CREATE VIEW adult AS FROM file.sqlpriv_release.published").fetchall()
             rows = con.execute("SELECT count(*) FROM adult").fetchall()[0][0]
             for query in OF_ADULT:
                 ours, raw = interleaved(

@@ -83,7 +83,7 @@ def described() -> Release:
     return Release(
         "people",
         attributes,
-        "release_file.release.published",
+        "release_file.sqlpriv_release.published",
         {0: Weights(-0.05, 0.0525, 0.0735)},
         Weights(2.5, 3.5, 4.9),
         public={"regions": regions},

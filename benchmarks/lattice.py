@@ -20,10 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+from sqlpriv.methods.generalize.anonymize import prepare
 
 from benchmarks.data import ADULT_COLUMNS, acs_file, adult_folder
 from sqlpriv import load
-from sqlpriv.methods.generalize.anonymize import open_policy, prepare
 from sqlpriv.methods.generalize.evaluate import evaluate
 from sqlpriv.methods.generalize.measures import write_measures
 from sqlpriv.methods.generalize.policy import Policy, parse_policy
@@ -79,7 +79,7 @@ method = "generalize"
         folder,
     )
     ours, raw = [], []
-    with open_policy(policy) as source:
+    with open_private(policy) as source:
         for _ in range(RUNS + 1):
             raw.append(_timed(lambda: source.con.execute(
                 f"CREATE OR REPLACE TABLE raw AS SELECT {columns}, count(*) AS n FROM {source.table} GROUP BY ALL"
@@ -104,7 +104,7 @@ def _adult(folder: Path) -> list[bool]:
     many = _adult_policy(folder, f'source = "{large.name}"\ndelimiter = ";"', 500)
     listed = ", ".join(f'"{c}"' for c in ADULT_COLUMNS)
     ours, raw = [], []
-    with open_policy(small) as source:
+    with open_private(small) as source:
         for _ in range(RUNS + 1):
             raw.append(_timed(lambda: source.con.execute(
                 f"CREATE OR REPLACE TABLE raw AS SELECT {listed}, count(*) AS n FROM {source.table} GROUP BY ALL"
@@ -132,7 +132,7 @@ def _adult_policy(folder: Path, table: str, k: int) -> Policy:
 
 
 def _optimum(policy: Policy) -> None:
-    with open_policy(policy) as source:
+    with open_private(policy) as source:
         domain, measures, objective = prepare(source, policy)
         answer = search(domain, measures, objective)
     assert answer.optimal

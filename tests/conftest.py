@@ -13,7 +13,8 @@ from releases import Made
 import sqlpriv
 from sqlpriv.demo import examples
 from sqlpriv.macros.catalog import macros
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 

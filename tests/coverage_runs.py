@@ -18,14 +18,14 @@ from typing import Any
 import duckdb
 from coverage_numbers import Asked, Found, Row, is_sum
 from noise_policies import KEY, published, write_noise_policy
+from sqlpriv.methods.randomized.publish import Prepared, prepare
+from sqlpriv.methods.randomized.write import Writing, write_tables
 
 from sqlpriv.methods.alpha_beta.earlier import write_earlier
-from sqlpriv.methods.generalize.anonymize import open_policy
 from sqlpriv.methods.randomized.coins import coin_prefix, slot_prefix
 from sqlpriv.methods.randomized.instance import refuse_copies, table_digest, write_instance
 from sqlpriv.methods.randomized.policy import NoisePolicy
-from sqlpriv.methods.randomized.publish import Prepared, prepare
-from sqlpriv.methods.randomized.write import Writing, write_tables
+from sqlpriv.publishing import open_private
 from sqlpriv.release.read import describe
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import Release
@@ -71,7 +71,7 @@ class Runs:
         for view in range(1, views + 1):
             prepared = self._read(view)
             if view > 1:
-                write_earlier(self.source, f"{names[-1]}.release.published", prepared.attributes, prepared.elements)
+                write_earlier(self.source, f"{names[-1]}.sqlpriv_release.published", prepared.attributes, prepared.elements)
             self._write(key, view)
             names.append(self._renamed(f"view_{view}") if views > 1 else RELEASE)
         return names
@@ -146,7 +146,7 @@ class Runs:
     def _everything(self, release: str) -> str:
         """The domain with the noise that is expected of a tuple; a later view has more, that of earlier ones."""
         names = [c.name for c in self.policy.published]
-        weights = self.con.execute(f"SELECT power, weight FROM {release}.release.domain_weights").fetchall()
+        weights = self.con.execute(f"SELECT power, weight FROM {release}.sqlpriv_release.domain_weights").fetchall()
         alpha = self._kept()
         share = " * ".join(f"coalesce({n}.share, 1)" for n in names)
         noise = " + ".join(f"{-alpha * w!r} * pow({share}, {p})" for p, w in weights)
@@ -216,7 +216,7 @@ def runs(
         listed = f"SELECT CAST(r AS INTEGER) AS r, p.* FROM range({copies}) AS c(r), people AS p"
         sql += f"; CREATE OR REPLACE TABLE people AS {listed}"
     policy = write_noise_policy(folder, columns, release, sql)
-    with open_policy(policy) as source:
+    with open_private(policy) as source:
         # One thread: the tables are tiny.
         source.con.execute("SET threads = 1").fetchall()
         for i, version in enumerate(versions, 2):

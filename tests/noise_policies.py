@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 from policies import IN_DATABASE, toml_text, write_policy
+from sqlpriv.methods.randomized.publish import Published, publish
 
 from sqlpriv.methods.randomized.policy import NoisePolicy, read_noise_policy
-from sqlpriv.methods.randomized.publish import Published, publish
 
 KEY = b"a key for tests, not a secret"
 
@@ -49,7 +49,7 @@ def publish_with(
     return publish(policy, target, key_file, policy.folder / ledger, force=force)
 
 
-def rows_of(path: Path, sql: str = "FROM release.published") -> list[tuple[Any, ...]]:
+def rows_of(path: Path, sql: str = "FROM sqlpriv_release.published") -> list[tuple[Any, ...]]:
     """What a query finds in a release."""
     with duckdb.connect(str(path), read_only=True) as con:
         return con.execute(sql).fetchall()

@@ -91,30 +91,30 @@ def write_release(
         con.execute(f"ATTACH '{path}' AS made (STORAGE_VERSION 'v1.0.0'); USE made").fetchall()
         for schema in ("release", "domain", "public", "priv"):
             con.execute(f"CREATE SCHEMA {schema}").fetchall()
-        con.execute("CREATE TABLE release.about (name VARCHAR, value VARCHAR)").fetchall()
+        con.execute("CREATE TABLE sqlpriv_release.about (name VARCHAR, value VARCHAR)").fetchall()
         about = [("method", "frapp" if any(cross) else "alpha_beta"), ("version", "1"), ("table", table)]
         about += [("guarantee", "none: a test"), ("counts", "rows"), ("view", view_number)]
-        insert(con, "release.about", about)
-        con.execute("CREATE TABLE release.parameters (name VARCHAR, value DOUBLE)").fetchall()
-        insert(con, "release.parameters", [("cross_estimate", cross[0]), ("cross_square", cross[1])])
+        insert(con, "sqlpriv_release.about", about)
+        con.execute("CREATE TABLE sqlpriv_release.parameters (name VARCHAR, value DOUBLE)").fetchall()
+        insert(con, "sqlpriv_release.parameters", [("cross_estimate", cross[0]), ("cross_square", cross[1])])
         con.execute(
-            "CREATE TABLE release.attributes "
+            "CREATE TABLE sqlpriv_release.attributes "
             "(position INTEGER, name VARCHAR, type VARCHAR, size BIGINT, declared VARCHAR)"
         ).fetchall()
         for position, (name, (kind, values)) in enumerate(columns.items()):
-            insert(con, "release.attributes", [(position, name, kind, len(values), "list")])
+            insert(con, "sqlpriv_release.attributes", [(position, name, kind, len(values), "list")])
             con.execute(f'CREATE TABLE domain.{quoted(name)} ("value" {kind}, "share" DOUBLE)').fetchall()
             own_shares = shares[position] if shares else [None] * len(values)
             insert(con, f"domain.{quoted(name)}", list(zip(values, own_shares, strict=True)))
         typed = ", ".join(f"{quoted(n)} {kind}" for n, (kind, _) in columns.items())
         con.execute(
-            f'CREATE TABLE release.published ({typed}, "__weight" DOUBLE, "__variance" DOUBLE, "__skew" DOUBLE)'
+            f'CREATE TABLE sqlpriv_release.published ({typed}, "__weight" DOUBLE, "__variance" DOUBLE, "__skew" DOUBLE)'
         ).fetchall()
-        insert(con, "release.published", [(*row, own.weight, own.variance, own.skew) for row in view])
+        insert(con, "sqlpriv_release.published", [(*row, own.weight, own.variance, own.skew) for row in view])
         con.execute(
-            "CREATE TABLE release.domain_weights (power INTEGER, weight DOUBLE, variance DOUBLE, skew DOUBLE)"
+            "CREATE TABLE sqlpriv_release.domain_weights (power INTEGER, weight DOUBLE, variance DOUBLE, skew DOUBLE)"
         ).fetchall()
-        insert(con, "release.domain_weights", [(p, w.weight, w.variance, w.skew) for p, w in of_domain.items()])
+        insert(con, "sqlpriv_release.domain_weights", [(p, w.weight, w.variance, w.skew) for p, w in of_domain.items()])
         for name, (kinds, rows) in (public or {}).items():
             listed = ", ".join(f"{quoted(n)} {kind}" for n, kind in kinds.items())
             con.execute(f"CREATE TABLE public.{quoted(name)} ({listed})").fetchall()

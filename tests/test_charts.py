@@ -13,13 +13,13 @@ import pytest
 from oracles.epsilon import belief_in, belief_out, belief_ratio, exact
 
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.generalize.anonymize import open_policy
 from sqlpriv.methods.generalize.evaluate import Node, Outcome
 from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
 from sqlpriv.methods.generalize.policy import parse_policy
 from sqlpriv.methods.generalize.scan import Domain, read_domain
 from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
+from sqlpriv.publishing import open_private
 from sqlpriv.show.charts import draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
 from sqlpriv.show.charts.canvas import COLOURS, shown
 from sqlpriv.show.charts.lattice import MOST_DRAWN
@@ -73,7 +73,7 @@ def open_lattice(folder: Path, person: bool) -> Iterator[Lattice]:
     (folder / "people.csv").write_text(header + "\n".join(lines) + "\n")
     role = 'person = { role = "person" }' if person else ""
     policy = parse_policy(POLICY.format(source="people.csv", person=role), folder)
-    with open_policy(policy) as source:
+    with open_private(policy) as source:
         domain = read_domain(source, policy)
         measures = write_measures(domain)
         yield Lattice(domain, measures, all_nodes(domain, measures))

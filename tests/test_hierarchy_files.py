@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 from policies import IN_DATABASE, policy_text, qi, role, write_policy
+from sqlpriv.methods.generalize.anonymize import anonymize
 from test_cli import run
 
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.generalize.anonymize import anonymize, open_policy
 from sqlpriv.methods.generalize.policy import read_policy
 from sqlpriv.methods.generalize.scan import FREQUENCIES, read_domain
 
@@ -28,7 +28,7 @@ def labels(folder: Path, hierarchy: str, values: str, files: Files | None = None
 
 def wide(path: Path, column: str = "q") -> list[tuple[str]]:
     policy = read_policy(path)
-    with open_policy(policy) as source:
+    with open_private(policy) as source:
         read_domain(source, policy)
         return source.con.execute(f'FROM hierarchies."{column}" ORDER BY ALL NULLS LAST').fetchall()
 
@@ -193,7 +193,7 @@ MANY = "13053\n" * 25_000  # DuckDB looks at the first 20,480 rows
 
 def types(path: Path) -> dict[str, str]:
     policy = read_policy(path)
-    with open_policy(policy) as source:
+    with open_private(policy) as source:
         read_domain(source, policy)
         seen = {str(r[0]): str(r[1]) for r in source.con.execute(f"DESCRIBE {source.table}").fetchall()}
         counted = source.con.execute(f"DESCRIBE {FREQUENCIES}").fetchall()

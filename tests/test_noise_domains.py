@@ -24,7 +24,7 @@ def domain_of(
     columns = {"x": published(domain, **more), "z": OTHER}
     result = publish_with(write_noise_policy(folder, columns, RELEASE, sql, files))
     found = [r[0] for r in rows_of(result.output, "SELECT value FROM domain.x")]
-    ((kind, size),) = rows_of(result.output, "SELECT type, size FROM release.attributes WHERE name = 'x'")
+    ((kind, size),) = rows_of(result.output, "SELECT type, size FROM sqlpriv_release.attributes WHERE name = 'x'")
     assert size == len(found)
     return found, kind, result
 
@@ -126,9 +126,9 @@ def test_labels_of_the_values_of_a_domain(
     found, kind, result = domain_of(tmp_path, domain, values, files, hierarchy=hierarchy, level=level)
     assert (found, kind) == (labels, "VARCHAR")
     assert result.plan.rows == values.count("(") - values.count("::(")
-    assert rows_of(result.output, "SELECT declared LIKE 'level of %' FROM release.attributes WHERE name = 'x'") == [
-        (True,)
-    ]
+    assert rows_of(
+        result.output, "SELECT declared LIKE 'level of %' FROM sqlpriv_release.attributes WHERE name = 'x'"
+    ) == [(True,)]
 
 
 def test_null_beside_labels(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_what_a_dropped_row_holds_does_not_show_in_the_labels(tmp_path: Path, ce
 
 def test_labels_of_what_occurs_are_declared_as_such(tmp_path: Path) -> None:
     _, _, result = domain_of(tmp_path, '"active"', "(3), (12)", hierarchy='"ranges:5"')
-    assert rows_of(result.output, "SELECT declared FROM release.attributes LIMIT 1") == [("level of active",)]
+    assert rows_of(result.output, "SELECT declared FROM sqlpriv_release.attributes LIMIT 1") == [("level of active",)]
     assert "the domains of 'x' are what occurs in the table" in result.plan.warnings[0]
 
 
@@ -246,7 +246,7 @@ def test_what_a_dropped_row_holds_does_not_show_in_the_type(tmp_path: Path, cell
     columns = {"x": published('"range:0..9"', outside='"drop"'), "z": OTHER}
     policy = write_noise_policy(tmp_path, columns, RELEASE, files={"p.csv": file}, table='source = "p.csv"')
     result = publish_with(policy)
-    assert rows_of(result.output, "SELECT type FROM release.attributes") == [("BIGINT",), ("BIGINT",)]
+    assert rows_of(result.output, "SELECT type FROM sqlpriv_release.attributes") == [("BIGINT",), ("BIGINT",)]
     assert result.plan.rows == 5
 
 
@@ -257,7 +257,7 @@ def test_the_numbers_of_a_file_of_values_are_numbers_if_they_are_written_so(tmp_
         files = {"p.csv": file, "v.csv": f"v\n{values}"}
         policy = write_noise_policy(tmp_path, columns, RELEASE, files=files, table='source = "p.csv"')
         result = publish_with(policy, ledger=f"{number}.json")
-        assert rows_of(result.output, "SELECT type FROM release.attributes WHERE name = 'x'") == [(kind,)]
+        assert rows_of(result.output, "SELECT type FROM sqlpriv_release.attributes WHERE name = 'x'") == [(kind,)]
         assert result.plan.rows == 5
 
 

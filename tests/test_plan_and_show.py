@@ -69,7 +69,7 @@ def test_show_tells_the_guarantee_the_domains_and_what_is_counted(tmp_path: Path
     [
         ("nothing.duckdb", "there is no release file 'nothing.duckdb'"),
         ("policy.toml", "policy.toml is no DuckDB file"),
-        ("private.duckdb", "private.duckdb is no release: it has no table release.about"),
+        ("private.duckdb", "private.duckdb is no release: it has no table sqlpriv_release.about"),
     ],
 )
 def test_what_is_no_release(tmp_path: Path, name: str, message: str) -> None:

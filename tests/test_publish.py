@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 from noise_policies import KEY, publish_with, published, rows_of, write_noise_policy
+from sqlpriv.methods.randomized.parameters import rounded_up
 from test_cli import run
 
-from sqlpriv.methods.generalize.anonymize import open_policy
-from sqlpriv.methods.randomized.parameters import rounded_up
 from sqlpriv.methods.randomized.policy import NoisePolicy
+from sqlpriv.publishing import open_private
 from sqlpriv.table.source import Source
 
 pytestmark = pytest.mark.usefixtures("few_macros")
@@ -123,7 +123,7 @@ def test_equal_rows_take_different_slots(tmp_path: Path) -> None:
     release = 'method = "alpha_beta"\nd = 0.001\ngamma = 0.3\nslots = 5\nadversary = "independent"\nviews = 2'
     policy = write_noise_policy(tmp_path, COLUMNS, release, people)
     result = publish_with(policy)
-    view = rows_of(result.output, "SELECT a, b, s, __slot FROM release.published WHERE __view")
+    view = rows_of(result.output, "SELECT a, b, s, __slot FROM sqlpriv_release.published WHERE __view")
     assert len(view) == len(set(view))
     mine = [r for r in view if r[1:3] == (1, "x") and r[0] < 50]
     assert {r[3] for r in mine} == {1, 2, 3, 4, 5}
@@ -173,7 +173,7 @@ def test_noise_follows_its_shares(tmp_path: Path) -> None:
         within(sum(1 for r in view if r[2] == value and r not in held), 10_000 - len(held), beta)
         within(sum(1 for r in view if r in held), len(held), coins.alpha + beta)
     # The weights of the domain are the series of -beta(t) / alpha.
-    series = dict(rows_of(result.output, "SELECT power, weight FROM release.domain_weights"))
+    series = dict(rows_of(result.output, "SELECT power, weight FROM sqlpriv_release.domain_weights"))
     for share in (0.1e-4, 0.9e-4):
         beta = -math.expm1(-coins.rate * share)
         assert sum(w * share**p for p, w in series.items()) == pytest.approx(-beta / coins.alpha, rel=1e-9)
@@ -181,7 +181,7 @@ def test_noise_follows_its_shares(tmp_path: Path) -> None:
 
 @contextmanager
 def _one_thread(policy: NoisePolicy) -> Iterator[Source]:
-    with open_policy(policy) as source:
+    with open_private(policy) as source:
         source.con.execute("SET threads = 1").fetchall()
         yield source
 
@@ -238,5 +238,5 @@ def test_the_release_does_not_tell_that_there_are_more_rows_than_declared(tmp_pa
         release = 'method = "alpha_beta"\nk = 0.01\nn_public = 50\ngamma = 0.2'
         result = publish_with(write_noise_policy(folder, columns, release, sql))
         assert any("below the number of rows" in w for w in result.warnings) == (rows > 50)
-        about.append(rows_of(result.output, "FROM release.about WHERE name <> 'release' ORDER BY ALL"))
+        about.append(rows_of(result.output, "FROM sqlpriv_release.about WHERE name <> 'release' ORDER BY ALL"))
     assert about[0] == about[1]

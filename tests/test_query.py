@@ -9,7 +9,8 @@ import pytest
 from estimates import Oracle, same
 from releases import alpha_beta, write_release
 
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 CONDITIONS = (
     "true",

@@ -15,7 +15,8 @@ from query_releases import METHODS, made
 from releases import alpha_beta, write_release
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 CONTINENT = "CASE WHEN nationality IN ('AT', 'DE') THEN 'Europe' WHEN nationality = 'US' THEN 'America' END"
 
@@ -181,7 +182,7 @@ def test_joins_by_keys_cost_little(tmp_path: Path) -> None:
     }
     write_release(tmp_path / "keys.duckdb", columns, [(1, 2), (5, 7)], alpha_beta(0.4, 0.02), public=public)
     with open_release(tmp_path / "keys.duckdb") as opened:
-        found = {name: set(table.keys) for name, table in opened._described.public.items()}
+        found = {name: set(table.keys) for name, table in opened._release.public.items()}
         assert found == {"codes": {"code"}, "chapters": {"chapter"}, "nulls": {"code"}}
         for source in (
             "people LEFT JOIN codes USING (code) LEFT JOIN chapters USING (chapter)",

@@ -11,7 +11,8 @@ from query_releases import ODD, copies
 from releases import Made
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 pytestmark = pytest.mark.parametrize("release", ["alpha_beta"], indirect=True)
 
@@ -68,7 +69,7 @@ def test_a_collation_proves_nothing(release: Made, tmp_path: Path) -> None:
     query = "SELECT count(*) AS n FROM people JOIN regions ON country = nationality"
     file = tmp_path / "people.duckdb"
     file.write_bytes(release.path.read_bytes())
-    alter(file, 'ALTER TABLE made.release.published ALTER "nationality" TYPE VARCHAR COLLATE NOCASE')
+    alter(file, 'ALTER TABLE made.sqlpriv_release.published ALTER "nationality" TYPE VARCHAR COLLATE NOCASE')
     with open_release(file) as opened:
         assert copies(opened, query)
 

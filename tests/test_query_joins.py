@@ -13,7 +13,8 @@ from query_releases import COLUMNS, ODD, PUBLIC, copies
 from releases import alpha_beta, random_view, write_release
 from strategies import fewer
 
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 VISITS = "people JOIN visits ON code = nationality"
 

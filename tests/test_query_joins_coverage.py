@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from noise_policies import publish_with, published, write_noise_policy
 
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 

@@ -10,7 +10,8 @@ import pytest
 from releases import quoted
 from test_query_rewrite import Con, assert_same, everything, exact_release
 
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 NAMES = ["value", "share", "s0", "g0", "e0", 'we"ird', "release", "domain", "select", "estimates", "c0 h0", "Ünï"]
 PUBLIC: dict[str, Any] = {

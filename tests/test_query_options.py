@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 import sqlpriv
 from sqlpriv.doors.cli.main import app
 from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 # --- views and public tables ----------------------------------------------------------------------
 

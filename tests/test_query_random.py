@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from strategies import fewer
 from test_query_rewrite import COLUMNS, PUBLIC, Con, assert_same, everything, exact_release
 
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 CONDITIONS = [
     "age > 22",

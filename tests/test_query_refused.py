@@ -15,7 +15,8 @@ from query_releases import COLUMNS, REGIONS
 from releases import alpha_beta, random_view, write_release
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "refuse").glob("*.sql"))
 # The query is all between the two lines, as it is: the messages name lines and columns of it.
@@ -55,7 +56,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[OpenRelease, Coun
     write_release(path, COLUMNS, random_view(COLUMNS, 9, 1), alpha_beta(0.4, 0.02), public=REGIONS)
     with open_release(path) as opened:
         counting = Counting()
-        return OpenRelease(counting, opened._described, 1e6), counting  # type: ignore[arg-type]
+        return OpenRelease(counting, opened._release, 1e6), counting  # type: ignore[arg-type]
 
 
 def test_there_are_many() -> None:
@@ -99,7 +100,7 @@ def test_what_is_answered_does_reach_the_engine(watched: tuple[OpenRelease, Coun
 
 def test_a_budget_that_is_passed_is_a_refusal_too(watched: tuple[OpenRelease, Counting]) -> None:
     opened, counting = watched
-    small = OpenRelease(counting, opened._described, 20)  # type: ignore[arg-type]
+    small = OpenRelease(counting, opened._release, 20)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedSQLError, match="'age' and 'score'"):
         small.sql("SELECT count(*) FROM people WHERE score < 3 * age")
     assert counting.reached == []
@@ -109,7 +110,7 @@ def test_bounds_fall_back_on_what_costs_less(watched: tuple[OpenRelease, Countin
     """Values above and below 0 are told apart by all columns together; their squares fall apart."""
     opened, counting = watched
     query = "SELECT sum(age - score) AS s FROM people WHERE nationality = 'AT'"
-    small = OpenRelease(counting, opened._described, 90)  # type: ignore[arg-type]
+    small = OpenRelease(counting, opened._release, 90)  # type: ignore[arg-type]
     assert "< 0" in opened.explain(query).sql
     assert "< 0" not in small.explain(query).sql
     assert small.explain(query).cost <= 90
@@ -117,7 +118,7 @@ def test_bounds_fall_back_on_what_costs_less(watched: tuple[OpenRelease, Countin
 
 def test_a_budget_that_intervals_pass(watched: tuple[OpenRelease, Counting]) -> None:
     opened, counting = watched
-    small = OpenRelease(counting, opened._described, 60)  # type: ignore[arg-type]
+    small = OpenRelease(counting, opened._release, 60)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedSQLError, match="That is for its intervals: its estimates alone can be asked for"):
         small.sql("SELECT sum(CASE WHEN age > 30 THEN age ELSE score END) AS s FROM people")
     assert counting.reached == []

@@ -25,7 +25,8 @@ from hypothesis import strategies as st
 from releases import Made, Weighted, quoted, random_view, write_release
 from strategies import fewer
 
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 Con = duckdb.DuckDBPyConnection
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "rewrite").glob("*.sql"))
@@ -65,7 +66,7 @@ def everything(made: Made, table: str = "people") -> Con:
     values = ", ".join(f't{i}."value"' for i in range(len(made.names)))
     tables = ", ".join(f'made."domain".{quoted(n)} AS t{i}' for i, n in enumerate(made.names))
     con.execute(
-        f"CREATE TABLE {quoted(table)} AS SELECT {names} FROM made.release.published "
+        f"CREATE TABLE {quoted(table)} AS SELECT {names} FROM made.sqlpriv_release.published "
         f"UNION ALL SELECT {values} FROM {tables}"
     ).fetchall()
     for name in made.public:

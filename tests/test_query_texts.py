@@ -10,7 +10,8 @@ from query_releases import COLUMNS, REGIONS
 from releases import alpha_beta, random_view, write_release
 
 from sqlpriv.errors import InputError, UnsupportedSQLError
-from sqlpriv.release.open import OpenRelease, open_release
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_a_text_that_looks_like_a_name_of_ours(opened: OpenRelease, text: str) -
 
 
 def test_a_text_cannot_leave_its_quotes(opened: OpenRelease) -> None:
-    inner = " , (SELECT count(*) FROM release_file.release.published) , "
+    inner = " , (SELECT count(*) FROM release_file.sqlpriv_release.published) , "
     query = f"SELECT count(*) AS n, concat('__priv_0__', concat(count(*), '{inner}')) AS t FROM people"
     ((n, found),) = opened.sql(query, intervals=False).fetchall()
     assert found == f"__priv_0__{n}{inner}"

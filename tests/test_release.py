@@ -23,10 +23,10 @@ from oracles.lattice import Require, measure_node
 from oracles.lattice_measures import TABLE_LEVEL
 from oracles.lattice_table import Table
 from policies import policy_text, qi, role, write_policy
+from sqlpriv.methods.generalize.anonymize import Anonymized, anonymize
 from strategies import EXAMPLES
 
 from sqlpriv.errors import InternalError, PolicyError, ReleaseError
-from sqlpriv.methods.generalize.anonymize import Anonymized, anonymize
 from sqlpriv.methods.generalize.policy import Policy, read_policy
 from sqlpriv.sqltext import quoted
 
@@ -256,9 +256,9 @@ def test_the_columns_that_are_published(tmp_path: Path) -> None:
     assert len(rows_of(result.output, "people")) == 9
     assert tables_of(result.output) == {
         "main.people",
-        "release.about",
+        "sqlpriv_release.about",
         "release.columns",
-        "release.requirements",
+        "sqlpriv_release.requirements",
         "release.hierarchy_age",
         "release.hierarchy_zip",
     }
@@ -550,7 +550,7 @@ def test_the_command_line_of_duckdb_checks_a_release(tmp_path: Path, monkeypatch
     asked = (
         "FROM priv.k_anonymity('people', ['age', 'zip']); "
         "SELECT distinct_l FROM priv.l_diversity('people', ['age', 'zip'], 'ill'); "
-        "SELECT value FROM release.about WHERE name = 'method'"
+        "SELECT value FROM sqlpriv_release.about WHERE name = 'method'"
     )
     done = subprocess.run(
         [str(command_line()), "-readonly", "-csv", "-noheader", str(output), asked],

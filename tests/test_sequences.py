@@ -10,11 +10,11 @@ from pathlib import Path
 import duckdb
 import pytest
 from noise_policies import KEY, publish_with, published, rows_of, write_noise_policy
+from sqlpriv.methods.randomized.publish import publish
 from test_publish import within
 
 from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.methods.randomized.policy import NoisePolicy
-from sqlpriv.methods.randomized.publish import publish
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -41,7 +41,7 @@ def ready(folder: Path, release: str = SEQUENCE) -> NoisePolicy:
 def view(policy: NoisePolicy, number: int) -> Pairs:
     result = publish_with(policy, output=f"view{number}.duckdb")
     assert result.view == number
-    return set(rows_of(result.output, "SELECT a, b FROM release.published WHERE __view"))
+    return set(rows_of(result.output, "SELECT a, b FROM sqlpriv_release.published WHERE __view"))
 
 
 def test_every_element_has_the_probability_of_its_history(tmp_path: Path) -> None:
@@ -60,10 +60,12 @@ def test_every_element_has_the_probability_of_its_history(tmp_path: Path) -> Non
         within(len(seen & private), len(private), coins.keep)
         within(len(seen & left), len(left), coins.keep * coins.persist)
         within(len(seen & new), len(new), coins.beta)
-        held = set(rows_of(tmp_path / f"view{number}.duckdb", "SELECT a, b FROM release.published"))
+        held = set(rows_of(tmp_path / f"view{number}.duckdb", "SELECT a, b FROM sqlpriv_release.published"))
         assert held == seen | before
         assert (
-            set(rows_of(tmp_path / f"view{number}.duckdb", "SELECT a, b FROM release.published WHERE __earlier"))
+            set(
+                rows_of(tmp_path / f"view{number}.duckdb", "SELECT a, b FROM sqlpriv_release.published WHERE __earlier")
+            )
             == before
         )
         before |= seen
@@ -79,7 +81,11 @@ def test_a_row_keeps_its_slot(tmp_path: Path) -> None:
     table(tmp_path, "SELECT i % 100 AS a, 5 AS b FROM range(400) AS r(i)")
     publish_with(policy, output="view2.duckdb")
     slots = [
-        set(rows_of(tmp_path / f"view{i}.duckdb", "SELECT a, __slot FROM release.published WHERE __view AND b = 5"))
+        set(
+            rows_of(
+                tmp_path / f"view{i}.duckdb", "SELECT a, __slot FROM sqlpriv_release.published WHERE __view AND b = 5"
+            )
+        )
         for i in (1, 2)
     ]
     # Of 300 rows about 75 are kept in both views; with fresh slots hardly one would be in the same slot twice.

@@ -68,7 +68,7 @@ def test_an_enum_does_not_tell_the_values_of_dropped_rows(tmp_path: Path) -> Non
         columns = {"b": published(domain), "a": published('"range:0..9"')}
         result = publish_with(write_noise_policy(tmp_path, columns, RELEASE, people), ledger=f"{number}.json")
         assert MARKER.encode() not in result.output.read_bytes()
-        assert rows_of(result.output, "SELECT type FROM release.attributes WHERE name = 'b'") == [("VARCHAR",)]
+        assert rows_of(result.output, "SELECT type FROM sqlpriv_release.attributes WHERE name = 'b'") == [("VARCHAR",)]
 
 
 def test_texts_that_differ_by_case_are_two_values_under_any_collation(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_columns_named_like_ours(tmp_path: Path) -> None:
         release = f'method = "{method}"\nd = 0.0001\ngamma = 0.3'
         result = publish_with(write_noise_policy(tmp_path, columns, release, people), ledger=f"{method}.json")
         with duckdb.connect(str(result.output), read_only=True) as con:
-            found = con.sql("FROM release.published").columns
+            found = con.sql("FROM sqlpriv_release.published").columns
         assert found[: len(names)] == names
         kept = sum(1 for r in rows_of(result.output) if len(set(r[: len(names)])) == 1)
         assert kept > 0

@@ -117,8 +117,8 @@ class GeneralizePlan:
             self._sample(),
             Line(
                 f"{answer.nodes_evaluated:,} of {answer.nodes_total:,} nodes looked at, "
-                f"{answer.pruned_by_requirement:,} ruled out by a requirement, {answer.pruned_by_bound:,} by their cost. "
-                f"{proof}"
+                f"{answer.pruned_by_requirement:,} ruled out by a requirement, {answer.pruned_by_bound:,} by "
+                f"their cost. {proof}"
             ),
         ]
         if written is not None and written.again:

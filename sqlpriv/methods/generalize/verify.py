@@ -62,7 +62,7 @@ def _labelled(file: ReleaseFile, qi: str) -> Check:
     outside = fetch(
         file.con,
         f"SELECT count(*) FROM (SELECT DISTINCT CAST({quoted(qi)} AS VARCHAR) AS value FROM {published(file)}) AS p "
-        f"WHERE NOT EXISTS (FROM {hierarchy} AS h WHERE h.value IS NOT DISTINCT FROM p.value){kept}",
+        f"WHERE p.value IS NOT NULL AND NOT EXISTS (FROM {hierarchy} AS h WHERE h.value = p.value){kept}",
     )[0][0]
     found = f"{outside:,} are not" if outside else ""
     return Check(f"every value of {qi!r} is a label of its level", outside == 0, found)
