@@ -1,0 +1,202 @@
+"""`sqlpriv demo`: the whole story on a generated hospital, one screen a step.
+
+Check the table (it fails), find and write the best generalized release, verify it from its file (it holds), publish a
+randomized one with its guarantee, ask it three questions beside the truth, and say what to type next. All of it goes
+through the same calls as the commands that it prints, with a ledger of its own in the demo's folder.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import duckdb
+import typer
+from rich.console import Console
+from rich.rule import Rule
+
+from sqlpriv import publishing
+from sqlpriv.checks import requirements
+from sqlpriv.checks.run import Job, check
+from sqlpriv.demo import hospital
+from sqlpriv.facts import Facts, Grid, Line
+from sqlpriv.show.progress import progress
+from sqlpriv.show.terminal import show
+from sqlpriv.sqltext import literal
+from sqlpriv.table.source import open_source
+
+GENERALIZE = """\
+# The best generalization under k-anonymity and l-diversity.
+[table]
+source = "hospital.parquet"
+[columns]
+patient_id     = { role = "person" }
+zip            = { role = "quasi-identifier", hierarchy = "mask:5" }
+birth_date     = { role = "quasi-identifier", hierarchy = "dates:year,decade" }
+sex            = { role = "quasi-identifier", hierarchy = "suppression" }
+nationality    = { role = "drop" }
+admission_date = { role = "drop" }
+diagnosis      = { role = "sensitive" }
+length_of_stay = { role = "drop" }
+[require]
+k = 5
+distinct_l = { diagnosis = 3 }
+[release]
+method = "generalize"
+suppression = 0.02
+output = "hospital-release.duckdb"
+"""
+ALPHA_BETA = """\
+# Rows among noise. d = 2/33: someone who knows everything of a person but the diagnosis, one of 33, and believes in
+# one of them with twice the odds of chance.
+[table]
+source = "hospital.parquet"
+[columns]
+patient_id     = { role = "identifier" }
+zip            = { role = "drop" }
+birth_date     = { role = "drop" }
+sex            = { role = "published", domain = ["F", "M", "X"] }
+nationality    = { role = "drop" }
+admission_date = { role = "drop" }
+diagnosis      = { role = "published", domain = "table:hospital_diagnosis.parquet.diagnosis", null = true }
+length_of_stay = { role = "published", domain = "range:1..90", outside = "drop" }
+[public]
+chapters = "hospital_diagnosis.parquet"
+[release]
+method = "alpha_beta"
+d = 0.0606
+gamma = 0.3
+slots = 1000
+n_public = 24000
+output = "hospital-noise.duckdb"
+beside = "a demonstration on people who do not exist; of a real table publish one of the two"
+"""
+QUESTIONS = (
+    "SELECT count(*) AS n FROM hospital WHERE length_of_stay > 7",
+    "SELECT avg(length_of_stay) AS stay FROM hospital WHERE diagnosis = 'Pneumonia'",
+    "SELECT chapter, count(*) AS n FROM hospital JOIN chapters USING (diagnosis) GROUP BY chapter ORDER BY chapter",
+)
+_REQUIRED = ("k>=5", "distinct_l>=3")
+
+
+def demo_command(
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Where to keep the files; else they go to a temporary folder, which is named."),
+    ] = None,
+) -> None:
+    """Tell the whole story on a hospital table."""
+    target = folder or Path(tempfile.mkdtemp(prefix="sqlpriv-demo-"))
+    target.mkdir(parents=True, exist_ok=True)
+    tell(Console(highlight=False), target)
+
+
+def tell(console: Console, folder: Path) -> None:
+    """All steps, one after the other."""
+    for title, command, step in (
+        ("1. A hospital, and whether it may go out", _CHECK, _check),
+        ("2. The best generalization", "sqlpriv publish generalize.toml", _generalize),
+        ("3. What the file holds", "sqlpriv verify hospital-release.duckdb", _verify),
+        ("4. Rows among noise", "sqlpriv publish noise.toml", _publish),
+        ("5. Three questions", 'sqlpriv query hospital-noise.duckdb "SELECT ..."', _ask),
+        ("6. What to type next", "", _next),
+    ):
+        console.print(Rule(title, align="left"))
+        if command:
+            console.print(f"$ {command}\n", soft_wrap=True, style="bold")
+        show(console, step(folder))
+        console.print()
+
+
+_CHECK = (
+    "sqlpriv check hospital.parquet --qi zip,sex --sensitive diagnosis --person patient_id "
+    "--require 'k>=5' --require 'distinct_l>=3'"
+)
+
+
+def _check(folder: Path) -> Facts:
+    files = hospital.write(folder)
+    (folder / "generalize.toml").write_text(GENERALIZE, encoding="utf-8")
+    (folder / "noise.toml").write_text(ALPHA_BETA, encoding="utf-8")
+    job = Job((("zip", "sex"),), ("diagnosis",), "patient_id", tuple(requirements.parse(r) for r in _REQUIRED))
+    with open_source(str(files.admissions)) as source, progress("checking") as on_progress:
+        found = check(source, job, on_progress).facts()
+    said = (
+        Line("It must not go out as it is: zip and sex alone leave people in classes of their own."),
+        Line("(The command prints every model; here are a few of them.)", quiet=True),
+    )
+    return replace(found, parts=(*(_fewer(part) for part in found.parts), *said))
+
+
+def _fewer(part: Line | Grid) -> Line | Grid:
+    """Of the report a few models: a step is one screen."""
+    if isinstance(part, Line):
+        return part
+    chosen = ("k_anonymity", "l_diversity, distinct", "t_closeness", "risk, prosecutor", "risk, uniques")
+    return replace(part, rows=tuple(row for row in part.rows if str(row[-1]).endswith(chosen)))
+
+
+def _generalize(folder: Path) -> Facts:
+    return _published(folder, "generalize.toml")
+
+
+def _verify(folder: Path) -> Facts:
+    return publishing.verify(folder / "hospital-release.duckdb", folder / "generalize.toml")
+
+
+def _publish(folder: Path) -> Facts:
+    """Of the guarantee its first two sentences: what a steward can say aloud. `sqlpriv show` prints all of it."""
+    found = _published(folder, "noise.toml")
+    promise, *rest = (part.text for part in found.parts if isinstance(part, Line))
+    spoken = ". ".join(promise.split(". ")[:2]) + "."
+    more = Line("sqlpriv show hospital-noise.duckdb prints all that is promised, and what is not.", quiet=True)
+    return replace(found, parts=(Line(spoken), *(Line(text) for text in rest), more))
+
+
+def _published(folder: Path, policy: str) -> Facts:
+    with progress("publishing") as on_progress:
+        return publishing.publish(
+            folder / policy, ledger_file=folder / "demo-ledger.json", on_progress=on_progress
+        ).facts
+
+
+def _ask(folder: Path) -> Facts:
+    """Answers with their bounds, and the truth that only the owner can know."""
+    parts: list[Line | Grid] = []
+    with publishing.open_release(folder / "hospital-noise.duckdb") as release, duckdb.connect() as con:
+        for name, file in (("hospital", "hospital"), ("chapters", "hospital_diagnosis")):
+            path = literal(str(folder / f"{file}.parquet"))
+            con.execute(f"CREATE VIEW {name} AS FROM {path}").fetchall()
+        for question in QUESTIONS:
+            answer = release.sql(question)
+            truth = con.execute(question).fetchall()
+            rows = tuple(
+                (*(_shown(v) for v in estimated), _shown(true[-1]))
+                for estimated, true in zip(answer.fetchall(), truth, strict=True)
+            )
+            parts += [Line(question), Grid((*answer.columns, "truth"), rows)]
+    return Facts("Estimates, with bounds that hold the truth 95 times of 100", {}, tuple(parts))
+
+
+def _shown(value: Any) -> Any:
+    return f"{value:,.1f}" if isinstance(value, float) else value
+
+
+def _next(folder: Path) -> Facts:
+    files = (
+        ("hospital.parquet", "the private table: 24,000 admissions, generated"),
+        ("generalize.toml, noise.toml", "the two policies: read them"),
+        ("hospital-release.duckdb", "the generalized release: open it with any DuckDB"),
+        ("hospital-noise.duckdb", "the randomized release: ask it with sqlpriv query"),
+        ("demo-ledger.json", "what was released from the table; it stays with its owner"),
+    )
+    commands = (
+        ("check your own table", "sqlpriv check FILE --qi a,b --sensitive s --require 'k>=5'"),
+        ("propose a policy for it", "sqlpriv init FILE"),
+        ("see what a policy costs", "sqlpriv plan policy.toml"),
+        ("from any DuckDB", "sqlpriv install my.duckdb, then FROM priv.report('t', ['a', 'b'], 's')"),
+        ("read about a check", "sqlpriv docs t_closeness"),
+    )
+    return Facts(f"The files are in {folder}", {}, (Grid((), files), Grid((), commands)))
