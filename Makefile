@@ -67,9 +67,9 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 	@$(VENV)/bin/python -m benchmarks.estimate
 	@$(VENV)/bin/python -m benchmarks.alpha_beta
 
-docs: $(DEVELOP) ## Write docs/macros.md from the headers in sql/
-	@echo "Writing docs/macros.md"
-	@$(VENV)/bin/python -m sqlpriv.macros.pages > docs/macros.md
+docs: $(DEVELOP) ## Write the parts of docs/ that come from the code: macros and keys of policies
+	@echo "Writing docs/"
+	@$(VENV)/bin/python -m sqlpriv.doors.pages docs
 
 wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
 	@echo "Building the source archive, and the wheel from it"

@@ -12,7 +12,7 @@ from test_cli import run
 
 import sqlpriv
 from sqlpriv.demo import examples
-from sqlpriv.macros.pages import markdown
+from sqlpriv.doors.pages import written
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -72,8 +72,10 @@ def test_the_makefile_has_the_targets_that_the_readme_names() -> None:
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in named)
 
 
-def test_the_page_of_all_macros_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "macros.md").read_text(encoding="utf-8") == markdown(), "run `make docs`"
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda p: p.name)
+def test_what_is_written_from_the_code_is_up_to_date(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == written(page.name, text), "run `make docs`"
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -86,11 +86,17 @@ def demo_command(
         Path | None,
         typer.Option(help="Where to keep the files; else they go to a temporary folder, which is named."),
     ] = None,
+    only_table: Annotated[
+        bool, typer.Option("--only-table", help="Write the hospital table and its diagnoses, and nothing else.")
+    ] = False,
 ) -> None:
     """Tell the whole story on a hospital table."""
     target = folder or Path(tempfile.mkdtemp(prefix="sqlpriv-demo-"))
     target.mkdir(parents=True, exist_ok=True)
-    tell(Console(highlight=False), target)
+    if only_table:
+        print(f"The hospital table is {hospital.write(target).admissions}")
+    else:
+        tell(Console(highlight=False), target)
 
 
 def tell(console: Console, folder: Path) -> None:

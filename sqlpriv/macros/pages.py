@@ -59,7 +59,3 @@ def list_facts(found: Sequence[Macro]) -> Facts:
             first = macro.header.prose.replace("\n", " ").split(". ")[0].rstrip(".")
             parts += [Line(f"  priv.{macro.signature}"), Line(f"      {first}.", quiet=True)]
     return Facts("All macros", [m.signature for m in found], tuple(parts))
-
-
-if __name__ == "__main__":
-    print(markdown(), end="")
