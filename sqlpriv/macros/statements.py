@@ -1,0 +1,30 @@
+"""The SQL that creates the macros in a database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlpriv.macros.catalog import SCHEMA
+from sqlpriv.macros.language import Macro
+from sqlpriv.sqltext import literal
+
+# Files written with this are read by DuckDB 1.x clients (command line, Node, WebAssembly) too.
+STORAGE = "v1.0.0"
+# How the comment of a macro of ours starts, and its messages.
+MARK = "sqlpriv: "
+
+
+def creations(chosen: Iterable[Macro]) -> Iterator[str]:
+    """The schema, and each macro with its comment."""
+    yield f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"
+    for macro in chosen:
+        yield create_statement(macro)
+        comment = literal(MARK + macro.header.prose.replace("\n", " "))
+        yield f'COMMENT ON MACRO {"TABLE " if macro.is_table else ""}{SCHEMA}."{macro.name}" IS {comment}'
+
+
+def create_statement(macro: Macro) -> str:
+    """The statement that creates a macro with all its overloads."""
+    kind = "TABLE " if macro.is_table else ""
+    overloads = ",\n".join(f"({', '.join(o.params)}) AS {kind}({o.body})" for o in macro.overloads)
+    return f'CREATE OR REPLACE MACRO {SCHEMA}."{macro.name}"{overloads}'
