@@ -24,41 +24,48 @@ from sqlpriv.macros.catalog import macros, texts
 from sqlpriv.macros.statements import STORAGE, creations
 from sqlpriv.version import __version__
 
-# One for each version in use on this machine, and no folder that grows for ever.
-_KEPT = 4
+# For copies into a connection: what an older format has no word for, such as MATERIALIZED, would be lost on the way.
+LATEST = "latest"
+# Some for each version in use on this machine, and no folder that grows for ever.
+_KEPT = 8
 
 
 def start_release_file(path: Path) -> None:
     """Write a new database file that holds the macros in schema `priv`, with their comments, and nothing else."""
     content = _content()
     try:
-        with path.open("xb") as file:
-            file.write(content)
+        file = path.open("xb")
     except FileExistsError:
         raise InputError(f"there is already a file {path.name}; choose another name") from None
+    try:
+        with file:
+            file.write(content)
+    except BaseException:
+        path.unlink()
+        raise
 
 
-def prepared_file() -> Path | None:
-    """The file with the macros in the user's cache folder, made if need be; None where it cannot be trusted."""
+def prepared_file(storage: str = LATEST) -> Path | None:
+    """The file with the macros in the user's cache folder, made if need be; None where it could not be trusted."""
     folder = _folder()
     if folder is None:
         return None
-    return _found(folder) or _kept(folder, _made())
+    found = (path for path in folder.glob(_name(storage, "*")) if _verified(path, storage) is not None)
+    return next(found, None) or _kept(folder, _made(storage), storage)
 
 
 @cache
 def _content() -> bytes:
     """The bytes of the prepared file; a process that may keep no file still makes them only once."""
-    prepared = prepared_file()
-    content = _read(prepared) if prepared else None
-    return content or _made()
+    prepared = prepared_file(STORAGE)
+    return (_verified(prepared, STORAGE) if prepared else None) or _made(STORAGE)
 
 
-def _made() -> bytes:
+def _made(storage: str) -> bytes:
     """A database file with the macros, made from nothing but the texts of `sql/`."""
     with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
         path = Path(folder) / "macros.duckdb"
-        with duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE}) as con:
+        with duckdb.connect(str(path), config={"storage_compatibility_version": storage}) as con:
             for statement in ["BEGIN", *creations(macros().values()), "COMMIT"]:
                 con.execute(statement).fetchall()
         return path.read_bytes()
@@ -68,36 +75,29 @@ def _made() -> bytes:
 def _key() -> str:
     """The digest of all that decides what is in the file: versions, the texts of the macros, and what makes them."""
     code = {file.name: file.read_text(encoding="utf-8") for file in sorted(Path(__file__).parent.glob("*.py"))}
-    parts = [__version__, duckdb.__version__, STORAGE, *texts().items(), *code.items()]
+    parts = [__version__, duckdb.__version__, *texts().items(), *code.items()]
     return sha256(repr(parts).encode()).hexdigest()[:32]
 
 
-def _name(content: bytes) -> str:
-    return f"macros-{_key()}-{sha256(content).hexdigest()}.duckdb"
+def _name(storage: str, digest: str) -> str:
+    return f"macros-{_key()}-{storage}-{digest}.duckdb"
 
 
-def _found(folder: Path) -> Path | None:
-    for path in folder.glob(f"macros-{_key()}-*.duckdb"):
-        content = _read(path)
-        if content is not None and path.name == _name(content):
-            return path
-    return None
-
-
-def _read(path: Path) -> bytes | None:
-    """The content of a file that nobody but the user can have written."""
+def _verified(path: Path, storage: str) -> bytes | None:
+    """The content of a file that nobody but the user can have written, if it is what its name says."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
             status = os.fstat(file.fileno())
             private = stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o600
-            return file.read() if private and status.st_uid == os.geteuid() else None
+            content = file.read() if private and status.st_uid == os.geteuid() else b""
     except OSError:
         return None
+    return content if path.name == _name(storage, sha256(content).hexdigest()) else None
 
 
-def _kept(folder: Path, content: bytes) -> Path | None:
+def _kept(folder: Path, content: bytes, storage: str) -> Path | None:
     """The content as a file of the folder: written under another name and renamed, so that nobody reads half of it."""
-    path = folder / _name(content)
+    path = folder / _name(storage, sha256(content).hexdigest())
     try:
         handle, written = tempfile.mkstemp(dir=folder, prefix=".new-")  # which gives it the mode 0600
         try:
