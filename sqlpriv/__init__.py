@@ -42,12 +42,14 @@ _PLACES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = _PLACES[name].partition(":")
-    found = globals()[name] = getattr(import_module(module), attribute)
-    return found
+if not TYPE_CHECKING:  # which would take any name for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, _, attribute = _PLACES[name].partition(":")
+        found = globals()[name] = getattr(import_module(module), attribute)
+        return found
 
 
 def __dir__() -> list[str]:

@@ -13,9 +13,9 @@ import duckdb
 import pytest
 
 import sqlpriv
-from sqlpriv.errors import InputError
+from sqlpriv.errors import ReleaseError
 from sqlpriv.macros import catalog, prepared
-from sqlpriv.macros.prepared import prepared_file, start_release_file
+from sqlpriv.macros.prepared import attach_new_release, prepared_file
 from sqlpriv.macros.statements import STORAGE, creations
 
 Con = duckdb.DuckDBPyConnection
@@ -28,24 +28,18 @@ def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder, and a few macros only, which are made in a fraction of the time."""
     few = {name: catalog.macros()[name] for name in ("k_anonymity", "version")}
     monkeypatch.setattr(prepared, "macros", lambda: few)
-    prepared._content.cache_clear()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "sqlpriv"
-
-
-@pytest.fixture(autouse=True)
-def forgotten() -> None:
-    prepared._content.cache_clear()
 
 
 @pytest.fixture
 def making(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """What was made anew, one after the other."""
     made: list[bytes] = []
-    make: Callable[[str], bytes] = prepared._made
+    make: Callable[[], bytes] = prepared._made
 
-    def recorded(storage: str) -> bytes:
-        made.append(make(storage))
+    def recorded() -> bytes:
+        made.append(make())
         return made[-1]
 
     monkeypatch.setattr(prepared, "_made", recorded)
@@ -53,9 +47,19 @@ def making(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 
 def known() -> Path:
-    found = prepared_file(STORAGE)
+    found = prepared_file()
     assert found is not None
     return found
+
+
+def released(path: Path) -> list[tuple[object, ...]]:
+    """The macros of a new release."""
+    with duckdb.connect() as con:
+        attach_new_release(con, path, "release_file")
+        con.execute("CREATE TABLE release_file.people AS SELECT 1 AS zip FROM range(7); DETACH release_file").fetchall()
+    with duckdb.connect(path, read_only=True) as con:
+        assert con.execute("FROM priv.k_anonymity('people', ['zip'])").fetchall() == [(7,)]
+        return macros_of(con)
 
 
 def macros_of(con: Con) -> list[tuple[object, ...]]:
@@ -63,6 +67,12 @@ def macros_of(con: Con) -> list[tuple[object, ...]]:
         "SELECT function_name, function_type, parameters, macro_definition, comment FROM duckdb_functions() "
         "WHERE schema_name = 'priv' AND database_name = current_database() ORDER BY ALL"
     ).fetchall()
+
+
+def attached(con: Con) -> list[str]:
+    return [
+        name for (name,) in con.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
+    ]
 
 
 def command_line() -> str | None:
@@ -73,7 +83,7 @@ def command_line() -> str | None:
 
 
 def created(con: Con) -> Con:
-    for statement in creations(catalog.macros().values()):
+    for statement in ["BEGIN", *creations(catalog.macros().values()), "COMMIT"]:
         con.execute(statement).fetchall()
     return con
 
@@ -87,70 +97,68 @@ def test_a_copied_macro_is_a_created_one() -> None:
         for _ in range(2):
             sqlpriv.load(con)
             assert macros_of(con) == expected
-        attached = con.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
-    assert attached == [("memory",)]
+        assert attached(con) == ["memory"]
 
 
-def test_a_started_file_is_one_in_which_the_macros_were_created(tmp_path: Path) -> None:
-    start_release_file(tmp_path / "new.duckdb")
-    config = {"storage_compatibility_version": STORAGE}
-    created(duckdb.connect(tmp_path / "created.duckdb", config=config)).close()
-    with duckdb.connect(tmp_path / "new.duckdb", read_only=True) as con:
-        started = macros_of(con)
-        assert con.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]
+def test_a_release_is_a_file_in_which_the_macros_were_created(tmp_path: Path) -> None:
+    created(duckdb.connect(tmp_path / "created.duckdb", config={"storage_compatibility_version": STORAGE})).close()
     with duckdb.connect(tmp_path / "created.duckdb", read_only=True) as con:
-        assert macros_of(con) == started
+        expected = macros_of(con)
+    assert released(tmp_path / "x.duckdb") == expected
 
 
 @pytest.mark.skipif(command_line() is None, reason="duckdb-cli is not installed in this environment")
-@pytest.mark.usefixtures("cache_folder")
-def test_what_is_added_to_it_is_read_by_an_older_duckdb(tmp_path: Path) -> None:
-    path = tmp_path / "release.duckdb"
-    start_release_file(path)
-    with duckdb.connect() as con:
-        con.execute(f"ATTACH '{path}' AS f (STORAGE_VERSION '{STORAGE}')").fetchall()
-        con.execute("CREATE TABLE f.people AS SELECT 1 AS zip FROM range(7); DETACH f").fetchall()
-    asked = [
-        str(command_line()),
-        "-readonly",
-        "-csv",
-        "-noheader",
-        str(path),
-        "FROM priv.k_anonymity('people', ['zip'])",
-    ]
+def test_a_release_is_read_by_an_older_duckdb(tmp_path: Path) -> None:
+    path = tmp_path / "x.duckdb"
+    released(path)
+    query = "FROM priv.k_anonymity('people', ['zip'])"
+    asked = [str(command_line()), "-readonly", "-csv", "-noheader", str(path), query]
     assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip() == "7"
+
+
+@pytest.mark.usefixtures("cache_folder")
+def test_a_release_is_one_file_and_not_larger_than_it_must_be(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    released(tmp_path / "out" / "x.duckdb")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["x.duckdb"]
+    with duckdb.connect(tmp_path / "out" / "x.duckdb", read_only=True) as con:
+        [(free,)] = con.execute("SELECT free_blocks FROM pragma_database_size()").fetchall()
+    assert free == 0
 
 
 @pytest.mark.usefixtures("cache_folder")
 def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "x.duckdb").write_text("mine")
-    with pytest.raises(InputError, match=r"there is already a file x\.duckdb"):
-        start_release_file(tmp_path / "x.duckdb")
+    with duckdb.connect() as con, pytest.raises(ReleaseError, match=r"there is already a file x\.duckdb"):
+        attach_new_release(con, tmp_path / "x.duckdb", "release_file")
     assert (tmp_path / "x.duckdb").read_text() == "mine"
+
+
+def test_a_release_that_cannot_be_started_is_not_left_attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared, "prepared_file", lambda: None)
+    monkeypatch.setattr(prepared, "creations", lambda *_: ["CREATE NONSENSE"])
+    with duckdb.connect() as con:
+        with pytest.raises(duckdb.ParserException):
+            attach_new_release(con, tmp_path / "x.duckdb", "release_file")
+        assert attached(con) == ["memory"]
 
 
 # --- it is made once ----------------------------------------------------------------------------
 
 
 def test_it_is_made_once_and_for_its_owner_alone(cache_folder: Path, making: list[bytes], tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        prepared._content.cache_clear()
-        start_release_file(tmp_path / name)
-        assert (tmp_path / name).read_bytes() == making[0]
+    assert released(tmp_path / "a") == released(tmp_path / "b")
     assert len(making) == 1
     assert [path.stat().st_mode & 0o777 for path in (cache_folder, *cache_folder.iterdir())] == [0o700, 0o600]
 
 
-def test_another_version_and_another_format_have_their_own(
-    cache_folder: Path, making: list[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepared_file()
-    prepared_file(STORAGE)
+def test_another_version_has_its_own(cache_folder: Path, making: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    known()
     monkeypatch.setattr(prepared, "__version__", "0.0.9")
     prepared._key.cache_clear()
-    prepared_file()
+    known()
     prepared._key.cache_clear()
-    assert (len(making), len(list(cache_folder.iterdir()))) == (3, 3)
+    assert (len(making), len(list(cache_folder.iterdir()))) == (2, 2)
 
 
 @pytest.mark.usefixtures("making")
@@ -162,7 +170,7 @@ def test_the_folder_does_not_grow_for_ever(cache_folder: Path) -> None:
     newest = known()
     assert {path.name for path in cache_folder.iterdir()} == {
         newest.name,
-        *(f"macros-{number}.duckdb" for number in range(5, 12)),
+        *(f"macros-{number}.duckdb" for number in range(9, 12)),
     }
 
 
@@ -191,28 +199,24 @@ def linked(path: Path) -> None:
     path.symlink_to(path.parent.parent / "elsewhere")
 
 
-def a_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
 @pytest.mark.parametrize("happened", [tampered, cut_short, emptied, open_to_others, linked])
 def test_a_file_in_doubt_is_made_anew(
     cache_folder: Path, making: list[bytes], happened: Callable[[Path], None], tmp_path: Path
 ) -> None:
+    expected = released(tmp_path / "before.duckdb")
     happened(known())
-    start_release_file(tmp_path / "x.duckdb")
-    assert len(making) == 2
-    assert (tmp_path / "x.duckdb").read_bytes() == making[1]
+    assert released(tmp_path / "x.duckdb") == expected
     assert known().parent == cache_folder
     assert len(making) == 2, "and then it is kept"
 
 
-def test_a_folder_in_its_place_does_no_harm(cache_folder: Path, making: list[bytes], tmp_path: Path) -> None:
-    a_folder(known())
-    start_release_file(tmp_path / "x.duckdb")
-    assert (tmp_path / "x.duckdb").read_bytes() == making[-1]
-    assert cache_folder.is_dir()
+@pytest.mark.usefixtures("cache_folder")
+def test_a_folder_in_its_place_does_no_harm(tmp_path: Path) -> None:
+    expected = released(tmp_path / "before.duckdb")
+    place = known()
+    place.unlink()
+    place.mkdir()
+    assert released(tmp_path / "x.duckdb") == expected
 
 
 def shared_folder(folder: Path) -> None:
@@ -230,13 +234,12 @@ def linked_folder(folder: Path) -> None:
 
 @pytest.mark.parametrize("happened", [shared_folder, shared_above, linked_folder])
 def test_a_folder_that_others_may_change_is_not_used(
-    cache_folder: Path, making: list[bytes], happened: Callable[[Path], None], tmp_path: Path
+    cache_folder: Path, happened: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    tampered(known())
+    expected = released(tmp_path / "before.duckdb")
     happened(cache_folder)
     assert prepared_file() is None
-    start_release_file(tmp_path / "x.duckdb")
-    assert (tmp_path / "x.duckdb").read_bytes() == making[-1]
+    assert released(tmp_path / "x.duckdb") == expected
 
 
 def test_a_shared_folder_with_the_sticky_bit_may_stand_above(cache_folder: Path) -> None:
@@ -247,24 +250,32 @@ def test_a_shared_folder_with_the_sticky_bit_may_stand_above(cache_folder: Path)
 
 
 @pytest.mark.usefixtures("cache_folder")
-def test_what_belongs_to_somebody_else_is_not_used(making: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root, say, who has kept the HOME of the user that called sudo."""
+def test_what_belongs_to_somebody_else_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the user who called sudo, say, whose HOME root has kept."""
     known()
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     assert prepared_file() is None
-    assert prepared._content() == making[-1]
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(
-    cache_folder: Path, making: list[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache_folder.parent.write_text("a file where the folder should be")
-    for name in ("a", "b"):
-        start_release_file(tmp_path / name)
-        assert (tmp_path / name).read_bytes() == making[0]
-    assert len(making) == 1, "kept for the process"
+@pytest.mark.usefixtures("cache_folder")
+def test_where_files_have_no_owners_none_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "geteuid")
     assert prepared_file() is None
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(cache_folder: Path, tmp_path: Path) -> None:
+    cache_folder.parent.write_text("a file where the folder should be")
+    assert prepared_file() is None
+    assert len(released(tmp_path / "x.duckdb")) == 3
+
+
+def test_a_full_disk_is_no_error(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert prepared_file() is None
+    assert list(cache_folder.iterdir()) == []
 
 
 def test_a_relative_cache_folder_is_ignored_as_its_standard_says(

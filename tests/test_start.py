@@ -54,7 +54,7 @@ def test_every_name_is_listed() -> None:
 def test_type_checkers_see_the_same_names() -> None:
     """They read the imports, the interpreter reads the table."""
     tree = ast.parse(Path(str(sqlpriv.__file__)).read_text(encoding="utf-8"))
-    [checked] = [node for node in tree.body if isinstance(node, ast.If)]
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
     seen = {alias.asname or alias.name: f"{node.module}:{alias.name}" for node in imports for alias in node.names}
     assert seen == sqlpriv._PLACES

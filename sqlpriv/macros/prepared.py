@@ -1,10 +1,10 @@
-"""A database file that already holds the macros, made once and copied from then on.
+"""The macros ready-made: created once in a database file, and copied from it from then on.
 
-To create the macros DuckDB reads 860,000 characters of SQL, most of a second; to copy them ready-made takes a tenth of
-that. The file is kept in the user's cache folder, and what is in it ends up in releases. So it is used only when
-nobody but the user can have written it: the file, its folder and every folder above belong to the user (those above
-maybe to root), and nobody else may write them. Its name holds the digest of all that it is made from and the digest
-of its own content. Where any of that is in doubt, or files have no owners, the macros are made anew in the process.
+To create the macros DuckDB reads 860,000 characters of SQL, most of a second; to copy them takes a tenth of that. The
+file is kept in the user's cache folder, and what is in it ends up in releases. So it is used only when nobody but the
+user can have written it: the file, its folder and every folder above belong to the user (those above maybe to root),
+and nobody else may write them. Its name holds the digest of all that it is made from and the digest of its own content.
+Where any of that is in doubt, or files have no owners, the macros are created anew.
 """
 
 from __future__ import annotations
@@ -13,59 +13,85 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 
 import duckdb
 
-from sqlpriv.errors import InputError
+from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import macros, texts
 from sqlpriv.macros.statements import STORAGE, creations
+from sqlpriv.sqltext import literal
 from sqlpriv.version import __version__
 
-# For copies into a connection: what an older format has no word for, such as MATERIALIZED, would be lost on the way.
-LATEST = "latest"
-# Some for each version in use on this machine, and no folder that grows for ever.
-_KEPT = 8
+# One for each version in use on this machine, and no folder that grows for ever.
+_KEPT = 4
 
 
-def start_release_file(path: Path) -> None:
-    """Write a new database file that holds the macros in schema `priv`, with their comments, and nothing else."""
-    content = _content()
+def attach_new_release(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
+    """Attach a new database file, under a name that needs no quotes, with the macros in its schema `priv`.
+
+    It keeps no log of what is written, since half a release is none: it is complete once it is detached.
+    """
+    if path.exists():
+        raise ReleaseError(f"there is already a file {path.name}")
+    options = f"STORAGE_VERSION {literal(STORAGE)}, RECOVERY_MODE no_wal_writes"
+    con.execute(f"ATTACH {literal(str(path))} AS {name} ({options})").fetchall()
     try:
-        file = path.open("xb")
-    except FileExistsError:
-        raise InputError(f"there is already a file {path.name}; choose another name") from None
-    try:
-        with file:
-            file.write(content)
+        with prepared_macros(con) as prepared:
+            if prepared:
+                con.execute(f"COPY FROM DATABASE {prepared} TO {name} (SCHEMA)").fetchall()
+                return
+        for statement in creations(macros().values(), name):
+            con.execute(statement).fetchall()
     except BaseException:
-        path.unlink()
+        con.execute(f"DETACH {name}").fetchall()
         raise
 
 
-def prepared_file(storage: str = LATEST) -> Path | None:
+@contextmanager
+def prepared_macros(con: duckdb.DuckDBPyConnection) -> Iterator[str | None]:
+    """The name under which a database with the macros is attached meanwhile; None where there is none to trust.
+
+    Or where it cannot be attached, such as on a connection that may open no files.
+    """
+    name = f"__priv_{token_hex(8)}"
+    file = prepared_file()
+    try:
+        if file:
+            con.execute(f"ATTACH {literal(str(file))} AS {name} (READ_ONLY)").fetchall()
+    except duckdb.Error:
+        file = None
+    try:
+        yield name if file else None
+    finally:
+        if file:
+            con.execute(f"DETACH {name}").fetchall()
+
+
+def prepared_file() -> Path | None:
     """The file with the macros in the user's cache folder, made if need be; None where it could not be trusted."""
-    folder = _folder()
-    if folder is None:
+    try:
+        folder = _folder()
+        if folder is None:
+            return None
+        found = (path for path in folder.glob(f"macros-{_key()}-*.duckdb") if _is_trusted(path))
+        return next(found, None) or _kept(folder, _made())
+    except (OSError, duckdb.Error):  # no home, no right to write, a full disk: all this is a convenience
         return None
-    found = (path for path in folder.glob(_name(storage, "*")) if _verified(path, storage) is not None)
-    return next(found, None) or _kept(folder, _made(storage), storage)
 
 
-@cache
-def _content() -> bytes:
-    """The bytes of the prepared file; a process that may keep no file still makes them only once."""
-    prepared = prepared_file(STORAGE)
-    return (_verified(prepared, STORAGE) if prepared else None) or _made(STORAGE)
+def _made() -> bytes:
+    """A database file with the macros, made from nothing but the texts of `sql/`.
 
-
-def _made(storage: str) -> bytes:
-    """A database file with the macros, made from nothing but the texts of `sql/`."""
+    In DuckDB's latest format: what an older one has no word for, such as MATERIALIZED, would be lost in every copy.
+    """
     with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
         path = Path(folder) / "macros.duckdb"
-        with duckdb.connect(str(path), config={"storage_compatibility_version": storage}) as con:
+        with duckdb.connect(str(path), config={"storage_compatibility_version": "latest"}) as con:
             for statement in ["BEGIN", *creations(macros().values()), "COMMIT"]:
                 con.execute(statement).fetchall()
         return path.read_bytes()
@@ -79,36 +105,32 @@ def _key() -> str:
     return sha256(repr(parts).encode()).hexdigest()[:32]
 
 
-def _name(storage: str, digest: str) -> str:
-    return f"macros-{_key()}-{storage}-{digest}.duckdb"
+def _name(content: bytes) -> str:
+    return f"macros-{_key()}-{sha256(content).hexdigest()}.duckdb"
 
 
-def _verified(path: Path, storage: str) -> bytes | None:
-    """The content of a file that nobody but the user can have written, if it is what its name says."""
+def _is_trusted(path: Path) -> bool:
+    """Nobody but the user can have written the file, and it is what its name says."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
             status = os.fstat(file.fileno())
             private = stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o600
-            content = file.read() if private and status.st_uid == os.geteuid() else b""
+            return private and status.st_uid == os.geteuid() and path.name == _name(file.read())
     except OSError:
-        return None
-    return content if path.name == _name(storage, sha256(content).hexdigest()) else None
+        return False
 
 
-def _kept(folder: Path, content: bytes, storage: str) -> Path | None:
+def _kept(folder: Path, content: bytes) -> Path:
     """The content as a file of the folder: written under another name and renamed, so that nobody reads half of it."""
-    path = folder / _name(storage, sha256(content).hexdigest())
+    path = folder / _name(content)
+    handle, written = tempfile.mkstemp(dir=folder, prefix=".new-")  # which gives it the mode 0600
     try:
-        handle, written = tempfile.mkstemp(dir=folder, prefix=".new-")  # which gives it the mode 0600
-        try:
-            with open(handle, "wb") as file:
-                file.write(content)
-            os.replace(written, path)
-        finally:
-            Path(written).unlink(missing_ok=True)
-        _forget(folder, path)
-    except OSError:  # a full disk, say: the cache is a convenience
-        return None
+        with open(handle, "wb") as file:
+            file.write(content)
+        os.replace(written, path)
+    finally:
+        Path(written).unlink(missing_ok=True)
+    _forget(folder, path)
     return path
 
 
@@ -123,12 +145,11 @@ def _folder() -> Path | None:
     if not hasattr(os, "geteuid"):
         return None
     base = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    try:
-        folder = (base if base.is_absolute() else Path.home() / ".cache") / "sqlpriv"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder if _only_ours(folder) else None
-    except (OSError, RuntimeError):  # no home, or no right to write there
-        return None
+    if not base.is_absolute():  # as the standard says
+        base = Path(os.path.expanduser("~/.cache"))
+    folder = base / "sqlpriv"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder if _only_ours(folder) else None
 
 
 def _only_ours(folder: Path) -> bool:

@@ -14,17 +14,18 @@ STORAGE = "v1.0.0"
 MARK = "sqlpriv: "
 
 
-def creations(chosen: Iterable[Macro]) -> Iterator[str]:
-    """The schema, and each macro with its comment."""
-    yield f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"
+def creations(chosen: Iterable[Macro], database: str | None = None) -> Iterator[str]:
+    """The schema, and each macro with its comment; in the current database, or in one that is attached."""
+    schema = f"{database}.{SCHEMA}" if database else SCHEMA
+    yield f"CREATE SCHEMA IF NOT EXISTS {schema}"
     for macro in chosen:
-        yield create_statement(macro)
+        yield create_statement(macro, schema)
         comment = literal(MARK + macro.header.prose.replace("\n", " "))
-        yield f'COMMENT ON MACRO {"TABLE " if macro.is_table else ""}{SCHEMA}."{macro.name}" IS {comment}'
+        yield f'COMMENT ON MACRO {"TABLE " if macro.is_table else ""}{schema}."{macro.name}" IS {comment}'
 
 
-def create_statement(macro: Macro) -> str:
+def create_statement(macro: Macro, schema: str = SCHEMA) -> str:
     """The statement that creates a macro with all its overloads."""
     kind = "TABLE " if macro.is_table else ""
     overloads = ",\n".join(f"({', '.join(o.params)}) AS {kind}({o.body})" for o in macro.overloads)
-    return f'CREATE OR REPLACE MACRO {SCHEMA}."{macro.name}"{overloads}'
+    return f'CREATE OR REPLACE MACRO {schema}."{macro.name}"{overloads}'
