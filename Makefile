@@ -62,6 +62,7 @@ lint: $(DEVELOP) ## ruff and mypy --strict
 
 bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other libraries, the search and the releases
 	@$(VENV_PEERS)/bin/python -m benchmarks.checks
+	@$(VENV)/bin/python -m benchmarks.startup
 	@$(VENV)/bin/python -m benchmarks.lattice
 	@$(VENV)/bin/python -m benchmarks.epsilon_lattice
 	@$(VENV)/bin/python -m benchmarks.estimate

@@ -26,7 +26,6 @@ import duckdb
 from sqlpriv.engine import fetch, translate
 from sqlpriv.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.facts import Facts, OnProgress
-from sqlpriv.macros.install import install
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
 from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
@@ -176,7 +175,6 @@ def _write(method: Method, found: Plan, draft: _Draft, request: Request, before:
     try:
         remove_partial(partial)
         _refuse_change(table.state() == before)
-        _start_file(partial)
         made = method.write(found, draft.edition, partial, request)
         _refuse_unlikely(made)
         release = _verified(method, found, partial)
@@ -189,14 +187,6 @@ def _write(method: Method, found: Plan, draft: _Draft, request: Request, before:
     finally:
         remove_partial(partial)
     return Written(target, draft.edition.view, made, draft.warnings)
-
-
-def _start_file(partial: Path) -> None:
-    """A file that holds the macros."""
-    try:
-        install(partial)
-    except Exception:
-        raise ReleaseError("the folder of the release cannot be written") from None
 
 
 def _refuse_change(is_unchanged: bool) -> None:

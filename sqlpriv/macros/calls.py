@@ -9,7 +9,7 @@ import duckdb
 
 from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.catalog import SCHEMA, macro
-from sqlpriv.macros.install import create_statement
+from sqlpriv.macros.statements import create_statement
 from sqlpriv.sqltext import literal
 
 

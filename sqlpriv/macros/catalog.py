@@ -1,31 +1,47 @@
-"""The one registry: every macro of `sql/`, helpers inlined, in the order of their files."""
+"""The one registry: every macro of `sql/`, helpers inlined, in the order of their files.
+
+A macro is read and inlined when it is asked for: a check needs one of them, and all of them take a tenth of a second.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
+from importlib import import_module
+from pathlib import Path
 
 from sqlpriv.errors import InputError
-from sqlpriv.macros.language import Helpers, Inliner, Macro, Overload, is_helper, read_file
+from sqlpriv.macros.language import Definition, Inliner, Macro, Overload, definitions, is_helper
 from sqlpriv.version import __version__
 
 SCHEMA = "priv"
 
 
+class _Macros(Mapping[str, Macro]):
+    """The public macros by name, each made when it is first asked for."""
+
+    def __init__(self, defined: Mapping[str, Sequence[Definition]]) -> None:
+        self._defined = {name: found[-1] for name, found in defined.items() if not is_helper(name)}
+        self._made: dict[str, Macro] = {}
+
+    def __getitem__(self, name: str) -> Macro:
+        if name not in self._made:
+            read = self._defined[name].read()
+            standing_alone = tuple(Overload(o.params, inlined(o.body)) for o in read.overloads)
+            self._made[name] = Macro(read.name, read.is_table, standing_alone, read.header, read.file)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._defined)
+
+    def __len__(self) -> int:
+        return len(self._defined)
+
+
 @cache
-def macros() -> dict[str, Macro]:
+def macros() -> Mapping[str, Macro]:
     """All public macros by name, each standing alone: no helper is left in its text."""
-    return {
-        m.name: Macro(
-            m.name,
-            m.is_table,
-            tuple(Overload(o.params, inlined(o.body)) for o in m.overloads),
-            m.header,
-            m.file,
-        )
-        for m in _read()
-        if not is_helper(m.name)
-    }
+    return _Macros(defined())
 
 
 def macro(name: str) -> Macro:
@@ -44,18 +60,28 @@ def inlined(text: str) -> str:
 
 
 @cache
-def _inliner() -> Inliner:
-    return Inliner(_helpers(_read()))
+def texts() -> Mapping[str, str]:
+    """The files of `sql/` by name, with the version filled in."""
+    folder = Path(str(import_module("sqlpriv.sql").__file__)).parent
+    read = {file.name: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.sql"))}
+    return {name: text.replace("__SQLPRIV_VERSION__", __version__) for name, text in read.items()}
 
 
 @cache
-def _read() -> list[Macro]:
-    folder = files("sqlpriv.sql")
-    names = sorted(f.name for f in folder.iterdir() if f.name.endswith(".sql"))
-    texts = {n: (folder / n).read_text(encoding="utf-8") for n in names}
-    version = {n: t.replace("__SQLPRIV_VERSION__", __version__) for n, t in texts.items()}
-    return [m for n, text in version.items() for m in read_file(text, n)]
+def defined() -> Mapping[str, Sequence[Definition]]:
+    """Every definition by its name, helpers too; a helper may have one for each number of arguments."""
+    found: dict[str, list[Definition]] = {}
+    for file, text in texts().items():
+        for definition in definitions(text, file):
+            found.setdefault(definition.name, []).append(definition)
+    return found
 
 
-def _helpers(read: list[Macro]) -> Helpers:
-    return {(m.name, len(o.params)): o for m in read if is_helper(m.name) for o in m.overloads}
+@cache
+def _inliner() -> Inliner:
+    return Inliner(_helper)
+
+
+def _helper(name: str, arity: int) -> Overload | None:
+    found = [o for d in defined().get(name, ()) for o in d.read().overloads if len(o.params) == arity]
+    return found[-1] if found else None

@@ -8,37 +8,39 @@ the comments, when its text holds one of our messages or reserved names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 
 from sqlpriv.engine import open_database
 from sqlpriv.errors import InstallError
+from sqlpriv.macros import catalog
 from sqlpriv.macros.catalog import SCHEMA, macros
 from sqlpriv.macros.language import Macro
+from sqlpriv.macros.prepared import prepared_macros
+from sqlpriv.macros.statements import MARK, creations
+from sqlpriv.sqltext import quoted
 from sqlpriv.version import __version__
 
-_MARK = "sqlpriv: "
+_Found = tuple[str, str]
+"""A macro that is there: its name and its kind, as DuckDB calls it."""
 
 
 def load(con: duckdb.DuckDBPyConnection) -> None:
     """Create the macros in schema `priv` of the connection's current database."""
-    _refuse_conflicts(con)
-    own = not _in_transaction(con)
-    if own:
-        con.execute("BEGIN").fetchall()
+    old = _refuse_conflicts(con)
     try:
-        for statement in _statements(con):
-            con.execute(statement).fetchall()
+        if _in_transaction(con):
+            _replace(con, old)
+        elif not _copied(con, old):
+            with _transaction(con):
+                _replace(con, old)
     except Exception as error:
-        if own:
-            con.execute("ROLLBACK").fetchall()
         if "read-only" in str(error):
             raise InstallError("this database is open for reading only; open it for writing") from None
         raise
-    if own:
-        con.execute("COMMIT").fetchall()
 
 
 def install(path: str | Path) -> None:
@@ -57,63 +59,87 @@ def install(path: str | Path) -> None:
     con.close()
 
 
-def create_statement(macro: Macro) -> str:
-    """The statement that creates a macro with all its overloads."""
-    kind = "TABLE " if macro.is_table else ""
-    overloads = ",\n".join(f"({', '.join(o.params)}) AS {kind}({o.body})" for o in macro.overloads)
-    return f'CREATE OR REPLACE MACRO {SCHEMA}."{macro.name}"{overloads}'
+@contextmanager
+def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    con.execute("BEGIN").fetchall()
+    try:
+        yield
+    except BaseException:
+        con.execute("ROLLBACK").fetchall()
+        raise
+    con.execute("COMMIT").fetchall()
 
 
-def _statements(con: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    yield f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"
-    for name, kind in _installed(con):
+def _replace(con: duckdb.DuckDBPyConnection, old: Sequence[_Found]) -> None:
+    for statement in [*_drops(old), *creations(macros().values())]:
+        con.execute(statement).fetchall()
+
+
+def _copied(con: duckdb.DuckDBPyConnection, old: Sequence[_Found]) -> bool:
+    """Copy the macros ready-made, in a tenth of the time it takes to create them; False where that cannot be done."""
+    if macros() is not catalog.macros():  # other macros than those of sql/ are nowhere ready-made
+        return False
+    try:
+        with prepared_macros(con) as prepared:
+            if prepared is None:
+                return False
+            [(here,)] = con.execute("SELECT current_database()").fetchall()
+            with _transaction(con):
+                for statement in _drops(old):
+                    con.execute(statement).fetchall()
+                con.execute(f"COPY FROM DATABASE {prepared} TO {quoted(here)} (SCHEMA)").fetchall()
+    except duckdb.Error:  # the statements that create them one by one say better what is wrong
+        return False
+    return True
+
+
+def _drops(old: Sequence[_Found]) -> Iterator[str]:
+    for name, kind in old:
         yield f'DROP MACRO {"TABLE " if kind == "table_macro" else ""}IF EXISTS {SCHEMA}."{name}"'
-    for macro in macros().values():
-        yield create_statement(macro)
-        kind = "TABLE " if macro.is_table else ""
-        comment = (_MARK + macro.header.prose.replace("\n", " ")).replace("'", "''")
-        yield f"COMMENT ON MACRO {kind}{SCHEMA}.\"{macro.name}\" IS '{comment}'"
 
 
-def _refuse_conflicts(con: duckdb.DuckDBPyConnection) -> None:
+def _refuse_conflicts(con: duckdb.DuckDBPyConnection) -> list[_Found]:
+    """Refuse what must not be touched; return the macros of ours that are there, of whatever version."""
     if con.execute("FROM duckdb_databases() WHERE lower(database_name) = ?", [SCHEMA]).fetchall():
         raise InstallError(
             f"a database is called {SCHEMA}, like the schema of the macros, and DuckDB could not tell them apart; "
             "rename the file or attach it under another name"
         )
-    present = _present(con)
+    ours, others = _in_schema(con)
+    present = (
+        str(con.execute(f"FROM {SCHEMA}.version()").fetchall()[0][0]) if ("version", "table_macro") in ours else None
+    )
     if present is not None and _order(present) > _order(__version__):
         raise InstallError(
             f"this database holds sqlpriv {present}, newer than this one ({__version__}); upgrade the sqlpriv package"
         )
-    wanted = {(m.name, "table_macro" if m.is_table else "macro") for m in macros().values()}
-    foreign = sorted(name for name, _ in wanted & set(_in_schema(con, ours=False)))
+    foreign = sorted(name for name, kind in others if name in macros() and kind == _kind(macros()[name]))
     if foreign:
         raise InstallError(
             f"schema {SCHEMA} holds macros of your own by our names: {', '.join(foreign)}; drop or rename them"
         )
+    return ours
 
 
-def _installed(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    return _in_schema(con, ours=True)
-
-
-def _in_schema(con: duckdb.DuckDBPyConnection, *, ours: bool) -> list[tuple[str, str]]:
-    """Name and kind of the macros in the schema that are ours, or of those that are not."""
-    found: list[tuple[str, str]] = con.execute(
-        "SELECT function_name, function_type FROM duckdb_functions() "
-        "WHERE database_name = current_database() AND schema_name = ? GROUP BY ALL "
-        "HAVING bool_or(coalesce(starts_with(comment, ?), false) OR contains(macro_definition, ?) "
-        "OR contains(macro_definition, '__priv_')) = ?",
-        [SCHEMA, _MARK, _MARK, ours],
+def _in_schema(con: duckdb.DuckDBPyConnection) -> tuple[list[_Found], list[_Found]]:
+    """The macros in the schema: those that are ours, and the others."""
+    # Asked first, and cheaply: to list the functions of a database takes DuckDB longer than to copy the macros.
+    if not con.execute(
+        "FROM duckdb_schemas() WHERE database_name = current_database() AND schema_name = ?", [SCHEMA]
+    ).fetchall():
+        return [], []
+    found = con.execute(
+        "SELECT function_name, function_type, bool_or(coalesce(starts_with(comment, ?), false) "
+        "OR contains(macro_definition, ?) OR contains(macro_definition, '__priv_')) FROM duckdb_functions() "
+        "WHERE database_name = current_database() AND schema_name = ? GROUP BY ALL",
+        [MARK, MARK, SCHEMA],
     ).fetchall()
-    return found
+    ours = [(name, kind) for name, kind, is_ours in found if is_ours]
+    return ours, [(name, kind) for name, kind, is_ours in found if not is_ours]
 
 
-def _present(con: duckdb.DuckDBPyConnection) -> str | None:
-    if ("version", "table_macro") not in _installed(con):
-        return None
-    return str(con.execute(f"FROM {SCHEMA}.version()").fetchall()[0][0])
+def _kind(macro: Macro) -> str:
+    return "table_macro" if macro.is_table else "macro"
 
 
 def _order(version: str) -> tuple[int, ...]:

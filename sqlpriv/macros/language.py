@@ -12,17 +12,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_letters
+from typing import NamedTuple
 
 from sqlpriv.errors import InternalError
 
 FIELDS = ("nulls", "guarantee", "example", "expect")
 # Strings, quoted names, comments, names, numbers, and any other single character.
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|[A-Za-z_]\w*|\d[\w.]*|\S""", re.DOTALL)
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME_STARTS = frozenset(ascii_letters + "_")
+# What a reader of brackets has to see: brackets, and the strings and comments in which they mean nothing.
+_BRACKET = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|[()\[\]{}]""", re.DOTALL)
+_CREATE = re.compile(r"CREATE MACRO (\w+)\(")
+_MACRO = re.compile(r"CREATE MACRO (\w+)\(([\w\s,]*)\) AS\s+(TABLE\s)?(.*);\s*$", re.DOTALL)
+# A name or nothing, and the parenthesis after it.
+_CALL = re.compile(r"(?:[A-Za-z_]\w*)?\s*\(")
+# Stand for the parameters of a helper: characters for private use, which no SQL of ours holds, each a token by itself.
+_MARK = 0xE000
+_MARKED = re.compile("([\ue000-\ue0ff])")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A piece of SQL text and where it stands."""
 
     text: str
@@ -32,7 +42,7 @@ class Token:
     @property
     def is_name(self) -> bool:
         """An unquoted name or keyword: what may stand for a parameter or a function."""
-        return _NAME.fullmatch(self.text) is not None
+        return self.text[0] in _NAME_STARTS
 
 
 def tokenize(text: str) -> list[Token]:
@@ -47,9 +57,6 @@ class Overload:
 
     params: tuple[str, ...]
     body: str
-
-
-Helpers = Mapping[tuple[str, int], Overload]
 
 
 @dataclass(frozen=True)
@@ -83,44 +90,72 @@ class Macro:
         return next((o for o in self.overloads if len(o.params) == arity), None)
 
 
-def read_file(text: str, file: str) -> Iterator[Macro]:
-    """The macros of one file, optional parameters resolved, helpers not yet inlined."""
-    for comment, statement in _statements(text):
-        match = re.match(r"CREATE MACRO (\w+)\(([\w\s,]*)\) AS\s+(TABLE\s)?(.*);\s*$", statement, re.DOTALL)
+@dataclass(frozen=True)
+class Definition:
+    """A CREATE MACRO statement with the comment above it, not yet read further: most calls need a few of them only."""
+
+    name: str
+    file: str
+    comment: tuple[str, ...]
+    statement: str
+
+    def read(self) -> Macro:
+        """The macro, optional parameters resolved, helpers not yet inlined."""
+        where = f"{self.file}: {self.name}"
+        match = _MACRO.match(self.statement)
         if not match:
-            raise InternalError(f"{file}: not a macro: {statement[:60]!r}")
-        name, table, body = match.group(1), match.group(3), match.group(4).strip()
+            raise InternalError(f"{where}: not a macro: {self.statement[:60]!r}")
+        table, body = match.group(3), match.group(4).strip()
         params = tuple(p.strip() for p in match.group(2).split(",") if p.strip())
-        header = _header(comment, name, f"{file}: {name}")
+        header = _header(self.comment, self.name, where)
         overloads = [Overload(params, body)]
         for cut in range(len(header.optional)):
             dropped = set(header.optional[cut:])
             kept = tuple(p for p in params if p not in dropped)
-            overloads.append(Overload(kept, _drop(body, dropped, f"{file}: {name}")))
+            overloads.append(Overload(kept, _drop(body, dropped, where)))
         overloads.sort(key=lambda o: len(o.params))
-        yield Macro(name, table is not None, tuple(overloads), header, file)
+        return Macro(self.name, table is not None, tuple(overloads), header, self.file)
+
+
+def definitions(text: str, file: str) -> Iterator[Definition]:
+    """The statements of one file."""
+    for comment, statement in _statements(text):
+        named = _CREATE.match(statement)
+        if not named:
+            raise InternalError(f"{file}: not a macro: {statement[:60]!r}")
+        yield Definition(named.group(1), file, tuple(comment), statement)
 
 
 class Inliner:
     """Replaces helper calls by the helpers' text, each helper inlined itself only once."""
 
-    def __init__(self, helpers: Helpers) -> None:
-        self._helpers = helpers
-        self._bodies: dict[tuple[str, int], str] = {}
+    def __init__(self, helper: Callable[[str, int], Overload | None]) -> None:
+        self._helper = helper
+        self._pieces: dict[tuple[str, int], tuple[list[str], list[int]]] = {}
 
     def inline(self, body: str) -> str:
         """`body` without helper calls."""
         return substitute(body, {}, is_helper, self._replace)
 
     def _replace(self, name: str, args: list[str]) -> str:
-        helper = self._helpers.get((name, len(args)))
-        if helper is None:
-            raise InternalError(f"no helper {name} with {len(args)} arguments")
-        if (name, len(args)) not in self._bodies:
-            self._bodies[name, len(args)] = self.inline(helper.body)
+        texts, places = self._cut(name, len(args))
         operands = [a if _stands_alone(a) else f"({a})" for a in args]
-        bindings = dict(zip(helper.params, operands, strict=True))
-        return f"({substitute(self._bodies[name, len(args)], bindings)})"
+        bound = [operands[place] + text for place, text in zip(places, texts[1:], strict=True)]
+        return f"({texts[0]}{''.join(bound)})"
+
+    def _cut(self, name: str, arity: int) -> tuple[list[str], list[int]]:
+        """The text of a helper cut at its parameters, and which parameter stands at each cut.
+
+        Cut once: some helpers are called hundreds of times, and to read their text anew took most of the time.
+        """
+        if (name, arity) not in self._pieces:
+            helper = self._helper(name, arity)
+            if helper is None:
+                raise InternalError(f"no helper {name} with {arity} arguments")
+            marks = {param: chr(_MARK + place) for place, param in enumerate(helper.params)}
+            parts = _MARKED.split(substitute(helper.body, marks, is_helper, self._replace))
+            self._pieces[name, arity] = parts[::2], [ord(mark) - _MARK for mark in parts[1::2]]
+        return self._pieces[name, arity]
 
 
 def is_helper(name: str) -> bool:
@@ -171,11 +206,17 @@ def call_arguments(body: str, tokens: Sequence[Token], opening: int) -> tuple[in
 
 def _stands_alone(text: str) -> bool:
     """One token, one call or one pair of parentheses: nothing around it can take it apart."""
-    tokens = tokenize(text)
-    opening = 1 if len(tokens) > 1 and tokens[0].is_name else 0
-    return len(tokens) == 1 or (
-        tokens[opening].text == "(" and call_arguments(text, tokens, opening)[0] == len(tokens) - 1
-    )
+    if _TOKEN.fullmatch(text):
+        return True
+    start = _CALL.match(text)
+    if start is None or text[-1] != ")":
+        return False
+    depth = 0
+    for bracket in _BRACKET.finditer(text, start.end() - 1):
+        depth += (bracket.group() in "([{") - (bracket.group() in ")]}")
+        if depth == 0 and bracket.group() == ")":
+            return bracket.end() == len(text)
+    raise InternalError("a call without its closing parenthesis")
 
 
 def _names_something_else(tokens: Sequence[Token], position: int) -> bool:

@@ -104,7 +104,7 @@ class Method(Declared, Protocol):
         """Read the table and find what would be published; nothing is written."""
 
     def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
-        """Write the release into a file that holds the macros already."""
+        """Write the release into a new file."""
 
     def compare(self, plan: Plan, path: Path) -> None:
         """Refuse a file that is not what the plan says, by the private table."""

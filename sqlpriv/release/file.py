@@ -24,9 +24,10 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import attach, attached, fetch, may_hold_a_database, open_database
+from sqlpriv.engine import attach, fetch, may_hold_a_database, open_database
 from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.macros.catalog import SCHEMA as MACROS
+from sqlpriv.macros.prepared import attach_new_release
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.reference import TableReference
 from sqlpriv.version import __version__
@@ -69,14 +70,17 @@ def remove_partial(partial: Path) -> None:
 
 @contextmanager
 def written(con: duckdb.DuckDBPyConnection, path: Path) -> Iterator[None]:
-    """The file attached for writing, as `release_file`, with its schemas."""
+    """A new file attached for writing, as `release_file`, with the macros and its schemas."""
     try:
-        with attached(con, path, WRITTEN, write=True, error=ReleaseError):
-            for schema in (SCHEMA, "domain", "public"):
-                fetch(con, f"CREATE SCHEMA {WRITTEN}.{schema}")
-            yield
-    except ReleaseError as error:
-        raise (ReleaseError("the folder of the release cannot be written") if not path.exists() else error) from None
+        attach_new_release(con, path, WRITTEN)
+    except duckdb.Error:
+        raise ReleaseError("the folder of the release cannot be written") from None
+    try:
+        for schema in (SCHEMA, "domain", "public"):
+            fetch(con, f"CREATE SCHEMA {WRITTEN}.{schema}")
+        yield
+    finally:
+        fetch(con, f"DETACH {WRITTEN}")
 
 
 def write_about(con: duckdb.DuckDBPyConnection, about: Mapping[str, str]) -> None:

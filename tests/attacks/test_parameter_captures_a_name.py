@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from sqlpriv.macros.catalog import _helpers, _read
-from sqlpriv.macros.language import Helpers, Overload, call_arguments, is_helper, tokenize
+from sqlpriv.macros.catalog import defined
+from sqlpriv.macros.language import Overload, call_arguments, is_helper, tokenize
 
-MACROS = list(_read())
-HELPERS: Helpers = _helpers(MACROS)
+MACROS = [definition.read() for found in defined().values() for definition in found]
+HELPERS = {(m.name, len(o.params)): o for m in MACROS if is_helper(m.name) for o in m.overloads}
 
 
 def bare_names(overload: Overload) -> set[str]:

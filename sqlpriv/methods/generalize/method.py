@@ -47,7 +47,7 @@ class Generalize:
         return make_plan(source, policy, request)
 
     def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
-        """Write the node into a file that holds the macros already."""
+        """Write the node into a new file."""
         assert isinstance(plan, GeneralizePlan)
         return write.write(plan, path)
 

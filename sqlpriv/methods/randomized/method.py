@@ -66,7 +66,7 @@ class Randomized(ABC):
         return make_plan(source, policy, self.make_terms)
 
     def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
-        """Write the release into a file that holds the macros already."""
+        """Write the release into a new file."""
         assert isinstance(plan, RandomizedPlan)
         with written(plan.source.con, path):
             return self.write_tables(plan, edition, request)

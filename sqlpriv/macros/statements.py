@@ -1,0 +1,29 @@
+"""The SQL that creates the macros in a database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlpriv.macros.catalog import SCHEMA
+from sqlpriv.macros.language import Macro
+from sqlpriv.sqltext import literal
+
+# How the comment of a macro of ours starts, and its messages.
+MARK = "sqlpriv: "
+
+
+def creations(chosen: Iterable[Macro], database: str | None = None) -> Iterator[str]:
+    """The schema, and each macro with its comment; in the current database, or in one that is attached."""
+    schema = f"{database}.{SCHEMA}" if database else SCHEMA
+    yield f"CREATE SCHEMA IF NOT EXISTS {schema}"
+    for macro in chosen:
+        yield create_statement(macro, schema)
+        comment = literal(MARK + macro.header.prose.replace("\n", " "))
+        yield f'COMMENT ON MACRO {"TABLE " if macro.is_table else ""}{schema}."{macro.name}" IS {comment}'
+
+
+def create_statement(macro: Macro, schema: str = SCHEMA) -> str:
+    """The statement that creates a macro with all its overloads."""
+    kind = "TABLE " if macro.is_table else ""
+    overloads = ",\n".join(f"({', '.join(o.params)}) AS {kind}({o.body})" for o in macro.overloads)
+    return f'CREATE OR REPLACE MACRO {schema}."{macro.name}"{overloads}'
