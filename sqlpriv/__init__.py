@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlpriv.errors import SqlprivError
     from sqlpriv.macros.install import install, load
     from sqlpriv.macros.views import create_view
-    from sqlpriv.publishing import open_release, plan, publish, read_policy, show, verify
+    from sqlpriv.publishing import open_release, plan, publish, read_policy, verify
 
 __all__ = [
     "SqlprivError",
@@ -21,7 +21,6 @@ __all__ = [
     "plan",
     "publish",
     "read_policy",
-    "show",
     "verify",
 ]
 
@@ -35,7 +34,6 @@ _PLACES = {
     "plan": "sqlpriv.publishing",
     "publish": "sqlpriv.publishing",
     "read_policy": "sqlpriv.publishing",
-    "show": "sqlpriv.publishing",
     "verify": "sqlpriv.publishing",
 }
 

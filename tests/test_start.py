@@ -41,8 +41,7 @@ def test_one_macro_is_inlined_alone() -> None:
 
 @pytest.mark.parametrize("name", sqlpriv._PLACES)
 def test_every_name_is_what_its_module_holds(name: str) -> None:
-    module, _, attribute = sqlpriv._PLACES[name].partition(":")
-    assert getattr(sqlpriv, name) is getattr(import_module(module), attribute)
+    assert getattr(sqlpriv, name) is getattr(import_module(sqlpriv._PLACES[name]), name)
 
 
 def test_every_name_is_listed() -> None:
@@ -56,7 +55,7 @@ def test_type_checkers_see_the_same_names() -> None:
     tree = ast.parse(Path(str(sqlpriv.__file__)).read_text(encoding="utf-8"))
     checked = next(node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
-    seen = {alias.asname or alias.name: f"{node.module}:{alias.name}" for node in imports for alias in node.names}
+    seen = {alias.asname or alias.name: node.module for node in imports for alias in node.names}
     assert seen == sqlpriv._PLACES
 
 

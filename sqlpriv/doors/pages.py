@@ -26,7 +26,7 @@ def written(name: str, text: str) -> str:
 
 def _keys(method: str, role: str | None) -> str:
     """The keys of a method's [release], or of a role of its columns; `release` are those of every method."""
-    if method == "release":
+    if method not in METHODS:
         return key_table(RELEASE_KEYS)
     return key_table(METHODS[method].roles[role] if role else METHODS[method].options)
 
