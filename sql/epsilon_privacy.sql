@@ -312,7 +312,7 @@ _epsilon_of(held / (size - b), size - b, size - b - held, likely, out_of);
 -- without the set; x/0 is infinity and 0/0 is 1.
 CREATE MACRO _epsilon_of(p_in, unknown, rest, likely, out_of) AS
 CASE
-  WHEN rest <= 0 THEN CASE WHEN out_of - likely > 1e-12 * out_of THEN CAST('Infinity' AS DOUBLE) ELSE 1.0 END
+  WHEN rest <= 0 THEN CASE WHEN out_of - likely > _hair() * out_of THEN CAST('Infinity' AS DOUBLE) ELSE 1.0 END
   WHEN likely <= 0 THEN CAST('Infinity' AS DOUBLE)
   ELSE greatest(p_in * out_of / likely, (out_of - likely) / out_of * unknown / rest)
 END;

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.checks.requirements import Requirement
+from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods.generalize.scan import Domain
@@ -37,7 +37,7 @@ def read_belief(domain: Domain, i: int, j: int | None, requirement: Requirement)
     if shape not in {"uniform", "table"}:
         return _read_table(domain, i, j, requirement, word)
     smallest = 1 / kinds if shape == "uniform" else least
-    if word == "sigma" and not 1 - 1e-12 <= sigma * smallest <= 1e300:
+    if word == "sigma" and not limit(1, ">=") <= sigma * smallest <= 1e300:
         raise PolicyError(
             f"{requirement.text}: some value gets a sigma below 1, which no prior of whole counts has; "
             f"sigma must be at least {1 / smallest:.6g}"
