@@ -19,7 +19,7 @@ GROUP BY s.attribute, s.value;
 -- seen values that the label stands for.
 CREATE MACRO _lattice_costs(steps, labels, leaves) AS TABLE
 SELECT v.attribute, v.value, any_value(v.rows) AS rows, any_value(v.numbers) AS numbers,
-  list(CASE WHEN domain > 1 THEN (l.leaves - 1) / (domain - 1) ELSE 0 END ORDER BY s.level) AS loss,
+  list(CASE WHEN domain > 1 THEN _cell_loss(l.leaves, domain) ELSE 0 END ORDER BY s.level) AS loss,
   list(log2(l.rows / v.rows) ORDER BY s.level) AS entropy,
   list(CASE WHEN l.seen > 0 THEN ln(l.seen) END ORDER BY s.level) AS volume
 FROM leaves AS v
