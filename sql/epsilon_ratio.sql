@@ -3,7 +3,8 @@
 -- What the adversary of each class, who has seen a class but for one of its rows, takes as likely for that row, and out of how much
 -- (docs/definitions.md): with a prior of sigma(s) for what is held, `weight`, and of `stubbornness` in all; with the worst prior of a
 -- stubbornness, which has seen one person with each of the values held, or with the only one; with a shape that no row can
--- change; and with any shape. The lattice search and its curves call these, too.
+-- change; and with any shape. A shape that gives a value a share has sigma(s) = stubbornness share. The lattice search and its curves call these, too.
+CREATE MACRO _sigma_of(stubbornness, share) AS (stubbornness * share);
 CREATE MACRO _likely1(held, weight) AS (held + weight - 1);
 CREATE MACRO _out_of1(size, stubbornness) AS (size + stubbornness - 1);
 CREATE MACRO _likely2(held) AS held;

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.evaluate import Node, evaluate
 from sqlpriv.methods.generalize.measures import AGGREGATE, ClassMeasure, epsilon_of_classes
 from sqlpriv.methods.generalize.scan import Domain
@@ -60,7 +61,7 @@ def _belief(weight: str | None, sigma: float) -> tuple[str, str, float]:
         return "epsilon_class2", "1", sigma
     if math.isinf(sigma):
         return "epsilon_class3", weight, 1.0
-    return "epsilon_class1", f"({float(sigma)!r} * ({weight}))", sigma
+    return "epsilon_class1", inlined(f"_sigma_of({float(sigma)!r}, {weight})"), sigma
 
 
 def _measure(number: int, j: int, sensitive: str, belief: tuple[str, str, float]) -> ClassMeasure:
