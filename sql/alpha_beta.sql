@@ -43,8 +43,8 @@ FROM (SELECT _prior_bound(d) AS prior, _amount(slots, 1, 'slots') AS number) AS 
 -- example: SELECT independent, exclusive, round(exclusive_posterior, 6) FROM priv.alpha_beta_guarantee(0.01, 0.2, 0.48, 0.02)
 -- expect: [(False, False, 0.331081)]
 CREATE MACRO alpha_beta_guarantee(d, gamma, alpha, beta) AS TABLE
-SELECT b >= p * r * (1 - 1e-12) AND p <= 1 - prior / posterior + 1e-12 AS independent,
-  prior * p * (1 - b) * (1 - posterior) <= posterior * (1 - prior) * (1 - p) * b * (1 + 1e-12) AS exclusive,
+SELECT b >= p * r * (1 - _hair()) AND p <= 1 - prior / posterior + _hair() AS independent,
+  prior * p * (1 - b) * (1 - posterior) <= posterior * (1 - prior) * (1 - p) * b * (1 + _hair()) AS exclusive,
   prior * p / (prior * p + (1 - prior) * b) AS independent_posterior,
   prior * p * (1 - b) / (prior * p * (1 - b) + (1 - prior) * (1 - p) * b) AS exclusive_posterior,
   (1 - p) / (1 - b) AS retained,
@@ -68,7 +68,7 @@ FROM (
 CREATE MACRO alpha_beta_error(rows, domain, alpha, beta, hits, domain_hits) AS TABLE
 SELECT n * p + (m - n) * b AS expected_rows,
   sqrt(h * p * (1 - p) + (m_h - h) * b * (1 - b)) / a AS standard_error,
-  CASE WHEN p >= 0.5 - 1e-12 THEN sqrt(2 * (n + b * m / (a * a)) * ln(40)) END AS bound,
+  CASE WHEN p >= 0.5 - _hair() THEN sqrt(2 * (n + b * m / (a * a)) * ln(40)) END AS bound,
   sqrt(n * p * (1 - p) + (m - n) * b * (1 - b)) / (a * sqrt(2)) AS half_domain_error,
   sqrt(n * p * (1 - p) + (m - n) * b * (1 - b)) / (a * sqrt(2)) <= n AS possible
 FROM (
@@ -211,7 +211,7 @@ CASE
   WHEN beta IS NOT NULL AND NOT coalesce(TRY_CAST(beta AS DOUBLE) >= 0 AND TRY_CAST(beta AS DOUBLE) < 1, false)
     THEN error('sqlpriv: beta, the probability of noise, must be at least 0 and below 1')
   WHEN alpha IS NULL OR beta IS NULL THEN NULL
-  WHEN TRY_CAST(alpha AS DOUBLE) + TRY_CAST(beta AS DOUBLE) <= 1 + 1e-12 THEN true
+  WHEN TRY_CAST(alpha AS DOUBLE) + TRY_CAST(beta AS DOUBLE) <= 1 + _hair() THEN true
   ELSE error('sqlpriv: alpha + beta, the probability to keep a row, must be at most 1')
 END;
 

@@ -117,10 +117,15 @@ FROM (
 CREATE MACRO _unless_empty(summary) AS
 CASE WHEN count(*) = 0 THEN error('sqlpriv: the table has no rows: there is nothing to check') ELSE summary END;
 
--- Comparisons with the tolerance of docs/definitions.md.
-CREATE MACRO _below(number, threshold) AS (number < _bar(threshold) - _tolerance(threshold));
-CREATE MACRO _above(number, threshold) AS (number > _bar(threshold) + _tolerance(threshold));
-CREATE MACRO _tolerance(threshold) AS (1e-12 * least(greatest(abs(TRY_CAST(threshold AS DOUBLE)), 1), 1e300));
+-- Comparisons with the tolerance of docs/definitions.md: the one small number, what it is beside a threshold, and the threshold
+-- moved by it. Policies ask for _limit: below a >= or at a < too little is missing to count, beyond a <= or > too much.
+CREATE MACRO _below(number, threshold) AS (number < _lower_limit(threshold));
+CREATE MACRO _above(number, threshold) AS (number > _upper_limit(threshold));
+CREATE MACRO _limit(threshold, operator) AS CASE WHEN operator IN ('>=', '<') THEN _lower_limit(threshold) ELSE _upper_limit(threshold) END;
+CREATE MACRO _lower_limit(threshold) AS (_bar(threshold) - _tolerance(threshold));
+CREATE MACRO _upper_limit(threshold) AS (_bar(threshold) + _tolerance(threshold));
+CREATE MACRO _tolerance(threshold) AS (_hair() * least(greatest(abs(TRY_CAST(threshold AS DOUBLE)), 1), 1e300));
+CREATE MACRO _hair() AS 1e-12;
 
 -- A threshold, which has to be a number: compared with NULL no class would fail, and with NaN, which is above infinity
 -- to DuckDB, none would be above.

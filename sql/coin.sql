@@ -9,3 +9,7 @@ CREATE MACRO _coin_share(bits) AS CAST('0x' || substr(bits, 1, 13) AS BIGINT) / 
 
 -- Word number 0, 1, 2 or 3: a whole number below 2^60.
 CREATE MACRO _coin_word(bits, place) AS CAST('0x' || substr(bits, 1 + 15 * place, 15) AS BIGINT);
+
+-- The value that a word draws by the alias table of udfs/draws.py: its cell's own below the cut, else the other one.
+CREATE MACRO _alias_pick(word, size, cuts, others) AS
+CASE WHEN word // size < cuts[1 + word % size] THEN word % size ELSE others[1 + word % size] END;

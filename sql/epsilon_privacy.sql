@@ -147,7 +147,7 @@ __priv_total AS (
   FROM __priv_weights
 ),
 __priv_ratios AS (
-  SELECT class, size, held, held + weight - 1 AS likely, size + stubbornness - 1 AS out_of
+  SELECT class, size, held, _likely1(held, weight) AS likely, _out_of1(size, stubbornness) AS out_of
   FROM _weighted(__priv_exposures, __priv_weights, predicates, id), __priv_total
 )
 FROM _worst_ratio(_covered(__priv_holdings, __priv_weights), __priv_ratios, _known(b));
@@ -162,11 +162,11 @@ WITH __priv_holdings AS MATERIALIZED (FROM holdings),
 __priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_holdings, predicates, id)),
 __priv_domain AS (SELECT count(*) AS kinds FROM (SELECT DISTINCT item FROM __priv_holdings)),
 __priv_ratios AS (
-  SELECT class, size, held, held + weight - 1 AS likely,
-    size - 1 + CASE
+  SELECT class, size, held, _likely2(held, weight) AS likely,
+    _out_of2(size, CASE
       WHEN TRY_CAST(sigma AS DOUBLE) BETWEEN kinds AND 1e300 AND TRY_CAST(sigma AS DOUBLE) >= weight THEN TRY_CAST(sigma AS DOUBLE)
       ELSE error('sqlpriv: sigma must be a number, at least the number of sensitive values, each of which has sigma(s) >= 1')
-    END AS out_of
+    END) AS out_of
   FROM _numbered(__priv_exposures, predicates, id), __priv_domain
 )
 FROM _worst_ratio(__priv_holdings, __priv_ratios, _known(b));
@@ -185,12 +185,12 @@ __priv_total AS (
       WHEN count(*) > count(DISTINCT item) + max(CASE WHEN item IS NULL THEN 1 ELSE 0 END) THEN error('sqlpriv: the shape has a value twice')
       WHEN sum(CASE WHEN weight >= 0 THEN 0 ELSE 1 END) > 0 THEN error('sqlpriv: every share of the shape must be a number of at least 0')
       WHEN abs(sum(weight) - 1) > 1e-9 THEN error('sqlpriv: the shares of the shape must add up to 1')
-      ELSE 1.0
+      ELSE _out_of3()
     END AS certainty
   FROM __priv_weights
 ),
 __priv_ratios AS (
-  SELECT class, size, held, weight AS likely, certainty AS out_of
+  SELECT class, size, held, _likely3(weight) AS likely, certainty AS out_of
   FROM _weighted(__priv_exposures, __priv_weights, predicates, id), __priv_total
 )
 FROM _worst_ratio(_covered(__priv_holdings, __priv_weights), __priv_ratios, _known(b));
@@ -199,7 +199,7 @@ FROM _worst_ratio(_covered(__priv_holdings, __priv_weights), __priv_ratios, _kno
 CREATE MACRO _epsilon4_by_class(tbl, qis, sensitive, b, predicates, id) AS TABLE
 WITH __priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
 __priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_holdings, predicates, id)),
-__priv_ratios AS (SELECT class, size, held, 0.0 AS likely, 1.0 AS out_of FROM __priv_exposures)
+__priv_ratios AS (SELECT class, size, held, _likely4() AS likely, _out_of4() AS out_of FROM __priv_exposures)
 FROM _worst_ratio(__priv_holdings, __priv_ratios, b);
 
 -- The number of tuples the adversary knows.
@@ -296,23 +296,3 @@ FROM holdings, (
 )
 WHERE CASE WHEN missing > 0
   THEN error('sqlpriv: a sensitive value of the table is missing from the prior or shape') ELSE true END;
-
--- The worst epsilon of each class; NULL where no sensitive set occurs.
-CREATE MACRO _worst_ratio(holdings, ratios, b) AS TABLE
-SELECT c.class, c.size, max(_epsilon(held, r.size, b, likely, out_of)) AS value
-FROM (SELECT DISTINCT class, size FROM holdings) AS c
-LEFT JOIN ratios AS r ON c.class IS NOT DISTINCT FROM r.class
-GROUP BY c.class, c.size;
-
--- max(p_in/p_out, (1-p_out)/(1-p_in)) with p_in = held/(size - b) and p_out = likely/out_of. NULL where nothing is held.
-CREATE MACRO _epsilon(held, size, b, likely, out_of) AS
-_epsilon_of(held / (size - b), size - b, size - b - held, likely, out_of);
-
--- The same with unknown = size - b and rest = unknown - held given. 1 - p_in is 0 once the known tuples are all those
--- without the set; x/0 is infinity and 0/0 is 1.
-CREATE MACRO _epsilon_of(p_in, unknown, rest, likely, out_of) AS
-CASE
-  WHEN rest <= 0 THEN CASE WHEN out_of - likely > 1e-12 * out_of THEN CAST('Infinity' AS DOUBLE) ELSE 1.0 END
-  WHEN likely <= 0 THEN CAST('Infinity' AS DOUBLE)
-  ELSE greatest(p_in * out_of / likely, (out_of - likely) / out_of * unknown / rest)
-END;

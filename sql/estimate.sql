@@ -105,3 +105,7 @@ CREATE MACRO _parameter_text(catalog, name) AS
 concat('coalesce((SELECT max(value) FROM ', catalog, '."sqlpriv_release"."parameters" WHERE name = ''', name, '''), 0e0)');
 CREATE MACRO _texts(names) AS
 concat('CAST([', list_aggr(list_transform(names, lambda name: concat('''', replace(lower(name), '''', ''''''), '''')), 'string_agg', ', '), '] AS VARCHAR[])');
+
+-- The weight (power 1), variance (2) or skew (3) that is left of one view when so many are taken together, each for its part: the
+-- estimate is the mean of theirs.
+CREATE MACRO _of_views(number, views, power) AS (number / pow(views, power));

@@ -36,7 +36,7 @@ FROM (
 -- example: SELECT private, round(posterior, 6), round(epsilon, 6) FROM priv.frapp_guarantee(0.01, 0.2, 0.2, 0.01)
 -- expect: [(True, 0.168067, 2.995732)]
 CREATE MACRO frapp_guarantee(d, gamma, stay, move) AS TABLE
-SELECT prior * g * (1 - posterior_bound) <= posterior_bound * (1 - prior) * q * (1 + 1e-12) AS private,
+SELECT prior * g * (1 - posterior_bound) <= posterior_bound * (1 - prior) * q * (1 + _hair()) AS private,
   prior * g / (prior * g + (1 - prior) * q) AS posterior,
   CASE WHEN q = 0 THEN CAST('Infinity' AS DOUBLE) ELSE ln(g / q) END AS epsilon
 FROM (
@@ -119,7 +119,7 @@ CASE
   WHEN move IS NOT NULL AND NOT coalesce(TRY_CAST(move AS DOUBLE) >= 0 AND TRY_CAST(move AS DOUBLE) < 1, false)
     THEN error('sqlpriv: move must be at least 0 and below 1')
   WHEN stay IS NULL OR move IS NULL THEN NULL
-  WHEN TRY_CAST(stay AS DOUBLE) + TRY_CAST(move AS DOUBLE) > 1 + 1e-12 THEN error('sqlpriv: stay + move must be at most 1')
+  WHEN TRY_CAST(stay AS DOUBLE) + TRY_CAST(move AS DOUBLE) > 1 + _hair() THEN error('sqlpriv: stay + move must be at most 1')
   WHEN TRY_CAST(move AS DOUBLE) < TRY_CAST(stay AS DOUBLE) THEN true
   ELSE error('sqlpriv: stay must be greater than move, or the view says nothing about the table')
 END;

@@ -104,48 +104,6 @@ FROM query(concat('WITH RECURSIVE __priv_read AS (SELECT DISTINCT labels[1] AS c
   ' SELECT m.node AS value', _listed(_height(levels), ', coalesce(m.path[', '], ''*'') AS level'),
   ' FROM __priv_sound AS s LEFT JOIN (FROM __priv_paths WHERE node NOT IN (SELECT parent FROM __priv_read)) AS m ON s.ok ORDER BY m.node'));
 
--- hierarchy_faults(tbl, attribute, hierarchy) -> fault, level, number
--- What is wrong with a hierarchy for a column, one row a fault: values it does not cover, values or labels with two
--- different labels above them, labels that are NULL, more than one top. number counts the values or labels concerned.
--- nulls: NULL in the column needs no row in the hierarchy, and a row for NULL may hold NULL below the top.
--- guarantee: no row comes back exactly when the hierarchy covers the column and nests up to one top.
--- example: FROM priv.hierarchy_faults('wards', 'disease', 'diseases')
--- expect: [('values are not in the hierarchy', 0, 4)]
-CREATE MACRO hierarchy_faults(tbl, attribute, hierarchy) AS TABLE
-WITH __priv_values AS (FROM query(concat('SELECT DISTINCT CAST(', _field(_column(attribute)), ' AS VARCHAR) AS value', _from(tbl)))),
-__priv_read AS (
-  SELECT DISTINCT list_value(*COLUMNS(*)) AS labels FROM (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM query_table(_table(hierarchy)))
-),
-__priv_steps AS (
-  SELECT labels[1] AS leaf, height - 1 AS step, labels[height] AS label, labels[height + 1] AS above, height = len(labels) AS at_top
-  FROM __priv_read, (SELECT unnest(range(1, (SELECT max(len(labels)) FROM __priv_read) + 1)) AS height)
-),
-__priv_faults AS (
-  SELECT 1 AS place, 'values are not in the hierarchy' AS fault, 0 AS step, count(*) AS found
-  FROM __priv_values WHERE value IS NOT NULL AND value NOT IN (SELECT leaf FROM __priv_steps WHERE leaf IS NOT NULL)
-  UNION ALL
-  SELECT 2, 'values stand in the hierarchy twice, with different labels', 0, count(*)
-  FROM (SELECT labels[1] FROM __priv_read GROUP BY labels[1] HAVING count(*) > 1)
-  UNION ALL
-  SELECT 3, 'labels have more than one label on the next level', step, count(*)
-  FROM (SELECT step, label FROM __priv_steps WHERE step > 0 AND label IS NOT NULL GROUP BY step, label HAVING count(DISTINCT above) > 1)
-  GROUP BY step
-  UNION ALL
-  SELECT 4, 'values have no label', step, count(DISTINCT leaf) FROM __priv_steps WHERE step > 0 AND label IS NULL AND leaf IS NOT NULL GROUP BY step
-  UNION ALL
-  SELECT 5, 'labels stand at the top, where there should be one', step, count(DISTINCT coalesce('=' || label, ''))
-  FROM __priv_steps WHERE at_top AND step > 0 AND (label IS NOT NULL OR leaf IS NULL) GROUP BY step HAVING count(DISTINCT coalesce('=' || label, '')) > 1
-  UNION ALL
-  SELECT 6, 'there is no level above the values', 0, count(*) FROM __priv_read HAVING max(len(labels)) = 1
-)
-SELECT fault, CAST(step AS INTEGER) AS level, CAST(found AS BIGINT) AS number
-FROM (
-  SELECT place, fault, step, found FROM __priv_faults WHERE found > 0
-  UNION ALL
-  SELECT 0, _unless_empty(''), _unless_empty(0), _unless_empty(0) FROM __priv_values HAVING _unless_empty(false)
-)
-ORDER BY place, step;
-
 -- The text of a query for a hierarchy. Its stages lead from __priv_values (value, cell, copies) to __priv_labelled; the
 -- faults, WHEN ... THEN error(...), are looked for among all values before the first row is given, whatever is asked.
 CREATE MACRO _hierarchy_text(tbl, attribute, stages, faults, labels, height) AS

@@ -77,7 +77,7 @@ GROUP BY class, size, kinds;
 -- smallest n / base of a class tell its largest gain and loss.
 CREATE MACRO _beta(n, size, base) AS greatest(max(n / base) / size - 1, 0);
 CREATE MACRO _enhanced_beta(n, size, base, ceiling) AS
-CASE WHEN max(n / ceiling) / size > 1 + 1e-12 THEN CAST('Infinity' AS DOUBLE) ELSE _beta(n, size, base) END;
+CASE WHEN max(n / ceiling) / size > 1 + _hair() THEN CAST('Infinity' AS DOUBLE) ELSE _beta(n, size, base) END;
 CREATE MACRO _delta_present(n, size, base) AS greatest(ln(max(n / base) / size), -ln(min(n / base) / size));
 CREATE MACRO _delta(n, size, base, kinds) AS
 CASE WHEN count(*) < kinds THEN CAST('Infinity' AS DOUBLE) ELSE _delta_present(n, size, base) END;

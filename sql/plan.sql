@@ -47,7 +47,7 @@ SELECT p * n + _persists(p, e) * g + b * (m - n - g) AS expected_rows
 FROM (
   SELECT n, g, m, e, CASE WHEN sound THEN _kept_by(alpha, beta) END AS p, CASE WHEN sound THEN _noise(alpha, beta) END AS b
   FROM (
-    SELECT n, g, m, e, CASE WHEN n + g + m + e IS NULL THEN NULL WHEN n + g <= m * (1 + 1e-12) THEN true
+    SELECT n, g, m, e, CASE WHEN n + g + m + e IS NULL THEN NULL WHEN n + g <= m * (1 + _hair()) THEN true
       ELSE error('sqlpriv: rows and gone, elements of the domain, cannot be more than the domain has') END AS sound
     FROM (SELECT _amount(rows, 0, 'rows') AS n, _amount(gone, 0, 'gone') AS g, _amount(domain, 1, 'domain') AS m, _persistence(persist) AS e) AS __priv_n
   ) AS __priv_s

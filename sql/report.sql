@@ -106,7 +106,7 @@ ORDER BY part, place;
 
 -- Whether a measure is the worst one up to rounding: what several operations gave may differ in the last digit between
 -- two classes that are equally bad. Single divisions do not.
-CREATE MACRO _attains(measure, worst) AS (measure >= worst * 0.999999999999 - 1e-12);
+CREATE MACRO _attains(measure, worst) AS (measure >= worst * (1 - _hair()) - _hair());
 
 -- The models of the report with their sentences: the value goes between the two halves, infinity has its own.
 CREATE MACRO _models() AS TABLE

@@ -135,7 +135,7 @@ CASE WHEN _sdgs_sound(k, beta, epsilon) THEN _sdgs_delta(k, beta, epsilon) END;
 CREATE MACRO _sdgs_sound(k, beta, epsilon) AS
 CASE
   WHEN CAST(_copies(k) AS DOUBLE) + _sampling(beta) + CAST(epsilon AS DOUBLE) IS NULL THEN NULL
-  WHEN NOT (epsilon >= -ln(1 - _sampling(beta)) - 1e-12 AND epsilon <= CAST('Infinity' AS DOUBLE))
+  WHEN NOT (epsilon >= -ln(1 - _sampling(beta)) - _hair() AND epsilon <= CAST('Infinity' AS DOUBLE))
     THEN error('sqlpriv: epsilon must be at least -ln(1 - beta)')
   ELSE true
 END;

@@ -6,8 +6,8 @@
 -- example: FROM priv.utility('patients', ['zip', 'age'])
 -- expect: [(12, 3, 4.0, 48)]
 CREATE MACRO utility(tbl, qis, person) AS TABLE
-SELECT CAST(sum(size) AS BIGINT) AS rows, count(*) AS classes, sum(size) / count(*) AS average_class_size,
-  CAST(sum(size * size) AS BIGINT) AS discernibility
+SELECT CAST(sum(size) AS BIGINT) AS rows, count(*) AS classes, _average_class_size(sum(size), count(*), 0) AS average_class_size,
+  CAST(_discernibility(sum(size * size), 0, sum(size)) AS BIGINT) AS discernibility
 FROM _sizes(tbl, qis, person) HAVING _unless_empty(true);
 
 -- kl_divergence(tbl, original, qis, id) -> kl
@@ -81,13 +81,12 @@ __priv_costs AS (
       WHEN d.leaves + max(CASE WHEN c.label IS NULL AND b.place IS NULL THEN 1 ELSE 0 END) OVER (PARTITION BY c.place) = 1 THEN 0
       WHEN c.label = '*' THEN 1
       WHEN b.place IS NULL AND c.label IS NOT NULL THEN error('sqlpriv: a label of the table is not on its level of the hierarchy')
-      ELSE (coalesce(b.leaves, 1) - 1)
-        / (d.leaves - 1 + max(CASE WHEN c.label IS NULL AND b.place IS NULL THEN 1 ELSE 0 END) OVER (PARTITION BY c.place))
+      ELSE _cell_loss(coalesce(b.leaves, 1), d.leaves + max(CASE WHEN c.label IS NULL AND b.place IS NULL THEN 1 ELSE 0 END) OVER (PARTITION BY c.place))
     END AS cost
   FROM __priv_cells AS c LEFT JOIN __priv_domains AS d ON c.place = d.place
   LEFT JOIN __priv_below AS b ON c.place = b.place AND c.label IS NOT DISTINCT FROM b.label
 )
-SELECT _unless_empty(sum(copies * cost) / sum(copies)) AS loss FROM __priv_costs;
+SELECT _unless_empty(_mean_loss(sum(copies * cost), sum(copies), 1)) AS loss FROM __priv_costs;
 
 -- The cells of each column of the node, and the labels of its level with the leaves below them. Columns go by their place.
 CREATE MACRO _node_cells(tbl, node) AS
@@ -98,3 +97,18 @@ CREATE MACRO _leaves_text(node, hierarchies) AS
 list_aggr(list_transform(map_entries(_node(node)), lambda entry, place: concat('SELECT ', place, ' AS place, ', entry['value'], ' AS height,',
   ' len(labels) AS width, labels[1] AS leaf, labels[', entry['value'], ' + 1] AS label FROM ',
   _labels_of(_hierarchy_name(_hierarchies(hierarchies), entry['key'])))), 'string_agg', ' UNION ALL ');
+
+-- What a table costs, from its sums; the lattice search (sqlpriv/methods/generalize/objectives.py) asks for these, too. There some
+-- rows may be suppressed: they are one class more that may be anything, and each is as if it were in a class of the whole table.
+CREATE MACRO _average_class_size(rows, classes, suppressed) AS (rows / (classes + CASE WHEN suppressed > 0 THEN 1 ELSE 0 END));
+CREATE MACRO _discernibility(squares, suppressed, rows) AS (squares + suppressed * rows);
+CREATE MACRO _mean_loss(losses, rows, attributes) AS (losses / (rows * attributes));
+CREATE MACRO _cell_loss(leaves, domain) AS ((leaves - 1) / (domain - 1));
+-- Precision (Sweeney 2002) as a cost: what each cell has climbed of its hierarchy, a suppressed row all of it. First the part of one
+-- attribute on a level, then that of a node whose attributes add up to `climbed`.
+CREATE MACRO _climbed(level, height, attributes) AS (level / height / attributes);
+CREATE MACRO _imprecision(climbed, suppressed, rows) AS (climbed * (1 - suppressed / rows) + suppressed / rows);
+-- kl_divergence in another order, since the search knows sums over classes: of c ln(c) over the different tuples, of size ln(size) over
+-- the classes, and of ln(volume) over the rows.
+CREATE MACRO _kl_of_sums(tuple_logs, size_logs, volume_logs, suppressed, rows) AS
+((tuple_logs - size_logs - CASE WHEN suppressed > 0 THEN suppressed * ln(suppressed) ELSE 0 END + volume_logs) / rows);

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlpriv.errors import InputError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.macros.expand import constant_value
+from sqlpriv.sqltext import literal
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,7 @@ class Requirement:
     @property
     def limit(self) -> float:
         """The threshold moved by the tolerance of docs/definitions.md, to the side that the comparison asks for."""
-        slack = 1e-12 * max(abs(self.threshold), 1)
-        return self.threshold - slack if self.operator in {">=", "<"} else self.threshold + slack
+        return limit(self.threshold, self.operator)
 
     def holds(self, value: float) -> bool:
         """Whether the value meets the threshold."""
@@ -91,6 +93,17 @@ class Requirement:
         if self.operator == ">":
             return value > self.limit
         return value <= self.limit if self.operator == "<=" else value < self.limit
+
+
+def limit(threshold: float, operator: str) -> float:
+    """The number that a comparison is made with, as sql/base.sql has it: DuckDB says it, once for each threshold.
+
+    >>> limit(5, ">="), limit(0.5, "<=")
+    (4.999999999995, 0.500000000001)
+    """
+    asked = constant_value(inlined(f"_limit(CAST('{float(threshold)!r}' AS DOUBLE), {literal(operator)})"))
+    assert isinstance(asked, float)
+    return asked
 
 
 def parse(text: str) -> Requirement:

@@ -133,7 +133,7 @@ TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates",
 LIST_PARAMS = ("qis", "buckets", "attributes")
 COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
 # The files of macros that make a table: a hierarchy, or the table they were given, with other cells or rows.
-MAKERS = ("hierarchy.sql", "hide_gen.sql", "alpha_beta_view.sql", "frapp_view.sql")
+MAKERS = ("hierarchy.sql", "hierarchy_faults.sql", "hide_gen.sql", "alpha_beta_view.sql", "frapp_view.sql")
 Rows = list[tuple[Any, ...]]
 
 

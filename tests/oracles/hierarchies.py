@@ -147,12 +147,12 @@ def hierarchy_faults(values: Sequence[object], paths: Sequence[Path]) -> Faults:
     ]
     for level in range(1, top):
         labels = {path[level] for path in known} - {None}
-        above = {label: {path[level + 1] for path in known if path[level] == label} - {None} for label in labels}
+        above = {label: {path[level + 1] for path in known if path[level] == label} for label in labels}
         number = sum(len(found) > 1 for found in above.values())
         faults.append(("labels have more than one label on the next level", level, number))
     for level in range(1, top + 1):
-        number = len({path[0] for path in known if path[level] is None and path[0] is not None})
+        number = sum(path[level] is None and (path[0] is not None or level == top) for path in known)
         faults.append(("values have no label", level, number))
-    tops = {path[top] for path in known if path[top] is not None or path[0] is None}
+    tops = {path[top] for path in known} - {None}
     faults.append(("labels stand at the top, where there should be one", top, len(tops) if len(tops) > 1 else 0))
     return [fault for fault in faults if fault[2]]

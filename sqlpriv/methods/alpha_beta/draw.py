@@ -15,13 +15,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import duckdb
+
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.macros.expand import expand
 from sqlpriv.methods.randomized.alias import Alias
-from sqlpriv.methods.randomized.coins import poisson, uniform
 from sqlpriv.methods.randomized.elements import Elements
 from sqlpriv.sqltext import literal
 from sqlpriv.table.source import Source
+from sqlpriv.udfs.draws import POISSON, register
 
 _DRAWS = 2_000_000
 
@@ -54,25 +57,36 @@ def write_kept(source: Source, elements: Elements, keep: str, prefix: str, persi
 
 def uniform_draws(elements: Elements, beta: float, prefix: str) -> Iterator[Draws]:
     """Uniform noise, range by range of the top limb."""
-    mean = -elements.count * math.log1p(-beta)
-    ranges = max(1, min(elements.limbs[0], math.ceil(mean / _DRAWS)))
     top = elements.limbs[0]
-    for r in range(ranges):
-        low, high = top * r // ranges, top * (r + 1) // ranges
-        purpose = f"noise|{r}"
-        draws = poisson(mean * ((high - low) / top), uniform(prefix, f"{purpose}|number"))
+    # A database of its own: a function once registered would be there for all that the caller runs.
+    with duckdb.connect(config={"threads": 1}) as con:
+        asked = f"SELECT draws FROM priv.alpha_beta_draws({float(elements.count)!r}, {beta!r})"
+        mean = float(fetch(con, expand(asked))[0][0])
+        ranges = max(1, min(top, math.ceil(mean / _DRAWS)))
+        ends = [(top * r // ranges, top * (r + 1) // ranges) for r in range(ranges)]
+        numbers = _numbers(con, [f"{mean!r} * ({high - low} / {top})" for low, high in ends], prefix, "noise|{}|number")
+    for r, ((low, high), draws) in enumerate(zip(ends, numbers, strict=True)):
         sizes = [high - low, *elements.limbs[1:]]
         words = [f"{{}} % {size}" + (f" + {low}" if i == 0 and low else "") for i, size in enumerate(sizes)]
-        yield Draws(low, high, _drawn(words, elements.columns, draws, prefix, purpose))
+        yield Draws(low, high, _drawn(words, elements.columns, draws, prefix, f"noise|{r}"))
 
 
 def source_draws(elements: Elements, rate: float, aliases: Sequence[Alias], prefix: str) -> Draws:
     """Noise that follows shares: every attribute drawn by its own alias table, the slot uniformly, all in one range."""
-    draws = poisson(rate, uniform(prefix, "noise|number"))
+    with duckdb.connect(config={"threads": 1}) as con:
+        (draws,) = _numbers(con, [repr(rate)], prefix, "noise|number")
     ids = [f"w{a}" for a in range(len(elements.digits))]
     words = [*(alias.pick for alias in aliases), f"{{}} % {elements.digits[-1].size}"]
     limbs = ", ".join(f"{n} AS {e}" for n, e in zip(elements.number(ids), elements.columns, strict=True))
     return Draws(0, elements.limbs[0], f"SELECT {limbs} FROM ({_drawn(words, ids, draws, prefix, 'noise')})")
+
+
+def _numbers(con: duckdb.DuckDBPyConnection, means: Sequence[str], prefix: str, purpose: str) -> list[int]:
+    """A Poisson number for each of the means, SQL themselves; in the purpose of its coin {} is the place of a mean."""
+    register(con)
+    listed = ", ".join(f"({i}, CAST({m} AS DOUBLE), {literal(purpose.format(i))})" for i, m in enumerate(means))
+    drawn = inlined(f"{POISSON}(mean, _coin_share(_coin_bits({literal(prefix)}, purpose)))")
+    return [int(r[0]) for r in fetch(con, f"SELECT {drawn} FROM (VALUES {listed}) AS v(i, mean, purpose) ORDER BY i")]
 
 
 def view_elements(elements: Elements, draws: Draws) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.checks.requirements import Requirement
+from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.scan import Domain
 from sqlpriv.table.named import read_named
 
@@ -37,13 +38,13 @@ def read_belief(domain: Domain, i: int, j: int | None, requirement: Requirement)
     if shape not in {"uniform", "table"}:
         return _read_table(domain, i, j, requirement, word)
     smallest = 1 / kinds if shape == "uniform" else least
-    if word == "sigma" and not 1 - 1e-12 <= sigma * smallest <= 1e300:
+    if word == "sigma" and not limit(1, ">=") <= sigma * smallest <= 1e300:
         raise PolicyError(
             f"{requirement.text}: some value gets a sigma below 1, which no prior of whole counts has; "
             f"sigma must be at least {1 / smallest:.6g}"
         )
     share = "1 / kinds" if shape == "uniform" else "share"
-    return Belief(word, f"({share})" if word == "share" else f"({sigma!r} * ({share}))", sigma)
+    return Belief(word, f"({share})" if word == "share" else inlined(f"_sigma_of({sigma!r}, {share})"), sigma)
 
 
 def write_weights(domain: Domain, i: int, j: int | None, belief: Belief) -> str:
@@ -67,7 +68,7 @@ def _read_table(domain: Domain, i: int, j: int | None, requirement: Requirement,
         raise PolicyError(f"{requirement.text}: the shape holds shares, so sigma must be given too")
     if word == "sigma" and word in present and "sigma" in arguments:
         raise PolicyError(f"{requirement.text}: the table of the shape gives every sigma already; leave sigma out")
-    given = word if word in present else f"{float(arguments['sigma'])!r} * share"
+    given = word if word in present else inlined(f"_sigma_of({float(arguments['sigma'])!r}, share)")
     fetch(
         con,
         f"CREATE OR REPLACE TABLE shape_weights_{i} AS SELECT CAST(value AS VARCHAR) AS item, "

@@ -11,7 +11,7 @@ What is wrong with a hierarchy shows in its labels, so one query over them both 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlpriv.engine import Row, fetch
@@ -22,13 +22,14 @@ from sqlpriv.table.hierarchies import TOP, Hierarchy
 from sqlpriv.table.source import Source
 
 _LARGEST_NUMBER = 2**100  # times the number of a node it still is a HUGEINT
-_UNCOVERED = "value(s) of the table are not in it"
 _FAULTS = (
+    "value(s) of the table are not in it",
     "value(s) are listed twice with different labels",
     "value(s) have no label on it",
     "label(s) have two different labels above them, so the levels do not nest",
+    "labels stand on it, the top, where one label must stand for all values",
 )
-_TOPS = "labels stand on it, the top, where one label must stand for all values"
+"""In the order of the columns of _hierarchy_levels."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,10 @@ def write_labels(source: Source, hierarchies: Sequence[Hierarchy], frequencies: 
     totals = _count_values(source, hierarchies, frequencies)
     _write_paths(source, hierarchies, [attribute for attribute, *_, nulls in totals if nulls])
     con = source.con
-    fetch(con, f"CREATE OR REPLACE TABLE steps AS {inlined('FROM _lattice_steps(paths, counts)')}")
+    fetch(con, f"CREATE OR REPLACE TABLE steps AS {inlined('FROM _hierarchy_steps(paths, counts)')}")
     fetch(con, f"CREATE OR REPLACE TABLE labels AS {inlined('FROM _lattice_labels(steps)')}")
-    levels = sorted(fetch(con, inlined("FROM _lattice_levels(labels)")))
-    _refuse_faults(hierarchies, totals, levels)
+    levels = sorted(fetch(con, inlined("FROM _hierarchy_levels(labels, counts)")))
+    _refuse_faults(hierarchies, levels)
     seen = tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
     return Labels(int(totals[0][1]), seen, _write_leaves(source, seen))
 
@@ -81,25 +82,20 @@ def _write_paths(source: Source, hierarchies: Sequence[Hierarchy], with_null: Se
         fetch(source.con, f"INSERT INTO paths SELECT {i}, {nulls} WHERE {missing}")
 
 
-def _refuse_faults(hierarchies: Sequence[Hierarchy], totals: Sequence[Row], levels: Sequence[Row]) -> None:
+def _refuse_faults(hierarchies: Sequence[Hierarchy], levels: Sequence[Row]) -> None:
     """Refuse hierarchies that do not fit the table, naming the attribute, the level and how many."""
-    found = [
-        f"hierarchy of {hierarchies[attribute].column!r}, level {level}: {number} {fault}"
-        for attribute, level, fault, number in sorted(_faults(totals, levels))
-    ]
+    found = sorted(
+        (attribute, level, fault, number)
+        for attribute, level, _, *numbers in levels
+        for fault, number in zip(_FAULTS, numbers, strict=True)
+        if number
+    )
     if found:
-        raise PolicyError("; ".join(found))
-
-
-def _faults(totals: Sequence[Row], levels: Sequence[Row]) -> Iterator[tuple[int, int, str, int]]:
-    covered = {attribute: seen for attribute, level, seen, *_ in levels if level == 0}
-    for attribute, _, values, _ in totals:
-        if values > covered.get(attribute, 0):
-            yield attribute, 0, _UNCOVERED, values - covered.get(attribute, 0)
-    for attribute, level, _, *numbers, tops in levels:
-        yield from ((attribute, level, f, n) for f, n in zip(_FAULTS, numbers, strict=True) if n)
-        if tops > 1:
-            yield attribute, level, _TOPS, tops
+        raise PolicyError(
+            "; ".join(
+                f"hierarchy of {hierarchies[a].column!r}, level {level}: {n} {fault}" for a, level, fault, n in found
+            )
+        )
 
 
 def _write_leaves(source: Source, seen: Sequence[Sequence[int]]) -> int:

@@ -73,9 +73,9 @@ _AGGREGATES = {
 }
 # What the adversary of a class takes as likely before the release, and out of how much.
 _EPSILONS = {
-    "epsilon_class1": ("n + {weight} - 1", "size + {sigma} - 1"),
-    "epsilon_class2": ("n", "size - 1 + {sigma}"),
-    "epsilon_class3": ("{weight}", "1"),
+    "epsilon_class1": ("_likely1(n, {weight})", "_out_of1(size, {sigma})"),
+    "epsilon_class2": ("_likely2(n)", "_out_of2(size, {sigma})"),
+    "epsilon_class3": ("_likely3({weight})", "_out_of3()"),
 }
 _SIZES = {"k": "z.size", "prosecutor": "1 / z.size"}
 _TABLES = {"marketer": "classes / size", "uniques": "uniques"}
@@ -117,20 +117,22 @@ def _sql(domain: Domain, i: int, j: int | None, requirement: Requirement) -> tup
         belief = read_belief(domain, i, j, requirement)
         if "predicates" in arguments or domain.policy.person is not None:
             return RELATION, _epsilon_relation(domain, i, j, requirement, belief), ()
-        values = {"weight": belief.weight, "sigma": f"{belief.stubbornness!r}::DOUBLE"}
-        likely, out_of = (formula.format(**values) for formula in _EPSILONS[name])
-        return AGGREGATE, *epsilon_of_classes(i, int(arguments["b"]), likely, out_of)
+        return AGGREGATE, *epsilon_of_classes(i, int(arguments["b"]), name, belief.weight, belief.stubbornness)
     if name in {"t_ordered", "t_hierarchical"}:
         return RELATION, _t_relation(domain, i, j, requirement), ()
     return AGGREGATE, inlined(_AGGREGATES[name].format(**arguments)), ()
 
 
-def epsilon_of_classes(i: int, b: int, likely: str, out_of: str) -> tuple[str, tuple[Term, ...]]:
-    """The epsilon of a class as an aggregate over its histogram, with its terms.
+def epsilon_of_classes(
+    i: int, b: int, adversary: str, weight: str, stubbornness: float
+) -> tuple[str, tuple[Term, ...]]:
+    """The epsilon of a class as an aggregate over its histogram, with its terms; `weight` is that of a value, as SQL.
 
     The formula names each of its arguments several times, and to DuckDB 2 every name and operator of a query is work,
     more than the few thousand rows are. Doubles, so that nothing is cast again and again.
     """
+    sigma = f"{float(stubbornness)!r}::DOUBLE"
+    likely, out_of = (inlined(formula.format(weight=weight, sigma=sigma)) for formula in _EPSILONS[adversary])
     terms = {f"p_in{b}": f"n / (size - {b})", f"unknown{b}": f"size - {b}", f"rest{b}": f"size - {b} - n"}
     terms |= {f"likely{i}": likely, f"out_of{i}": out_of}
     epsilon = inlined(f"max(_epsilon_of(p_in{b}, unknown{b}, rest{b}, likely{i}, out_of{i}))")

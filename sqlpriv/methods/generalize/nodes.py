@@ -136,6 +136,7 @@ def _rows(
     domain: Domain, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome], minimal: set[Node]
 ) -> list[NodeRow]:
     objectives = [make_objective(domain, name) for name in OBJECTIVES]
+    priced = {o.name: (o.shown, o.costs(outcomes)) for o in objectives}
     return [
         NodeRow(
             node,
@@ -143,7 +144,7 @@ def _rows(
             tuple(_holds(m, outcome) for m in measures),
             is_valid(domain, outcome),
             node in minimal,
-            {o.name: o.shown(o.cost(node, outcome)) for o in objectives},
+            {name: shown(costs[node]) for name, (shown, costs) in priced.items()},
         )
         for node, outcome in outcomes.items()
     ]

@@ -5,40 +5,85 @@ cost less than, whatever is suppressed. Loss, entropy, height and precision are 
 from the counts of single columns, for all nodes before any is looked at. Discernibility, average class size and KL
 divergence need the classes; their bound is the cost of the node with nothing suppressed, known once it was evaluated
 (suppressing a class joins it with others, and joining never lowers them). A workload has no bound.
+
+The formulas are helpers of sql/utility.sql over the sums of an outcome, asked for many nodes at once: in a small query
+of their own, because the one that judges the nodes is slow by its length. A bound is the same formula where nothing is
+suppressed. What is left here is which of them, and the arrays over the lattice.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlpriv.engine import fetch
-from sqlpriv.methods.generalize.evaluate import Node, Outcome
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalize.evaluate import COSTS, Node, Outcome
 from sqlpriv.methods.generalize.scan import Domain
 from sqlpriv.methods.generalize.workload import Workload
 
 Array = npt.NDArray[np.float64]
+_SUMS = ("suppressed", "classes", "all_classes", "squares", "all_squares", "size_logs", "all_size_logs")
 
 
 @dataclass(frozen=True)
 class Objective:
     """A cost to make small. `shown` turns it into the number that people know (precision grows, its cost shrinks).
 
-    Where the cost needs more than the outcome of a node, `asked` finds it for several nodes at once; `by_cells` says
-    that it needs the costs of the cells, which take another look.
+    `cost` and `bound` are SQL over the sums of an outcome, the costs of its cells, and `least` and `spread`, what the
+    node has before it is looked at: of this objective, and of the values that its labels stand for. Where `before` is
+    known for all nodes it is the bound. Where the cost needs more than the outcome of a node, `asked` finds it;
+    `by_cells` says that it needs the costs of the cells, which take another look.
     """
 
     name: str
-    cost: Callable[[Node, Outcome], float]
-    bound: Callable[[Node, Outcome], float]
+    domain: Domain | None
+    cost: str
+    bound: str = "0"
     before: Array | None = None
     shown: Callable[[float], float] = lambda cost: cost
     asked: Callable[[Sequence[Node]], dict[Node, float]] | None = None
     by_cells: bool = False
+
+    def costs(self, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
+        """What these nodes cost."""
+        return self._priced(self.cost, outcomes)
+
+    def bounds(self, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
+        """What no node above these costs less than."""
+        if self.before is not None:
+            return {node: float(self.before[node]) for node in outcomes}
+        return self._priced(self.bound, outcomes)
+
+    def _priced(self, sql: str, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
+        if self.domain is None or not outcomes:
+            return dict.fromkeys(outcomes, 0.0)
+        columns: dict[str, list[float]] = {
+            name: [getattr(o, name) for o in outcomes.values()] for name in _SUMS if name in sql
+        }
+        for place, name in enumerate(COSTS):
+            if name in sql:
+                columns[name] = [o.costs[place] for o in outcomes.values()]
+        if "least" in sql and self.before is not None:
+            columns["least"] = [float(self.before[node]) for node in outcomes]
+        if "spread" in sql:
+            volume = self.domain.volume
+            columns["spread"] = [sum(v[lv] for v, lv in zip(volume, node, strict=True)) for node in outcomes]
+        return dict(zip(outcomes, _ask(self.domain, sql, columns), strict=True))
+
+
+def _ask(domain: Domain, sql: str, columns: Mapping[str, Sequence[float]]) -> list[float]:
+    """The values of a formula of sql/ over columns of numbers. Lists as texts are read fastest."""
+    listed = ", ".join(
+        f"unnest(CAST('{list(column)}' AS {'HUGEINT' if isinstance(column[0], int) else 'DOUBLE'}[])) AS {name}"
+        for name, column in columns.items()
+    )
+    numbered = f"SELECT unnest(range({len(next(iter(columns.values())))})) AS place, {listed}"
+    asked = f"SELECT CAST({sql} AS DOUBLE) FROM ({numbered}) ORDER BY place"
+    return [float(r[0]) for r in fetch(domain.source.con, inlined(asked))]
 
 
 def make_objective(domain: Domain, name: str) -> Objective:
@@ -57,77 +102,57 @@ def make_objective(domain: Domain, name: str) -> Objective:
 
 def workload_objective(workload: Workload) -> Objective:
     """The mean error of counting queries. Nothing is known of a node before it was asked."""
-    return Objective("workload", lambda _, __: math.nan, lambda _, __: 0.0, asked=workload.errors)
-
-
-def loss_of(domain: Domain, outcome: Outcome) -> float:
-    """Mean over the cells of (leaves below the label - 1) / (leaves of the domain - 1); suppressed cells 1."""
-    return outcome.costs[0] / (domain.rows * len(domain.heights))
+    return Objective("workload", None, "NULL", asked=workload.errors)
 
 
 def _loss(domain: Domain) -> Objective:
-    cells = domain.rows * len(domain.heights)
-    before = _sum_over_attributes([np.array(c) / cells for c in domain.loss])
-    return Objective("loss", lambda _, o: loss_of(domain, o), lambda n, _: float(before[n]), before, by_cells=True)
+    mean = f"_mean_loss(loss, {domain.rows}, {len(domain.heights)})"
+    before = _sum_over_attributes([np.array(_ask(domain, mean, {"loss": sums})) for sums in domain.loss])
+    return Objective("loss", domain, mean, before=before, by_cells=True)
 
 
 def _entropy(domain: Domain) -> Objective:
-    before = _sum_over_attributes([np.array(c) for c in domain.entropy])
-    return Objective("entropy", lambda _, o: o.costs[1], lambda n, _: float(before[n]), before, by_cells=True)
+    before = _sum_over_attributes([np.array(sums) for sums in domain.entropy])
+    return Objective("entropy", domain, "entropy", before=before, by_cells=True)
 
 
 def _height(domain: Domain) -> Objective:
     before = _sum_over_attributes([np.arange(h + 1, dtype=float) for h in domain.heights])
-    return Objective("height", lambda n, _: float(sum(n)), lambda n, _: float(sum(n)), before)
+    return Objective("height", domain, "least", before=before)
 
 
 def _precision(domain: Domain) -> Objective:
-    count = len(domain.heights)
-    before = _sum_over_attributes([np.arange(h + 1) / h / count for h in domain.heights])
-
-    def cost(node: Node, outcome: Outcome) -> float:
-        share = outcome.suppressed / domain.rows
-        return float(before[node]) * (1 - share) + share
-
-    return Objective("precision", cost, lambda n, _: float(before[n]), before, shown=lambda c: 1 - c)
+    """What is climbed is the part that does not depend on the rows, and the least that a node costs."""
+    climbed = [
+        np.array(
+            _ask(domain, f"_climbed(level, {h}, {len(domain.heights)})", {"level": [float(i) for i in range(h + 1)]})
+        )
+        for h in domain.heights
+    ]
+    cost = f"_imprecision(least, suppressed, {domain.rows})"
+    before = _sum_over_attributes(climbed)
+    return Objective("precision", domain, cost, before=before, shown=lambda c: 1 - c)
 
 
 def _discernibility(domain: Domain) -> Objective:
-    return Objective(
-        "discernibility",
-        lambda _, o: float(o.squares + o.suppressed * domain.rows),
-        lambda _, o: float(o.all_squares),
-    )
+    cost = f"_discernibility(squares, suppressed, {domain.rows})"
+    return Objective("discernibility", domain, cost, f"_discernibility(all_squares, 0, {domain.rows})")
 
 
 def _average_class_size(domain: Domain) -> Objective:
-    return Objective(
-        "average_class_size",
-        lambda _, o: domain.rows / (o.classes + (o.suppressed > 0)),
-        lambda _, o: domain.rows / o.all_classes,
-    )
+    cost = f"_average_class_size({domain.rows}, classes, suppressed)"
+    return Objective("average_class_size", domain, cost, f"_average_class_size({domain.rows}, all_classes, 0)")
 
 
 def _kl(domain: Domain) -> Objective:
-    """KL divergence in nats from the table to the release, a class spread evenly over the values its labels stand for.
-
-    The suppressed rows are one class that may be anything. As priv.kl_divergence: sum of c/N ln(c volume / size).
-    """
-    rows = domain.rows
+    """KL divergence in nats from table to release, a class spread evenly over the values that its labels stand for."""
     keys = ", ".join(f"a{a}[1]" for a in range(len(domain.heights)))
     tuples = float(
         fetch(domain.source.con, f"SELECT sum(n * ln(n)) FROM (SELECT sum(n) AS n FROM base GROUP BY {keys})")[0][0]
     )
-
-    def cost(_: Node, outcome: Outcome) -> float:
-        suppressed = outcome.suppressed * math.log(outcome.suppressed) if outcome.suppressed else 0.0
-        return (tuples - outcome.size_logs - suppressed + outcome.costs[2]) / rows
-
-    def bound(node: Node, outcome: Outcome) -> float:
-        spread = sum(v[level] for v, level in zip(domain.volume, node, strict=True))
-        return (tuples - outcome.all_size_logs + spread) / rows
-
-    return Objective("kl", cost, bound, by_cells=True)
+    cost = f"_kl_of_sums({tuples!r}, size_logs, volume, suppressed, {domain.rows})"
+    bound = f"_kl_of_sums({tuples!r}, all_size_logs, spread, 0, {domain.rows})"
+    return Objective("kl", domain, cost, bound, by_cells=True)
 
 
 def _sum_over_attributes(costs: list[npt.NDArray[np.float64]]) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.scan import Domain, number_rows
 from sqlpriv.sqltext import folded, quoted
 from sqlpriv.table.named import read_named
@@ -21,14 +22,14 @@ def write_population(domain: Domain, i: int, name: str) -> None:
     missing = [c for c in [*policy.qis, *filter(None, [policy.person])] if folded(c) not in present]
     if missing:
         raise PolicyError(f"the population {name!r} has no column {', '.join(repr(m) for m in missing)}")
-    for a, qi in enumerate(policy.qis):
-        uncovered = fetch(
-            source.con,
-            f"SELECT count(*) FROM (SELECT DISTINCT CAST({quoted(qi)} AS VARCHAR) AS value FROM {table}) AS t "
-            f"WHERE NOT EXISTS (FROM leaves AS l WHERE l.attribute = {a} AND l.value IS NOT DISTINCT FROM t.value)",
-        )[0][0]
-        if uncovered:
-            raise PolicyError(f"hierarchy of {qi!r}, level 0: {uncovered} value(s) of the population are not in it")
+    listed = " UNION ".join(
+        f"SELECT {a} AS attribute, CAST({quoted(qi)} AS VARCHAR) AS value FROM {table}"
+        for a, qi in enumerate(policy.qis)
+    )
+    for a, uncovered in sorted(fetch(source.con, inlined(f"FROM _uncovered(({listed}), leaves)"))):
+        raise PolicyError(
+            f"hierarchy of {policy.qis[a]!r}, level 0: {uncovered} value(s) of the population are not in it"
+        )
     columns = [f"l{a}.numbers AS a{a}" for a in range(len(policy.qis))]
     columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
     grouped = ", ".join([f"a{a}" for a in range(len(policy.qis))] + (["holder"] if policy.person else []))

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods.generalize.evaluate import Node, Outcome, allowance, evaluate, rules_out
 from sqlpriv.methods.generalize.measures import TABLE, ClassMeasure
-from sqlpriv.methods.generalize.objectives import Objective, loss_of, make_objective
+from sqlpriv.methods.generalize.objectives import Objective, make_objective
 from sqlpriv.methods.generalize.scan import Domain
 
 MOST_NODES = 10**7
@@ -89,7 +89,9 @@ class _Search:
         self._domain = domain
         self._measures = measures
         self._objective = objective
-        self._loss = _loss_array(domain)
+        self._by_loss = objective if objective.name == "loss" else make_objective(domain, "loss")
+        assert self._by_loss.before is not None
+        self._loss = self._by_loss.before
         shape = self._loss.shape
         self._bound = np.zeros(shape) if objective.before is None else objective.before.copy()
         self._open: Mask = np.ones(shape, dtype=bool)
@@ -154,9 +156,11 @@ class _Search:
     def _look_at(self, nodes: list[Node]) -> None:
         outcomes = dict(zip(nodes, evaluate(self._domain, self._measures, nodes), strict=True))
         self._answer.nodes_evaluated += len(nodes)
+        if self._objective.before is None:
+            for node, bound in self._objective.bounds(outcomes).items():
+                self._raise_bound(node, bound)
         for node, outcome in outcomes.items():
             self._open[node] = False
-            self._raise_bound(node, self._objective.bound(node, outcome))
             if outcome.ruled_out > self._allowance or outcome.ruled_out == self._domain.rows:
                 self._close_below(node)
         self._answer.seen.update(outcomes)
@@ -165,10 +169,13 @@ class _Search:
     def _compare(self, valid: dict[Node, Outcome]) -> None:
         costed = with_costs(self._domain, self._measures, self._promising(valid))
         self._answer.seen.update(costed)
-        asked = self._objective.asked(list(costed)) if self._objective.asked and costed else {}
+        asked = self._objective.asked
+        losses = self._by_loss.costs(costed)
+        costs = asked(list(costed)) if asked and costed else losses
+        if not asked and self._objective is not self._by_loss:
+            costs = self._objective.costs(costed)
         for node, outcome in costed.items():
-            cost = asked[node] if asked else self._objective.cost(node, outcome)
-            found = Found(node, cost, loss_of(self._domain, outcome), outcome)
+            found = Found(node, costs[node], losses[node], outcome)
             if self._answer.best is None or _is_better(found, self._answer.best):
                 self._answer.best = found
 
@@ -176,17 +183,15 @@ class _Search:
         """Those that may become the best, as far as is known without the costs of their cells."""
         if self._objective.asked:
             return valid
-        known = self._objective.bound if self._objective.by_cells else self._objective.cost
-        costs = {node: known(node, outcome) for node, outcome in valid.items()}
+        costs = self._objective.bounds(valid) if self._objective.by_cells else self._objective.costs(valid)
         best = math.inf if self._answer.best is None else self._answer.best.cost
         if not self._objective.by_cells:
             best = min([best, *costs.values()])
         return {node: valid[node] for node, cost in costs.items() if cost <= best + _slack(best)}
 
     def _raise_bound(self, node: Node, bound: float) -> None:
-        if self._objective.before is None:
-            above = self._bound[tuple(slice(level, None) for level in node)]
-            np.maximum(above, bound, out=above)
+        above = self._bound[tuple(slice(level, None) for level in node)]
+        np.maximum(above, bound, out=above)
 
     def _close_below(self, node: Node) -> None:
         below = self._open[tuple(slice(0, level + 1) for level in node)]
@@ -228,12 +233,6 @@ def _is_better(one: Found, other: Found) -> bool:
 
 def _slack(cost: float) -> float:
     return 1e-12 * max(1.0, abs(cost)) if math.isfinite(cost) else 0.0
-
-
-def _loss_array(domain: Domain) -> npt.NDArray[np.float64]:
-    before = make_objective(domain, "loss").before
-    assert before is not None
-    return before
 
 
 def _maximal(candidates: Mask) -> Mask:

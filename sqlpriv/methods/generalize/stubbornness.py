@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.evaluate import Node, evaluate
 from sqlpriv.methods.generalize.measures import AGGREGATE, ClassMeasure, epsilon_of_classes
 from sqlpriv.methods.generalize.scan import Domain
@@ -40,30 +41,30 @@ def stubbornness_curves(domain: Domain, node: Node, sensitive: str, sigmas: Sequ
     j = domain.policy.sensitive.index(sensitive)
     smallest = fetch(domain.source.con, f"SELECT {', '.join(s for s, _ in _ADVERSARIES.values())} FROM values_{j}")[0]
     points = [
-        (name, sigma, *_beliefs(weight, sigma))
+        (name, sigma, _belief(weight, sigma))
         for (name, (_, weight)), share in zip(_ADVERSARIES.items(), smallest, strict=True)
         for sigma in sorted(set(sigmas))
         # The slack keeps sigma = 3 for three values, whose shares are not exact in binary.
         if sigma * share >= 1 - 1e-9 and not (weight is None and math.isinf(sigma))
     ]
-    measures = [_measure(i, j, sensitive, likely, out_of) for i, (_, _, likely, out_of) in enumerate(points)]
+    measures = [_measure(i, j, sensitive, belief) for i, (_, _, belief) in enumerate(points)]
     (outcome,) = evaluate(domain, measures, [node])
     curves: dict[str, Curve] = {name: [] for name in _ADVERSARIES}
-    for (name, sigma, *_), epsilon in zip(points, outcome.worst, strict=True):
+    for (name, sigma, _), epsilon in zip(points, outcome.worst, strict=True):
         curves[name].append((sigma, 1.0 if epsilon is None else float(epsilon)))
     return curves
 
 
-def _beliefs(weight: str | None, sigma: float) -> tuple[str, str]:
-    """What is likely, and out of how much, over the histogram of a class; as in measures.py."""
+def _belief(weight: str | None, sigma: float) -> tuple[str, str, float]:
+    """The adversary of a point, what a value weighs for it, as SQL over the histogram, and its stubbornness."""
+    if weight is None:
+        return "epsilon_class2", "1", sigma
     if math.isinf(sigma):
-        return str(weight), "1"
-    total = f"{float(sigma)!r}::DOUBLE"
-    seen = "0" if weight is None else f"{total} * ({weight}) - 1"
-    return f"n + {seen}", f"size + {total} - 1"
+        return "epsilon_class3", weight, 1.0
+    return "epsilon_class1", inlined(f"_sigma_of({float(sigma)!r}, {weight})"), sigma
 
 
-def _measure(number: int, j: int, sensitive: str, likely: str, out_of: str) -> ClassMeasure:
-    requirement = Requirement(f"point {number}", "epsilon_class1", {}, "<=", _NEVER, sensitive)
-    sql, terms = epsilon_of_classes(number, 0, likely, out_of)
+def _measure(number: int, j: int, sensitive: str, belief: tuple[str, str, float]) -> ClassMeasure:
+    requirement = Requirement(f"point {number}", belief[0], {}, "<=", _NEVER, sensitive)
+    sql, terms = epsilon_of_classes(number, 0, *belief)
     return ClassMeasure(requirement, number, AGGREGATE, sql, j, False, False, terms)

@@ -1,8 +1,7 @@
-"""Draw a value by public shares from one 60-bit word: the alias method, in whole numbers.
+"""Draw a value by public shares from one 60-bit word, with the alias tables of udfs/draws.py.
 
-The word modulo the size picks a cell, the rest of the word decides between the cell's own value and the one it lends
-its room to. What is drawn then has not quite the shares asked for, but shares that are known exactly, and these are the
-ones that the release states and the estimator uses.
+What is drawn has not quite the shares asked for, but shares that are known exactly, and these are the ones that the
+release states and the estimator uses.
 """
 
 from __future__ import annotations
@@ -11,7 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-_WORD = 2**60
+import duckdb
+
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.udfs.draws import ALIAS, register
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,8 @@ class Alias:
         size = len(self.cuts)
         if len(set(self.shares)) == 1 and all(other == i for i, other in enumerate(self.others)):
             return f"{{}} % {size}"
-        cell = f"1 + {{}} % {size}"
-        return (
-            f"CASE WHEN {{}} // {size} < {_list(self.cuts)}[{cell}] THEN {{}} % {size} "
-            f"ELSE {_list(self.others)}[{cell}] END"
-        )
+        picked = inlined(f"_alias_pick(__word, {size}, {_list(self.cuts)}, {_list(self.others)})")
+        return picked.replace("__word", "{}")
 
 
 def _list(numbers: Sequence[int]) -> str:
@@ -45,25 +44,10 @@ def make_alias(shares: Sequence[float] | None, size: int) -> Alias:
     >>> [str(s) for s in make_alias(None, 4).shares]
     ['1/4', '1/4', '1/4', '1/4']
     """
-    room = _WORD // size
-    whole = [Fraction(s) for s in shares] if shares is not None else [Fraction(1)] * size
-    total = sum(whole, Fraction(0))
-    wanted = [round(s / total * size * room) for s in whole]
-    wanted[0] += size * room - sum(wanted)
-    cuts, others = [room] * size, list(range(size))
-    small = [i for i, w in enumerate(wanted) if w < room]
-    large = [i for i, w in enumerate(wanted) if w > room]
-    left = list(wanted)
-    while small and large:
-        low, high = small.pop(), large[-1]
-        cuts[low], others[low] = left[low], high
-        left[high] -= room - left[low]
-        if left[high] <= room:
-            large.pop()
-            if left[high] < room:
-                small.append(high)
-    drawn = [0] * size
-    for i, (cut, other) in enumerate(zip(cuts, others, strict=True)):
-        drawn[i] += cut
-        drawn[other] += room - cut
-    return Alias(tuple(cuts), tuple(others), tuple(Fraction(d, size * room) for d in drawn))
+    given = [1.0] * size if shares is None else [float(s) for s in shares]
+    # A database of its own: a function once registered would be there for all that the caller runs.
+    with duckdb.connect(config={"threads": 1}) as con:
+        register(con)
+        found = con.execute(f"SELECT {ALIAS}(CAST('{given!r}' AS DOUBLE[]))").fetchall()[0][0]
+    words = sum(found["drawn"])
+    return Alias(tuple(found["cuts"]), tuple(found["others"]), tuple(Fraction(d, words) for d in found["drawn"]))

@@ -9,11 +9,15 @@ import re
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.hierarchies import wide_rows
 from sqlpriv.table.named import is_private, read_named
 from sqlpriv.table.source import Source
+
+# The counts of a table of which nothing is known yet.
+_NOTHING = "SELECT 0 AS attribute, '' AS value, 0 AS rows WHERE false"
 
 
 def labels_of_level(source: Source, domain: str, mapping: str) -> str:
@@ -73,9 +77,10 @@ def _mapped(source: Source, wide: str, level: int, what: str, mapping: str) -> s
         f"CREATE OR REPLACE TABLE {mapping} AS SELECT DISTINCT CAST({quoted(columns[0])} AS VARCHAR) AS value, "
         f"CAST({quoted(columns[level])} AS VARCHAR) AS label FROM {wide}",
     )
-    twice = fetch(
-        source.con, f"SELECT count(*) - (SELECT count(*) FROM (SELECT DISTINCT value FROM {mapping})) FROM {mapping}"
-    )[0][0]
+    steps = f"_hierarchy_steps((SELECT 0 AS attribute, [value, label] AS labels FROM {mapping}), ({_NOTHING}))"
+    labels = f"SELECT * FROM _hierarchy_labels({steps})"
+    levels = f"WITH __priv_labels AS ({labels}) SELECT twice FROM _hierarchy_levels(__priv_labels, ({_NOTHING}))"
+    twice = max((r[0] for r in fetch(source.con, inlined(levels))), default=0)
     if twice:
         raise PolicyError(f"{what}: {twice:,} values have two labels")
     return f"SELECT DISTINCT label, NULL FROM {mapping}"

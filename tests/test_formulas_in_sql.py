@@ -1,0 +1,142 @@
+"""A formula that a guarantee, a weight or a cost needs stands in sql/ alone: what Python still computes is listed here.
+
+Arithmetic counts when one side of it, as it stands or inside float(...), a minus or an `or`, is called like a
+parameter of the macros; a call of `math` counts when it is no question; and so does a piece of SQL in Python that
+does arithmetic with a parameter. Only the outermost expression is listed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlpriv.macros.catalog import macros
+
+ROOT = Path(__file__).parents[1] / "sqlpriv"
+FOLDERS = ("methods", "policy", "release", "checks")
+# What the macros call their numbers, and what Python calls the same. n and m stand for too much else.
+OTHERS = {"n_public", "keep", "elements", "largest", "mean", "draws", "stubbornness"}
+PLAIN = {"tbl", "qis", "key", "l", "b", "n", "attribute", "levels", "length", "condition", "node", "hierarchies"}
+PARAMETERS = {p for m in macros().values() for p in m.overloads[-1].params} - PLAIN | OTHERS
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+QUESTIONS = {"isinf", "isnan", "isfinite", "isclose"}
+
+TO_BE_WIRED = "to be wired: the macro is there, the module is being rewritten"
+ALLOWED = {
+    # How many queries, and which part of the domain: nothing that is published depends on it.
+    "methods/alpha_beta/draw.py: math.ceil(mean / _DRAWS)": "how many ranges to draw in",
+    "methods/alpha_beta/draw.py: f'{mean!r} * ({high - low} / {top})'": "the part of the draws in one range",
+    # Questions about what is given, answered before any formula is asked.
+    "methods/generalize/beliefs.py: sigma * smallest": "is some sigma(s) below 1: the sentence names the policy's line",
+    "methods/generalize/stubbornness.py: sigma * share": "which points a curve has",
+    "methods/generalize/evaluate.py: Fraction(str(domain.policy.suppression)) * domain.rows": "a share as written",
+    # Sizes of what is declared, which may be beyond any machine number.
+    "methods/randomized/parameters.py: math.prod(sizes)": "the size of a domain, in whole numbers",
+    "methods/randomized/parameters.py: self.tuples * self.slots": "the size of a domain, in whole numbers",
+    "methods/randomized/parameters.py: tuples * slots": "the size of a domain, in whole numbers",
+    "methods/randomized/parameters.py: share / slots": "a share in whole numbers, before it becomes a double",
+    "methods/randomized/publish.py: math.prod((max(a.shares) for a in aliases), start=Fraction(1))":
+        "a share in whole numbers, before it becomes a double",
+    # What people read.
+    "methods/generalize/write.py: domain.rows - outcome.suppressed": "rows that are left, to compare with the file",
+    "methods/randomized/guarantee.py: plan.d / plan.gamma": "a number in a sentence",
+    "policy/propose.py: c.rows - c.present": "how many cells are NULL",
+    "policy/propose.py: 10 ** math.floor(math.log10(max(width, 1)))": "a width that people like",
+    # The macros are there.
+    "methods/randomized/parameters.py: self.alpha + self.beta": TO_BE_WIRED,
+    "methods/randomized/parameters.py: coins.stay - coins.move": TO_BE_WIRED,
+    "methods/randomized/parameters.py: plan.coins.stay - plan.coins.move": TO_BE_WIRED,
+    "methods/randomized/parameters.py: Fraction(policy.k or 0) * n_public * share": TO_BE_WIRED,
+    "methods/randomized/parameters.py: math.expm1(-rate * float(share / slots))": TO_BE_WIRED,
+    "methods/randomized/parameters.py: math.expm1(-coins.rate / (tuples * slots))": TO_BE_WIRED,
+    "methods/randomized/parameters.py: d / slots": TO_BE_WIRED,
+    "methods/randomized/parameters.py: -rows // unit": TO_BE_WIRED,
+    "methods/randomized/publish.py: coins.keep * rows + coins.keep * (coins.persist or 0.0) * left + "
+    "coins.beta * (elements - rows - left)": TO_BE_WIRED,
+    "methods/randomized/write.py: f'{plan.coins.alpha!r} + {_beta(writing)}'": TO_BE_WIRED,
+    "methods/randomized/write.py: f'(1 - exp(-{rate!r} * {shares}))'": TO_BE_WIRED,
+    "methods/randomized/write.py: f'((1 - {alpha!r} - 2 * {_beta(writing)}) / {alpha!r})'": TO_BE_WIRED,
+    "methods/randomized/write.py: f'{_double(1 / alpha)} AS __weight, {slope} / {alpha!r} AS __variance, "
+    "{slope} * {slope} / {alpha!r} AS __skew'": TO_BE_WIRED,
+    "release/read.py: value / views ** (i + 1)": TO_BE_WIRED,
+    "release/read.py: f'\"{c}\" / {views}e0 ** {power} AS \"{c}\"'": TO_BE_WIRED,
+    "methods/randomized/write.py: plan.coins.keep * plan.coins.persist": TO_BE_WIRED,
+    "methods/randomized/write.py: (writing.plan.coins.rate or 0.0) / writing.plan.slots": TO_BE_WIRED,
+    "methods/randomized/write.py: writing.plan.coins.stay - writing.plan.coins.move": TO_BE_WIRED,
+}  # fmt: skip
+
+
+# ast.unparse chooses its quotes by the version of Python.
+ALLOWED = {place.replace("'", '"'): reason for place, reason in ALLOWED.items()}
+
+
+def is_parameter(node: ast.AST) -> bool:
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return (node.id if isinstance(node, ast.Name) else node.attr) in PARAMETERS
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in {"float", "int", "Fraction", "abs"} and any(map(is_parameter, node.args))
+    if isinstance(node, ast.BoolOp):
+        return any(map(is_parameter, node.values))
+    return isinstance(node, ast.UnaryOp) and is_parameter(node.operand)
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def computes(node: ast.AST) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ARITHMETIC):
+        sides = (node.left, node.right)
+        return any(is_parameter(s) or computes(s) for s in sides) and not any(map(is_text, sides))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        module = node.func.value
+        return isinstance(module, ast.Name) and module.id == "math" and node.func.attr not in QUESTIONS
+    if isinstance(node, ast.JoinedStr):
+        return computes_in_sql(node)
+    return False
+
+
+def computes_in_sql(node: ast.JoinedStr) -> bool:
+    """A parameter in a text, with an operator beside it: no sign of a word, such as a dash between two words."""
+    for place, part in enumerate(node.values):
+        if isinstance(part, ast.FormattedValue) and part.format_spec is None and is_parameter(part.value):
+            before = str(getattr(node.values[place - 1], "value", "")) if place else ""
+            after = str(getattr(node.values[place + 1], "value", "")) if place + 1 < len(node.values) else ""
+            if re.search(r"[-+*/] ?$", before) or re.match(r" [-+*/] ", after):
+                return True
+    return False
+
+
+def found_in(node: ast.AST) -> Iterator[str]:
+    """The outermost expressions that compute."""
+    if computes(node):
+        yield ast.unparse(node)
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from found_in(child)
+
+
+def computed() -> set[str]:
+    return {
+        f"{file.relative_to(ROOT).as_posix()}: {expression}".replace("'", '"')
+        for folder in FOLDERS
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        for expression in found_in(ast.parse(file.read_text(encoding="utf-8")))
+    }
+
+
+def test_what_python_computes_is_listed_with_its_reason() -> None:
+    assert not computed() - set(ALLOWED), "write a macro in sql/, with its oracle, and call it"
+
+
+def test_what_is_listed_is_there() -> None:
+    assert not set(ALLOWED) - computed(), "take it from the list"
+
+
+def test_the_list_sees_formulas_as_they_are_written() -> None:
+    for text in ("x = 1 - alpha", "y = -d / slots", "z = math.exp(x)", "f'1 - {alpha!r}'", "w = (coins.rate or 0) * s"):
+        assert list(found_in(ast.parse(text))), text
+    for text in ("x = 1 - y", "math.isinf(sigma)", "f'a prior of {d:.4g}, gamma {gamma:g}'", "'alpha' + name"):
+        assert not list(found_in(ast.parse(text))), text
