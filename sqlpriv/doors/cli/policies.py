@@ -20,7 +20,7 @@ from sqlpriv.methods.generalize.measures import ClassMeasure
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes, lattice_facts, minimal_nodes
 from sqlpriv.methods.generalize.plan import prepare
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.generalize.scan import Domain, read_domain
+from sqlpriv.methods.generalize.scan import Scan, scan_table
 from sqlpriv.methods.generalize.search import search
 from sqlpriv.policy import draft
 from sqlpriv.show.progress import progress
@@ -61,10 +61,10 @@ def lattice_command(
     if to_csv and not to_csv.parent.is_dir():
         raise InputError(f"cannot write {str(to_csv)!r}: there is no such folder")
     with publishing.open_private(read) as source, progress("evaluating") as on_progress:
-        domain, measures, objective = prepare(source, read)
-        rows = minimal_nodes(domain, measures, on_progress) if minimal else all_nodes(domain, measures, on_progress)
-        best = search(domain, measures, objective).best if charts else None
-        drawn = _draw(charts, domain, measures, rows, None if best is None else best.node) if charts else []
+        scan, measures, objective = prepare(source, read)
+        rows = minimal_nodes(scan, measures, on_progress) if minimal else all_nodes(scan, measures, on_progress)
+        best = search(scan, measures, objective).best if charts else None
+        drawn = _draw(charts, scan, measures, rows, None if best is None else best.node) if charts else []
     texts = [m.requirement.text for m in measures]
     if to_csv:
         _write_csv(to_csv, read.qis, texts, rows)
@@ -82,7 +82,7 @@ def _generalizing(policy: Path) -> GeneralizePolicy:
 
 
 def _draw(
-    folder: Path, domain: Domain, measures: tuple[ClassMeasure, ...], rows: list[NodeRow], chosen: Node | None
+    folder: Path, scan: Scan, measures: tuple[ClassMeasure, ...], rows: list[NodeRow], chosen: Node | None
 ) -> list[Path]:
     """The lattice, risk against utility, and for each sensitive column epsilon against stubbornness."""
     from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
@@ -90,11 +90,11 @@ def _draw(
 
     folder.mkdir(parents=True, exist_ok=True)
     drawn = [folder / "lattice.svg", folder / "tradeoff.svg"]
-    charts.draw_lattice(rows, domain.policy.qis, [m.requirement.text for m in measures], drawn[0], chosen=chosen)
+    charts.draw_lattice(rows, scan.policy.qis, [m.requirement.text for m in measures], drawn[0], chosen=chosen)
     charts.draw_tradeoff(rows, chosen, "loss", drawn[1], measures=measures)
-    for number, column in enumerate(domain.policy.sensitive, 1):
+    for number, column in enumerate(scan.policy.sensitive, 1):
         drawn.append(folder / f"stubbornness-{number}.svg")
-        curves = stubbornness_curves(domain, chosen or domain.heights, column, _SIGMAS)
+        curves = stubbornness_curves(scan, chosen or scan.heights, column, _SIGMAS)
         charts.draw_stubbornness(curves, drawn[-1], title=f"{column}: minimum epsilon against stubbornness")
     return drawn
 
@@ -121,8 +121,8 @@ def show_command(
     if folded(column) not in known:
         raise InputError(f"{column!r} is no quasi-identifier of {policy.name}; there are {', '.join(read.qis)}")
     with publishing.open_private(read) as source:
-        domain = read_domain(source, read)
-        hierarchy = next(h for h in domain.hierarchies if h.column == known[folded(column)])
+        scan = scan_table(source, read)
+        hierarchy = next(h for h in scan.hierarchies if h.column == known[folded(column)])
         branches: list[Tree] = []
         for depth, label, below in draw(source, hierarchy, most):
             shown = f"{escape(label)} [dim]({below:,})[/dim]" if depth < hierarchy.height else escape(label)
@@ -141,5 +141,5 @@ def save_command(
     """Keep the hierarchies as tables, to read and edit in SQL; a policy names them as table:hierarchy_<column>."""
     read = _generalizing(policy)
     with publishing.open_private(read) as source:
-        tables = wide_tables(source, read_domain(source, read).hierarchies)
+        tables = wide_tables(source, scan_table(source, read).hierarchies)
     print("\n".join(save_hierarchies(tables, database)))

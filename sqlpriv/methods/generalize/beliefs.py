@@ -12,7 +12,7 @@ from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.scan import Domain
+from sqlpriv.methods.generalize.scan import Scan
 from sqlpriv.table.named import read_named
 
 
@@ -25,18 +25,18 @@ class Belief:
     stubbornness: float
 
 
-def read_belief(domain: Domain, i: int, j: int | None, requirement: Requirement) -> Belief:
+def read_belief(scan: Scan, i: int, j: int | None, requirement: Requirement) -> Belief:
     """The belief of the i-th requirement, about the j-th sensitive column."""
     arguments = requirement.arguments
     shape, sigma = str(arguments.get("shape", "")), float(arguments.get("sigma", 1))
-    kinds, least = domain.values[j or 0]
+    kinds, least = scan.values[j or 0]
     if requirement.name == "epsilon_class2":
         if not kinds <= sigma <= 1e300:
             raise PolicyError(f"{requirement.text}: sigma must be at least {kinds}, the number of sensitive values")
         return Belief("sigma", "1", sigma)
     word = "sigma" if requirement.name == "epsilon_class1" else "share"
     if shape not in {"uniform", "table"}:
-        return _read_table(domain, i, j, requirement, word)
+        return _read_table(scan, i, j, requirement, word)
     smallest = 1 / kinds if shape == "uniform" else least
     if word == "sigma" and not limit(1, ">=") <= sigma * smallest <= 1e300:
         raise PolicyError(
@@ -47,20 +47,20 @@ def read_belief(domain: Domain, i: int, j: int | None, requirement: Requirement)
     return Belief(word, f"({share})" if word == "share" else inlined(f"_sigma_of({sigma!r}, {share})"), sigma)
 
 
-def write_weights(domain: Domain, i: int, j: int | None, belief: Belief) -> str:
+def write_weights(scan: Scan, i: int, j: int | None, belief: Belief) -> str:
     """The belief as a table (value, sigma or share), as the macros read it."""
     table = f"weights_{i}"
     rows = f"SELECT value, {belief.weight} AS {belief.word} FROM values_{j}"
     if belief.weight == f"w{i}":
         rows = f"SELECT item AS value, weight AS {belief.word} FROM shape_weights_{i}"
-    fetch(domain.source.con, f"CREATE OR REPLACE TABLE {table} AS {rows}")
+    fetch(scan.source.con, f"CREATE OR REPLACE TABLE {table} AS {rows}")
     return table
 
 
-def _read_table(domain: Domain, i: int, j: int | None, requirement: Requirement, word: str) -> Belief:
+def _read_table(scan: Scan, i: int, j: int | None, requirement: Requirement, word: str) -> Belief:
     """A shape or prior from a table; its weights are added to the values as column w<i>."""
-    con, arguments = domain.source.con, requirement.arguments
-    table = read_named(domain.source, str(arguments["shape"]), f"shape_{i}")
+    con, arguments = scan.source.con, requirement.arguments
+    table = read_named(scan.source, str(arguments["shape"]), f"shape_{i}")
     present = {r[0].lower() for r in fetch(con, f"DESCRIBE {table}")}
     if "value" not in present or not present & {word, "share"}:
         raise PolicyError(f"{requirement.text}: the table of the shape needs the columns value and {word}")
@@ -74,7 +74,7 @@ def _read_table(domain: Domain, i: int, j: int | None, requirement: Requirement,
         f"CREATE OR REPLACE TABLE shape_weights_{i} AS SELECT CAST(value AS VARCHAR) AS item, "
         f"TRY_CAST({given} AS DOUBLE) AS weight FROM {table}",
     )
-    total = _check_weights(domain, i, j, requirement, word)
+    total = _check_weights(scan, i, j, requirement, word)
     fetch(
         con,
         f"CREATE OR REPLACE TABLE values_{j} AS SELECT v.*, w.weight AS w{i} FROM values_{j} AS v "
@@ -83,11 +83,11 @@ def _read_table(domain: Domain, i: int, j: int | None, requirement: Requirement,
     return Belief(word, f"w{i}", total)
 
 
-def _check_weights(domain: Domain, i: int, j: int | None, requirement: Requirement, word: str) -> float:
+def _check_weights(scan: Scan, i: int, j: int | None, requirement: Requirement, word: str) -> float:
     least = 1 if word == "sigma" else 0
     weights = f"shape_weights_{i}"
     twice, wrong, missing, total = fetch(
-        domain.source.con,
+        scan.source.con,
         f"SELECT (SELECT count(*) FROM (SELECT item FROM {weights} GROUP BY item HAVING count(*) > 1)), "
         f"count(CASE WHEN weight BETWEEN {least} AND 1e300 THEN NULL ELSE 1 END), "
         f"(SELECT count(*) FROM values_{j} AS v WHERE NOT EXISTS (FROM {weights} AS w "

@@ -17,7 +17,7 @@ from fractions import Fraction
 from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.measures import AGGREGATE, POPULATION, RELATION, TABLE, ClassMeasure
-from sqlpriv.methods.generalize.scan import Domain
+from sqlpriv.methods.generalize.scan import Scan
 
 Node = tuple[int, ...]
 COSTS = ("loss", "entropy", "volume")
@@ -43,7 +43,7 @@ class Outcome:
 
 
 def evaluate(
-    domain: Domain,
+    scan: Scan,
     measures: Sequence[ClassMeasure],
     nodes: Sequence[Node],
     *,
@@ -53,8 +53,8 @@ def evaluate(
     """The outcomes of the nodes, in their order; of another base than the table's, if one is given."""
     if not nodes:
         return []
-    write_nodes(domain, nodes)
-    rows = fetch(domain.source.con, _query(domain, measures, with_costs, base))
+    write_nodes(scan, nodes)
+    rows = fetch(scan.source.con, _query(scan, measures, with_costs, base))
     return [_outcome(r, len(measures)) for r in sorted(rows, key=lambda r: int(r[0]))]
 
 
@@ -77,7 +77,7 @@ def _outcome(row: Row, measures: int) -> Outcome:
     )
 
 
-def write_nodes(domain: Domain, nodes: Sequence[Node]) -> None:
+def write_nodes(scan: Scan, nodes: Sequence[Node]) -> None:
     """Table nodes: what the next query looks at, levels counted from 1 as list entries are."""
     # Lists as texts are read fastest. For a parameter DuckDB 1.5 first imports pandas, and a Ctrl-C meanwhile is lost.
     levels = "".join(
@@ -85,36 +85,34 @@ def write_nodes(domain: Domain, nodes: Sequence[Node]) -> None:
         for a, column in enumerate(zip(*nodes, strict=True))
     )
     numbered = f"SELECT unnest(range({len(nodes)})) AS node{levels}"
-    fetch(domain.source.con, f"CREATE OR REPLACE TABLE nodes AS {numbered}")
+    fetch(scan.source.con, f"CREATE OR REPLACE TABLE nodes AS {numbered}")
 
 
-def class_ctes(
-    domain: Domain, measures: Sequence[ClassMeasure], costs: Sequence[str] = (), base: str | None = None
-) -> str:
+def class_ctes(scan: Scan, measures: Sequence[ClassMeasure], costs: Sequence[str] = (), base: str | None = None) -> str:
     """The common table expressions up to __priv_classes: one row a class of a node, with every value and `fails`."""
-    attributes = range(len(domain.heights))
+    attributes = range(len(scan.heights))
     number = " + ".join(f"a{a}[level{a}]" for a in attributes)
-    node = f"CAST(node AS {domain.number_type}) * {domain.numbers}"
+    node = f"CAST(node AS {scan.number_type}) * {scan.numbers}"
     used = sorted({m.sensitive for m in measures if m.sensitive is not None})
-    person = domain.policy.person is not None
+    person = scan.policy.person is not None
     columns = [f"s{j}" for j in used] + (["holder"] if person else []) + ["n"]
     columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in costs]
     # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
     columns += [f"n * ({_top(c, attributes)}) AS top_{c}" for c in costs]
     rows = f"SELECT {node} + {number} AS class, {', '.join(columns)} FROM "
-    if base is None and not costs and domain.rolled:
-        attribute, rolled = domain.rolled
+    if base is None and not costs and scan.rolled:
+        attribute, rolled = scan.rolled
         level = f"level{attribute}"
         rows = f"{rows} base, nodes WHERE {level} = 1 UNION ALL {rows} {rolled}, nodes WHERE {level} > 1"
     else:
-        rows += f"{base or (domain.costs if costs else 'base')}, nodes"
+        rows += f"{base or (scan.costs if costs else 'base')}, nodes"
     parts = [f"__priv_rows AS ({rows})"]
     parts += _sizes(used, costs, person)
     for j in used:
         parts += _histogram(j, [m for m in measures if m.sensitive == j], person)
     parts += [f"__priv_relation_{m.number} AS ({m.sql})" for m in measures if m.kind == RELATION]
-    parts += [_population(domain, m, number, node) for m in measures if m.kind == POPULATION]
-    return ", ".join([*parts, *_classes(domain, measures, used, costs)])
+    parts += [_population(scan, m, number, node) for m in measures if m.kind == POPULATION]
+    return ", ".join([*parts, *_classes(scan, measures, used, costs)])
 
 
 def _top(cost: str, attributes: range) -> str:
@@ -188,20 +186,20 @@ def _relation_inputs(j: int, person: bool) -> list[str]:
     return [texts, f"__priv_holdings_{j} AS ({holdings})"]
 
 
-def _population(domain: Domain, measure: ClassMeasure, number: str, node: str) -> str:
+def _population(scan: Scan, measure: ClassMeasure, number: str, node: str) -> str:
     i = measure.number
-    counted = "count(DISTINCT holder)" if domain.policy.person is not None else "sum(n)"
+    counted = "count(DISTINCT holder)" if scan.policy.person is not None else "sum(n)"
     return (
         f"__priv_population_{i} AS (SELECT {node} + {number} AS class, {counted} AS people{i} "
         f"FROM population_{i}, nodes WHERE {number} IS NOT NULL GROUP BY 1)"
     )
 
 
-def _classes(domain: Domain, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str]) -> list[str]:
+def _classes(scan: Scan, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str]) -> list[str]:
     """The values of all classes; x<i>, the rows that fail requirement i; and `kept`, the rows that fail none."""
     measured = [j for j in used if any(m.kind == AGGREGATE and m.sensitive == j for m in measures)]
     joined = [m for m in measures if m.kind in {RELATION, POPULATION}]
-    if len(measured) == 1 and not joined and not costs and domain.policy.person is None:
+    if len(measured) == 1 and not joined and not costs and scan.policy.person is None:
         # Every class has a value, so the histogram alone has all classes, and a join is saved.
         classes = f"(SELECT *, size AS rows FROM __priv_measured_{measured[0]}) AS z"
     else:
@@ -214,12 +212,12 @@ def _classes(domain: Domain, measures: Sequence[ClassMeasure], used: Sequence[in
     values = "".join(f", {_value(m)} AS {m.column}" for m in judged)
     kept = "".join(f", {c}, top_{c}" for c in costs)
     failing = "".join(f", CASE WHEN {m.fails} THEN rows ELSE 0 END AS x{m.number}" for m in judged)
-    ruling = [m for m in judged if rules_out(domain, m)]
+    ruling = [m for m in judged if rules_out(scan, m)]
     ruled_out = "rows - kept" if ruling == judged else _most_rows(ruling)
     return [
         f"__priv_values AS (SELECT class, z.size, z.rows{kept}{values} FROM {classes})",
         f"__priv_judged AS (SELECT *{failing} FROM __priv_values)",
-        f"__priv_classes AS (SELECT class // {domain.numbers} AS node, *, rows - {_most_rows(judged)} AS kept, "
+        f"__priv_classes AS (SELECT class // {scan.numbers} AS node, *, rows - {_most_rows(judged)} AS kept, "
         f"kept = 0 AS fails, {ruled_out} AS ruled_out FROM __priv_judged)",
     ]
 
@@ -237,14 +235,14 @@ def _value(measure: ClassMeasure) -> str:
     return measure.sql
 
 
-def allowance(domain: Domain) -> int:
+def allowance(scan: Scan) -> int:
     """How many rows may be suppressed. The share is taken as written: 0.1 is a tenth, not the double next to it."""
-    return int(Fraction(str(domain.policy.suppression)) * domain.rows)
+    return int(Fraction(str(scan.policy.suppression)) * scan.rows)
 
 
-def rules_out(domain: Domain, measure: ClassMeasure) -> bool:
+def rules_out(scan: Scan, measure: ClassMeasure) -> bool:
     """Whether a node that fails this requirement closes all nodes below it."""
-    return measure.monotone_suppressed if allowance(domain) > 0 else measure.monotone
+    return measure.monotone_suppressed if allowance(scan) > 0 else measure.monotone
 
 
 _SUMS = """node, sum(rows - kept) AS suppressed, sum(ruled_out) AS ruled_out,
@@ -255,7 +253,7 @@ _TABLE_SUMS = """count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
 coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""
 
 
-def _query(domain: Domain, measures: Sequence[ClassMeasure], with_costs: bool, base: str | None) -> str:
+def _query(scan: Scan, measures: Sequence[ClassMeasure], with_costs: bool, base: str | None) -> str:
     costs = COSTS if with_costs else ()
     tables = [m for m in measures if m.kind == TABLE]
     sums = [_SUMS, "false AS table_fails"]
@@ -267,7 +265,7 @@ def _query(domain: Domain, measures: Sequence[ClassMeasure], with_costs: bool, b
     nodes = f"SELECT {', '.join([*sums, *([_TABLE_SUMS] if tables else [])])} FROM __priv_classes GROUP BY node"
     if tables:
         nodes = _with_tables(nodes, tables, with_costs)
-    return f"WITH {class_ctes(domain, measures, costs, base)} {nodes}"
+    return f"WITH {class_ctes(scan, measures, costs, base)} {nodes}"
 
 
 def _over_classes(measure: ClassMeasure, value: str, name: str) -> str:

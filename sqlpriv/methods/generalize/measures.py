@@ -19,7 +19,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.beliefs import Belief, read_belief, write_weights
 from sqlpriv.methods.generalize.population import write_population
-from sqlpriv.methods.generalize.scan import Domain
+from sqlpriv.methods.generalize.scan import Scan
 from sqlpriv.sqltext import literal
 from sqlpriv.table.named import read_named
 
@@ -87,39 +87,39 @@ _POPULATIONS = {
 }
 
 
-def write_measures(domain: Domain) -> tuple[ClassMeasure, ...]:
+def write_measures(scan: Scan) -> tuple[ClassMeasure, ...]:
     """The measures of all requirements; what they read (priors, predicates, populations) is put into tables."""
-    return tuple(_measure(domain, i, r) for i, r in enumerate(domain.policy.requirements))
+    return tuple(_measure(scan, i, r) for i, r in enumerate(scan.policy.requirements))
 
 
-def _measure(domain: Domain, i: int, requirement: Requirement) -> ClassMeasure:
+def _measure(scan: Scan, i: int, requirement: Requirement) -> ClassMeasure:
     name = requirement.name
     column = requirement.sensitive
-    j = None if column is None else domain.policy.sensitive.index(column)
-    person = domain.policy.person is not None
-    kind, sql, terms = _sql(domain, i, j, requirement)
+    j = None if column is None else scan.policy.sensitive.index(column)
+    person = scan.policy.person is not None
+    kind, sql, terms = _sql(scan, i, j, requirement)
     # With persons, classes overlap: only what counts persons of a class grows with it.
     monotone = not person or name in {"k", "prosecutor", "k_map", "journalist"}
     counts = name in _COUNTS and not (person and name == "distinct_l")
     return ClassMeasure(requirement, i, kind, sql, j, monotone, counts, terms)
 
 
-def _sql(domain: Domain, i: int, j: int | None, requirement: Requirement) -> tuple[str, str, tuple[Term, ...]]:
+def _sql(scan: Scan, i: int, j: int | None, requirement: Requirement) -> tuple[str, str, tuple[Term, ...]]:
     name, arguments = requirement.name, requirement.arguments
     if name in _SIZES:
         return SIZE, _SIZES[name], ()
     if name in _TABLES:
         return TABLE, _TABLES[name], ()
     if name in _POPULATIONS:
-        write_population(domain, i, str(arguments["population"]))
+        write_population(scan, i, str(arguments["population"]))
         return POPULATION, _POPULATIONS[name].format(i=i), ()
     if name.startswith("epsilon_"):
-        belief = read_belief(domain, i, j, requirement)
-        if "predicates" in arguments or domain.policy.person is not None:
-            return RELATION, _epsilon_relation(domain, i, j, requirement, belief), ()
+        belief = read_belief(scan, i, j, requirement)
+        if "predicates" in arguments or scan.policy.person is not None:
+            return RELATION, _epsilon_relation(scan, i, j, requirement, belief), ()
         return AGGREGATE, *epsilon_of_classes(i, int(arguments["b"]), name, belief.weight, belief.stubbornness)
     if name in {"t_ordered", "t_hierarchical"}:
-        return RELATION, _t_relation(domain, i, j, requirement), ()
+        return RELATION, _t_relation(scan, i, j, requirement), ()
     return AGGREGATE, inlined(_AGGREGATES[name].format(**arguments)), ()
 
 
@@ -139,24 +139,24 @@ def epsilon_of_classes(
     return epsilon, tuple((name, f"CAST({sql} AS DOUBLE)") for name, sql in terms.items())
 
 
-def _t_relation(domain: Domain, i: int, j: int | None, requirement: Requirement) -> str:
-    if domain.policy.person is not None:
+def _t_relation(scan: Scan, i: int, j: int | None, requirement: Requirement) -> str:
+    if scan.policy.person is not None:
         raise PolicyError(f"{requirement.name} cannot be required together with a person column; use t or epsilon")
     if requirement.name == "t_ordered":
         return inlined(f"FROM _t_ordered_of(__priv_histogram_{j})")
     table = f"sensitive_hierarchy_{i}"
     named = str(requirement.arguments["hierarchy"])
-    read_named(domain.source, named, table, ", delim = ';', header = false, all_varchar = true")
+    read_named(scan.source, named, table, ", delim = ';', header = false, all_varchar = true")
     return inlined(f"FROM _t_hierarchical_of(__priv_texts_{j}, {literal(table)})")
 
 
-def _epsilon_relation(domain: Domain, i: int, j: int | None, requirement: Requirement, belief: Belief) -> str:
+def _epsilon_relation(scan: Scan, i: int, j: int | None, requirement: Requirement, belief: Belief) -> str:
     name, arguments = requirement.name, requirement.arguments
-    given = repr(belief.stubbornness) if name == "epsilon_class2" else literal(write_weights(domain, i, j, belief))
+    given = repr(belief.stubbornness) if name == "epsilon_class2" else literal(write_weights(scan, i, j, belief))
     predicates = "NULL"
     if "predicates" in arguments:
         named = str(arguments["predicates"])
-        predicates = literal(read_named(domain.source, named, f"predicates_{i}"))
-    person = ", 'person'" if domain.policy.person is not None else ""
+        predicates = literal(read_named(scan.source, named, f"predicates_{i}"))
+    person = ", 'person'" if scan.policy.person is not None else ""
     number = name.removeprefix("epsilon_class")
     return inlined(f"FROM _epsilon{number}_of(__priv_holdings_{j}, {given}, {arguments['b']}, {predicates}{person})")

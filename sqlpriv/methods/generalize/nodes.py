@@ -15,7 +15,7 @@ from sqlpriv.methods.generalize.evaluate import Node, Outcome, evaluate, rules_o
 from sqlpriv.methods.generalize.measures import TABLE, ClassMeasure
 from sqlpriv.methods.generalize.objectives import make_objective
 from sqlpriv.methods.generalize.policy import OBJECTIVES
-from sqlpriv.methods.generalize.scan import Domain
+from sqlpriv.methods.generalize.scan import Scan
 from sqlpriv.methods.generalize.search import is_valid, nodes_total, of_middle_height
 
 MOST_LISTED = 200_000
@@ -38,32 +38,32 @@ class NodeRow:
 
 
 def all_nodes(
-    domain: Domain, measures: tuple[ClassMeasure, ...], on_progress: Callable[[float], None] | None = None
+    scan: Scan, measures: tuple[ClassMeasure, ...], on_progress: Callable[[float], None] | None = None
 ) -> list[NodeRow]:
     """All nodes, in lexicographic order."""
-    total = nodes_total(domain)
+    total = nodes_total(scan)
     if total > MOST_LISTED:
         raise PolicyError(
             f"the lattice has {total:,} nodes, too many to list; `sqlpriv anonymize` searches it all the same"
         )
-    nodes = list(itertools.product(*(range(h + 1) for h in domain.heights)))
-    outcomes = _evaluated(domain, measures, nodes, on_progress)
-    return _rows(domain, measures, outcomes, _minimal({n for n, o in outcomes.items() if is_valid(domain, o)}))
+    nodes = list(itertools.product(*(range(h + 1) for h in scan.heights)))
+    outcomes = _evaluated(scan, measures, nodes, on_progress)
+    return _rows(scan, measures, outcomes, _minimal({n for n, o in outcomes.items() if is_valid(scan, o)}))
 
 
 def minimal_nodes(
-    domain: Domain, measures: tuple[ClassMeasure, ...], on_progress: Callable[[float], None] | None = None
+    scan: Scan, measures: tuple[ClassMeasure, ...], on_progress: Callable[[float], None] | None = None
 ) -> list[NodeRow]:
     """The valid nodes below which no node is valid. Where all requirements are monotone most nodes are never seen."""
-    total = nodes_total(domain)
-    if not all(m.kind != TABLE and rules_out(domain, m) for m in measures):
-        return [r for r in all_nodes(domain, measures, on_progress) if r.minimal]
-    unknown = np.ones([h + 1 for h in domain.heights], dtype=bool)
+    total = nodes_total(scan)
+    if not all(m.kind != TABLE and rules_out(scan, m) for m in measures):
+        return [r for r in all_nodes(scan, measures, on_progress) if r.minimal]
+    unknown = np.ones([h + 1 for h in scan.heights], dtype=bool)
     valid: set[Node] = set()
     while unknown.any():
         batch = of_middle_height(unknown)
-        for node, outcome in zip(batch, evaluate(domain, measures, batch), strict=True):
-            if is_valid(domain, outcome):
+        for node, outcome in zip(batch, evaluate(scan, measures, batch), strict=True):
+            if is_valid(scan, outcome):
                 valid.add(node)
                 unknown[tuple(slice(level, None) for level in node)] = False
             else:
@@ -71,7 +71,7 @@ def minimal_nodes(
         if on_progress:
             on_progress(1 - float(unknown.sum()) / total)
     minimal = _minimal(valid)
-    return _rows(domain, measures, _evaluated(domain, measures, sorted(minimal), None), minimal)
+    return _rows(scan, measures, _evaluated(scan, measures, sorted(minimal), None), minimal)
 
 
 def lattice_facts(qis: Sequence[str], texts: Sequence[str], rows: Sequence[NodeRow], most: int) -> Facts:
@@ -118,7 +118,7 @@ def _plain(qis: Sequence[str], texts: Sequence[str], row: NodeRow) -> dict[str, 
 
 
 def _evaluated(
-    domain: Domain,
+    scan: Scan,
     measures: tuple[ClassMeasure, ...],
     nodes: list[Node],
     on_progress: Callable[[float], None] | None,
@@ -126,23 +126,23 @@ def _evaluated(
     outcomes: dict[Node, Outcome] = {}
     for start in range(0, len(nodes), _BATCH):
         batch = nodes[start : start + _BATCH]
-        outcomes.update(zip(batch, evaluate(domain, measures, batch, with_costs=True), strict=True))
+        outcomes.update(zip(batch, evaluate(scan, measures, batch, with_costs=True), strict=True))
         if on_progress:
             on_progress(len(outcomes) / len(nodes))
     return outcomes
 
 
 def _rows(
-    domain: Domain, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome], minimal: set[Node]
+    scan: Scan, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome], minimal: set[Node]
 ) -> list[NodeRow]:
-    objectives = [make_objective(domain, name) for name in OBJECTIVES]
+    objectives = [make_objective(scan, name) for name in OBJECTIVES]
     priced = {o.name: (o.shown, o.costs(outcomes)) for o in objectives}
     return [
         NodeRow(
             node,
             outcome,
             tuple(_holds(m, outcome) for m in measures),
-            is_valid(domain, outcome),
+            is_valid(scan, outcome),
             node in minimal,
             {name: shown(costs[node]) for name, (shown, costs) in priced.items()},
         )

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.evaluate import COSTS, Node, Outcome
-from sqlpriv.methods.generalize.scan import Domain
+from sqlpriv.methods.generalize.scan import Scan
 from sqlpriv.methods.generalize.workload import Workload
 
 Array = npt.NDArray[np.float64]
@@ -40,7 +40,7 @@ class Objective:
     """
 
     name: str
-    domain: Domain | None
+    scan: Scan | None
     cost: str
     bound: str = "0"
     before: Array | None = None
@@ -59,7 +59,7 @@ class Objective:
         return self._priced(self.bound, outcomes)
 
     def _priced(self, sql: str, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
-        if self.domain is None or not outcomes:
+        if self.scan is None or not outcomes:
             return dict.fromkeys(outcomes, 0.0)
         columns: dict[str, list[float]] = {
             name: [getattr(o, name) for o in outcomes.values()] for name in _SUMS if name in sql
@@ -70,12 +70,12 @@ class Objective:
         if "least" in sql and self.before is not None:
             columns["least"] = [float(self.before[node]) for node in outcomes]
         if "spread" in sql:
-            volume = self.domain.volume
+            volume = self.scan.volume
             columns["spread"] = [sum(v[lv] for v, lv in zip(volume, node, strict=True)) for node in outcomes]
-        return dict(zip(outcomes, _ask(self.domain, sql, columns), strict=True))
+        return dict(zip(outcomes, _ask(self.scan, sql, columns), strict=True))
 
 
-def _ask(domain: Domain, sql: str, columns: Mapping[str, Sequence[float]]) -> list[float]:
+def _ask(scan: Scan, sql: str, columns: Mapping[str, Sequence[float]]) -> list[float]:
     """The values of a formula of sql/ over columns of numbers. Lists as texts are read fastest."""
     listed = ", ".join(
         f"unnest(CAST('{list(column)}' AS {'HUGEINT' if isinstance(column[0], int) else 'DOUBLE'}[])) AS {name}"
@@ -83,10 +83,10 @@ def _ask(domain: Domain, sql: str, columns: Mapping[str, Sequence[float]]) -> li
     )
     numbered = f"SELECT unnest(range({len(next(iter(columns.values())))})) AS place, {listed}"
     asked = f"SELECT CAST({sql} AS DOUBLE) FROM ({numbered}) ORDER BY place"
-    return [float(r[0]) for r in fetch(domain.source.con, inlined(asked))]
+    return [float(r[0]) for r in fetch(scan.source.con, inlined(asked))]
 
 
-def make_objective(domain: Domain, name: str) -> Objective:
+def make_objective(scan: Scan, name: str) -> Objective:
     """The objective of that name, for this table; a workload is made by `workload_objective`."""
     makers = {
         "loss": _loss,
@@ -97,7 +97,7 @@ def make_objective(domain: Domain, name: str) -> Objective:
         "average_class_size": _average_class_size,
         "kl": _kl,
     }
-    return makers[name](domain)
+    return makers[name](scan)
 
 
 def workload_objective(workload: Workload) -> Objective:
@@ -105,54 +105,52 @@ def workload_objective(workload: Workload) -> Objective:
     return Objective("workload", None, "NULL", asked=workload.errors)
 
 
-def _loss(domain: Domain) -> Objective:
-    mean = f"_mean_loss(loss, {domain.rows}, {len(domain.heights)})"
-    before = _sum_over_attributes([np.array(_ask(domain, mean, {"loss": sums})) for sums in domain.loss])
-    return Objective("loss", domain, mean, before=before, by_cells=True)
+def _loss(scan: Scan) -> Objective:
+    mean = f"_mean_loss(loss, {scan.rows}, {len(scan.heights)})"
+    before = _sum_over_attributes([np.array(_ask(scan, mean, {"loss": sums})) for sums in scan.loss])
+    return Objective("loss", scan, mean, before=before, by_cells=True)
 
 
-def _entropy(domain: Domain) -> Objective:
-    before = _sum_over_attributes([np.array(sums) for sums in domain.entropy])
-    return Objective("entropy", domain, "entropy", before=before, by_cells=True)
+def _entropy(scan: Scan) -> Objective:
+    before = _sum_over_attributes([np.array(sums) for sums in scan.entropy])
+    return Objective("entropy", scan, "entropy", before=before, by_cells=True)
 
 
-def _height(domain: Domain) -> Objective:
-    before = _sum_over_attributes([np.arange(h + 1, dtype=float) for h in domain.heights])
-    return Objective("height", domain, "least", before=before)
+def _height(scan: Scan) -> Objective:
+    before = _sum_over_attributes([np.arange(h + 1, dtype=float) for h in scan.heights])
+    return Objective("height", scan, "least", before=before)
 
 
-def _precision(domain: Domain) -> Objective:
+def _precision(scan: Scan) -> Objective:
     """What is climbed is the part that does not depend on the rows, and the least that a node costs."""
     climbed = [
-        np.array(
-            _ask(domain, f"_climbed(level, {h}, {len(domain.heights)})", {"level": [float(i) for i in range(h + 1)]})
-        )
-        for h in domain.heights
+        np.array(_ask(scan, f"_climbed(level, {h}, {len(scan.heights)})", {"level": [float(i) for i in range(h + 1)]}))
+        for h in scan.heights
     ]
-    cost = f"_imprecision(least, suppressed, {domain.rows})"
+    cost = f"_imprecision(least, suppressed, {scan.rows})"
     before = _sum_over_attributes(climbed)
-    return Objective("precision", domain, cost, before=before, shown=lambda c: 1 - c)
+    return Objective("precision", scan, cost, before=before, shown=lambda c: 1 - c)
 
 
-def _discernibility(domain: Domain) -> Objective:
-    cost = f"_discernibility(squares, suppressed, {domain.rows})"
-    return Objective("discernibility", domain, cost, f"_discernibility(all_squares, 0, {domain.rows})")
+def _discernibility(scan: Scan) -> Objective:
+    cost = f"_discernibility(squares, suppressed, {scan.rows})"
+    return Objective("discernibility", scan, cost, f"_discernibility(all_squares, 0, {scan.rows})")
 
 
-def _average_class_size(domain: Domain) -> Objective:
-    cost = f"_average_class_size({domain.rows}, classes, suppressed)"
-    return Objective("average_class_size", domain, cost, f"_average_class_size({domain.rows}, all_classes, 0)")
+def _average_class_size(scan: Scan) -> Objective:
+    cost = f"_average_class_size({scan.rows}, classes, suppressed)"
+    return Objective("average_class_size", scan, cost, f"_average_class_size({scan.rows}, all_classes, 0)")
 
 
-def _kl(domain: Domain) -> Objective:
+def _kl(scan: Scan) -> Objective:
     """KL divergence in nats from table to release, a class spread evenly over the values that its labels stand for."""
-    keys = ", ".join(f"a{a}[1]" for a in range(len(domain.heights)))
+    keys = ", ".join(f"a{a}[1]" for a in range(len(scan.heights)))
     tuples = float(
-        fetch(domain.source.con, f"SELECT sum(n * ln(n)) FROM (SELECT sum(n) AS n FROM base GROUP BY {keys})")[0][0]
+        fetch(scan.source.con, f"SELECT sum(n * ln(n)) FROM (SELECT sum(n) AS n FROM base GROUP BY {keys})")[0][0]
     )
-    cost = f"_kl_of_sums({tuples!r}, size_logs, volume, suppressed, {domain.rows})"
-    bound = f"_kl_of_sums({tuples!r}, all_size_logs, spread, 0, {domain.rows})"
-    return Objective("kl", domain, cost, bound, by_cells=True)
+    cost = f"_kl_of_sums({tuples!r}, size_logs, volume, suppressed, {scan.rows})"
+    bound = f"_kl_of_sums({tuples!r}, all_size_logs, spread, 0, {scan.rows})"
+    return Objective("kl", scan, cost, bound, by_cells=True)
 
 
 def _sum_over_attributes(costs: list[npt.NDArray[np.float64]]) -> Array:

@@ -13,8 +13,8 @@ from sqlpriv.methods.generalize.evaluate import evaluate
 from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalize.objectives import Objective, make_objective, workload_objective
 from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
-from sqlpriv.methods.generalize.scan import Domain, read_domain
-from sqlpriv.methods.generalize.search import Answer, Found, nodes_total, search
+from sqlpriv.methods.generalize.scan import Scan, scan_table
+from sqlpriv.methods.generalize.search import Found, Searched, nodes_total, search
 from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload
 from sqlpriv.methods.method import Request, Written
 from sqlpriv.sqltext import quoted
@@ -29,10 +29,10 @@ class GeneralizePlan:
 
     policy: GeneralizePolicy
     source: Source
-    domain: Domain
+    scan: Scan
     measures: tuple[ClassMeasure, ...]
     objective: Objective
-    answer: Answer
+    answer: Searched
     best: Found
 
     @property
@@ -43,12 +43,12 @@ class GeneralizePlan:
     @property
     def heights(self) -> dict[str, int]:
         """The top level of every quasi-identifier."""
-        return dict(zip(self.policy.qis, self.domain.heights, strict=True))
+        return dict(zip(self.policy.qis, self.scan.heights, strict=True))
 
     @cached_property
     def worst(self) -> dict[str, float | None]:
         """What is required, and the worst value of a published class."""
-        (published,) = evaluate(self.domain, self.measures, [self.best.node], with_costs=True)
+        (published,) = evaluate(self.scan, self.measures, [self.best.node], with_costs=True)
         return dict(zip((m.requirement.text for m in self.measures), published.published_worst, strict=True))
 
     @cached_property
@@ -79,7 +79,7 @@ class GeneralizePlan:
     def facts(self, written: Written | None = None) -> Facts:
         """The node, what it meets and costs, a few rows before and after, and where the release is."""
         best, answer = self.best, self.answer
-        suppressed, rows = best.outcome.suppressed, self.domain.rows
+        suppressed, rows = best.outcome.suppressed, self.scan.rows
         value = self.objective.shown(best.cost)
         bound = None if answer.bound is None else self.objective.shown(answer.bound)
         content = {
@@ -144,7 +144,7 @@ class GeneralizePlan:
         )
         after = ", ".join(
             f"p{a}.labels[{level + 1}]" if level < h else "'*'"
-            for a, (level, h) in enumerate(zip(self.best.node, self.domain.heights, strict=True))
+            for a, (level, h) in enumerate(zip(self.best.node, self.scan.heights, strict=True))
         )
         rows = fetch(
             self.source.con,
@@ -157,37 +157,37 @@ class GeneralizePlan:
 
 def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> GeneralizePlan:
     """Search the lattice, or say which requirement cannot be met."""
-    domain, measures, objective = prepare(source, policy)
-    answer = search(domain, measures, objective, request.time_limit, request.on_progress)
+    scan, measures, objective = prepare(source, policy)
+    answer = search(scan, measures, objective, request.time_limit, request.on_progress)
     if answer.best is None:
-        raise PolicyError(_unreachable(domain, measures, answer))
-    return GeneralizePlan(policy, source, domain, measures, objective, answer, answer.best)
+        raise PolicyError(_unreachable(scan, measures, answer))
+    return GeneralizePlan(policy, source, scan, measures, objective, answer, answer.best)
 
 
-def prepare(source: Source, policy: GeneralizePolicy) -> tuple[Domain, tuple[ClassMeasure, ...], Objective]:
+def prepare(source: Source, policy: GeneralizePolicy) -> tuple[Scan, tuple[ClassMeasure, ...], Objective]:
     """Scan the table and make ready what nodes are judged by."""
     queries = None
     if policy.objective.startswith(WORKLOAD):
         queries = read_workload(policy, policy.objective.removeprefix(WORKLOAD))
-    domain = read_domain(source, policy, other_columns(queries or []))
-    nodes_total(domain)
-    measures = write_measures(domain)
+    scan = scan_table(source, policy, other_columns(queries or []))
+    nodes_total(scan)
+    measures = write_measures(scan)
     if queries is not None:
-        return domain, measures, workload_objective(Workload(domain, measures, queries))
-    return domain, measures, make_objective(domain, policy.objective)
+        return scan, measures, workload_objective(Workload(scan, measures, queries))
+    return scan, measures, make_objective(scan, policy.objective)
 
 
-def _unreachable(domain: Domain, measures: tuple[ClassMeasure, ...], answer: Answer) -> str:
+def _unreachable(scan: Scan, measures: tuple[ClassMeasure, ...], answer: Searched) -> str:
     """Which requirement cannot be met, and the node that comes nearest."""
     if not answer.seen:
         return "the time limit was too short to look at any node"
     node, outcome = min(answer.seen.items(), key=lambda item: (item[1].suppressed, item[0]))
     failing = [m.requirement.text for m in measures if outcome.suppressed_by[m.number] > 0]
     failing += [m.requirement.text for m in measures if m.kind == "table" and outcome.table_fails]
-    listed = ", ".join(f"{q}={level}" for q, level in zip(domain.policy.qis, node, strict=True))
+    listed = ", ".join(f"{q}={level}" for q, level in zip(scan.policy.qis, node, strict=True))
     left = "; more nodes were left when the time was over" if not answer.optimal else ""
     return (
-        f"no node meets the requirements: at the nearest one ({listed}) {outcome.suppressed:,} of {domain.rows:,} rows "
+        f"no node meets the requirements: at the nearest one ({listed}) {outcome.suppressed:,} of {scan.rows:,} rows "
         f"would have to be suppressed because of {', '.join(failing) or 'all of them together'}{left}. "
         "Ask for less, or allow more suppression"
     )

@@ -9,14 +9,14 @@ from __future__ import annotations
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.scan import Domain, number_rows
+from sqlpriv.methods.generalize.scan import Scan, number_rows
 from sqlpriv.sqltext import folded, quoted
 from sqlpriv.table.named import read_named
 
 
-def write_population(domain: Domain, i: int, name: str) -> None:
+def write_population(scan: Scan, i: int, name: str) -> None:
     """Table population_<i>: columns a<attribute> as in the base, holder with a person column, n."""
-    source, policy = domain.source, domain.policy
+    source, policy = scan.source, scan.policy
     table = read_named(source, name, f"people_{i}")
     present = {folded(r[0]) for r in fetch(source.con, f"DESCRIBE {table}")}
     missing = [c for c in [*policy.qis, *filter(None, [policy.person])] if folded(c) not in present]

@@ -35,7 +35,7 @@ Sums = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
-class Domain:
+class Scan:
     """What is known of the table before any node is looked at."""
 
     source: Source
@@ -100,7 +100,7 @@ class Domain:
         return _roll_up(self)
 
 
-def read_domain(source: Source, policy: GeneralizePolicy, others: Sequence[str] = ()) -> Domain:
+def scan_table(source: Source, policy: GeneralizePolicy, others: Sequence[str] = ()) -> Scan:
     """Scan the table once, make the hierarchies, check that they fit, and number their labels.
 
     `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
@@ -114,7 +114,7 @@ def read_domain(source: Source, policy: GeneralizePolicy, others: Sequence[str] 
     labels = write_labels(source, hierarchies, FREQUENCIES)
     values = tuple(_write_values(source, policy, j, labels.rows) for j in range(len(policy.sensitive)))
     _write_base(source, policy, "base", "leaves", ())
-    return Domain(source, policy, hierarchies, combinations, labels, values)
+    return Scan(source, policy, hierarchies, combinations, labels, values)
 
 
 def _check_columns(source: Source, policy: GeneralizePolicy) -> None:
@@ -179,10 +179,10 @@ def _write_base(source: Source, policy: GeneralizePolicy, name: str, leaves: str
     fetch(source.con, f"CREATE OR REPLACE TABLE {name} AS {rows}")
 
 
-def _roll_up(domain: Domain) -> tuple[int, str] | None:
+def _roll_up(scan: Scan) -> tuple[int, str] | None:
     """Nodes above level 1 of the attribute with the most values need not start from single values."""
-    source, policy = domain.source, domain.policy
-    fewer = [(seen[0] / seen[1], -a) for a, seen in enumerate(domain.labels.seen) if len(seen) > 2]
+    source, policy = scan.source, scan.policy
+    fewer = [(seen[0] / seen[1], -a) for a, seen in enumerate(scan.labels.seen) if len(seen) > 2]
     if not fewer:
         return None
     attribute = -max(fewer)[1]
@@ -192,7 +192,7 @@ def _roll_up(domain: Domain) -> tuple[int, str] | None:
     groups = f"SELECT min(rowid) AS one, CAST(sum(n) AS BIGINT) AS n FROM base GROUP BY {grouped}"
     rows = f"SELECT b.* REPLACE (g.n AS n) FROM ({groups}) AS g JOIN base AS b ON b.rowid = g.one"
     ((left,),) = fetch(source.con, f"CREATE OR REPLACE TABLE rolled AS {rows}")
-    return (attribute, "rolled") if left < 0.6 * domain.combinations else None
+    return (attribute, "rolled") if left < 0.6 * scan.combinations else None
 
 
 def _write_values(source: Source, policy: GeneralizePolicy, j: int, rows: int) -> tuple[int, float]:

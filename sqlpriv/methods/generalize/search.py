@@ -24,7 +24,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.methods.generalize.evaluate import Node, Outcome, allowance, evaluate, rules_out
 from sqlpriv.methods.generalize.measures import TABLE, ClassMeasure
 from sqlpriv.methods.generalize.objectives import Objective, make_objective
-from sqlpriv.methods.generalize.scan import Domain
+from sqlpriv.methods.generalize.scan import Scan
 
 MOST_NODES = 10**7
 _BATCH = 32
@@ -42,7 +42,7 @@ class Found:
 
 
 @dataclass
-class Answer:
+class Searched:
     """The result of a search: the best node, if any, and how much of the lattice was looked at."""
 
     best: Found | None
@@ -59,10 +59,10 @@ class Answer:
         return self.bound is None
 
 
-def nodes_total(domain: Domain) -> int:
+def nodes_total(scan: Scan) -> int:
     """How many nodes the lattice has; too many are refused, because even listing them would not end."""
     total = 1
-    for height in domain.heights:
+    for height in scan.heights:
         total *= height + 1
     if total > MOST_NODES:
         raise PolicyError(
@@ -73,34 +73,34 @@ def nodes_total(domain: Domain) -> int:
 
 
 def search(
-    domain: Domain,
+    scan: Scan,
     measures: tuple[ClassMeasure, ...],
     objective: Objective,
     time_limit: float | None = None,
     on_progress: Callable[[float], None] | None = None,
-) -> Answer:
+) -> Searched:
     """Find the node with the smallest cost that meets all requirements."""
-    return _Search(domain, measures, objective).run(time_limit, on_progress)
+    return _Search(scan, measures, objective).run(time_limit, on_progress)
 
 
 class _Search:
-    def __init__(self, domain: Domain, measures: tuple[ClassMeasure, ...], objective: Objective) -> None:
-        total = nodes_total(domain)
-        self._domain = domain
+    def __init__(self, scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective) -> None:
+        total = nodes_total(scan)
+        self._scan = scan
         self._measures = measures
         self._objective = objective
-        self._by_loss = objective if objective.name == "loss" else make_objective(domain, "loss")
+        self._by_loss = objective if objective.name == "loss" else make_objective(scan, "loss")
         assert self._by_loss.before is not None
         self._loss = self._by_loss.before
         shape = self._loss.shape
         self._bound = np.zeros(shape) if objective.before is None else objective.before.copy()
         self._open: Mask = np.ones(shape, dtype=bool)
         self._order = np.arange(total).reshape(shape)
-        self._answer = Answer(None, total)
-        self._allowance = allowance(domain)
-        self._all_rule_out = all(m.kind != TABLE and rules_out(domain, m) for m in measures)
+        self._answer = Searched(None, total)
+        self._allowance = allowance(scan)
+        self._all_rule_out = all(m.kind != TABLE and rules_out(scan, m) for m in measures)
 
-    def run(self, time_limit: float | None, on_progress: Callable[[float], None] | None) -> Answer:
+    def run(self, time_limit: float | None, on_progress: Callable[[float], None] | None) -> Searched:
         """Evaluate until nothing is open, or the time is over."""
         start = time.monotonic()
         self._look_at(self._greedy_path())
@@ -136,7 +136,7 @@ class _Search:
         if self._objective.before is None:
             chosen.update(dict.fromkeys(of_middle_height(candidates)))
         else:
-            if self._all_rule_out or any(rules_out(self._domain, m) for m in self._measures):
+            if self._all_rule_out or any(rules_out(self._scan, m) for m in self._measures):
                 highest = _maximal(candidates)
                 chosen.update(dict.fromkeys(_nodes(highest, self._bound, _BATCH)))
             if not self._all_rule_out:
@@ -154,20 +154,20 @@ class _Search:
         return path
 
     def _look_at(self, nodes: list[Node]) -> None:
-        outcomes = dict(zip(nodes, evaluate(self._domain, self._measures, nodes), strict=True))
+        outcomes = dict(zip(nodes, evaluate(self._scan, self._measures, nodes), strict=True))
         self._answer.nodes_evaluated += len(nodes)
         if self._objective.before is None:
             for node, bound in self._objective.bounds(outcomes).items():
                 self._raise_bound(node, bound)
         for node, outcome in outcomes.items():
             self._open[node] = False
-            if outcome.ruled_out > self._allowance or outcome.ruled_out == self._domain.rows:
+            if outcome.ruled_out > self._allowance or outcome.ruled_out == self._scan.rows:
                 self._close_below(node)
         self._answer.seen.update(outcomes)
-        self._compare({n: o for n, o in outcomes.items() if is_valid(self._domain, o)})
+        self._compare({n: o for n, o in outcomes.items() if is_valid(self._scan, o)})
 
     def _compare(self, valid: dict[Node, Outcome]) -> None:
-        costed = with_costs(self._domain, self._measures, self._promising(valid))
+        costed = with_costs(self._scan, self._measures, self._promising(valid))
         self._answer.seen.update(costed)
         asked = self._objective.asked
         losses = self._by_loss.costs(costed)
@@ -199,25 +199,23 @@ class _Search:
         below[...] = False
 
 
-def is_valid(domain: Domain, outcome: Outcome) -> bool:
+def is_valid(scan: Scan, outcome: Outcome) -> bool:
     """Whether a node meets all requirements: not too many rows suppressed, and not all."""
-    few = outcome.suppressed <= allowance(domain) and outcome.suppressed < domain.rows
+    few = outcome.suppressed <= allowance(scan) and outcome.suppressed < scan.rows
     return few and not outcome.table_fails
 
 
-def with_costs(
-    domain: Domain, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome]
-) -> dict[Node, Outcome]:
+def with_costs(scan: Scan, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome]) -> dict[Node, Outcome]:
     """The outcomes with their costs: known from the columns where nothing is suppressed, else from another look."""
-    whole = {n: _whole_costs(domain, n, o) for n, o in outcomes.items() if o.suppressed == 0}
+    whole = {n: _whole_costs(scan, n, o) for n, o in outcomes.items() if o.suppressed == 0}
     partly = [n for n in outcomes if n not in whole]
-    return whole | dict(zip(partly, evaluate(domain, measures, partly, with_costs=True), strict=True))
+    return whole | dict(zip(partly, evaluate(scan, measures, partly, with_costs=True), strict=True))
 
 
-def _whole_costs(domain: Domain, node: Node, outcome: Outcome) -> Outcome:
+def _whole_costs(scan: Scan, node: Node, outcome: Outcome) -> Outcome:
     sums = tuple(
         float(sum(c[level] for c, level in zip(cost, node, strict=True)))
-        for cost in (domain.loss, domain.entropy, domain.volume)
+        for cost in (scan.loss, scan.entropy, scan.volume)
     )
     return replace(outcome, costs=sums)
 

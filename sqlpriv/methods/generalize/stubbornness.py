@@ -15,7 +15,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.evaluate import Node, evaluate
 from sqlpriv.methods.generalize.measures import AGGREGATE, ClassMeasure, epsilon_of_classes
-from sqlpriv.methods.generalize.scan import Domain
+from sqlpriv.methods.generalize.scan import Scan
 
 Curve = list[tuple[float, float]]
 
@@ -30,16 +30,16 @@ _ADVERSARIES: dict[str, tuple[str, str | None]] = {
 _NEVER = 1e300
 
 
-def stubbornness_curves(domain: Domain, node: Node, sensitive: str, sigmas: Sequence[float]) -> dict[str, Curve]:
+def stubbornness_curves(scan: Scan, node: Node, sensitive: str, sigmas: Sequence[float]) -> dict[str, Curve]:
     """For each adversary the pairs (sigma, epsilon) of a node with nothing suppressed, sigma ascending.
 
     A sigma that leaves some value with less than 1 is skipped, since no prior of whole counts is so weak. At infinity
     class II is left out: it is class IV then, and no epsilon is enough.
     """
-    if sensitive not in domain.policy.sensitive:
+    if sensitive not in scan.policy.sensitive:
         raise PolicyError(f"{sensitive!r} is not a sensitive column")
-    j = domain.policy.sensitive.index(sensitive)
-    smallest = fetch(domain.source.con, f"SELECT {', '.join(s for s, _ in _ADVERSARIES.values())} FROM values_{j}")[0]
+    j = scan.policy.sensitive.index(sensitive)
+    smallest = fetch(scan.source.con, f"SELECT {', '.join(s for s, _ in _ADVERSARIES.values())} FROM values_{j}")[0]
     points = [
         (name, sigma, _belief(weight, sigma))
         for (name, (_, weight)), share in zip(_ADVERSARIES.items(), smallest, strict=True)
@@ -48,7 +48,7 @@ def stubbornness_curves(domain: Domain, node: Node, sensitive: str, sigmas: Sequ
         if sigma * share >= 1 - 1e-9 and not (weight is None and math.isinf(sigma))
     ]
     measures = [_measure(i, j, sensitive, belief) for i, (_, _, belief) in enumerate(points)]
-    (outcome,) = evaluate(domain, measures, [node])
+    (outcome,) = evaluate(scan, measures, [node])
     curves: dict[str, Curve] = {name: [] for name in _ADVERSARIES}
     for (name, sigma, _), epsilon in zip(points, outcome.worst, strict=True):
         curves[name].append((sigma, 1.0 if epsilon is None else float(epsilon)))

@@ -22,7 +22,7 @@ from sqlpriv.errors import InputError, InternalError, PolicyError
 from sqlpriv.methods.generalize.evaluate import Node, class_ctes, write_nodes
 from sqlpriv.methods.generalize.measures import ClassMeasure
 from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
-from sqlpriv.methods.generalize.scan import FREQUENCIES, Domain
+from sqlpriv.methods.generalize.scan import FREQUENCIES, Scan
 from sqlpriv.sqltext import folded, quoted
 
 _MOST_LEVELS = 400
@@ -109,16 +109,16 @@ def _joined(factors: Sequence[Factor]) -> Query:
 class Workload:
     """The factors of all queries, looked up; then the mean error of nodes."""
 
-    def __init__(self, domain: Domain, measures: tuple[ClassMeasure, ...], queries: Sequence[Query]) -> None:
-        self._domain = domain
+    def __init__(self, scan: Scan, measures: tuple[ClassMeasure, ...], queries: Sequence[Query]) -> None:
+        self._scan = scan
         self._measures = measures
         self._queries = queries
         for i, query in enumerate(queries):
             for j, factor in enumerate(query):
                 try:
-                    _write_factor(domain, factor, f"factor_{i}_{j}")
+                    _write_factor(scan, factor, f"factor_{i}_{j}")
                 except (InputError, InternalError):
-                    file = domain.policy.objective.removeprefix(WORKLOAD)
+                    file = scan.policy.objective.removeprefix(WORKLOAD)
                     raise PolicyError(
                         f"{file}, query {i + 1}: the condition does not work on the columns of the table"
                     ) from None
@@ -126,8 +126,8 @@ class Workload:
 
     def errors(self, nodes: Sequence[Node]) -> dict[Node, float]:
         """The mean of |estimate - count| over the queries, in rows."""
-        write_nodes(self._domain, nodes)
-        attributes = range(len(self._domain.heights))
+        write_nodes(self._scan, nodes)
+        attributes = range(len(self._scan.heights))
         number = " + ".join(f"a{a}[level{a}]" for a in attributes)
         estimates = ", ".join(f"sum(n * {self._share(i)}) AS e{i}" for i in range(len(self._queries)))
         error = " + ".join(
@@ -135,9 +135,9 @@ class Workload:
             for i in range(len(self._queries))
         )
         rows = fetch(
-            self._domain.source.con,
-            f"WITH {class_ctes(self._domain, self._measures)}, __priv_estimates AS (SELECT "
-            f"CAST(node AS {self._domain.number_type}) * {self._domain.numbers} + {number} AS class, {estimates} "
+            self._scan.source.con,
+            f"WITH {class_ctes(self._scan, self._measures)}, __priv_estimates AS (SELECT "
+            f"CAST(node AS {self._scan.number_type}) * {self._scan.numbers} + {number} AS class, {estimates} "
             f"FROM workload, nodes GROUP BY class) SELECT node, ({error}) / {len(self._queries)} "
             "FROM __priv_classes JOIN __priv_estimates USING (class), workload_counts GROUP BY node ORDER BY node",
         )
@@ -154,12 +154,12 @@ class Workload:
         step = 1
         for a in reversed(factor.attributes):
             entry += f" + (level{a} - 1) * {step}"
-            step *= self._domain.heights[a] + 1
+            step *= self._scan.heights[a] + 1
         return entry
 
     def _write_base(self) -> None:
         """Table workload: the frequencies with the lists of all factors; workload_counts: the true counts."""
-        policy = self._domain.policy
+        policy = self._scan.policy
         factors = [(f"w{i}_{j}", f"factor_{i}_{j}", f) for i, q in enumerate(self._queries) for j, f in enumerate(q)]
         columns = [f"l{a}.numbers AS a{a}" for a in range(len(policy.qis))]
         columns += [f"{name}.shares AS {name}" for name, _, _ in factors]
@@ -172,7 +172,7 @@ class Workload:
             same = [f"l{a}.numbers[1] = {name}.leaf{a}" for a in factor.attributes]
             same += [f"t.{quoted(c)} IS NOT DISTINCT FROM {name}.{quoted(c)}" for c in factor.others]
             joins += f" JOIN {table} AS {name} ON {' AND '.join(same) or 'true'}"
-        con = self._domain.source.con
+        con = self._scan.source.con
         fetch(
             con,
             f"CREATE OR REPLACE TABLE workload AS SELECT {', '.join(columns)}, __priv_n AS n "
@@ -185,10 +185,10 @@ class Workload:
         fetch(con, f"CREATE OR REPLACE TABLE workload_counts AS SELECT {exact} FROM workload")
 
 
-def _write_factor(domain: Domain, factor: Factor, table: str) -> None:
+def _write_factor(scan: Scan, factor: Factor, table: str) -> None:
     """Table: for each combination of values, the share that meets the condition below its labels, by levels."""
-    con, policy = domain.source.con, domain.policy
-    levels = [range(domain.heights[a] + 1) for a in factor.attributes]
+    con, policy = scan.source.con, scan.policy
+    levels = [range(scan.heights[a] + 1) for a in factor.attributes]
     combinations = list(itertools.product(*levels))
     leaves = 1
     for a in factor.attributes:

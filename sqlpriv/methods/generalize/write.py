@@ -24,7 +24,7 @@ from sqlpriv.macros.catalog import macro
 from sqlpriv.methods.generalize.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
 from sqlpriv.methods.generalize.measures import ClassMeasure
 from sqlpriv.methods.generalize.plan import GeneralizePlan
-from sqlpriv.methods.generalize.scan import Domain, number_rows
+from sqlpriv.methods.generalize.scan import Scan, number_rows
 from sqlpriv.methods.method import Made
 from sqlpriv.policy.require import public_argument
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values, written
@@ -41,30 +41,30 @@ _ROWS = f"{WRITTEN}.{SCHEMA}.published"
 
 def write(plan: GeneralizePlan, path: Path) -> Made:
     """Write the node into a file; the private table is read again here."""
-    domain, best, con = plan.domain, plan.best, plan.source.con
-    _write_suppressed(domain, plan.measures, best.node)
+    scan, best, con = plan.scan, plan.best, plan.source.con
+    _write_suppressed(scan, plan.measures, best.node)
     if plan.policy.keep_suppressed and best.outcome.suppressed > 0:
-        _refuse_stars(domain)
+        _refuse_stars(scan)
     with written(con, path):
-        fetch(con, f"CREATE TABLE {_ROWS} AS {_published_rows(domain, best.node)}")
+        fetch(con, f"CREATE TABLE {_ROWS} AS {_published_rows(scan, best.node)}")
         table = quoted(WRITTEN, "main", plan.policy.table.name)
         fetch(con, f"CREATE VIEW {table} AS FROM {SCHEMA}.published")
         _write_tables(plan)
         rows = int(fetch(con, f"SELECT count(*) FROM {_ROWS}")[0][0])
     kept = plan.policy.keep_suppressed
-    return Made(rows, float(domain.rows - (0 if kept else best.outcome.suppressed)))
+    return Made(rows, float(scan.rows - (0 if kept else best.outcome.suppressed)))
 
 
-def published_columns(domain: Domain) -> list[str]:
+def published_columns(scan: Scan) -> list[str]:
     """The columns of the release, in the order of the private table."""
-    names = {folded(n): n for n in domain.policy.named(*_PUBLISHED)}
-    return [c for c in domain.source.columns if folded(c) in names]
+    names = {folded(n): n for n in scan.policy.named(*_PUBLISHED)}
+    return [c for c in scan.source.columns if folded(c) in names]
 
 
-def _write_suppressed(domain: Domain, measures: Sequence[ClassMeasure], node: Node) -> None:
+def _write_suppressed(scan: Scan, measures: Sequence[ClassMeasure], node: Node) -> None:
     """Tables shown (each value's label and number under the node) and suppressed (numbers of the failing classes)."""
-    con = domain.source.con
-    listed = ", ".join(f"({a}, {level}, {h})" for a, (level, h) in enumerate(zip(node, domain.heights, strict=True)))
+    con = scan.source.con
+    listed = ", ".join(f"({a}, {level}, {h})" for a, (level, h) in enumerate(zip(node, scan.heights, strict=True)))
     fetch(
         con,
         f"CREATE OR REPLACE TABLE shown AS SELECT l.attribute, l.value, l.numbers[level + 1] AS number, "
@@ -73,30 +73,30 @@ def _write_suppressed(domain: Domain, measures: Sequence[ClassMeasure], node: No
         f"FROM leaves AS l JOIN (VALUES {listed}) AS n(attribute, level, height) ON l.attribute = n.attribute "
         f"JOIN paths AS p ON l.attribute = p.attribute AND l.value IS NOT DISTINCT FROM p.labels[1]",
     )
-    write_nodes(domain, [node])
-    query = f"WITH {class_ctes(domain, measures)} SELECT class FROM __priv_classes WHERE fails"
+    write_nodes(scan, [node])
+    query = f"WITH {class_ctes(scan, measures)} SELECT class FROM __priv_classes WHERE fails"
     fetch(con, f"CREATE OR REPLACE TABLE suppressed AS {query}")
 
 
-def _refuse_stars(domain: Domain) -> None:
+def _refuse_stars(scan: Scan) -> None:
     """Kept rows are told from the others by their stars, so the others must not show stars in all columns, too."""
-    starred = fetch(domain.source.con, f"SELECT count(DISTINCT attribute) FROM shown WHERE label = {literal(TOP)}")
-    if starred[0][0] == len(domain.policy.qis):
+    starred = fetch(scan.source.con, f"SELECT count(DISTINCT attribute) FROM shown WHERE label = {literal(TOP)}")
+    if starred[0][0] == len(scan.policy.qis):
         raise ReleaseError(
             f"rows that are published could show {TOP} in every quasi-identifier, like the suppressed rows that are "
             "kept; call that value or label something else, or set keep_suppressed = false"
         )
 
 
-def _published_rows(domain: Domain, node: Node) -> str:
-    policy = domain.policy
+def _published_rows(scan: Scan, node: Node) -> str:
+    policy = scan.policy
     place = {folded(qi): a for a, qi in enumerate(policy.qis)}
     number = " + ".join(f"l{a}.number" for a in range(len(policy.qis)))
     hidden = f"({number}) IN (FROM suppressed)"
     sensitive = {folded(c) for c in policy.sensitive}
     shown, starred = [], []
-    kinds = {r[0]: r[1] for r in fetch(domain.source.con, f"DESCRIBE FROM {domain.source.table}")}
-    for column in published_columns(domain):
+    kinds = {r[0]: r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
+    for column in published_columns(scan):
         name, cell = quoted(column), _without_enums(f"t.{quoted(column)}", kinds[column])
         a = place.get(folded(column))
         if a is None:
@@ -109,9 +109,9 @@ def _published_rows(domain: Domain, node: Node) -> str:
             label = cell if typed else f"l{a}.label"
             shown.append(f"{label} AS {name}")
             starred.append(f"{literal(TOP)} AS {name}")
-    rows = number_rows(policy, domain.source.table, ", ".join(shown), "shown") + f" WHERE NOT {hidden}"
+    rows = number_rows(policy, scan.source.table, ", ".join(shown), "shown") + f" WHERE NOT {hidden}"
     if policy.keep_suppressed:
-        rows += " UNION ALL " + number_rows(policy, domain.source.table, ", ".join(starred), "shown")
+        rows += " UNION ALL " + number_rows(policy, scan.source.table, ", ".join(starred), "shown")
         rows += f" WHERE {hidden}"
     return f"FROM ({rows}) ORDER BY ALL"
 
@@ -123,22 +123,22 @@ def _without_enums(cell: str, kind: str) -> str:
 
 
 def _write_tables(plan: GeneralizePlan) -> None:
-    con, policy, domain, node = plan.source.con, plan.policy, plan.domain, plan.best.node
+    con, policy, scan, node = plan.source.con, plan.policy, plan.scan, plan.best.node
     write_about(con, _about(plan))
     write_numbers(con, {})
     roles = {folded(c.name): c.role for c in policy.columns}
     place = {folded(qi): a for a, qi in enumerate(policy.qis)}
     kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {_ROWS}")}
     listed = []
-    for position, column in enumerate(published_columns(domain)):
+    for position, column in enumerate(published_columns(scan)):
         a = place.get(folded(column))
-        levels = ("NULL", "NULL") if a is None else (str(node[a]), str(domain.heights[a]))
+        levels = ("NULL", "NULL") if a is None else (str(node[a]), str(scan.heights[a]))
         listed.append((str(position), literal(column), literal(kinds[column]), literal(roles[folded(column)]), *levels))
     write_values(con, "attributes", "position, name, type, role, level, levels", listed)
     promised = ((*(literal(v) for v in _stated(m)), double(m.requirement.threshold)) for m in plan.measures)
     write_values(con, "requirements", "requirement, guarantee, measure, sensitive, arguments, threshold", promised)
     for a, qi in enumerate(policy.qis):
-        above = "".join(f", above[{i}] AS level{node[a] + i}" for i in range(1, domain.heights[a] - node[a] + 1))
+        above = "".join(f", above[{i}] AS level{node[a] + i}" for i in range(1, scan.heights[a] - node[a] + 1))
         fetch(
             con,
             f"CREATE TABLE {quoted(WRITTEN, SCHEMA, f'hierarchy_{qi}')} AS SELECT DISTINCT label AS value{above} "
@@ -179,39 +179,39 @@ def _guarantee(name: str) -> str:
 
 def compare(plan: GeneralizePlan, path: Path) -> None:
     """Judge the file as it was written, against the shares and priors of the private table."""
-    domain, measures, best, con = plan.domain, plan.measures, plan.best, plan.source.con
+    scan, measures, best, con = plan.scan, plan.measures, plan.best, plan.source.con
     node, outcome = best.node, best.outcome
     with attached(con, path, WRITTEN, error=ReleaseError):
         names = [r[0] for r in fetch(con, f"DESCRIBE {_ROWS}")]
-        if names != published_columns(domain):
+        if names != published_columns(scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
         if plan.policy.person is not None:
             # Persons are not published, so they cannot be counted again; that no row came or went can be checked.
-            rows = fetch(con, f"SELECT count(*) FROM {_ROWS} WHERE {_is_judged(domain, outcome)}")[0][0]
-            holds = rows == domain.rows - outcome.suppressed
+            rows = fetch(con, f"SELECT count(*) FROM {_ROWS} WHERE {_is_judged(scan, outcome)}")[0][0]
+            holds = rows == scan.rows - outcome.suppressed
         else:
-            _read_back(domain, node, outcome, _ROWS)
+            _read_back(scan, node, outcome, _ROWS)
             expected = (outcome.suppressed, outcome.classes, outcome.squares, False)
-            found = evaluate(domain, measures, [node], base="published")
+            found = evaluate(scan, measures, [node], base="published")
             holds = [(o.suppressed, o.classes, o.squares, o.table_fails) for o in found] == [expected]
     if not holds:
         raise ReleaseError("the table changed while it was being anonymized, so nothing was published; run it again")
 
 
-def _is_judged(domain: Domain, outcome: Outcome) -> str:
+def _is_judged(scan: Scan, outcome: Outcome) -> str:
     """SQL that tells the published rows from suppressed ones that are kept, by their stars."""
-    if not domain.policy.keep_suppressed or outcome.suppressed == 0:
+    if not scan.policy.keep_suppressed or outcome.suppressed == 0:
         return "true"
-    return "NOT (" + " AND ".join(f"{quoted(q)} IS NOT DISTINCT FROM '*'" for q in domain.policy.qis) + ")"
+    return "NOT (" + " AND ".join(f"{quoted(q)} IS NOT DISTINCT FROM '*'" for q in scan.policy.qis) + ")"
 
 
-def _read_back(domain: Domain, node: Node, outcome: Outcome, table: str) -> None:
+def _read_back(scan: Scan, node: Node, outcome: Outcome, table: str) -> None:
     """Table published: the release as a base. A label or value that the private table does not have gets no number."""
-    policy = domain.policy
+    policy = scan.policy
     columns, joins = [], []
     for a, qi in enumerate(policy.qis):
         # The number stands on every level, so that the one that is looked at is right.
-        columns.append(f"list_transform(range(0, {domain.heights[a] + 1}), lambda i: n{a}.number) AS a{a}")
+        columns.append(f"list_transform(range(0, {scan.heights[a] + 1}), lambda i: n{a}.number) AS a{a}")
         joins.append(
             f" LEFT JOIN (SELECT DISTINCT label, number FROM shown WHERE attribute = {a}) AS n{a} "
             f"ON CAST(t.{quoted(qi)} AS VARCHAR) IS NOT DISTINCT FROM n{a}.label"
@@ -219,15 +219,15 @@ def _read_back(domain: Domain, node: Node, outcome: Outcome, table: str) -> None
     for j, column in enumerate(policy.sensitive):
         columns.append(f"v{j}.id AS s{j}")
         joins.append(f" LEFT JOIN values_{j} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
-    rows = f"SELECT {', '.join(columns)} FROM {table} AS t{''.join(joins)} WHERE {_is_judged(domain, outcome)}"
+    rows = f"SELECT {', '.join(columns)} FROM {table} AS t{''.join(joins)} WHERE {_is_judged(scan, outcome)}"
     fetch(
-        domain.source.con,
+        scan.source.con,
         f"CREATE OR REPLACE TABLE published AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL",
     )
     # What is published is compared with the whole private table, so its suppressed rows are put beside it.
     number = " + ".join(f"a{a}[{level + 1}]" for a, level in enumerate(node))
     listed = ", ".join([*(f"a{a}" for a in range(len(node))), *(f"s{j}" for j in range(len(policy.sensitive))), "n"])
     fetch(
-        domain.source.con,
+        scan.source.con,
         f"INSERT INTO published SELECT {listed} FROM base WHERE ({number}) IN (FROM suppressed)",
     )
