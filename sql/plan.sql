@@ -34,16 +34,17 @@ CREATE MACRO alpha_beta_draws(domain, beta) AS TABLE
 SELECT m * _minus_log(b) AS draws
 FROM (SELECT _amount(domain, 1, 'domain') AS m, _noise(CASE WHEN beta IS NULL THEN NULL ELSE 1e-300 END, beta) AS b) AS __priv_m;
 
--- sequence_rows(alpha, beta, persist, rows, gone, domain) -> expected_rows
--- The expected rows of a later view of a sequence (see sequence_parameters): `rows` elements of a domain of `domain` are in the table,
+-- sequence_rows(alpha, beta, persist, rows, gone, domain) -> expected_rows, variance
+-- The expected rows of a view of a sequence (see sequence_parameters), and how far their number may be off: `rows` elements of a domain of `domain` are in the table,
 -- `gone` others were in an earlier view. The first are in the view with alpha + beta, the second with (alpha + beta) persist, all
--- others with beta.
+-- others with beta, each by a coin of its own. Where nothing is gone, it is the first view, or the only one.
 -- nulls: NULL in, NULL out.
 -- guarantee: exact.
--- example: SELECT round(expected_rows, 4) FROM priv.sequence_rows(0.4, 0.1, 0.5, 100, 20, 1000)
--- expect: [(143.0,)]
+-- example: SELECT round(expected_rows, 4), round(variance, 4) FROM priv.sequence_rows(0.4, 0.1, 0.5, 100, 20, 1000)
+-- expect: [(143.0, 107.95)]
 CREATE MACRO sequence_rows(alpha, beta, persist, rows, gone, domain) AS TABLE
-SELECT p * n + _persists(p, e) * g + b * (m - n - g) AS expected_rows
+SELECT p * n + _persists(p, e) * g + b * (m - n - g) AS expected_rows,
+  p * (1 - p) * n + _persists(p, e) * (1 - _persists(p, e)) * g + b * (1 - b) * (m - n - g) AS variance
 FROM (
   SELECT n, g, m, e, CASE WHEN sound THEN _kept_by(alpha, beta) END AS p, CASE WHEN sound THEN _noise(alpha, beta) END AS b
   FROM (

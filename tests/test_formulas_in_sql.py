@@ -23,7 +23,6 @@ PARAMETERS = {p for m in macros().values() for p in m.overloads[-1].params} - PL
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 QUESTIONS = {"isinf", "isnan", "isfinite", "isclose"}
 
-TO_BE_WIRED = "to be wired: the macro is there, the module is being rewritten"
 ALLOWED = {
     # How many queries, and which part of the domain: nothing that is published depends on it.
     "methods/alpha_beta/draw.py: math.ceil(mean / _DRAWS)": "how many ranges to draw in",
@@ -31,40 +30,34 @@ ALLOWED = {
     # Questions about what is given, answered before any formula is asked.
     "methods/generalize/beliefs.py: sigma * smallest": "is some sigma(s) below 1: the sentence names the policy's line",
     "methods/generalize/stubbornness.py: sigma * share": "which points a curve has",
-    "methods/generalize/evaluate.py: Fraction(str(domain.policy.suppression)) * domain.rows": "a share as written",
+    "methods/generalize/evaluate.py: Fraction(str(scan.policy.suppression)) * scan.rows": "a share as written",
     # Sizes of what is declared, which may be beyond any machine number.
-    "methods/randomized/parameters.py: math.prod(sizes)": "the size of a domain, in whole numbers",
-    "methods/randomized/parameters.py: self.tuples * self.slots": "the size of a domain, in whole numbers",
-    "methods/randomized/parameters.py: tuples * slots": "the size of a domain, in whole numbers",
-    "methods/randomized/parameters.py: share / slots": "a share in whole numbers, before it becomes a double",
-    "methods/randomized/publish.py: math.prod((max(a.shares) for a in aliases), start=Fraction(1))":
+    "methods/randomized/terms.py: math.prod(sizes)": "the size of a domain, in whole numbers",
+    "methods/randomized/terms.py: self.tuples * self.slots": "the size of a domain, in whole numbers",
+    "methods/randomized/terms.py: 1 / share": "a share in whole numbers, before it becomes a double",
+    "methods/alpha_beta/terms.py: asked.tuples * slots": "the size of a domain, in whole numbers",
+    "methods/alpha_beta/terms.py: asked.share / slots": "a share in whole numbers, before it becomes a double",
+    "methods/alpha_beta/terms.py: 1 / elements": "the share of an element, if all have the same",
+    "methods/alpha_beta/verify.py: _largest_share(file) / slots": "the share of an element, by those of the file",
+    "methods/randomized/plan.py: math.prod((max(a.shares) for a in aliases), start=Fraction(1))":
         "a share in whole numbers, before it becomes a double",
-    # What people read.
-    "methods/generalize/write.py: domain.rows - outcome.suppressed": "rows that are left, to compare with the file",
-    "methods/randomized/guarantee.py: plan.d / plan.gamma": "a number in a sentence",
+    # All slots of a tuple count together, each with the weight that the macro gives.
+    "methods/alpha_beta/weights.py: domain.weight * slots": "so many elements of one weight",
+    "methods/alpha_beta/weights.py: domain.variance * slots": "so many elements of one weight",
+    "methods/alpha_beta/weights.py: domain.skew * slots": "so many elements of one weight",
+    # What people read, and what is counted.
+    "methods/generalize/plan.py: rows - suppressed": "rows that are left",
+    "methods/generalize/plan.py: suppressed / rows": "a share in a sentence",
+    "methods/generalize/write.py: scan.rows - outcome.suppressed": "rows that are left, to compare with the file",
+    "methods/generalize/write.py: scan.rows - (0 if kept else best.outcome.suppressed)": "rows that are left",
+    "methods/alpha_beta/terms.py: prior_bound / policy.gamma": "a number in a sentence",
+    "methods/randomized/plan.py: t.half_domain_error / t.n_public": "the height of a point in a picture",
+    "checks/run.py: f' / {verdict.sensitive}'": "a slash between two names",
     "policy/propose.py: c.rows - c.present": "how many cells are NULL",
     "policy/propose.py: 10 ** math.floor(math.log10(max(width, 1)))": "a width that people like",
-    # The macros are there.
-    "methods/randomized/parameters.py: self.alpha + self.beta": TO_BE_WIRED,
-    "methods/randomized/parameters.py: coins.stay - coins.move": TO_BE_WIRED,
-    "methods/randomized/parameters.py: plan.coins.stay - plan.coins.move": TO_BE_WIRED,
-    "methods/randomized/parameters.py: Fraction(policy.k or 0) * n_public * share": TO_BE_WIRED,
-    "methods/randomized/parameters.py: math.expm1(-rate * float(share / slots))": TO_BE_WIRED,
-    "methods/randomized/parameters.py: math.expm1(-coins.rate / (tuples * slots))": TO_BE_WIRED,
-    "methods/randomized/parameters.py: d / slots": TO_BE_WIRED,
-    "methods/randomized/parameters.py: -rows // unit": TO_BE_WIRED,
-    "methods/randomized/publish.py: coins.keep * rows + coins.keep * (coins.persist or 0.0) * left + "
-    "coins.beta * (elements - rows - left)": TO_BE_WIRED,
-    "methods/randomized/write.py: f'{plan.coins.alpha!r} + {_beta(writing)}'": TO_BE_WIRED,
-    "methods/randomized/write.py: f'(1 - exp(-{rate!r} * {shares}))'": TO_BE_WIRED,
-    "methods/randomized/write.py: f'((1 - {alpha!r} - 2 * {_beta(writing)}) / {alpha!r})'": TO_BE_WIRED,
-    "methods/randomized/write.py: f'{_double(1 / alpha)} AS __weight, {slope} / {alpha!r} AS __variance, "
-    "{slope} * {slope} / {alpha!r} AS __skew'": TO_BE_WIRED,
-    "release/read.py: value / views ** (i + 1)": TO_BE_WIRED,
-    "release/read.py: f'\"{c}\" / {views}e0 ** {power} AS \"{c}\"'": TO_BE_WIRED,
-    "methods/randomized/write.py: plan.coins.keep * plan.coins.persist": TO_BE_WIRED,
-    "methods/randomized/write.py: (writing.plan.coins.rate or 0.0) / writing.plan.slots": TO_BE_WIRED,
-    "methods/randomized/write.py: writing.plan.coins.stay - writing.plan.coins.move": TO_BE_WIRED,
+    # Several views of a sequence answer as one by their mean.
+    "release/read.py: value / views ** (i + 1)": "the mean of so many independent estimates",
+    "release/read.py: f'\"{c}\" / {views}e0 ** {power} AS \"{c}\"'": "the same, in SQL over their rows",
 }  # fmt: skip
 
 

@@ -155,7 +155,7 @@ def test_what_is_drawn_and_expected_agrees(
     domain = rows + gone + others + 1
     assert_rows(call(con, "alpha_beta_draws", domain, pair[1]), [(oracles.alpha_beta_draws(domain, pair[1]),)], pair)
     arguments = (*pair, persist, rows, gone, domain)
-    assert_rows(call(con, "sequence_rows", *arguments), [(oracles.sequence_rows(*arguments),)], arguments)
+    assert_rows(call(con, "sequence_rows", *arguments), [oracles.sequence_rows(*arguments)], arguments)
 
 
 def assert_rows_roughly(found: list[tuple[object, ...]], expected: oracles.randomized.Weights) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from sqlpriv.engine import Row, fetch
-from sqlpriv.macros.catalog import SCHEMA, macro
+from sqlpriv.macros.catalog import SCHEMA, inlined, macro
 from sqlpriv.macros.statements import create_statement
 from sqlpriv.sqltext import literal
 
@@ -33,6 +33,10 @@ class Calls:
         """What a macro answers."""
         listed = ", ".join(literal(a) for a in arguments)
         return fetch(self.con, f"FROM {self.need(name)}({listed})")
+
+    def value(self, expression: str) -> Any:
+        """What a formula of helpers comes to."""
+        return fetch(self.con, f"SELECT {inlined(expression)}")[0][0]
 
     def row(self, name: str, *arguments: Any) -> Row:
         """The one row of a macro."""

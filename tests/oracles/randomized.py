@@ -284,7 +284,8 @@ def alpha_beta_draws(domain: int, beta: float) -> float:
     return domain * -math.log1p(-beta)
 
 
-def sequence_rows(alpha: float, beta: float, persist: float, rows: int, gone: int, domain: int) -> float:
-    """The sum of the probabilities of all elements."""
+def sequence_rows(alpha: float, beta: float, persist: float, rows: int, gone: int, domain: int) -> tuple[float, float]:
+    """The sum of the probabilities of all elements, and that of the variances of their coins."""
     p = Fraction(alpha) + Fraction(beta)
-    return float(rows * p + gone * p * Fraction(persist) + (domain - rows - gone) * Fraction(beta))
+    tossed = [(rows, p), (gone, p * Fraction(persist)), (domain - rows - gone, Fraction(beta))]
+    return float(sum(n * q for n, q in tossed)), float(sum(n * q * (1 - q) for n, q in tossed))

@@ -17,9 +17,9 @@ _SLOTS = (
 )
 
 
-def keep(coins: Mapping[str, float]) -> float:
-    """With uniform noise, the probability that an element of the table is in the view."""
-    return coins["alpha"] + coins["beta"]
+def keep(coins: Mapping[str, float]) -> str:
+    """With uniform noise, the probability that an element of the table is in the view: a formula of helpers."""
+    return f"_keeps({coins['alpha']!r}, {coins['beta']!r})"
 
 
 def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
@@ -30,7 +30,7 @@ def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
     worth = source.calls.row("alpha_beta_guarantee", prior, policy.gamma, coins["alpha"], coins["beta"])
     if policy.alpha is not None:
         _judge(policy, asked.d, *worth[:4])
-    refuse_coins(keep(coins))
+    refuse_coins(float(source.calls.value(keep(coins))))
     elements = asked.tuples * slots
     # Noise by shares has this much noise in all; spread evenly it makes the same expected rows and, nearly, errors.
     even = coins["beta"]
@@ -66,9 +66,7 @@ def prior_of_element(calls: Calls, adversary: str, d: float, slots: int) -> floa
     Who knows that each person has one tuple has its prior spread over the slots; to others the slots of a tuple exclude
     each other, which takes a little more noise.
     """
-    if adversary == "exclusive" or slots == 1:
-        return d / slots
-    return float(calls.row("alpha_beta_slot_prior", d, slots)[0])
+    return d if slots == 1 else float(calls.row("alpha_beta_slot_prior", d, slots, adversary)[0])
 
 
 def _coins(source: Source, policy: AlphaBetaPolicy, prior: float, share: Fraction) -> dict[str, float]:

@@ -54,8 +54,10 @@ def _numbers(plan: RandomizedPlan, policy: AlphaBetaPolicy) -> dict[str, float]:
 
 def _write_published(plan: RandomizedPlan, edition: Edition, weights: AllWeights, request: Request) -> None:
     coins, elements = plan.terms.coins, plan.elements
-    persist = keep(coins) * coins["persist"] if "persist" in coins and edition.view > 1 else None
-    kept = repr(keep(coins)) if "rate" not in coins else inlined(f"_source_keep({coins['alpha']!r}, {_beta(plan)})")
+    persist = None
+    if "persist" in coins and edition.view > 1:
+        persist = float(plan.source.calls.value(f"_persists({keep(coins)}, {coins['persist']!r})"))
+    kept = inlined(keep(coins) if "rate" not in coins else f"_source_keep({coins['alpha']!r}, {_beta(plan)})")
     write_kept(plan.source, elements, kept, edition.prefix, persist)
     if plan.aliases is not None and "rate" in coins:
         ranges = [source_draws(elements, coins["rate"], plan.aliases, edition.prefix)]
@@ -135,12 +137,9 @@ def _expected(plan: RandomizedPlan, edition: Edition) -> tuple[float, float]:
     if edition.view > 1:
         limbs = ", ".join(plan.elements.columns)
         left = int(fetch(con, f"SELECT count(*) FROM (FROM __earlier ANTI JOIN __instance USING ({limbs}))")[0][0])
-    tossed = [
-        (rows, keep(coins)),
-        (left, keep(coins) * coins.get("persist", 0.0)),
-        (elements - rows - left, coins["beta"]),
-    ]
-    return sum(n * p for n, p in tossed), sum(n * p * (1 - p) for n, p in tossed)
+    coming = (coins["alpha"], coins["beta"], coins.get("persist", 0.5), rows, left, float(elements))
+    expected, variance = plan.source.calls.row("sequence_rows", *coming)
+    return float(expected), float(variance)
 
 
 def _all_noise(plan: RandomizedPlan) -> float:

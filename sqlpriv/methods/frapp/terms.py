@@ -12,7 +12,8 @@ def make_terms(source: Source, policy: FrappPolicy, asked: Asked) -> Terms:
     stay, move = source.calls.row("frapp_parameters", asked.d, policy.gamma, float(asked.tuples))
     _, posterior, epsilon = source.calls.row("frapp_guarantee", asked.d, policy.gamma, stay, move)
     _, error, possible = source.calls.row("frapp_error", max(asked.rows, 1), float(asked.tuples), stay, 0, 0)
-    refuse_coins(stay - move)
+    kept = float(source.calls.value(f"_gap({stay!r}, {move!r})"))
+    refuse_coins(kept)
     promise = (
         f"Whoever believes of a record, with at most {asked.d:.4g}, that it is a certain tuple, believes so with at "
         f"most {policy.gamma:g} after seeing the release. The number of rows, {asked.rows:,}, is published." + SCOPE
@@ -24,7 +25,7 @@ def make_terms(source: Source, policy: FrappPolicy, asked: Asked) -> Terms:
         asked.d,
         policy.gamma,
         "independent",
-        {"alpha": stay - move, "beta": move, "stay": stay, "move": move},
+        {"alpha": kept, "beta": move, "stay": stay, "move": move},
         float(asked.rows),
         error,
         bool(possible),
