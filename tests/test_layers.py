@@ -33,7 +33,9 @@ FLOOR = {name: number for number, names in enumerate(ROOMS) for name in names}
 
 
 def modules() -> dict[str, Path]:
-    found = {}
+    """All modules by their names below sqlpriv; sql/ and udfs/ become packages of it."""
+    beside = {name: ROOT.parent / name / "__init__.py" for name in ("sql", "udfs")}
+    found = {**beside, **{f"udfs.{p.stem}": p for p in (ROOT.parent / "udfs").glob("[!_]*.py")}}
     for path in ROOT.rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
