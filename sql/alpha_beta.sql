@@ -208,12 +208,14 @@ CREATE MACRO _coins(alpha, beta) AS
 CASE
   WHEN alpha IS NOT NULL AND NOT coalesce(TRY_CAST(alpha AS DOUBLE) > 0 AND TRY_CAST(alpha AS DOUBLE) <= 1, false)
     THEN error('sqlpriv: alpha must be greater than 0 and at most 1')
-  WHEN beta IS NOT NULL AND NOT coalesce(TRY_CAST(beta AS DOUBLE) >= 0 AND TRY_CAST(beta AS DOUBLE) < 1, false)
-    THEN error('sqlpriv: beta, the probability of noise, must be at least 0 and below 1')
-  WHEN alpha IS NULL OR beta IS NULL THEN NULL
+  WHEN _noise_bound(beta) IS NULL OR alpha IS NULL THEN NULL
   WHEN TRY_CAST(alpha AS DOUBLE) + TRY_CAST(beta AS DOUBLE) <= 1 + _hair() THEN true
   ELSE error('sqlpriv: alpha + beta, the probability to keep a row, must be at most 1')
 END;
+
+CREATE MACRO _noise_bound(beta) AS
+CASE WHEN beta IS NULL THEN NULL WHEN TRY_CAST(beta AS DOUBLE) >= 0 AND TRY_CAST(beta AS DOUBLE) < 1 THEN TRY_CAST(beta AS DOUBLE)
+  ELSE error('sqlpriv: beta, the probability of noise, must be at least 0 and below 1') END;
 
 -- -ln(1 - b): written like that, the digits of a small b would be lost, and the noise of a large domain be none.
 CREATE MACRO _minus_log(b) AS (2 * atanh(b / (2 - b)));

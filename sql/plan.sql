@@ -32,7 +32,7 @@ FROM (SELECT _positive(k, 'k') AS times, _amount(rows, 0, 'rows') AS n, _positiv
 -- expect: [(512.9329,)]
 CREATE MACRO alpha_beta_draws(domain, beta) AS TABLE
 SELECT m * _minus_log(b) AS draws
-FROM (SELECT _amount(domain, 1, 'domain') AS m, _noise(CASE WHEN beta IS NULL THEN NULL ELSE 1e-300 END, beta) AS b) AS __priv_m;
+FROM (SELECT _amount(domain, 1, 'domain') AS m, _noise_bound(beta) AS b) AS __priv_m;
 
 -- sequence_rows(alpha, beta, persist, rows, gone, domain) -> expected_rows, variance
 -- The expected rows of a view of a sequence (see sequence_parameters), and how far their number may be off: `rows` elements of a domain of `domain` are in the table,

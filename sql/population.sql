@@ -47,7 +47,7 @@ FROM _largest_first(__priv_classes, _above(value, threshold));
 -- example: FROM priv.population_risk('wards', 'town', ['ward'])
 -- expect: [(0.166667, 0.145833)]
 CREATE MACRO population_risk(tbl, population, qis, person) AS TABLE
-SELECT max(1 / greatest(value, 1)) AS journalist, sum(size / greatest(value, 1)) / sum(size) AS marketer
+SELECT max(_journalist(value)) AS journalist, sum(size / greatest(value, 1)) / sum(size) AS marketer
 FROM _population_by_class(tbl, population, qis, person) HAVING _unless_empty(true);
 
 -- _population_by_class(tbl, population, qis [, person])
@@ -65,9 +65,15 @@ CREATE MACRO _presence_by_class(tbl, population, qis, person) AS TABLE
 WITH __priv_table AS (FROM _sizes(tbl, qis, person)),
 __priv_people AS (FROM _sizes(population, qis, person))
 SELECT coalesce(p.class, t.class) AS class, coalesce(t.size, 0) AS size,
-  CASE WHEN p.size IS NULL OR t.size > p.size
-    THEN error('sqlpriv: the table is not part of the population: a class has more people in the table')
-    ELSE coalesce(t.size, 0) / p.size END AS value
+  _presence(t.size, p.size) AS value
 FROM __priv_table AS t
 FULL JOIN __priv_people AS p ON t.class IS NOT DISTINCT FROM p.class
 WHERE EXISTS (FROM __priv_table);
+
+-- The lattice search calls these, too. A class missing from the population counts as risk 1; people in the table that the
+-- population does not have are an error, since no share of it would be right.
+CREATE MACRO _journalist(people) AS _match_risk(greatest(people, 1));
+CREATE MACRO _presence(size, people) AS
+CASE WHEN people IS NULL OR size > people
+  THEN error('sqlpriv: the table is not part of the population: a class has more people in the table')
+  ELSE coalesce(size, 0) / people END;

@@ -6,7 +6,7 @@
 -- example: FROM priv.risk('patients', ['zip', 'age'])
 -- expect: [(0.25, 0.25, 0, 0.0)]
 CREATE MACRO risk(tbl, qis, person) AS TABLE
-SELECT max(1 / size) AS prosecutor, count(*) / sum(size) AS marketer,
+SELECT max(_match_risk(size)) AS prosecutor, _marketer(count(*), sum(size)) AS marketer,
   count(CASE WHEN size = 1 THEN 1 END) AS uniques, count(CASE WHEN size = 1 THEN 1 END) / sum(size) AS unique_share
 FROM _sizes(tbl, qis, person) HAVING _unless_empty(true);
 
@@ -17,7 +17,7 @@ FROM _sizes(tbl, qis, person) HAVING _unless_empty(true);
 -- example: FROM priv.risk_classes('patients', ['zip'], 0.2)
 -- expect: [({'zip': '1485*'}, 4, 0.25)]
 CREATE MACRO risk_classes(tbl, qis, person, threshold) AS TABLE
-WITH __priv_classes AS (SELECT class, size, 1 / size AS value FROM _sizes(tbl, qis, person))
+WITH __priv_classes AS (SELECT class, size, _match_risk(size) AS value FROM _sizes(tbl, qis, person))
 FROM _largest_first(__priv_classes, _above(value, threshold));
 
 -- class_sizes(tbl, qis [, person]) -> size, classes, rows
@@ -35,3 +35,7 @@ FROM (
   SELECT _unless_empty(max(size)), _unless_empty(count(*)), _unless_empty(count(*)) FROM __priv_sizes HAVING _unless_empty(false)
 )
 ORDER BY size;
+
+-- The chance to match a person right among so many, and the share of all matches that are; the lattice search calls these, too.
+CREATE MACRO _match_risk(people) AS (1 / people);
+CREATE MACRO _marketer(classes, people) AS (classes / people);

@@ -184,7 +184,7 @@ def test_noise_by_shares_and_sequences_agree(
 
 
 @strategies.fewer(4)
-@given(pair=coins(), rate=st.floats(0.01, 1e6), slots=st.integers(1, 100), less=st.floats(0, 1))
+@given(pair=coins(), rate=st.floats(0.01, 1e6), slots=st.integers(1, 100), less=st.floats(1e-9, 1))
 def test_the_weights_of_noise_by_shares_agree(
     con: Con, pair: tuple[float, float], rate: float, slots: int, less: float
 ) -> None:

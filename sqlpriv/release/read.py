@@ -10,6 +10,7 @@ import duckdb
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.public_facts import AskedFacts
 from sqlpriv.rewrite.release import Attribute, PublicTable, Release, Weights
@@ -93,22 +94,20 @@ def _published(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str], attribut
         return f"{catalogs[0]}.{SCHEMA}.published"
     names = ", ".join(quoted(a.name) for a in attributes)
     views = len(catalogs)
-    weights = ", ".join(f'"{c}" / {views}e0 ** {power} AS "{c}"' for power, c in enumerate(_WEIGHT_COLUMNS, 1))
+    weights = ", ".join(
+        inlined(f'_of_views("{c}", {views}, {power})') + f' AS "{c}"' for power, c in enumerate(_WEIGHT_COLUMNS, 1)
+    )
     parts = [f"SELECT {names}, {weights} FROM {catalog}.{SCHEMA}.published" for catalog in catalogs]
     con.execute(f"CREATE VIEW {_MEMORY}.main.combined AS {' UNION ALL '.join(parts)}").fetchall()
     return f"{_MEMORY}.main.combined"
 
 
 def _domain_weights(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> dict[int, Weights]:
-    views = len(catalogs)
-    sums: dict[int, list[float]] = {}
-    for catalog in catalogs:
-        rows = fetch(con, f"SELECT power, weight, variance, skew FROM {catalog}.{SCHEMA}.domain_weights ORDER BY power")
-        for power, *values in rows:
-            held = sums.setdefault(power, [0.0, 0.0, 0.0])
-            for i, value in enumerate(values):
-                held[i] += value / views ** (i + 1)
-    return {power: Weights(*values) for power, values in sums.items()}
+    weights = " UNION ALL ".join(f"FROM {catalog}.{SCHEMA}.domain_weights" for catalog in catalogs)
+    named = enumerate(("weight", "variance", "skew"), 1)
+    sums = ", ".join(inlined(f"sum(_of_views({part}, {len(catalogs)}, {power}))") for power, part in named)
+    rows = fetch(con, f"SELECT power, {sums} FROM ({weights}) GROUP BY power ORDER BY power")
+    return {power: Weights(*values) for power, *values in rows}
 
 
 def _constant(con: duckdb.DuckDBPyConnection, published: str) -> Weights | None:

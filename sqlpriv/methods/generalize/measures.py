@@ -77,13 +77,12 @@ _EPSILONS = {
     "epsilon_class2": ("_likely2(n)", "_out_of2(size, {sigma})"),
     "epsilon_class3": ("_likely3({weight})", "_out_of3()"),
 }
-_SIZES = {"k": "z.size", "prosecutor": "1 / z.size"}
-_TABLES = {"marketer": "classes / size", "uniques": "uniques"}
+_SIZES = {"k": "z.size", "prosecutor": "_match_risk(z.size)"}
+_TABLES = {"marketer": "_marketer(classes, size)", "uniques": "uniques"}
 _POPULATIONS = {
     "k_map": "coalesce(people{i}, 0)",
-    "journalist": "1 / greatest(coalesce(people{i}, 0), 1)",
-    "delta_presence": "CASE WHEN people{i} IS NULL OR z.size > people{i} THEN error('sqlpriv: the table is not part of "
-    "the population: a class has more people in the table') ELSE z.size / people{i} END",
+    "journalist": "_journalist(coalesce(people{i}, 0))",
+    "delta_presence": "_presence(z.size, people{i})",
 }
 
 
@@ -107,12 +106,12 @@ def _measure(scan: Scan, i: int, requirement: Requirement) -> ClassMeasure:
 def _sql(scan: Scan, i: int, j: int | None, requirement: Requirement) -> tuple[str, str, tuple[Term, ...]]:
     name, arguments = requirement.name, requirement.arguments
     if name in _SIZES:
-        return SIZE, _SIZES[name], ()
+        return SIZE, inlined(_SIZES[name]), ()
     if name in _TABLES:
-        return TABLE, _TABLES[name], ()
+        return TABLE, inlined(_TABLES[name]), ()
     if name in _POPULATIONS:
         write_population(scan, i, str(arguments["population"]))
-        return POPULATION, _POPULATIONS[name].format(i=i), ()
+        return POPULATION, inlined(_POPULATIONS[name].format(i=i)), ()
     if name.startswith("epsilon_"):
         belief = read_belief(scan, i, j, requirement)
         if "predicates" in arguments or scan.policy.person is not None:
