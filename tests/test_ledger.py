@@ -13,8 +13,8 @@ from noise_policies import KEY, publish_with, published, write_noise_policy
 from test_cli import run
 
 from sqlpriv.errors import ReleaseError
-from sqlpriv.methods.randomized.policy import NoisePolicy
-from sqlpriv.methods.randomized.publish import publish
+from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.publishing import publish
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -24,7 +24,7 @@ RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'
 SECOND = "second release made independently would expose people"
 
 
-def ready(folder: Path, release: str = RELEASE, sql: str = PEOPLE, table: str = "people") -> NoisePolicy:
+def ready(folder: Path, release: str = RELEASE, sql: str = PEOPLE, table: str = "people") -> RandomizedPolicy:
     (folder / "private.duckdb").unlink(missing_ok=True)
     where = f'database = "private.duckdb"\nsource = "{table}"'
     return write_noise_policy(folder, COLUMNS, release, sql, table=where)
@@ -65,7 +65,7 @@ def test_the_very_same_release_may_be_written_again(tmp_path: Path) -> None:
     policy = ready(tmp_path)
     first = publish_with(policy)
     again = publish_with(policy, output="again.duckdb")
-    assert again.rows == first.rows
+    assert again.written.made.rows == first.written.made.rows
     assert len(json.loads((tmp_path / "ledger.json").read_text())["releases"]) == 1
 
 
@@ -116,7 +116,7 @@ def test_a_release_that_cannot_be_put_in_its_place_is_not_entered(
             raise PermissionError
         replace(source, target)
 
-    monkeypatch.setattr(import_module("sqlpriv.methods.randomized.publish").os, "replace", refuse)
+    monkeypatch.setattr(import_module("sqlpriv.publishing").os, "replace", refuse)
     with pytest.raises(ReleaseError, match=r"cannot write people-release.duckdb in its folder"):
         publish_with(policy)
     monkeypatch.undo()
@@ -131,16 +131,16 @@ def test_a_link_to_the_data_leads_to_the_same_ledger(tmp_path: Path) -> None:
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked" / "private.duckdb").symlink_to(tmp_path / "private.duckdb")
     with pytest.raises(ReleaseError, match=SECOND):
-        publish(replace(policy, folder=tmp_path / "linked"), force=True)
+        publish(replace(policy, table=replace(policy.table, folder=tmp_path / "linked")), force=True)
 
 
 def test_a_copy_of_a_view_of_a_sequence_is_that_view(tmp_path: Path) -> None:
     release = f'{RELEASE}\nviews = 3\nadversary = "independent"'
     for view in (1, 2):
         changed = f"{PEOPLE} WHERE i > {view}"
-        assert publish_with(ready(tmp_path, release, changed), output=f"view{view}.duckdb").view == view
+        assert publish_with(ready(tmp_path, release, changed), output=f"view{view}.duckdb").written.view == view
     copied = ready(tmp_path, f'{release}\nearlier = ["view1.duckdb"]', changed.replace("people", "others"), "others")
-    assert publish_with(copied, output="copy.duckdb").view == 2
+    assert publish_with(copied, output="copy.duckdb").written.view == 2
 
 
 def test_a_table_that_was_released_alone_is_no_view_of_another_sequence(tmp_path: Path) -> None:
