@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -19,8 +19,11 @@ import pytest
 from noise_policies import KEY, publish_with, published, rows_of, write_noise_policy
 from test_cli import run
 
+from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.terms import keep
+from sqlpriv.methods.method import Edition, Made, Plan, Request
+from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import open_private
 from sqlpriv.table.source import Source
@@ -243,3 +246,66 @@ def test_the_release_does_not_tell_that_there_are_more_rows_than_declared(tmp_pa
         assert any("below the number of rows" in w for w in result.written.warnings) == (rows > 50)
         about.append(rows_of(result.written.output, "FROM sqlpriv_release.about WHERE name <> 'release' ORDER BY ALL"))
     assert about[0] == about[1]
+
+
+def _nothing_is_there(folder: Path) -> None:
+    assert not list(folder.glob("*release*"))
+    assert not [p for p in folder.iterdir() if "partial" in p.name]
+    assert not (folder / "ledger.json").exists()
+
+
+@pytest.mark.parametrize("draws", [lambda _: 0, lambda mean: int(mean + 8 * math.sqrt(mean))])
+def test_noise_that_is_off_is_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draws: Callable[[float], int]
+) -> None:
+    """Six standard deviations: the coins did not fall as they should."""
+    policy = write_noise_policy(tmp_path, COLUMNS, 'method = "alpha_beta"\nk = 1\ngamma = 0.3\nslots = 20', PEOPLE)
+    monkeypatch.setattr(import_module("sqlpriv.methods.alpha_beta.draw"), "poisson", lambda mean, _: draws(mean))
+    with pytest.raises(ReleaseError, match=r"rows came out where about .* were to be expected, so the coins were not"):
+        publish_with(policy)
+    _nothing_is_there(tmp_path)
+    monkeypatch.undo()
+    monkeypatch.setattr(
+        import_module("sqlpriv.methods.alpha_beta.draw"), "poisson", lambda mean, _: int(mean + 3 * math.sqrt(mean))
+    )
+    publish_with(policy)
+
+
+def test_records_that_get_lost_are_not_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = write_noise_policy(tmp_path, COLUMNS, 'method = "frapp"\nd = 0.001\ngamma = 0.9', PEOPLE)
+    writing = import_module("sqlpriv.methods.frapp.write")
+    moved = writing._moved
+    monkeypatch.setattr(writing, "_moved", lambda plan, prefix: f"FROM ({moved(plan, prefix)}) LIMIT 1999")
+    with pytest.raises(ReleaseError, match=r"1,999 rows came out where about 2,000 were to be expected"):
+        publish_with(policy)
+    _nothing_is_there(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("method", "sql", "check"),
+    [
+        ("alpha_beta", "UPDATE sqlpriv_release.published SET __weight = 2 WHERE rowid = 5", "the weights of the rows"),
+        ("frapp", "UPDATE sqlpriv_release.parameters SET value = 0.99 WHERE name = 'stay'", "becomes at most"),
+        ("alpha_beta", "CREATE TABLE main.people AS SELECT 1 AS a", "the file holds the tables of its method"),
+    ],
+)
+def test_a_file_that_does_not_verify_is_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, sql: str, check: str
+) -> None:
+    """Whatever goes wrong on the way into the file: it is judged before it takes its place."""
+    policy = write_noise_policy(tmp_path, COLUMNS, f'method = "{method}"\nd = 0.01\ngamma = 0.3', PEOPLE)
+    write = Randomized.write
+
+    def spoilt(self: Randomized, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+        made = write(self, plan, edition, path, request)
+        with duckdb.connect(str(path)) as con:
+            con.execute(sql).fetchall()
+        return made
+
+    monkeypatch.setattr(Randomized, "write", spoilt)
+    with pytest.raises(ReleaseError, match="the file that was written does not hold what it says") as error:
+        publish_with(policy)
+    assert check in str(error.value)
+    _nothing_is_there(tmp_path)
+    monkeypatch.undo()
+    publish_with(policy)
