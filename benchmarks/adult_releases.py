@@ -19,19 +19,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
-from sqlpriv.methods.randomized.parameters import Coins
-from sqlpriv.methods.randomized.publish import Prepared, prepare, publish
-from sqlpriv.methods.randomized.write import Writing, write_file
 
 from benchmarks.data import ADULT_COLUMNS, adult_folder
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.method import Edition, Request
 from sqlpriv.methods.randomized.coins import coin_prefix
-from sqlpriv.methods.randomized.instance import write_instance
-from sqlpriv.methods.randomized.policy import NoisePolicy, parse_noise_policy
-from sqlpriv.publishing import open_private
+from sqlpriv.methods.randomized.method import Randomized
+from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
+from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.policy.file import parse_policy
+from sqlpriv.publishing import open_private, publish
 from sqlpriv.sqltext import file_literal, literal, quoted
-from sqlpriv.table.source import Source
 
 ROWS, SLOTS, DISTINCT = "rows", "slots", "distinct"
 FRAPP, PAPER, TIGHT, EXCLUSIVE = "FRAPP", "alpha-beta, p = 1/2", "alpha-beta, tight", "alpha-beta, exclusive"
@@ -80,66 +80,57 @@ def make_release(variant: Variant, folder: Path, seed: int) -> Path:
         publish(policy, target, key_file, folder / f"{name}-ledger.json")
         return target
     with open_private(policy) as source:
-        prepared = prepare(source, policy)
+        method = METHODS[policy.method]
+        assert isinstance(method, Randomized)
+        plan = make_plan(source, policy, method.make_terms)
         prefix = coin_prefix(key, {"for": name}, "not published", 1)
+        edition = Edition(1, prefix, prefix, "for comparison only")
         if variant.coins == FRAPP:
-            _write_frapp(source, prepared, variant, prefix, target)
+            _write_frapp(method, plan, variant, edition, target)
         else:
-            _write_rows(source, prepared, prefix, target)
+            _write_rows(method, plan, edition, target)
     _forget_the_guarantee(target)
     return target
 
 
-def _policy(variant: Variant, folder: Path) -> NoisePolicy:
+def _policy(variant: Variant, folder: Path) -> RandomizedPolicy:
     columns = "\n".join(f'{name} = {{ role = "published", domain = "active" }}' for name in ADULT_COLUMNS)
     release = 'method = "frapp"'
     if variant.coins != FRAPP:
         release = f'method = "alpha_beta"\n{_CHOICES[variant.coins]}\n{_DUPLICATES[variant.setting]}'
     n = SIZES[variant.setting]
-    return parse_noise_policy(
+    policy = parse_policy(
         f'[table]\nsource = "{adult_folder() / "adult.csv"}"\ndelimiter = ";"\n[columns]\n{columns}\n'
         f"[release]\nk = {K}\ngamma = {GAMMA}\nn_public = {n}\n{release}\n",
         folder,
+        METHODS,
     )
+    assert isinstance(policy, RandomizedPolicy)
+    return policy
 
 
-def _write_frapp(source: Source, prepared: Prepared, variant: Variant, prefix: str, target: Path) -> None:
+def _write_frapp(method: Randomized, plan: RandomizedPlan, variant: Variant, edition: Edition, target: Path) -> None:
     """FRAPP at the comparison level: NOT private."""
+    source, terms = plan.source, plan.terms
     rows = SIZES[variant.setting]
     if variant.setting == DISTINCT:
         fetch(source.con, "UPDATE __tuples SET copies = 1")
-    call = f"{source.need('frapp_comparison')}({prepared.plan.d!r}, {GAMMA}, {prepared.plan.tuples}, {rows})"
-    stay, move = fetch(source.con, f"FROM {call}")[0]
-    plan = replace(prepared.plan, rows=rows, coins=Coins(stay=stay, move=move))
-    write_file(_writing(source, replace(prepared, plan=plan), prefix), target, None)
+    stay, move = source.calls.row("frapp_comparison", terms.d, GAMMA, terms.tuples, rows)
+    coins = {"alpha": stay - move, "beta": move, "stay": stay, "move": move}
+    method.write(replace(plan, terms=replace(terms, rows=rows, coins=coins)), edition, target, Request())
 
 
-def _write_rows(source: Source, prepared: Prepared, prefix: str, target: Path) -> None:
+def _write_rows(method: Randomized, plan: RandomizedPlan, edition: Edition, target: Path) -> None:
     """The paper's two steps, row by row: each row stays with probability alpha, each tuple enters with beta."""
     columns = ", ".join(map(quoted, ADULT_COLUMNS))
-    share = inlined(f"_coin_share(_coin_bits({literal(prefix)}, 'row|' || CAST(number AS VARCHAR)))")
-    fetch(source.con, "DELETE FROM __tuples")  # noise then falls on every tuple of the domain
-    write_instance(source, prepared.elements, prepared.attributes, 1, prefix)
-    write_file(_writing(source, prepared, prefix), target, None)
+    share = inlined(f"_coin_share(_coin_bits({literal(edition.prefix)}, 'row|' || CAST(number AS VARCHAR)))")
+    fetch(plan.source.con, "DELETE FROM __tuples")  # noise then falls on every tuple of the domain
+    method.write(plan, edition, target, Request())
     with duckdb.connect(str(target)) as con:
         kept = f"SELECT {columns} FROM (SELECT *, row_number() OVER () AS number FROM {adult_source()}) "
         weights = "SELECT __weight, __variance, __skew FROM sqlpriv_release.published LIMIT 1"
-        kept += f"WHERE {share} < {prepared.plan.coins.alpha!r}"
+        kept += f"WHERE {share} < {plan.terms.coins['alpha']!r}"
         con.execute(f"INSERT INTO sqlpriv_release.published SELECT * FROM ({kept}), ({weights})").fetchall()
-
-
-def _writing(source: Source, prepared: Prepared, prefix: str) -> Writing:
-    return Writing(
-        source,
-        prepared.policy,
-        prepared.attributes,
-        prepared.aliases,
-        prepared.elements,
-        prepared.plan,
-        prefix,
-        1,
-        "for comparison only",
-    )
 
 
 def _forget_the_guarantee(target: Path) -> None:

@@ -28,7 +28,6 @@ from rich.console import Console
 from rich.table import Table
 from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
-from sqlpriv.methods.randomized.publish import Published, publish
 
 from benchmarks.adult_releases import EXCLUSIVE, SLOTS, Variant, make_release
 from benchmarks.domain_sums import adult_domain, measure_predicates
@@ -37,8 +36,9 @@ from benchmarks.timing import Result, interleaved
 from sqlpriv.engine import STORAGE
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.policy import parse_noise_policy
-from sqlpriv.publishing import open_release
+from sqlpriv.methods import METHODS
+from sqlpriv.policy.file import parse_policy
+from sqlpriv.publishing import open_release, publish
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.sqltext import file_literal, literal
 
@@ -137,15 +137,16 @@ def measure_publishing(rows: int) -> Ratios:
     with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
         _make_people(rows, Path(folder))
         published, ours = _timed(lambda: _publish(rows, Path(folder)))
-        _, before = _timed(lambda: _distinct_coins(published.rows))
+        written = int(published["rows"])
+        _, before = _timed(lambda: _distinct_coins(written))
         (Path(folder) / "people-release.duckdb").unlink()
         _, again = _timed(lambda: _publish(rows, Path(folder)))
-        _, after = _timed(lambda: _distinct_coins(published.rows))
+        _, after = _timed(lambda: _distinct_coins(written))
     walls = [ours[0] / before[0], again[0] / after[0]]
     cpu = (ours[1] + again[1]) / (before[1] + after[1])
     screen.print(
-        f"publishing {rows:,} rows of {published.plan.tuples:,} tuples, {published.rows:,} rows written: "
-        f"{ours[0]:.1f} and {again[0]:.1f} s, {published.rows / ours[0] / 1e6:.2f} million rows/s; distinct coins "
+        f"publishing {rows:,} rows of {published['m']:,} tuples, {written:,} rows written: "
+        f"{ours[0]:.1f} and {again[0]:.1f} s, {written / ours[0] / 1e6:.2f} million rows/s; distinct coins "
         f"{before[0]:.1f} and {after[0]:.1f} s; ratio of the CPU times {cpu:.2f}",
         highlight=False,
     )
@@ -167,17 +168,19 @@ def _make_people(rows: int, folder: Path) -> None:
         con.execute(f"CREATE TABLE people AS SELECT {listed} FROM range({rows}) AS r(i)").fetchall()
 
 
-def _publish(rows: int, folder: Path) -> Published:
+def _publish(rows: int, folder: Path) -> dict[str, float]:
     domains = ('"range:0..9"', "[{}]".format(", ".join(f'"{letter}"' for letter in "abcdefghij")))
     columns = "\n".join(f'a{a} = {{ role = "published", domain = {domains[a % 2]} }}' for a in _attributes(rows))
-    policy = parse_noise_policy(
+    policy = parse_policy(
         f'[table]\nsource = "people"\ndatabase = "people.duckdb"\n[columns]\n{columns}\n[release]\n'
         f'method = "alpha_beta"\nk = 10\ngamma = 0.2\nn_public = {rows}\nduplicates = "distinct"\n',
         folder,
+        METHODS,
     )
     ledger = folder / "ledger.json"
     ledger.unlink(missing_ok=True)
-    return publish(policy, folder / "people-release.duckdb", None, ledger)
+    found: dict[str, float] = publish(policy, folder / "people-release.duckdb", None, ledger).facts.content
+    return found
 
 
 def _distinct_coins(rows: int) -> None:

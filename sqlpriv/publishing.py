@@ -31,7 +31,7 @@ from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
 from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
 from sqlpriv.policy.file import Policy, read_policy_file
 from sqlpriv.release import ledger
-from sqlpriv.release.file import ReleaseFile, check_target, open_file, remove_partial
+from sqlpriv.release.file import ReleaseFile, check_target, count_rows, open_file, remove_partial
 from sqlpriv.release.open import OpenRelease, open_files
 from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.sqltext import literal
@@ -87,7 +87,7 @@ def publish(
     if target is None:
         raise PolicyError("the policy names no output; add it to [release], or give one")
     check_target(target, policy.table)
-    key = _key(method, key_file)
+    key = _key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
     book = ledger.ledger_path(policy.table, ledger_file)
     with ledger.locked(book), open_private(policy) as source:
@@ -95,7 +95,7 @@ def publish(
         found = method.plan(source, policy, request)
         found.refuse(request)
         draft = _edition(found, key, book, target)
-        written = _existing(draft, target) or _write(method, found, draft, request, before)
+        written = _existing(method, found, draft) or _write(method, found, draft, request, before)
         return Published(found, written, found.facts(written))
 
 
@@ -126,8 +126,10 @@ def open_private(policy: Policy) -> Iterator[Source]:
         yield source
 
 
-def _key(method: Method, key_file: Path | None) -> bytes:
+def _key(method: Method, policy: Policy, key_file: Path | None) -> bytes:
     if method.draws:
+        if key_file is None and policy.release.get("views", 1) > 1:
+            raise PolicyError("a sequence needs a key that stays the same: keep one in a file and give --key-file")
         return read_key(key_file)
     if key_file is not None:
         raise InputError(f"{method.name} throws no coins, so it takes no key")
@@ -145,27 +147,33 @@ def _edition(found: Plan, key: bytes, book: Path, target: Path) -> _Draft:
     def coins(view: int) -> str:
         return coin_prefix(key, parameters, digests[0], view)
 
-    known = next((e for e in before if e.coins == fingerprint(coins(e.view))), None)
-    view = known.view if known else before[-1].view + 1 if before and views > 1 else 1
+    # Of a sequence only the last view may be written again: a table that is as it was before has a next view.
+    sequence = [e for e in before if e.views > 1 and e.parameters == parameters]
+    known = next((e for e in sequence[-1:] or before if e.coins == fingerprint(coins(e.view))), None)
+    view = known.view if known else sequence[-1].view + 1 if sequence else 1
     name = fingerprint(coins(view))
     entry = ledger.Entry(
         ledger.now(), policy.table.name, *digests, policy.method, dict(parameters), name, view, views, target.name,
         beside=policy.beside or "",
     )  # fmt: skip
     ledger.refuse_repetition(before, entry, book)
-    earlier = tuple(e for e in before if e.views > 1 and e.view < view)
+    earlier = tuple(e for e in sequence if e.view < view)
     edition = Edition(view, coins(view), slot_prefix(key, parameters) if views > 1 else coins(view), name, earlier)
     return _Draft(edition, entry, known, book, target, found.warnings(key))
 
 
-def _existing(draft: _Draft, target: Path) -> Written | None:
-    """The release that is there, if it is the one that would be made."""
-    if draft.known is None or not target.exists():
+def _existing(method: Method, found: Plan, draft: _Draft) -> Written | None:
+    """The release that is there, if it is the one that would be made, and whole."""
+    target = draft.target
+    if draft.known is None or not draft.known.release or not target.exists():
         return None
-    with open_file(target) as file:
-        if not draft.known.release or file.about.get("release") != draft.known.release:
-            return None
-        rows = int(fetch(file.con, f"SELECT count(*) FROM {file.table('published')}")[0][0])
+    try:
+        with open_file(target) as file:
+            if file.about.get("release") != draft.known.release or not method.verify(file, found.policy).passed:
+                return None
+            rows = count_rows(file)
+    except ReleaseError:  # of an older format, or empty: it is written again
+        return None
     return Written(target, draft.edition.view, Made(rows, rows), draft.warnings, again=True)
 
 

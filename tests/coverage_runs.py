@@ -14,18 +14,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import duckdb
 from coverage_numbers import Asked, Found, Row, is_sum
 from noise_policies import KEY, published, write_noise_policy
-from sqlpriv.methods.randomized.publish import Prepared, prepare
-from sqlpriv.methods.randomized.write import Writing, write_tables
 
+from sqlpriv.methods import METHODS
 from sqlpriv.methods.alpha_beta.earlier import write_earlier
+from sqlpriv.methods.method import Edition, Request
 from sqlpriv.methods.randomized.coins import coin_prefix, slot_prefix
-from sqlpriv.methods.randomized.instance import refuse_copies, table_digest, write_instance
-from sqlpriv.methods.randomized.policy import NoisePolicy
+from sqlpriv.methods.randomized.method import Randomized
+from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import open_private
+from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.read import describe
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import Release
@@ -37,13 +40,16 @@ RELEASE = "release_file"
 class Runs:
     """The releases of one policy, and what is asked of each of them. Later versions of the table make a sequence."""
 
-    def __init__(self, source: Source, policy: NoisePolicy, versions: Sequence[str] = (), copies: int = 1) -> None:
+    def __init__(self, source: Source, policy: RandomizedPolicy, versions: Sequence[str] = (), copies: int = 1) -> None:
         self.copies = copies
         self.source = source
         self.policy = policy
         self.tables = [source.table, *versions]
         self._rewritten: dict[str, tuple[Release, str]] = {}
-        self._prepared: dict[int, tuple[Prepared, str]] = {}
+        method = METHODS[policy.method]
+        assert isinstance(method, Randomized)
+        self.method = method
+        self._plans: dict[int, RandomizedPlan] = {}
 
     @property
     def con(self) -> duckdb.DuckDBPyConnection:
@@ -57,7 +63,7 @@ class Runs:
             names = self._release(KEY + b"|%d" % key, max(max(views) for views in of))
             for views, mine in zip(of, found, strict=True):
                 self.con.execute("DROP VIEW IF EXISTS memory.main.combined").fetchall()
-                described = describe(self.con, [names[v - 1] for v in views])
+                described = describe([ReleaseFile(self.con, names[v - 1], names[v - 1]) for v in views])
                 for i, a in enumerate(asked):
                     if key == 0:
                         mine |= {(i, *where): f for where, f in self._expected(a, views, names).items()}
@@ -69,10 +75,7 @@ class Runs:
         """Write the views, and return the names of their databases."""
         names: list[str] = []
         for view in range(1, views + 1):
-            prepared = self._read(view)
-            if view > 1:
-                write_earlier(self.source, f"{names[-1]}.sqlpriv_release.published", prepared.attributes, prepared.elements)
-            self._write(key, view)
+            self._write(self._read(view), key, view, names[-1] if names else "")
             names.append(self._renamed(f"view_{view}") if views > 1 else RELEASE)
         return names
 
@@ -83,31 +86,27 @@ class Runs:
         self.con.execute(f"COPY FROM DATABASE {RELEASE} TO {name}").fetchall()
         return name
 
-    def _read(self, view: int) -> Prepared:
-        if view not in self._prepared or len(self.tables) > 1:
+    def _read(self, view: int) -> RandomizedPlan:
+        if view not in self._plans or len(self.tables) > 1:
             source = replace(self.source, table=self.tables[view - 1])
-            prepared = prepare(source, self.policy)
-            if self.policy.method == "alpha_beta":
-                refuse_copies(source, prepared.plan.slots)
-            self._prepared[view] = prepared, table_digest(source, prepared.attributes)
-        return self._prepared[view][0]
+            self._plans[view] = self.method.plan(source, self.policy, Request())
+        return self._plans[view]
 
-    def _write(self, key: bytes, view: int) -> None:
-        prepared = self._read(view)
-        digest = self._prepared[view][1]
-        parameters = prepared.parameters(key)
-        prefix = coin_prefix(key, parameters, digest, view)
-        if self.policy.method == "alpha_beta":
-            slots = slot_prefix(key, parameters) if self.policy.views > 1 else prefix
-            write_instance(self.source, prepared.elements, prepared.attributes, prepared.plan.slots, slots)
+    def _write(self, plan: RandomizedPlan, key: bytes, view: int, before: str) -> None:
+        """Write a view; that before it is read where it is, and not from a file that the ledger knows."""
+        parameters = plan.parameters(key)
+        prefix = coin_prefix(key, parameters, plan.digest, view)
+        slots = slot_prefix(key, parameters) if self.policy.views > 1 else prefix
         self.con.execute(f"DETACH DATABASE IF EXISTS {RELEASE}").fetchall()
         self.con.execute(f"ATTACH ':memory:' AS {RELEASE}").fetchall()
-        write_tables(
-            Writing(
-                self.source, self.policy, prepared.attributes, prepared.aliases, prepared.elements, prepared.plan,
-                prefix, view, "",
-            )
-        )  # fmt: skip
+        for schema in (SCHEMA, "domain", "public"):
+            self.con.execute(f"CREATE SCHEMA {RELEASE}.{schema}").fetchall()
+
+        def read_earlier(source: Source, _policy: object, attributes: Any, elements: Any, _entries: object) -> None:
+            assert write_earlier(source, f"{before}.{SCHEMA}.published", attributes, elements) == 0
+
+        with patch("sqlpriv.methods.alpha_beta.write.read_earlier", read_earlier):
+            self.method.write_tables(plan, Edition(view, prefix, slots, ""), Request())
 
     def _expected(self, asked: Asked, views: tuple[int, ...], names: Sequence[str]) -> dict[tuple[Row, str], Found]:
         """The truth, and how many rows of the view are expected; a group without rows has none, and no average."""
@@ -119,7 +118,7 @@ class Runs:
         truths: list[dict[Row, Row]] = []
         kept: dict[Row, float] = {}
         for table in tables:
-            distinct = f"(SELECT DISTINCT * FROM {table})" if self.policy.duplicates == "distinct" else table
+            distinct = f"(SELECT DISTINCT * FROM {table})" if self.policy.is_distinct else table
             truths.append({r[:width]: r[width:] for r in self.con.execute(asked.sql(distinct)).fetchall()})
             for r in self.con.execute(asked.rows(distinct, "count(*)")).fetchall():
                 kept[r[:width]] = kept.get(r[:width], 0.0) + r[width] / len(tables)
@@ -140,8 +139,8 @@ class Runs:
 
     def _kept(self) -> float:
         """By how much more probable a row of the table is in the view."""
-        coins = self._prepared[1][0].plan.coins
-        return coins.alpha if self.policy.method == "alpha_beta" else coins.stay - coins.move
+        coins = self._plans[1].terms.coins
+        return coins["alpha"]
 
     def _everything(self, release: str) -> str:
         """The domain with the noise that is expected of a tuple; a later view has more, that of earlier ones."""

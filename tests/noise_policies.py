@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 from policies import IN_DATABASE, toml_text, write_policy
-from sqlpriv.methods.randomized.publish import Published, publish
 
-from sqlpriv.methods.randomized.policy import NoisePolicy, read_noise_policy
+from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.publishing import Published, publish, read_policy
 
 KEY = b"a key for tests, not a secret"
 
@@ -34,19 +34,26 @@ def write_noise_policy(
     files: Mapping[str, str | bytes] | None = None,
     table: str = IN_DATABASE,
     more: str = "",
-) -> NoisePolicy:
+) -> RandomizedPolicy:
     """The policy, read from its file, with the private database made by `sql`."""
-    return read_noise_policy(write_policy(folder, noise_policy_text(columns, release, table, more), sql, files))
+    policy = read_policy(write_policy(folder, noise_policy_text(columns, release, table, more), sql, files))
+    assert isinstance(policy, RandomizedPolicy)
+    return policy
 
 
 def publish_with(
-    policy: NoisePolicy, key: bytes = KEY, ledger: str = "ledger.json", output: str | None = None, *, force: bool = True
+    policy: RandomizedPolicy,
+    key: bytes = KEY,
+    ledger: str = "ledger.json",
+    output: str | None = None,
+    *,
+    force: bool = True,
 ) -> Published:
     """Publish with this key; most tests look at views that are too small to say much, so they are forced."""
-    key_file = policy.folder / "key"
+    key_file = policy.table.folder / "key"
     key_file.write_bytes(key)
-    target = None if output is None else policy.folder / output
-    return publish(policy, target, key_file, policy.folder / ledger, force=force)
+    target = None if output is None else policy.table.folder / output
+    return publish(policy, target, key_file, policy.table.folder / ledger, force=force)
 
 
 def rows_of(path: Path, sql: str = "FROM sqlpriv_release.published") -> list[tuple[Any, ...]]:

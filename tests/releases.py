@@ -89,10 +89,10 @@ def write_release(
     with duckdb.connect(config={"threads": 1}) as con:
         # Not by its own name: a file called release.duckdb would make the schema `release` ambiguous.
         con.execute(f"ATTACH '{path}' AS made (STORAGE_VERSION 'v1.0.0'); USE made").fetchall()
-        for schema in ("release", "domain", "public", "priv"):
+        for schema in ("sqlpriv_release", "domain", "public", "priv"):
             con.execute(f"CREATE SCHEMA {schema}").fetchall()
         con.execute("CREATE TABLE sqlpriv_release.about (name VARCHAR, value VARCHAR)").fetchall()
-        about = [("method", "frapp" if any(cross) else "alpha_beta"), ("version", "1"), ("table", table)]
+        about = [("method", "frapp" if any(cross) else "alpha_beta"), ("format", "2"), ("table", table)]
         about += [("guarantee", "none: a test"), ("counts", "rows"), ("view", view_number)]
         insert(con, "sqlpriv_release.about", about)
         con.execute("CREATE TABLE sqlpriv_release.parameters (name VARCHAR, value DOUBLE)").fetchall()

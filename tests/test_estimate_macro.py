@@ -65,7 +65,7 @@ def test_the_estimate_is_the_oracles(asked: Callable[[str, object], list[Any]], 
             name: list(zip(values, release.shares[i] if release.shares else [None] * len(values), strict=True))
             for i, (name, values) in enumerate(zip(release.names, release.domains, strict=True))
         },
-        {power: (w.weight, w.variance, w.skew) for power, w in sqlpriv_release.domain_weights.items()},
+        {power: (w.weight, w.variance, w.skew) for power, w in release.domain_weights.items()},
         holds,
         (release.cross_estimate, release.cross_square),
     )

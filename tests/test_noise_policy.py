@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from sqlpriv.errors import PolicyError
-from sqlpriv.methods.generalize.policy import parse_policy
-from sqlpriv.methods.randomized.policy import parse_noise_policy
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
+from sqlpriv.policy.file import Policy, parse_policy
 
 POLICY = """[table]
 source = "people.csv"
@@ -24,10 +25,15 @@ output = "release.duckdb"
 """
 
 
+def parsed(text: str) -> Policy:
+    return parse_policy(text, Path(), METHODS, "policy.toml")
+
+
 def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
-    policy = parse_noise_policy(POLICY, Path())
-    assert (policy.adversary, policy.choice, policy.duplicates, policy.slots, policy.views) == (
-        "exclusive", "default", "slots", 50, 1,
+    policy = parsed(POLICY)
+    assert isinstance(policy, AlphaBetaPolicy)
+    assert (policy.adversary, policy.choice, policy.is_distinct, policy.slots, policy.views) == (
+        "exclusive", "default", False, 50, 1,
     )  # fmt: skip
     assert [c.name for c in policy.published] == ["age", "sex"]
     assert (policy.published[1].null, policy.published[0].outside) == (True, "refuse")
@@ -52,15 +58,20 @@ def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
         ("k = 10", "k = 10\nviews = 3", "line 10: a sequence protects against the independent adversary only"),
         ("k = 10", 'k = 10\nearlier = ["a.duckdb"]', "earlier views belong to a sequence"),
         ("k = 10", "k = 10\nsupression = 0.1", "line 10: unknown key 'supression'"),
-        ('"alpha_beta"', '"generalize"', "line 8: generalize is published with `sqlpriv anonymize`"),
-        ('"alpha_beta"', '"noise"', "line 8: method must be one of alpha_beta, frapp"),
-        ('"alpha_beta"', '"frapp"\nslots = 3', "line 9: slots is for alpha_beta"),
-        ('"alpha_beta"', '"frapp"\nduplicates = "distinct"', "line 9: duplicates is for alpha_beta"),
+        ('"alpha_beta"', '"generalize"', "line 9: key 'k' is for alpha_beta, frapp; here are"),
+        ('"alpha_beta"', '"noise"', "line 8: method must be one of generalize, alpha_beta, frapp"),
+        ('"alpha_beta"', '"frapp"\nslots = 3', "line 9: key 'slots' is for alpha_beta; here are"),
+        ('"alpha_beta"', '"frapp"\nduplicates = "distinct"', "line 9: key 'duplicates' is for alpha_beta; here are"),
         ('domain = "range:17..90"', "levels = 3", "line 5: unknown key 'levels'"),
         (', domain = "range:17..90"', "", "line 5: 'age' needs a domain: a list"),
         ('domain = "range:17..90"', "domain = []", "line 5: 'age' needs a domain: a list"),
         ('domain = "range:17..90"', "domain = [[1]]", "line 5: 'age' needs a domain: a list"),
-        ('"identifier"', '"sensitive"', "line 4: 'sensitive' is no role; there are published, identifier, drop"),
+        ('"identifier"', '"secret"', "line 4: 'secret' is no role; there are published, identifier, drop"),
+        (
+            '"identifier"',
+            '"sensitive"',
+            "line 4: 'sensitive' is a role for generalize; there are published",
+        ),
         ('"identifier"', '"identifier", domain = ["a"]', "line 4: only a published column has a domain"),
         ("id =", "AGE =", "the column 'age' is named twice"),
         ("age =", '"__weight" =', "line 5: '__weight' starts with two underscores"),
@@ -69,28 +80,27 @@ def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
         ("null = true", "share = [0.5]", "line 6: share is a list of numbers beside a list of values"),
         ("null = true", "share = [0.5, 0]", "line 6: every share must be a number above 0"),
         ("null = true", "share = [0.5, 0.5]", "noise that follows shares protects against the independent adversary"),
-        ("[release]", "[require]\nk = 5\n[release]", "line 7: unknown section 'require'"),
+        ("[release]", "[require]\nk = 5\n[release]", "line 7: section 'require' is for generalize; here are table"),
         ("[release]", "[public]\nregions = 3\n[release]", "line 8: regions must be given, as text"),
     ],
 )
 def test_a_message_for_every_fault(old: str, new: str, message: str) -> None:
     assert old in POLICY
     with pytest.raises(PolicyError) as error:
-        parse_noise_policy(POLICY.replace(old, new, 1), Path(), "policy.toml")
+        parsed(POLICY.replace(old, new, 1))
     assert message in str(error.value)
 
 
 def test_no_published_column() -> None:
+    columns = '[table]\nsource = "a.csv"\n[columns]\na = { role = "drop" }\n'
     with pytest.raises(PolicyError, match="no column is published"):
-        parse_noise_policy(
-            '[table]\nsource = "a.csv"\n[columns]\na = { role = "drop" }\n[release]\nmethod = "frapp"\n', Path()
-        )
+        parsed(columns + '[release]\nmethod = "frapp"\ngamma = 1\nk = 1\n')
 
 
-def test_generalization_says_where_randomized_policies_go() -> None:
+def test_a_role_of_another_method_says_whose_it_is() -> None:
     text = POLICY.replace(
         'role = "published", domain = "range:17..90"', 'role = "quasi-identifier", hierarchy = "mask:2"'
     )
     text = text.replace('role = "published", domain = ["F", "M"], null = true', 'role = "other"')
-    with pytest.raises(PolicyError, match="line 8: alpha_beta is published with `sqlpriv publish`"):
-        parse_policy(text, Path(), "policy.toml")
+    with pytest.raises(PolicyError, match="line 5: 'quasi-identifier' is a role for generalize; there are published"):
+        parsed(text)

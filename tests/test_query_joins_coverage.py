@@ -35,8 +35,7 @@ def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         f"FROM range({COPIES}) AS c(r), (VALUES {listed}) AS p(b, s)"
     )
     policy = write_noise_policy(tmp_path_factory.mktemp("joined"), columns, POLICIES[request.param], sql)
-    publish_with(policy)
-    with open_release(policy.folder / "people-release.duckdb", public={"prices": PRICES}) as found:
+    with open_release(publish_with(policy).written.output, public={"prices": PRICES}) as found:
         yield found
 
 

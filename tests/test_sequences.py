@@ -10,11 +10,12 @@ from pathlib import Path
 import duckdb
 import pytest
 from noise_policies import KEY, publish_with, published, rows_of, write_noise_policy
-from sqlpriv.methods.randomized.publish import publish
 from test_publish import within
 
 from sqlpriv.errors import PolicyError, ReleaseError
-from sqlpriv.methods.randomized.policy import NoisePolicy
+from sqlpriv.methods.alpha_beta.terms import keep
+from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.publishing import Published, publish
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -34,14 +35,18 @@ def table(folder: Path, query: str) -> Pairs:
         return set(con.execute("SELECT a, b FROM people").fetchall())
 
 
-def ready(folder: Path, release: str = SEQUENCE) -> NoisePolicy:
+def ready(folder: Path, release: str = SEQUENCE) -> RandomizedPolicy:
     return write_noise_policy(folder, COLUMNS, release)
 
 
-def view(policy: NoisePolicy, number: int) -> Pairs:
+def view(policy: RandomizedPolicy, number: int) -> Pairs:
     result = publish_with(policy, output=f"view{number}.duckdb")
-    assert result.view == number
-    return set(rows_of(result.output, "SELECT a, b FROM sqlpriv_release.published WHERE __view"))
+    assert result.written.view == number
+    return shown(result)
+
+
+def shown(result: Published) -> Pairs:
+    return set(rows_of(result.written.output, "SELECT a, b FROM sqlpriv_release.published WHERE __view"))
 
 
 def test_every_element_has_the_probability_of_its_history(tmp_path: Path) -> None:
@@ -51,15 +56,18 @@ def test_every_element_has_the_probability_of_its_history(tmp_path: Path) -> Non
     # Rows leave, rows come, and rows come back.
     for number, query in enumerate((FIRST, f"FROM ({FIRST}) WHERE a >= 20", f"FROM ({FIRST}) WHERE a < 70"), 1):
         private = table(tmp_path, query)
-        seen = view(policy, number)
-        plan = publish_with(policy, output=f"view{number}.duckdb").plan  # the same release once more
-        assert abs(len(seen) - plan.expected_rows) < 5 * plan.expected_rows**0.5
-        coins = plan.coins
-        assert coins.persist is not None
+        result = publish_with(policy, output=f"view{number}.duckdb")
+        made = result.written.made
+        seen = shown(result)
+        assert len(seen) == made.rows
+        assert abs(len(seen) - made.expected) < 5 * made.variance**0.5
+        again = publish_with(policy, output=f"view{number}.duckdb").written  # the same release once more
+        assert (again.again, again.view, again.made.rows) == (True, number, made.rows)
+        coins = result.plan.terms.coins
         left, new = before - private, domain - private - before
-        within(len(seen & private), len(private), coins.keep)
-        within(len(seen & left), len(left), coins.keep * coins.persist)
-        within(len(seen & new), len(new), coins.beta)
+        within(len(seen & private), len(private), keep(coins))
+        within(len(seen & left), len(left), keep(coins) * coins["persist"])
+        within(len(seen & new), len(new), coins["beta"])
         held = set(rows_of(tmp_path / f"view{number}.duckdb", "SELECT a, b FROM sqlpriv_release.published"))
         assert held == seen | before
         assert (

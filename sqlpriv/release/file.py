@@ -52,14 +52,18 @@ def check_target(output: Path, table: TableReference) -> None:
         return
     if table.database is not None and table.is_file(table.database) and output.samefile(table.file):
         raise ReleaseError(f"{output.name!r} is the private database itself; give the release another name")
-    if not output.is_file() or not may_hold_a_database(output) or not _is_release(output):
+    if not output.is_file() or not may_hold_a_database(output) or not _may_be_replaced(output):
         raise ReleaseError(f"{output.name!r} is there already and is no release; give the release another name")
 
 
-def _is_release(path: Path) -> bool:
+def _may_be_replaced(path: Path) -> bool:
+    """Whether it is a release of this format or an older one; a newer one may hold what is not known here."""
     with open_database(path, error=ReleaseError, doing="replace") as con:
-        schemas = f"({literal(SCHEMA)}, {literal(_BEFORE)})"
-        return bool(fetch(con, f"FROM duckdb_tables() WHERE schema_name IN {schemas} AND table_name = 'about'"))
+        file = ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), path.name)
+        if (SCHEMA, "about") not in file.tables:
+            return (_BEFORE, "about") in file.tables
+        _ = file.about
+        return True
 
 
 def remove_partial(partial: Path) -> None:
@@ -176,6 +180,12 @@ class ReleaseFile:
     def columns(self, schema: str, table: str) -> dict[str, str]:
         """The columns of a table with their types."""
         return {r[0]: r[1] for r in fetch(self.con, f"DESCRIBE FROM {quoted(self.catalog, schema, table)}")}
+
+
+def count_rows(file: ReleaseFile) -> int:
+    """The published rows; in a sequence those of its own view."""
+    condition = " WHERE __view" if "__view" in file.columns(SCHEMA, "published") else ""
+    return int(fetch(file.con, f"SELECT count(*) FROM {file.table('published')}{condition}")[0][0])
 
 
 def attach_release(con: duckdb.DuckDBPyConnection, path: Path, catalog: str) -> ReleaseFile:

@@ -97,10 +97,17 @@ def releases_of(entries: Sequence[Entry], table: str, digests: tuple[str, str]) 
 
 def refuse_repetition(before: Sequence[Entry], new: Entry, path: Path) -> None:
     """Refuse what does not compose with the releases of the same table, unless the owner says why it may."""
-    if not before or new.beside or any(new.coins == e.coins for e in before):
+    if not before or any(new.coins == e.coins for e in before):
+        return
+    if new.view > new.views:
+        last = next(e for e in reversed(before) if e.parameters == new.parameters)
+        raise ReleaseError(
+            f"{_said(path, last)}, the last of the {new.views} views of this sequence; no more can be private"
+        )
+    if new.beside:
         return
     last = next((e for e in before if e.views == 1), before[-1])
-    where = f"the ledger {path.name!r} says: {last.table!r} was released on {last.time[:10]} as {last.output!r}"
+    where = _said(path, last)
     if new.views == 1 or last.views == 1:
         raise ReleaseError(
             f"{where} with {last.method}. A second release made independently would expose people: what occurs in both "
@@ -113,10 +120,12 @@ def refuse_repetition(before: Sequence[Entry], new: Entry, path: Path) -> None:
             k for k in {*last.parameters, *new.parameters} if last.parameters.get(k) != new.parameters.get(k)
         )
         raise ReleaseError(f"{where}. The next view must have the same parameters; changed: {', '.join(changed)}")
-    if new.view > new.views:
-        raise ReleaseError(f"{where}, the last of the {new.views} views of this sequence; no more can be private")
     if new.view != last.view + 1:
         raise ReleaseError(f"{where}, view {last.view} of {last.views}; only view {last.view + 1} can follow")
+
+
+def _said(path: Path, entry: Entry) -> str:
+    return f"the ledger {path.name!r} says: {entry.table!r} was released on {entry.time[:10]} as {entry.output!r}"
 
 
 def append(path: Path, entry: Entry) -> None:
@@ -133,7 +142,10 @@ def void(path: Path, name: str, why: str) -> Entry:
         raise InputError("say why the release does not count: it never went out, and nobody has a copy")
     with locked(path):
         entries = read_ledger(path)
-        found = [i for i, e in enumerate(entries) if name and e.coins.startswith(name)]
+        called = [i for i, e in enumerate(entries) if name and e.coins.startswith(name)]
+        found = [i for i in called if not entries[i].void]
+        if called and not found:
+            raise InputError(f"the entry {name!r} of {path.name!r} does not count already: {entries[called[0]].void}")
         if len(found) != 1:
             which = "more than one entry" if found else "no entry"
             raise InputError(f"{which} of {path.name!r} is called {name!r}; `sqlpriv ledger` lists them")

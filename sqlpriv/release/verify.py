@@ -51,7 +51,31 @@ def check_tables(file: ReleaseFile, expected: Iterable[tuple[str, str]]) -> Chec
     )
     known = {SCHEMA, MACROS, "main", "domain", "public"}
     listed += [f"schema {s} is there, and should not be" for (s,) in sorted(schemas) if s not in known]
+    listed += [f"{what} is there, and should not be" for what in _beside_tables(file)]
     return Check("the file holds the tables of its method and no others", not listed, "; ".join(listed))
+
+
+def _beside_tables(file: ReleaseFile) -> list[str]:
+    """What can hold values and is no table: macros but ours, types, sequences, indexes, comments; views but of main."""
+    of_file = f"database_name = {literal(file.catalog)}"
+    asked = (
+        "SELECT DISTINCT 'macro ' || schema_name || '.' || function_name FROM duckdb_functions() "
+        f"WHERE {of_file} AND schema_name <> {literal(MACROS)} AND function_type LIKE '%macro%'",
+        f"SELECT 'type ' || schema_name || '.' || type_name FROM duckdb_types() WHERE {of_file} AND NOT internal",
+        f"SELECT 'sequence ' || schema_name || '.' || sequence_name FROM duckdb_sequences() WHERE {of_file}",
+        f"SELECT 'index ' || schema_name || '.' || index_name FROM duckdb_indexes() WHERE {of_file}",
+        "SELECT 'view ' || schema_name || '.' || view_name FROM duckdb_views() "
+        f"WHERE {of_file} AND NOT internal AND schema_name <> 'main'",
+        "SELECT DISTINCT 'comment on ' || schema_name || '.' || table_name FROM duckdb_columns() "
+        f"WHERE {of_file} AND comment IS NOT NULL",
+        *(
+            f"SELECT 'comment on ' || schema_name || '.' || {kind}_name FROM duckdb_{kind}s() "
+            f"WHERE {of_file} AND comment IS NOT NULL"
+            for kind in ("table", "view")
+        ),
+        f"SELECT 'comment on ' || schema_name FROM duckdb_schemas() WHERE {of_file} AND comment IS NOT NULL",
+    )
+    return sorted(str(row[0]) for sql in asked for row in fetch(file.con, sql))
 
 
 def check_columns(file: ReleaseFile, expected: dict[str, str]) -> Check:

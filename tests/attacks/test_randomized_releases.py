@@ -34,22 +34,24 @@ def everything(path: Path) -> str:
 def test_the_file_holds_no_key_no_path_no_identifier_and_no_number_of_rows(tmp_path: Path) -> None:
     policy = write_noise_policy(tmp_path, COLUMNS, RELEASE, PEOPLE)
     result = publish_with(policy)
-    content = result.output.read_bytes()
+    content = result.written.output.read_bytes()
     for secret in (KEY, str(tmp_path).encode(), MARKER.encode(), b"ssn", b"private.duckdb"):
         assert secret not in content
-    text = everything(result.output)
+    text = everything(result.written.output)
     assert "1234" not in text
     assert "1,234" not in text
     assert "1300" not in text  # d was given, so no number of rows is needed
     with_k = RELEASE.replace("d = 0.01", "k = 0.01")
     (tmp_path / "private.duckdb").unlink()
-    text = everything(publish_with(write_noise_policy(tmp_path, COLUMNS, with_k, PEOPLE), ledger="k.json").output)
+    text = everything(
+        publish_with(write_noise_policy(tmp_path, COLUMNS, with_k, PEOPLE), ledger="k.json").written.output
+    )
     assert "1234" not in text
     assert "1300" in text  # d = k n_public / m: this number is said to be public
 
 
 def test_rows_come_in_the_order_of_their_values(tmp_path: Path) -> None:
-    view = [r[:2] for r in rows_of(publish_with(write_noise_policy(tmp_path, COLUMNS, RELEASE, PEOPLE)).output)]
+    view = [r[:2] for r in rows_of(publish_with(write_noise_policy(tmp_path, COLUMNS, RELEASE, PEOPLE)).written.output)]
     assert view == sorted(view)
     assert len(view) > 100
 
@@ -67,8 +69,10 @@ def test_an_enum_does_not_tell_the_values_of_dropped_rows(tmp_path: Path) -> Non
         (tmp_path / "private.duckdb").unlink(missing_ok=True)
         columns = {"b": published(domain), "a": published('"range:0..9"')}
         result = publish_with(write_noise_policy(tmp_path, columns, RELEASE, people), ledger=f"{number}.json")
-        assert MARKER.encode() not in result.output.read_bytes()
-        assert rows_of(result.output, "SELECT type FROM sqlpriv_release.attributes WHERE name = 'b'") == [("VARCHAR",)]
+        assert MARKER.encode() not in result.written.output.read_bytes()
+        assert rows_of(result.written.output, "SELECT type FROM sqlpriv_release.attributes WHERE name = 'b'") == [
+            ("VARCHAR",)
+        ]
 
 
 def test_texts_that_differ_by_case_are_two_values_under_any_collation(tmp_path: Path) -> None:
@@ -78,8 +82,8 @@ def test_texts_that_differ_by_case_are_two_values_under_any_collation(tmp_path: 
         (tmp_path / "private.duckdb").unlink(missing_ok=True)
         columns = {"b": published(domain), "a": published('"range:0..9"')}
         result = publish_with(write_noise_policy(tmp_path, columns, RELEASE, people), ledger=f"{number}.json")
-        assert result.plan.rows == 2
-        assert {"x", "X"} <= {r[0] for r in rows_of(result.output, "SELECT value FROM domain.b")}
+        assert result.plan.terms.rows == 2
+        assert {"x", "X"} <= {r[0] for r in rows_of(result.written.output, "SELECT value FROM domain.b")}
 
 
 def test_values_that_are_written_alike_are_refused(tmp_path: Path) -> None:
@@ -101,10 +105,10 @@ def test_columns_named_like_ours(tmp_path: Path) -> None:
         (tmp_path / "private.duckdb").unlink(missing_ok=True)
         release = f'method = "{method}"\nd = 0.0001\ngamma = 0.3'
         result = publish_with(write_noise_policy(tmp_path, columns, release, people), ledger=f"{method}.json")
-        with duckdb.connect(str(result.output), read_only=True) as con:
+        with duckdb.connect(str(result.written.output), read_only=True) as con:
             found = con.sql("FROM sqlpriv_release.published").columns
         assert found[: len(names)] == names
-        kept = sum(1 for r in rows_of(result.output) if len(set(r[: len(names)])) == 1)
+        kept = sum(1 for r in rows_of(result.written.output) if len(set(r[: len(names)])) == 1)
         assert kept > 0
 
 
@@ -141,8 +145,8 @@ def test_an_empty_key_is_refused_and_a_short_one_warns_its_owner_alone(tmp_path:
     with pytest.raises(InputError, match="the key file 'key' is empty"):
         publish_with(policy, key=b" \n")
     result = publish_with(policy, key=b"secret")
-    assert "the key has fewer than 16 bytes and may be guessed" in result.warnings
-    assert "fewer than 16" not in everything(result.output)
+    assert "the key has fewer than 16 bytes and may be guessed" in result.written.warnings
+    assert "fewer than 16" not in everything(result.written.output)
 
 
 @pytest.mark.parametrize(

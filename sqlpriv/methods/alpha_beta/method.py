@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta import terms
 from sqlpriv.methods.alpha_beta.policy import OPTIONS, AlphaBetaPolicy
-from sqlpriv.methods.alpha_beta.verify import keeps_bound
+from sqlpriv.methods.alpha_beta.verify import own_checks
 from sqlpriv.methods.alpha_beta.weights import make_weights
 from sqlpriv.methods.alpha_beta.write import write
 from sqlpriv.methods.method import Edition, Made, Request
@@ -15,6 +16,7 @@ from sqlpriv.methods.randomized.instance import refuse_copies
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.terms import Asked, Terms
+from sqlpriv.methods.randomized.verify import Numbers
 from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
@@ -45,9 +47,14 @@ class AlphaBeta(Randomized):
         view = int(file.about["view"].partition(" ")[0])
         return make_weights(calls, file.parameters, int(file.parameters["slots"]), view)
 
-    def keeps_bound(self, calls: Calls, file: ReleaseFile) -> Check:
+    @property
+    def numbers(self) -> Numbers:
+        """Which numbers its files state."""
+        return Numbers(frozenset({"alpha", "beta"}), frozenset({"n_public", "rate", "persist", "views"}))
+
+    def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
         """Whether the coins are those of the bound, or at least as private, against the adversary of the guarantee."""
-        return keeps_bound(calls, file)
+        return own_checks(calls, file)
 
 
 METHOD = AlphaBeta("alpha_beta", AlphaBetaPolicy, OPTIONS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlpriv.errors import PolicyError
@@ -51,7 +52,9 @@ def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
         error,
         bool(possible),
         worth[6],
-        _promise(policy, asked.d, worth[3]),
+        promise(
+            Promised(asked.d, policy.gamma, policy.adversary, slots, policy.views, policy.has_source, worth[3]),
+        ),
         worth[2],
         worth[3],
         slots,
@@ -107,33 +110,47 @@ def _told_size(policy: AlphaBetaPolicy, n_public: int) -> tuple[str, ...]:
     return (f"n_public is not declared; the number of rows rounded up, {n_public:,}, becomes public",)
 
 
-def _promise(policy: AlphaBetaPolicy, prior_bound: float, exclusive_posterior: float) -> str:
-    said = _believed(policy, prior_bound, exclusive_posterior)
-    return said + (_SLOTS.format(slots=policy.slots) if policy.slots > 1 else "") + SCOPE
+@dataclass(frozen=True)
+class Promised:
+    """What the words of a guarantee depend on."""
+
+    d: float
+    gamma: float
+    adversary: str
+    slots: int
+    views: int
+    has_source: bool
+    exclusive_posterior: float
 
 
-def _believed(policy: AlphaBetaPolicy, prior_bound: float, exclusive_posterior: float) -> str:
-    d, gamma = f"{prior_bound:.4g}", f"{policy.gamma:g}"
+def promise(given: Promised) -> str:
+    """The guarantee, in sentences."""
+    return _believed(given) + (_SLOTS.format(slots=given.slots) if given.slots > 1 else "") + SCOPE
+
+
+def _believed(given: Promised) -> str:
+    d, gamma = f"{given.d:.4g}", f"{given.gamma:g}"
     believes = f"Whoever believes with at most {d} that a certain tuple is in the table"
     both = (
         f"believes so with at most {gamma} after seeing the release, and not with less than "
-        f"{prior_bound / policy.gamma:.4g} times the belief before"
+        f"{given.d / given.gamma:.4g} times the belief before"
     )
-    if policy.has_source:
+    if given.has_source:
         return (
             f"An adversary whose beliefs in the tuples are independent and proportional to the shares stated in the "
             f"domains, at most {d} for the likeliest tuple, {both}. One who knows better than these shares is not "
             "covered."
         )
-    if policy.views > 1:
+    if given.views > 1:
         return (
-            f"{believes}, the tuples being independent to them, {both}: after all {policy.views} views of the sequence "
+            f"{believes}, the tuples being independent to them, {both}: after all {given.views} views of the sequence "
             "together, whatever rows came and went between them. One who knows who is in the table is not covered."
         )
-    if policy.adversary == "exclusive":
+    if given.adversary == "exclusive":
         return (
             f"{believes}, even when they know who is in the table and that each person has one tuple, believes so with "
             f"at most {gamma} after seeing the release. How far a belief may fall is not bounded."
         )
-    known = f" One who knows who is in the table may reach {exclusive_posterior:.3g}." if exclusive_posterior else ""
-    return f"{believes}, the tuples being independent to them, {both}.{known}"
+    known = given.exclusive_posterior
+    may_reach = f" One who knows who is in the table may reach {known:.3g}." if known else ""
+    return f"{believes}, the tuples being independent to them, {both}.{may_reach}"

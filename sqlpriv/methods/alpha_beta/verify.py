@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.alpha_beta.terms import prior_of_element
-from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.verify import Check
+from sqlpriv.methods.alpha_beta.terms import Promised, keep, prior_of_element, promise
+from sqlpriv.methods.randomized.verify import is_close, is_sequence, same_guarantee, same_number
+from sqlpriv.release.file import ReleaseFile, count_rows
+from sqlpriv.release.verify import Check, published
 from sqlpriv.sqltext import quoted
 
-_CLOSE = 1e-9
 
-
-def keeps_bound(calls: Calls, file: ReleaseFile) -> Check:
-    """By the macros: the coins chosen for the bound, or for one view any that are at least as private."""
+def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
+    """The bound, what follows from it, and whether the rows are ones that the coins make."""
     stated, adversary = file.parameters, file.about["adversary"]
     d, gamma, slots = stated["d"], stated["gamma"], int(stated["slots"])
-    title = f"the coins keep beliefs of at most {d:.4g} at or below {gamma:g} ({adversary} adversary)"
     prior = prior_of_element(calls, adversary, d, slots)
-    if "rate" in stated:
-        wanted = calls.row("alpha_beta_source_parameters", prior, _largest_share(file) / slots, gamma)
-        return Check(title, _alike(wanted, (stated["alpha"], stated["rate"])))
-    if "persist" in stated:
-        wanted = calls.row("sequence_parameters", prior, gamma, int(stated["views"]))
-        return Check(title, _alike(wanted, (stated["alpha"], stated["beta"], stated["persist"])))
     worth = calls.row("alpha_beta_guarantee", prior, gamma, stated["alpha"], stated["beta"])
-    return Check(title, bool(worth[1] if adversary == "exclusive" else worth[0]))
+    yield Check(
+        f"the coins keep beliefs of at most {d:.4g} at or below {gamma:g} ({adversary} adversary)",
+        adversary in {"exclusive", "independent"} and _keeps_bound(calls, file, prior, worth[:2]),
+    )
+    yield same_number(file, "epsilon", worth[6])
+    views = int(stated.get("views", 1))
+    promised = Promised(d, gamma, adversary, slots, views, "rate" in stated, worth[3])
+    yield same_guarantee(file, promise(promised))
+    yield _copies(file)
+    yield _rows(file)
+
+
+def _keeps_bound(calls: Calls, file: ReleaseFile, prior: float, private: tuple[bool, bool]) -> bool:
+    """By the macros: the coins chosen for the bound, or for one view any that are at least as private."""
+    stated, independent = file.parameters, file.about["adversary"] == "independent"
+    gamma, slots = stated["gamma"], int(stated["slots"])
+    if "rate" in stated:
+        share = _largest_share(file) / slots
+        alpha, rate = calls.row("alpha_beta_source_parameters", prior, share, gamma)
+        beta = calls.row("alpha_beta_source_noise", rate, share)[0]
+        return independent and _alike(file, alpha=alpha, rate=rate, beta=beta)
+    if "persist" in stated or "views" in stated:
+        alpha, beta, persist = calls.row("sequence_parameters", prior, gamma, int(stated["views"]))
+        return independent and _alike(file, alpha=alpha, beta=beta, persist=persist)
+    return bool(private[0] if independent else private[1])
+
+
+def _alike(file: ReleaseFile, **wanted: float) -> bool:
+    return all(is_close(file.parameters[name], number) for name, number in wanted.items())
 
 
 def _largest_share(file: ReleaseFile) -> float:
@@ -38,5 +59,35 @@ def _largest_share(file: ReleaseFile) -> float:
     return largest
 
 
-def _alike(wanted: tuple[float, ...], stated: tuple[float, ...]) -> bool:
-    return all(math.isclose(a, b, rel_tol=_CLOSE) for a, b in zip(wanted, stated, strict=True))
+def _copies(file: ReleaseFile) -> Check:
+    """A view is a set: every element of it, a tuple in a slot, is there once."""
+    slots = int(file.parameters["slots"])
+    names = ", ".join(quoted(str(a["name"])) for a in file.rows("attributes"))
+    if is_sequence(file):
+        outside = f"SELECT count(*) FROM {published(file)} WHERE NOT coalesce(__slot BETWEEN 1 AND {slots}, false)"
+        twice = f"SELECT count(*) FROM (SELECT 1 FROM {published(file)} GROUP BY {names}, __slot HAVING count(*) > 1)"
+    else:
+        outside = "SELECT 0"
+        twice = f"SELECT count(*) FROM (SELECT 1 FROM {published(file)} GROUP BY {names} HAVING count(*) > {slots})"
+    wrong = fetch(file.con, f"SELECT ({outside}) + ({twice})")[0][0]
+    return Check("no tuple is there more often than there are slots", wrong == 0)
+
+
+def _rows(file: ReleaseFile) -> Check:
+    """At least the noise is there, and at most what a table of the whole domain would leave, by six deviations."""
+    noise, kept = _noise(file), keep(file.parameters) * file.parameters["elements"] * file.parameters["slots"]
+    low, high = noise - 6 * math.sqrt(noise) - 0.5, kept + 6 * math.sqrt(kept) + 0.5
+    return Check("the number of rows is one that the coins can make", low <= count_rows(file) <= high)
+
+
+def _noise(file: ReleaseFile) -> float:
+    """How much noise the coins make of an empty table, in the mean."""
+    stated = file.parameters
+    if "rate" not in stated:
+        return stated["beta"] * stated["elements"] * stated["slots"]
+    domains = [quoted(file.catalog, "domain", str(a["name"])) for a in file.rows("attributes")]
+    total = 0.0
+    for row in file.rows("domain_weights"):
+        sums = (fetch(file.con, f"SELECT sum(share ** {int(row['power'])}) FROM {d}")[0][0] for d in domains)
+        total -= row["weight"] * math.prod(map(float, sums))
+    return total * stated["alpha"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 from sqlpriv.macros.calls import Calls
@@ -13,8 +15,9 @@ from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.terms import Asked, Terms
+from sqlpriv.methods.randomized.verify import Numbers, same_guarantee, same_number
 from sqlpriv.methods.randomized.weights import AllWeights
-from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
@@ -35,13 +38,22 @@ class Frapp(Randomized):
         stated = file.parameters
         return make_weights(calls, stated["stay"], stated["move"], stated["rows"])
 
-    def keeps_bound(self, calls: Calls, file: ReleaseFile) -> Check:
-        """Whether no record is believed more than gamma by these coins."""
+    @property
+    def numbers(self) -> Numbers:
+        """Which numbers its files state."""
+        return Numbers(frozenset({"stay", "move", "rows"}))
+
+    def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
+        """Whether no record is believed more than gamma by these coins, and all records are there."""
         stated = file.parameters
-        private, posterior, _ = calls.row(
-            "frapp_guarantee", stated["d"], stated["gamma"], stated["stay"], stated["move"]
-        )
-        return Check(f"a prior of {stated['d']:.4g} becomes at most {posterior:.4g}", bool(private))
+        d, gamma, stay, move, rows = (stated[k] for k in ("d", "gamma", "stay", "move", "rows"))
+        private, posterior, epsilon = calls.row("frapp_guarantee", d, gamma, stay, move)
+        keeps = bool(private) and file.about["adversary"] == "independent"
+        yield Check(f"a prior of {d:.4g} becomes at most {posterior:.4g} (independent adversary)", keeps)
+        yield Check("a record goes somewhere", math.isclose(stay + (stated["elements"] - 1) * move, 1, rel_tol=1e-9))
+        yield same_number(file, "epsilon", epsilon)
+        yield same_guarantee(file, terms.promise(d, gamma, int(rows)))
+        yield Check("there are as many rows as is stated", count_rows(file) == rows)
 
 
 METHOD = Frapp("frapp", FrappPolicy, OPTIONS)

@@ -14,10 +14,6 @@ def make_terms(source: Source, policy: FrappPolicy, asked: Asked) -> Terms:
     _, error, possible = source.calls.row("frapp_error", max(asked.rows, 1), float(asked.tuples), stay, 0, 0)
     kept = float(source.calls.value(f"_gap({stay!r}, {move!r})"))
     refuse_coins(kept)
-    promise = (
-        f"Whoever believes of a record, with at most {asked.d:.4g}, that it is a certain tuple, believes so with at "
-        f"most {policy.gamma:g} after seeing the release. The number of rows, {asked.rows:,}, is published." + SCOPE
-    )
     return Terms(
         asked.rows,
         asked.n_public,
@@ -30,10 +26,18 @@ def make_terms(source: Source, policy: FrappPolicy, asked: Asked) -> Terms:
         error,
         bool(possible),
         epsilon,
-        promise,
+        promise(asked.d, policy.gamma, asked.rows),
         posterior,
         warnings=(
             "frapp publishes as many rows as the table has, so their number is public",
             *active_domains(policy),
         ),
+    )
+
+
+def promise(d: float, gamma: float, rows: int) -> str:
+    """The guarantee, in sentences."""
+    return (
+        f"Whoever believes of a record, with at most {d:.4g}, that it is a certain tuple, believes so with at "
+        f"most {gamma:g} after seeing the release. The number of rows, {rows:,}, is published." + SCOPE
     )

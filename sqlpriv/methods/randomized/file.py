@@ -39,6 +39,7 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
         "view": f"{edition.view} of {terms.views}",
         "release": edition.name,
         "warnings": json.dumps(terms.warnings),
+        "public": json.dumps(sorted(policy.public)),
     }
     write_about(con, about | ({"beside": policy.beside} if policy.beside else {}))
     common = {

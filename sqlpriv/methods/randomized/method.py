@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
 from sqlpriv.methods.randomized.terms import Asked, Terms
-from sqlpriv.methods.randomized.verify import verify_file
+from sqlpriv.methods.randomized.verify import Judged, Numbers, verify_file
 from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
@@ -56,9 +56,14 @@ class Randomized(ABC):
     def stated_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
         """What the macros give for the parameters that a file states."""
 
+    @property
     @abstractmethod
-    def keeps_bound(self, calls: Calls, file: ReleaseFile) -> Check:
-        """Whether the coins that a file states keep the bound that it states."""
+    def numbers(self) -> Numbers:
+        """Which numbers its files state."""
+
+    @abstractmethod
+    def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
+        """Whether the coins that a file states keep the bound that it states, and the rows are ones they make."""
 
     def plan(self, source: Source, policy: Policy, request: Request) -> RandomizedPlan:
         """Read domains and table, and find the terms."""
@@ -78,9 +83,11 @@ class Randomized(ABC):
     def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
         """Judge a release from its file alone."""
         calls = Calls(file.con)
-        return verify_facts(
-            file, verify_file(file, policy, self.stated_weights(calls, file), [self.keeps_bound(calls, file)])
-        )
+
+        def judge() -> Judged:
+            return Judged(self.stated_weights(calls, file), tuple(self.own_checks(calls, file)))
+
+        return verify_facts(file, verify_file(file, policy, self.numbers, judge))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The release for queries: one file, or the views of one sequence."""

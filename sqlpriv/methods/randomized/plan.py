@@ -108,10 +108,11 @@ class RandomizedPlan:
 
     def _published(self, written: Written) -> Facts:
         terms = self.terms
+        is_later = written.view > 1 and not written.again  # of one that was there, only its rows are known
         content = {
             "version": __version__,
             **self._numbers(),
-            "expected_rows": written.made.expected if written.view > 1 else terms.expected_rows,
+            "expected_rows": written.made.expected if is_later else terms.expected_rows,
             "view": written.view,
             "rows": written.made.rows,
             "warnings": list(written.warnings),

@@ -1,10 +1,17 @@
-"""Judge a randomized release from its file alone: tables, columns, tuples in their domains, weights, and the bound."""
+"""Judge a randomized release from its file alone: tables, columns, tuples in their domains, weights, and the bound.
+
+Whatever a table of the file can hold is compared with what it should: what nobody looks at could carry anything out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlpriv.engine import fetch
+from sqlpriv.errors import SqlprivError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.randomized.file import WEIGHTS
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
@@ -14,38 +21,124 @@ from sqlpriv.release.file import SCHEMA, ReleaseFile, double
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import folded, quoted
+from sqlpriv.version import __version__
 
-_TABLES = ("attributes", "parameters", "published", "domain_weights")
+COMMON = frozenset({"d", "gamma", "elements", "slots", "cross_estimate", "cross_square", "epsilon"})
+"""The numbers that every randomized release states."""
+_TABLES: Mapping[str, Mapping[str, str]] = {
+    "about": {"name": "VARCHAR", "value": "VARCHAR"},
+    "attributes": {
+        "position": "INTEGER",
+        "name": "VARCHAR",
+        "type": "VARCHAR",
+        "size": "INTEGER",
+        "declared": "VARCHAR",
+    },
+    "parameters": {"name": "VARCHAR", "value": "DOUBLE"},
+    "domain_weights": {"power": "INTEGER", "weight": "DOUBLE", "variance": "DOUBLE", "skew": "DOUBLE"},
+}
+_ABOUT = frozenset(
+    {"format", "sqlpriv", "method", "table", "guarantee", "counts", "adversary", "view", "release", "warnings"}
+)
+_ABOUT_IF_ANY = frozenset({"beside", "public"})
 _OWN = "__weight", "__variance", "__skew"
 _SEQUENCE = {"__slot": "BIGINT", "__view": "BOOLEAN", "__earlier": "BOOLEAN"}
+_WHOLE = frozenset({"slots", "views", "rows", "n_public"})
 _CLOSE = 1e-9
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers that a method states beside the common ones: always, and where they are needed."""
+
+    always: frozenset[str]
+    if_any: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the macros say of the numbers that a file states."""
+
+    weights: AllWeights
+    checks: Sequence[Check]
+
+
 def verify_file(
-    file: ReleaseFile, policy: Policy | None, weights: AllWeights, more: Sequence[Check]
+    file: ReleaseFile, policy: Policy | None, numbers: Numbers, judge: Callable[[], Judged]
 ) -> Iterator[Check]:
-    """All checks. `weights` are what the macros give for the parameters stated; `more`, what the method knows."""
+    """All checks. `judge` asks the macros, once there is something to ask about."""
+    missing = [t for t in (*_TABLES, "published") if (SCHEMA, t) not in file.tables]
+    if missing:
+        yield Check("the file holds the tables of its method", False, f"{SCHEMA}.{missing[0]} is missing")
+        return
     columns = {str(r["name"]): str(r["type"]) for r in file.rows("attributes")}
-    public = {table for schema, table in file.tables if schema == "public"}
+    public = stated_public(file)
     if isinstance(policy, RandomizedPolicy):
         yield _follows(policy, columns, public)
-        public = set(policy.public)
-    expected = [(SCHEMA, t) for t in _TABLES] + [("domain", c) for c in columns] + [("public", t) for t in public]
-    tables = check_tables(file, expected)
+    expected = [(SCHEMA, t) for t in (*_TABLES, "published")]
+    tables = check_tables(file, [*expected, *(("domain", c) for c in columns), *(("public", t) for t in public)])
     yield tables
     if not tables.passed:
         return
+    # Each is asked only when those before hold.
+    asked: tuple[Callable[[], Check], ...] = (
+        lambda: _forms(file, columns),
+        lambda: _names(file, numbers),
+        lambda: _says(file),
+    )
+    for ask in asked:
+        stated = ask()
+        yield stated
+        if not stated.passed:
+            return
     own = dict.fromkeys(_OWN, "DOUBLE")
-    yield check_columns(file, columns | (_SEQUENCE if _is_sequence(file) else {}) | own)
+    shown = check_columns(file, columns | (_SEQUENCE if is_sequence(file) else {}) | own)
+    yield shown
+    if not shown.passed:
+        return
     yield _in_domains(file, columns)
-    yield from _sizes(file)
-    yield _domain_weights(file, weights)
-    yield _row_weights(file, columns, weights)
-    yield from more
+    yield _domains(file)
+    try:
+        judged = judge()
+    except (SqlprivError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        why = str(error) if isinstance(error, SqlprivError) else "some are missing, or no numbers"
+        yield Check("the parameters are those of a release", False, why)
+        return
+    yield _domain_weights(file, judged.weights)
+    yield _row_weights(file, columns, judged.weights)
+    yield from judged.checks
 
 
-def _is_sequence(file: ReleaseFile) -> bool:
+def is_sequence(file: ReleaseFile) -> bool:
+    """Whether the release is a view of several."""
     return file.parameters.get("views", 1) > 1
+
+
+def stated_public(file: ReleaseFile) -> set[str]:
+    """The public tables that the file says it has."""
+    try:
+        return set(map(str, json.loads(file.about.get("public", "[]"))))
+    except (ValueError, TypeError):
+        return set()
+
+
+def same_guarantee(file: ReleaseFile, promise: str) -> Check:
+    """Whether the guarantee is, word by word, the one that these numbers have; other versions have other words."""
+    title = "the guarantee is the one of the parameters"
+    if file.about.get("sqlpriv") != __version__:
+        written = file.about.get("sqlpriv", "another version")
+        return Check(title, None, f"in the words of sqlpriv {written}, which this version does not compare")
+    return Check(title, file.about.get("guarantee") == promise)
+
+
+def same_number(file: ReleaseFile, name: str, wanted: float) -> Check:
+    """Whether a number that others depend on is the one that follows from them."""
+    return Check(f"{name} is the one that the others make", is_close(file.parameters[name], wanted))
+
+
+def is_close(found: float | None, wanted: float) -> bool:
+    """The same number, but for the last digits; also where numbers are tiny, since domains are large."""
+    return found is not None and math.isclose(found, wanted, rel_tol=_CLOSE)
 
 
 def _follows(policy: RandomizedPolicy, columns: Mapping[str, str], public: set[str]) -> Check:
@@ -53,9 +146,62 @@ def _follows(policy: RandomizedPolicy, columns: Mapping[str, str], public: set[s
     wanted = {folded(c.name) for c in policy.published}
     listed = [f"{c!r} is not published by the policy" for c in columns if folded(c) not in wanted]
     listed += [f"the policy names no public table {t!r}" for t in sorted(public - set(policy.public))]
+    listed += [f"the public table {t!r} of the policy is missing" for t in sorted(set(policy.public) - public)]
     if wanted - {folded(c) for c in columns}:
         listed.append("a column of the policy is missing")
     return Check("columns and public tables are those of the policy", not listed, "; ".join(listed))
+
+
+def _forms(file: ReleaseFile, columns: Mapping[str, str]) -> Check:
+    """No table has a column more or less."""
+    wanted = {(SCHEMA, table): dict(form) for table, form in _TABLES.items()}
+    wanted |= {("domain", name): {"value": kind, "share": "DOUBLE"} for name, kind in columns.items()}
+    wrong = [".".join(t) for t, form in wanted.items() if not _fits(file.columns(*t), form)]
+    return Check("the tables have the columns of their kind", not wrong, f"not {', '.join(wrong)}" if wrong else "")
+
+
+def _fits(found: Mapping[str, str], form: Mapping[str, str]) -> bool:
+    """The same columns; how wide a whole number is does not matter, and a share that is never given has no type."""
+    whole = {"BIGINT", "HUGEINT", "INTEGER"}
+    return list(found) == list(form) and all(
+        kind == form[name] or {kind, form[name]} <= whole for name, kind in found.items()
+    )
+
+
+def _names(file: ReleaseFile, numbers: Numbers) -> Check:
+    """What is stated is stated once, and nothing that the method does not state."""
+    wrong = []
+    for table, always, if_any in (
+        ("about", _ABOUT, _ABOUT_IF_ANY),
+        ("parameters", COMMON | numbers.always, numbers.if_any),
+    ):
+        rows = file.rows(table)
+        names = [str(r["name"]) for r in rows]
+        wrong += [f"{n} is unknown" for n in sorted(set(names) - always - if_any)]
+        wrong += [f"{n} is missing" for n in sorted(always - set(names))]
+        wrong += [f"{n} is stated twice" for n in sorted({n for n in names if names.count(n) > 1})]
+        wrong += [f"{r['name']} is empty" for r in rows if r["value"] is None]
+    attributes = file.rows("attributes")
+    if [r["position"] for r in attributes] != list(range(len(attributes))):
+        wrong.append("the columns are not numbered")
+    return Check("what is stated is what the method states", not wrong, "; ".join(wrong))
+
+
+def _says(file: ReleaseFile) -> Check:
+    """Words and numbers fit each other."""
+    slots, views, counts = file.parameters["slots"], file.parameters.get("views", 1), file.about["counts"]
+    wrong = [f"{n} is no whole number" for n in sorted(_WHOLE & set(file.parameters)) if not _is_whole(file, n)]
+    if counts != "rows" and not (counts == "distinct tuples" and slots == 1):
+        wrong.append("what is counted does not fit the slots")
+    number, _, of = file.about["view"].partition(" of ")
+    if not (number.isdecimal() and of == f"{views:g}" and 1 <= int(number) <= views):
+        wrong.append("the number of the view does not fit the views")
+    return Check("what is stated fits together", not wrong, "; ".join(wrong))
+
+
+def _is_whole(file: ReleaseFile, name: str) -> bool:
+    value = file.parameters[name]
+    return math.isfinite(value) and value == int(value) and value >= 1
 
 
 def _in_domains(file: ReleaseFile, columns: Mapping[str, str]) -> Check:
@@ -73,37 +219,51 @@ def _in_domains(file: ReleaseFile, columns: Mapping[str, str]) -> Check:
     return Check("every published tuple is in its domain", not outside, f"outside: {listed}" if outside else "")
 
 
-def _sizes(file: ReleaseFile) -> Iterator[Check]:
-    wrong = [
-        str(r["name"])
-        for r in file.rows("attributes")
-        if fetch(file.con, f"SELECT count(*) FROM {quoted(file.catalog, 'domain', str(r['name']))}")[0][0] != r["size"]
-    ]
-    yield Check(
-        "the domains have the sizes that are stated", not wrong, f"not those of {', '.join(wrong)}" if wrong else ""
-    )
+def _domains(file: ReleaseFile) -> Check:
+    """Domains have the sizes that are stated, no value twice, and shares where noise follows them."""
+    wrong, tuples = [], 1
+    has_shares = "rate" in file.parameters
+    for attribute in file.rows("attributes"):
+        name = str(attribute["name"])
+        size, distinct, shares, good, total = fetch(
+            file.con,
+            "SELECT count(*), count(DISTINCT value) + bool_or(value IS NULL)::INTEGER, count(share), "
+            "count(*) FILTER (share > 0 AND share <= 1), sum(share) "
+            f"FROM {quoted(file.catalog, 'domain', name)}",
+        )[0]
+        tuples *= size
+        if size != attribute["size"]:
+            wrong.append(f"{name!r} has {size:,} values")
+        elif distinct != size:
+            wrong.append(f"{name!r} has a value twice")
+        elif not has_shares and shares:
+            wrong.append(f"{name!r} has shares, which the noise does not follow")
+        elif has_shares and not (good == size and math.isclose(total, 1, rel_tol=1e-6)):
+            wrong.append(f"the shares of {name!r} are none")
+    if not is_close(file.parameters["elements"], float(tuples)):
+        wrong.append(f"there are {tuples:,} tuples")
+    return Check("the domains are as large as is stated", not wrong, "; ".join(wrong))
 
 
 def _domain_weights(file: ReleaseFile, weights: AllWeights) -> Check:
-    found = {int(r["power"]): [float(r[part]) for part in WEIGHTS] for r in file.rows("domain_weights")}
+    rows = file.rows("domain_weights")
+    found = {int(r["power"]): [r[part] for part in WEIGHTS] for r in rows}
     wanted = {power: [getattr(w, part) for part in WEIGHTS] for power, w in weights.domain.items()}
-    crossed = [
-        (file.parameters.get("cross_estimate", 0.0), weights.cross_estimate),
-        (file.parameters.get("cross_square", 0.0), weights.cross_square),
-    ]
-    same = found.keys() == wanted.keys() and all(
-        _close(a, b) for power in wanted for a, b in zip(found[power], wanted[power], strict=True)
+    same = (
+        len(rows) == len(found)
+        and found.keys() == wanted.keys()
+        and all(is_close(a, b) for power in wanted for a, b in zip(found[power], wanted[power], strict=True))
+        and is_close(file.parameters["cross_estimate"], weights.cross_estimate)
+        and is_close(file.parameters["cross_square"], weights.cross_square)
     )
-    return Check(
-        "the weights of the domain are those of the parameters", same and all(_close(a, b) for a, b in crossed)
-    )
+    return Check("the weights of the domain are those of the parameters", same)
 
 
 def _row_weights(file: ReleaseFile, columns: Mapping[str, str], weights: AllWeights) -> Check:
     title = "the weights of the rows are those of the parameters"
     if "rate" in file.parameters:
         return Check(title, _follows_shares(file, columns))
-    kinds = "__view, __earlier" if _is_sequence(file) else "true, false"
+    kinds = "__view, __earlier" if is_sequence(file) else "true, false"
     rows = fetch(file.con, f"SELECT DISTINCT {kinds}, {', '.join(_OWN)} FROM {published(file)}")
     expected = {
         (True, True): weights.view.get("both"),
@@ -113,9 +273,9 @@ def _row_weights(file: ReleaseFile, columns: Mapping[str, str], weights: AllWeig
     return Check(title, all(_matches(expected.get((now, before)), *found) for now, before, *found in rows))
 
 
-def _matches(weights: Weights | None, *found: float) -> bool:
+def _matches(weights: Weights | None, *found: float | None) -> bool:
     return weights is not None and all(
-        _close(a, getattr(weights, part)) for a, part in zip(found, WEIGHTS, strict=True)
+        is_close(a, getattr(weights, part)) for a, part in zip(found, WEIGHTS, strict=True)
     )
 
 
@@ -129,13 +289,9 @@ def _follows_shares(file: ReleaseFile, columns: Mapping[str, str]) -> bool:
     )
     noise = f"_source_noise({rate}, {slots}, {shares})"
     weights = (f"_source_weight({alpha})", f"_source_variance({alpha}, {noise})", f"_source_skew({alpha}, {noise})")
-    wanted = [inlined(sql) for sql in weights]
-    worst = ", ".join(
-        f"coalesce(max(abs(p.{own} - {sql}) / (1 + abs({sql}))), 0)" for own, sql in zip(_OWN, wanted, strict=True)
+    alike = " AND ".join(
+        f"coalesce(abs(p.{own} - ({sql})) <= {_CLOSE} * abs({sql}), false)"
+        for own, sql in zip(_OWN, map(inlined, weights), strict=True)
     )
-    differences = fetch(file.con, f"SELECT {worst} FROM {published(file)} AS p {joins}")[0]
-    return all(float(d) <= _CLOSE for d in differences)
-
-
-def _close(found: float, wanted: float) -> bool:
-    return abs(found - wanted) <= _CLOSE * max(1.0, abs(wanted))
+    wrong = fetch(file.con, f"SELECT count(*) FROM {published(file)} AS p {joins} WHERE NOT ({alike})")[0][0]
+    return int(wrong) == 0
