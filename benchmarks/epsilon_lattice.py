@@ -22,11 +22,12 @@ from rich.table import Table
 
 from benchmarks.data import acs_file
 from benchmarks.epsilon_claims import Adversary, Claim, Figures, adversaries, all_claims
+from benchmarks.policies import generalizing
 from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.evaluate import Node
 from sqlpriv.methods.generalize.measures import write_measures
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
-from sqlpriv.methods.generalize.policy import Policy, parse_policy
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.scan import read_domain
 from sqlpriv.methods.generalize.stubbornness import Curve, stubbornness_curves
 from sqlpriv.publishing import open_private
@@ -67,7 +68,7 @@ class Measured:
 # -------------------- measuring
 
 
-def make_policy(file: Path, origin: int, requirements: str) -> Policy:
+def make_policy(file: Path, origin: int, requirements: str) -> GeneralizePolicy:
     text = f"""
 [table]
 source = "{file.name}"
@@ -83,7 +84,7 @@ salary_class = {{ role = "sensitive" }}
 [release]
 method = "generalize"
 """
-    return parse_policy(text, file.parent)
+    return generalizing(text, file.parent)
 
 
 def listed(them: list[Adversary] | tuple[Adversary, ...]) -> str:

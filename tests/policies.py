@@ -7,6 +7,11 @@ from pathlib import Path
 
 import duckdb
 
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.policy.file import parse_policy
+from sqlpriv.publishing import read_policy
+
 IN_DATABASE = 'database = "private.duckdb"\nsource = "people"'
 
 
@@ -37,6 +42,20 @@ def policy_text(
 def toml_text(name: str) -> str:
     """A name as TOML text, in quotes."""
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def parse(text: str, folder: Path = Path()) -> GeneralizePolicy:
+    """The policy in a text, as one for generalization."""
+    policy = parse_policy(text, folder, METHODS, "policy.toml")
+    assert isinstance(policy, GeneralizePolicy)
+    return policy
+
+
+def read(path: Path) -> GeneralizePolicy:
+    """The policy in a file, as one for generalization."""
+    policy = read_policy(path)
+    assert isinstance(policy, GeneralizePolicy)
+    return policy
 
 
 def write_policy(folder: Path, text: str, sql: str = "", files: Mapping[str, str | bytes] | None = None) -> Path:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from oracles.epsilon import belief_in, belief_out, belief_ratio, exact
+from policies import parse
 
 from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.methods.generalize.evaluate import Node, Outcome
 from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
-from sqlpriv.methods.generalize.policy import parse_policy
 from sqlpriv.methods.generalize.scan import Domain, read_domain
 from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
 from sqlpriv.publishing import open_private
@@ -72,7 +72,7 @@ def open_lattice(folder: Path, person: bool) -> Iterator[Lattice]:
     lines = [",".join(map(str, ((i // 2,) if person else ()) + row)) for i, row in enumerate(ROWS)]
     (folder / "people.csv").write_text(header + "\n".join(lines) + "\n")
     role = 'person = { role = "person" }' if person else ""
-    policy = parse_policy(POLICY.format(source="people.csv", person=role), folder)
+    policy = parse(POLICY.format(source="people.csv", person=role), folder)
     with open_private(policy) as source:
         domain = read_domain(source, policy)
         measures = write_measures(domain)
