@@ -24,7 +24,7 @@ from typing import Any
 import duckdb
 
 from sqlpriv.engine import fetch, translate
-from sqlpriv.errors import InputError, PolicyError, ReleaseError
+from sqlpriv.errors import InputError, InstallError, PolicyError, ReleaseError
 from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.macros.install import install
 from sqlpriv.methods import METHODS
@@ -95,6 +95,7 @@ def publish(
         before = policy.table.state()
         found = method.plan(source, policy, request)
         found.refuse(request)
+        _refuse_change(policy.table.state() == before)
         draft = _edition(found, key, book, target)
         written = _existing(draft, target) or _write(method, found, draft, request, before)
         return Published(found, written, found.facts(written))
@@ -195,7 +196,7 @@ def _start_file(partial: Path) -> None:
     """A file that holds the macros."""
     try:
         install(partial)
-    except Exception:
+    except InstallError:
         raise ReleaseError("the folder of the release cannot be written") from None
 
 
@@ -207,6 +208,10 @@ def _refuse_change(is_unchanged: bool) -> None:
 def _refuse_unlikely(made: Made) -> None:
     """Coins that were thrown rightly miss what is expected by six standard deviations once in 500 million releases."""
     if abs(made.rows - made.expected) > 6 * math.sqrt(made.variance) + 0.5:
+        if made.variance == 0:
+            raise ReleaseError(
+                "the table changed while it was being anonymized, so nothing was published; run it again"
+            )
         raise ReleaseError(
             f"{made.rows:,} rows came out where about {made.expected:,.0f} were to be expected, so the coins were not "
             "thrown as they should be; nothing was published"

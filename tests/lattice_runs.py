@@ -10,10 +10,11 @@ import duckdb
 from lattice_cases import LatticeCase
 from oracles.lattice import Require
 
-from sqlpriv.checks.requirements import MEASURES, Requirement
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.policy.file import Column
+from sqlpriv.policy.require import make_requirement
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.reference import TableReference
 from sqlpriv.table.source import Source
@@ -75,8 +76,7 @@ def _requirement(con: Con, case: LatticeCase, schema: str, i: int, given: Requir
             arguments["population"] = f"table:{table}"
         else:
             arguments[name] = value
-    measure = given.measure
-    return Requirement(measure, measure, arguments, MEASURES[measure].operators[0], given.threshold, given.sensitive)
+    return make_requirement(given.measure, given.sensitive, arguments, given.threshold)
 
 
 def _write_wide(con: Con, table: str, paths: Mapping[Any, tuple[object, ...]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -10,7 +11,7 @@ import duckdb
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.policy.file import parse_policy
-from sqlpriv.publishing import read_policy
+from sqlpriv.publishing import publish, read_policy
 
 IN_DATABASE = 'database = "private.duckdb"\nsource = "people"'
 
@@ -56,6 +57,27 @@ def read(path: Path) -> GeneralizePolicy:
     policy = read_policy(path)
     assert isinstance(policy, GeneralizePolicy)
     return policy
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """What was published, as facts tell it."""
+
+    node: dict[str, int]
+    suppressed_rows: int
+    classes: int
+    output: Path
+    again: bool
+
+
+def generalize(policy: GeneralizePolicy | Path, output: Path | None = None) -> Generalized:
+    """Publish a table under its policy."""
+    done = publish(policy, output)
+    found = done.facts.content
+    assert found["output"] == str(done.written.output)
+    return Generalized(
+        found["node"], found["suppressed_rows"], found["classes"], done.written.output, done.written.again
+    )
 
 
 def write_policy(folder: Path, text: str, sql: str = "", files: Mapping[str, str | bytes] | None = None) -> Path:
