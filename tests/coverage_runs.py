@@ -71,9 +71,7 @@ class Runs:
         for view in range(1, views + 1):
             prepared = self._read(view)
             if view > 1:
-                write_earlier(
-                    self.source, f"{names[-1]}.sqlpriv_release.published", prepared.attributes, prepared.elements
-                )
+                write_earlier(self.source, f"{names[-1]}.sqlpriv_release.published", prepared.attributes, prepared.elements)
             self._write(key, view)
             names.append(self._renamed(f"view_{view}") if views > 1 else RELEASE)
         return names
