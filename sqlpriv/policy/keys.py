@@ -6,6 +6,7 @@ says in them which roles its columns may have and which keys its [release] takes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +53,9 @@ def _text(value: Any) -> str | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value  # not so of nan
+    if isinstance(value, float):
+        return not math.isnan(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _texts(value: Any) -> tuple[str, ...] | None:

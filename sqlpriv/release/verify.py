@@ -40,11 +40,17 @@ def verify_facts(file: ReleaseFile, checks: Iterable[Check]) -> Facts:
     return Facts(f"{file.name}: {said}, as far as the file alone can tell", content, lines, passed=passed)
 
 
-def check_tables(file: ReleaseFile, expected: Iterable[tuple[str, str]]) -> Check:
-    """No table or view beyond those that the method writes, and none missing."""
-    wanted = {(SCHEMA, "about"), *expected}
+def check_tables(
+    file: ReleaseFile, expected: Iterable[tuple[str, str]], views: Iterable[tuple[str, str]] = ()
+) -> Check:
+    """No table or view beyond those that the method writes, and none missing; nothing else that could hold a value."""
+    shown, found = set(views), _views(file)
+    wanted = {(SCHEMA, "about"), *expected, *shown}
     listed = [f"{s}.{t} is there, and should not be" for s, t in sorted(file.tables - wanted)]
     listed += [f"{s}.{t} is missing" for s, t in sorted(wanted - file.tables)]
+    listed += [f"{s}.{t} is a view, and should be a table" for s, t in sorted((found - shown) & wanted)]
+    listed += [f"{s}.{t} is a table, and should be a view" for s, t in sorted((shown - found) & file.tables)]
+    listed += [f"{s}.{t} is there, and should not be" for s, t in _others(file)]
     schemas = fetch(
         file.con,
         f"SELECT schema_name FROM duckdb_schemas() WHERE NOT internal AND database_name = {literal(file.catalog)}",
@@ -52,6 +58,28 @@ def check_tables(file: ReleaseFile, expected: Iterable[tuple[str, str]]) -> Chec
     known = {SCHEMA, MACROS, "main", "domain", "public"}
     listed += [f"schema {s} is there, and should not be" for (s,) in sorted(schemas) if s not in known]
     return Check("the file holds the tables of its method and no others", not listed, "; ".join(listed))
+
+
+def _views(file: ReleaseFile) -> set[tuple[str, str]]:
+    found = fetch(
+        file.con,
+        "SELECT schema_name, view_name FROM duckdb_views() "
+        f"WHERE NOT internal AND database_name = {literal(file.catalog)}",
+    )
+    return {(str(schema), str(name)) for schema, name in found}
+
+
+def _others(file: ReleaseFile) -> list[tuple[str, str]]:
+    """Types, sequences, and macros outside their schema: an enum's type would tell values."""
+    here = f"database_name = {literal(file.catalog)}"
+    found = fetch(
+        file.con,
+        f"SELECT schema_name, type_name FROM duckdb_types() WHERE NOT internal AND {here} UNION "
+        f"SELECT schema_name, sequence_name FROM duckdb_sequences() WHERE {here} UNION "
+        f"SELECT schema_name, function_name FROM duckdb_functions() WHERE NOT internal AND {here} "
+        f"AND schema_name <> {literal(MACROS)} ORDER BY ALL",
+    )
+    return [(str(schema), str(name)) for schema, name in found]
 
 
 def check_columns(file: ReleaseFile, expected: dict[str, str]) -> Check:
