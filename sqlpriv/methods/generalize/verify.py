@@ -221,9 +221,9 @@ def _judged(file: ReleaseFile, qis: Sequence[str]) -> str:
         return published(file)
     fetch(
         file.con,
-        f"CREATE OR REPLACE TEMP VIEW __priv_judged AS SELECT * FROM {published(file)} WHERE NOT ({_starred(qis)})",
+        f"CREATE OR REPLACE TEMP VIEW __judged AS SELECT * FROM {published(file)} WHERE NOT ({_starred(qis)})",
     )
-    return "__priv_judged"
+    return "__judged"
 
 
 # -------------------- requirements
