@@ -22,12 +22,13 @@ from rich.table import Table
 
 from benchmarks.data import acs_file
 from benchmarks.epsilon_claims import Adversary, Claim, Figures, adversaries, all_claims
+from benchmarks.policies import generalizing
 from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.evaluate import Node
 from sqlpriv.methods.generalize.measures import write_measures
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
-from sqlpriv.methods.generalize.policy import Policy, parse_policy
-from sqlpriv.methods.generalize.scan import read_domain
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalize.scan import scan_table
 from sqlpriv.methods.generalize.stubbornness import Curve, stubbornness_curves
 from sqlpriv.publishing import open_private
 from sqlpriv.show.charts import draw_lattice, draw_stubbornness
@@ -67,7 +68,7 @@ class Measured:
 # -------------------- measuring
 
 
-def make_policy(file: Path, origin: int, requirements: str) -> Policy:
+def make_policy(file: Path, origin: int, requirements: str) -> GeneralizePolicy:
     text = f"""
 [table]
 source = "{file.name}"
@@ -83,7 +84,7 @@ salary_class = {{ role = "sensitive" }}
 [release]
 method = "generalize"
 """
-    return parse_policy(text, file.parent)
+    return generalizing(text, file.parent)
 
 
 def listed(them: list[Adversary] | tuple[Adversary, ...]) -> str:
@@ -96,7 +97,7 @@ def measure(file: Path, origin: int = ORIGIN) -> Measured:
     diversity = "recursive = { salary_class = { c = 4, l = 2 } }"
     policy = make_policy(file, origin, f"{diversity}\n{listed(everybody)}")
     with open_private(policy) as source:
-        domain = read_domain(source, policy)
+        domain = scan_table(source, policy)
         nodes = all_nodes(domain, write_measures(domain))
         ((uniform, table),) = fetch(source.con, "SELECT 1 / count(*), min(share) FROM values_0")
     # The values stand in the order of the policy: (c,2)-diversity first.
@@ -116,7 +117,7 @@ def draw_figures(file: Path, measured: Measured, folder: Path) -> list[Path]:
     definitions = f"recursive = {{ salary_class = {{ c = 4, l = 2 }} }}\nt = 0.2\n{listed(FIGURE_3)}"
     policy = make_policy(file, measured.origin, definitions)
     with open_private(policy) as source:
-        domain = read_domain(source, policy)
+        domain = scan_table(source, policy)
         curves = stubbornness_curves(domain, FIGURE_2_NODE, "salary_class", [*SIGMAS, math.inf])
         measures = write_measures(domain)
         nodes = all_nodes(domain, measures)

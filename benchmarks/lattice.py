@@ -20,15 +20,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
-from sqlpriv.methods.generalize.anonymize import prepare
 
 from benchmarks.data import ADULT_COLUMNS, acs_file, adult_folder
+from benchmarks.policies import generalizing
 from sqlpriv import load
 from sqlpriv.methods.generalize.evaluate import evaluate
 from sqlpriv.methods.generalize.measures import write_measures
-from sqlpriv.methods.generalize.policy import Policy, parse_policy
-from sqlpriv.methods.generalize.scan import read_domain
+from sqlpriv.methods.generalize.plan import prepare
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalize.scan import scan_table
 from sqlpriv.methods.generalize.search import search
+from sqlpriv.publishing import open_private
 
 RUNS = 5
 ADVERSARIES = """epsilon = [
@@ -61,7 +63,7 @@ def _adversaries(folder: Path) -> bool:
             "CREATE TABLE maritals AS FROM (VALUES ('1', 'married', '*'), ('5', 'never', '*'), ('2', 'other', '*'), "
             "('3', 'other', '*'), ('4', 'other', '*'))"
         ).fetchall()
-    policy = parse_policy(
+    policy = generalizing(
         f"""[table]
 source = "acs"
 database = "acs.duckdb"
@@ -86,7 +88,7 @@ method = "generalize"
             ).fetchall()))  # fmt: skip
 
             def every_node() -> None:
-                domain = read_domain(source, policy)
+                domain = scan_table(source, policy)
                 measures = write_measures(domain)
                 nodes = list(itertools.product(*(range(h + 1) for h in domain.heights)))
                 assert len(evaluate(domain, measures, nodes)) == 72
@@ -122,16 +124,16 @@ def _adult(folder: Path) -> list[bool]:
     return [first, taken <= limit]
 
 
-def _adult_policy(folder: Path, table: str, k: int) -> Policy:
+def _adult_policy(folder: Path, table: str, k: int) -> GeneralizePolicy:
     columns = "\n".join(
         f'{c} = {{ role = "quasi-identifier", hierarchy = "{adult_folder() / f"adult_hierarchy_{c}.csv"}" }}'
         for c in ADULT_COLUMNS
     )
     rest = '[release]\nmethod = "generalize"\nobjective = "loss"\nsuppression = 0.05\n'
-    return parse_policy(f"[table]\n{table}\n[columns]\n{columns}\n[require]\nk = {k}\n{rest}", folder)
+    return generalizing(f"[table]\n{table}\n[columns]\n{columns}\n[require]\nk = {k}\n{rest}", folder)
 
 
-def _optimum(policy: Policy) -> None:
+def _optimum(policy: GeneralizePolicy) -> None:
     with open_private(policy) as source:
         domain, measures, objective = prepare(source, policy)
         answer = search(domain, measures, objective)

@@ -10,39 +10,48 @@ import duckdb
 from lattice_cases import LatticeCase
 from oracles.lattice import Require
 
-from sqlpriv.checks.requirements import MEASURES, Requirement
-from sqlpriv.methods.generalize.policy import Column, Policy
+from sqlpriv.checks.requirements import Requirement
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.policy.file import Column
+from sqlpriv.policy.require import make_requirement
 from sqlpriv.sqltext import quoted
+from sqlpriv.table.reference import TableReference
 from sqlpriv.table.source import Source
 
 Con = duckdb.DuckDBPyConnection
 
 
-def write_case(con: Con, case: LatticeCase, schema: str) -> Policy:
+def write_case(con: Con, case: LatticeCase, schema: str) -> GeneralizePolicy:
     """Write the private table and all that its policy names into a schema, and return the policy."""
     _write(con, f"{schema}.private", case.columns, case.rows)
     for qi, paths in case.hierarchies.items():
         _write_wide(con, f'{schema}."hierarchy_{_plain(qi)}"', paths)
     requirements = tuple(_requirement(con, case, schema, i, r) for i, r in enumerate(case.requirements))
-    columns = [Column(q, "quasi-identifier", f"table:hierarchy_{_plain(q)}") for q in case.qis]
-    columns += [Column(s, "sensitive") for s in case.sensitive]
-    return Policy(
-        folder=Path("/nowhere"),
-        source="private",
-        database="private.duckdb",
-        read_options={},
+    columns = [Column(q, "quasi-identifier", {"hierarchy": f"table:hierarchy_{_plain(q)}"}) for q in case.qis]
+    columns += [Column(s, "sensitive", {}) for s in case.sensitive]
+    release = {
+        "output": None,
+        "beside": None,
+        "objective": case.objective,
+        "suppression": float(case.suppression),
+        "keep_suppressed": False,
+    }
+    return GeneralizePolicy(
+        table=TableReference(Path("/nowhere"), "private", "private.duckdb", {}),
         columns=tuple(columns),
         requirements=requirements,
-        objective=case.objective,
-        suppression=float(case.suppression),
-        keep_suppressed=False,
-        output=None,
+        public={},
+        method="generalize",
+        release=release,
+        written=frozenset(release),
     )
 
 
-def source_of(con: Con, case: LatticeCase, schema: str, created: set[str]) -> Source:
+def source_of(calls: Calls, case: LatticeCase, schema: str, policy: GeneralizePolicy) -> Source:
     """The private table, opened."""
-    return Source(con, f"{schema}.private", "private", tuple(case.columns), created)
+    table = f"{schema}.private"
+    return Source(calls.con, calls, table, "private", tuple(case.columns), given=policy.table)
 
 
 def _requirement(con: Con, case: LatticeCase, schema: str, i: int, given: Require) -> Requirement:
@@ -67,8 +76,7 @@ def _requirement(con: Con, case: LatticeCase, schema: str, i: int, given: Requir
             arguments["population"] = f"table:{table}"
         else:
             arguments[name] = value
-    measure = given.measure
-    return Requirement(measure, measure, arguments, MEASURES[measure].operators[0], given.threshold, given.sensitive)
+    return make_requirement(given.measure, given.sensitive, arguments, given.threshold)
 
 
 def _write_wide(con: Con, table: str, paths: Mapping[Any, tuple[object, ...]]) -> None:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.policy.file import parse_policy
+from sqlpriv.publishing import publish, read_policy
 
 IN_DATABASE = 'database = "private.duckdb"\nsource = "people"'
 
@@ -37,6 +43,41 @@ def policy_text(
 def toml_text(name: str) -> str:
     """A name as TOML text, in quotes."""
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def parse(text: str, folder: Path = Path()) -> GeneralizePolicy:
+    """The policy in a text, as one for generalization."""
+    policy = parse_policy(text, folder, METHODS, "policy.toml")
+    assert isinstance(policy, GeneralizePolicy)
+    return policy
+
+
+def read(path: Path) -> GeneralizePolicy:
+    """The policy in a file, as one for generalization."""
+    policy = read_policy(path)
+    assert isinstance(policy, GeneralizePolicy)
+    return policy
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """What was published, as facts tell it."""
+
+    node: dict[str, int]
+    suppressed_rows: int
+    classes: int
+    output: Path
+    again: bool
+
+
+def generalize(policy: GeneralizePolicy | Path, output: Path | None = None) -> Generalized:
+    """Publish a table under its policy."""
+    done = publish(policy, output)
+    found = done.facts.content
+    assert found["output"] == str(done.written.output)
+    return Generalized(
+        found["node"], found["suppressed_rows"], found["classes"], done.written.output, done.written.again
+    )
 
 
 def write_policy(folder: Path, text: str, sql: str = "", files: Mapping[str, str | bytes] | None = None) -> Path:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from oracles.epsilon import belief_in, belief_out, belief_ratio, exact
+from policies import parse
 
 from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.methods.generalize.evaluate import Node, Outcome
 from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
-from sqlpriv.methods.generalize.policy import parse_policy
-from sqlpriv.methods.generalize.scan import Domain, read_domain
+from sqlpriv.methods.generalize.scan import Scan, scan_table
 from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
 from sqlpriv.publishing import open_private
 from sqlpriv.show.charts import draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
@@ -53,7 +53,7 @@ NODE = (1, 2)
 
 @dataclass(frozen=True)
 class Lattice:
-    domain: Domain
+    domain: Scan
     measures: tuple[ClassMeasure, ...]
     rows: list[NodeRow]
 
@@ -72,9 +72,9 @@ def open_lattice(folder: Path, person: bool) -> Iterator[Lattice]:
     lines = [",".join(map(str, ((i // 2,) if person else ()) + row)) for i, row in enumerate(ROWS)]
     (folder / "people.csv").write_text(header + "\n".join(lines) + "\n")
     role = 'person = { role = "person" }' if person else ""
-    policy = parse_policy(POLICY.format(source="people.csv", person=role), folder)
+    policy = parse(POLICY.format(source="people.csv", person=role), folder)
     with open_private(policy) as source:
-        domain = read_domain(source, policy)
+        domain = scan_table(source, policy)
         measures = write_measures(domain)
         yield Lattice(domain, measures, all_nodes(domain, measures))
 

@@ -14,7 +14,7 @@ from releases import Made
 
 from sqlpriv.engine import translate
 from sqlpriv.macros.catalog import macro
-from sqlpriv.macros.install import create_statement
+from sqlpriv.macros.statements import create_statement
 
 TESTED = {"estimate"}
 Con = duckdb.DuckDBPyConnection

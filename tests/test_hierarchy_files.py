@@ -7,13 +7,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from policies import IN_DATABASE, policy_text, qi, role, write_policy
-from sqlpriv.methods.generalize.anonymize import anonymize
+from policies import IN_DATABASE, policy_text, qi, read, role, write_policy
 from test_cli import run
 
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.generalize.policy import read_policy
-from sqlpriv.methods.generalize.scan import FREQUENCIES, read_domain
+from sqlpriv.methods.generalize.scan import FREQUENCIES, scan_table
+from sqlpriv.publishing import open_private, plan
 
 MARKER = "SECRET-42"
 CSV = 'source = "people.csv"'
@@ -27,9 +26,9 @@ def labels(folder: Path, hierarchy: str, values: str, files: Files | None = None
 
 
 def wide(path: Path, column: str = "q") -> list[tuple[str]]:
-    policy = read_policy(path)
+    policy = read(path)
     with open_private(policy) as source:
-        read_domain(source, policy)
+        scan_table(source, policy)
         return source.con.execute(f'FROM hierarchies."{column}" ORDER BY ALL NULLS LAST').fetchall()
 
 
@@ -141,7 +140,6 @@ def test_every_kind(tmp_path: Path, hierarchy: str, values: str, files: Files, e
         ("['q, q']", "['a']", {}, "is not one SQL expression"),
         ("['q) FROM people; DROP TABLE people; --']", "['a']", {}, "is not one SQL expression"),
         ("['q; SELECT 1']", "['a']", {}, "must be an expression of the one value"),
-        ("['']", "['a']", {}, "is not one SQL expression"),
         ("['DROP TABLE people']", "['a']", {}, "without subqueries and aggregates"),
     ],
 )  # fmt: skip
@@ -192,9 +190,9 @@ MANY = "13053\n" * 25_000  # DuckDB looks at the first 20,480 rows
 
 
 def types(path: Path) -> dict[str, str]:
-    policy = read_policy(path)
+    policy = read(path)
     with open_private(policy) as source:
-        read_domain(source, policy)
+        scan_table(source, policy)
         seen = {str(r[0]): str(r[1]) for r in source.con.execute(f"DESCRIBE {source.table}").fetchall()}
         counted = source.con.execute(f"DESCRIBE {FREQUENCIES}").fetchall()
         assert {str(r[0]): str(r[1]) for r in counted if r[0] != "__priv_n"} == {c: seen[c] for c in policy.qis}
@@ -310,7 +308,7 @@ def test_hierarchies_are_not_saved_into_something_else(tmp_path: Path) -> None:
 def test_options_that_make_no_sense_are_named(tmp_path: Path, option: str) -> None:
     path = write_policy(tmp_path, policy_text({"q": qi()}, table=f"{CSV}\n{option}"), files={"people.csv": "q\n1\n"})
     with pytest.raises(InputError, match=f"cannot be read as CSV with the options {option.split(maxsplit=1)[0]}"):
-        anonymize(read_policy(path), dry_run=True)
+        plan(path)
 
 
 def test_a_file_that_is_not_what_its_name_says(tmp_path: Path) -> None:
@@ -320,7 +318,7 @@ def test_a_file_that_is_not_what_its_name_says(tmp_path: Path) -> None:
     ):
         path = write_policy(tmp_path, policy_text({"q": qi()}, table=f'source = "{name}"'), files={name: "q\n1\n"})
         with pytest.raises(InputError, match=message):
-            anonymize(read_policy(path), dry_run=True)
+            plan(path)
 
 
 def test_sources_that_are_not_there(tmp_path: Path) -> None:
@@ -333,4 +331,4 @@ def test_sources_that_are_not_there(tmp_path: Path) -> None:
             tmp_path, policy_text({"q": qi()}, table=table), "CREATE TABLE IF NOT EXISTS people AS SELECT 1 AS q"
         )
         with pytest.raises(InputError, match=message):
-            anonymize(read_policy(path), dry_run=True)
+            plan(path)

@@ -75,7 +75,7 @@ def test_the_hospital_gets_a_sensible_policy(folder: Path, tmp_path: Path) -> No
         "suppression": 0.05,
         "output": "hospital-release.duckdb",
     }
-    assert "sqlpriv anonymize" in done.stdout
+    assert "sqlpriv publish" in done.stdout
     assert "quasi-identifier" in done.stdout
 
 

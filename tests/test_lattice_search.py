@@ -14,29 +14,28 @@ from oracles.counting import same
 from oracles.lattice import objective_value
 from strategies import fewer
 
-from sqlpriv.methods.generalize.anonymize import prepare
+from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.evaluate import evaluate
 from sqlpriv.methods.generalize.nodes import all_nodes, minimal_nodes
+from sqlpriv.methods.generalize.plan import prepare
 from sqlpriv.methods.generalize.search import is_valid, search
 
-Con = duckdb.DuckDBPyConnection
 SCHEMA = "memory.given"
 
 
 @pytest.fixture(scope="module")
-def scratch() -> Iterator[tuple[Con, set[str]]]:
-    """A database of its own, and the macros that were created in it."""
+def scratch() -> Iterator[Calls]:
+    """A database of its own, with the macros that were created in it."""
     with duckdb.connect(config={"threads": 1}) as con:
         con.execute("CREATE SCHEMA priv; CREATE SCHEMA given").fetchall()
-        yield con, set()
+        yield Calls(con)
 
 
 @fewer(4, deep=2)  # 1,000 in make test-deep
 @given(case=lattice_cases())
-def test_the_search_finds_the_optimum(scratch: tuple[Con, set[str]], case: LatticeCase) -> None:
-    con, created = scratch
-    policy = write_case(con, case, SCHEMA)
-    domain, measures, objective = prepare(source_of(con, case, SCHEMA, created), policy)
+def test_the_search_finds_the_optimum(scratch: Calls, case: LatticeCase) -> None:
+    policy = write_case(scratch.con, case, SCHEMA)
+    domain, measures, objective = prepare(source_of(scratch, case, SCHEMA, policy), policy)
     answer = search(domain, measures, objective)
     expected = case.best()
     assert answer.optimal
@@ -56,10 +55,9 @@ def test_the_search_finds_the_optimum(scratch: tuple[Con, set[str]], case: Latti
 
 @fewer(8)
 @given(case=lattice_cases())
-def test_every_node_is_judged_like_the_oracle(scratch: tuple[Con, set[str]], case: LatticeCase) -> None:
-    con, created = scratch
-    policy = write_case(con, case, SCHEMA)
-    domain, measures, _ = prepare(source_of(con, case, SCHEMA, created), policy)
+def test_every_node_is_judged_like_the_oracle(scratch: Calls, case: LatticeCase) -> None:
+    policy = write_case(scratch.con, case, SCHEMA)
+    domain, measures, _ = prepare(source_of(scratch, case, SCHEMA, policy), policy)
     expected = case.outcomes()
     table = case.table()
     rows = all_nodes(domain, measures)
@@ -81,10 +79,9 @@ def test_every_node_is_judged_like_the_oracle(scratch: tuple[Con, set[str]], cas
 
 @fewer(8)
 @given(case=lattice_cases())
-def test_the_minimal_nodes_are_those_of_the_oracle(scratch: tuple[Con, set[str]], case: LatticeCase) -> None:
-    con, created = scratch
-    policy = write_case(con, case, SCHEMA)
-    domain, measures, _ = prepare(source_of(con, case, SCHEMA, created), policy)
+def test_the_minimal_nodes_are_those_of_the_oracle(scratch: Calls, case: LatticeCase) -> None:
+    policy = write_case(scratch.con, case, SCHEMA)
+    domain, measures, _ = prepare(source_of(scratch, case, SCHEMA, policy), policy)
     found = minimal_nodes(domain, measures)
     assert sorted(r.node for r in found) == case.minimal()
     assert all(is_valid(domain, o) for o in evaluate(domain, measures, [r.node for r in found]))

@@ -4,11 +4,13 @@ import ast
 import importlib
 import importlib.metadata
 import importlib.resources
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import setuptools
 
 import sqlpriv
 from sqlpriv.version import __version__
@@ -22,8 +24,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")
-def setuptools_section() -> Any:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+def packages() -> list[str]:
+    """The packages that setup.py finds."""
+    given: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setattr(setuptools, "setup", given.update)
+        runpy.run_path("setup.py")
+    return list(given["packages"])
 
 
 def test_there_is_one_version() -> None:
@@ -45,18 +53,26 @@ def test_every_sql_file_is_found() -> None:
     assert in_tree
 
 
-def test_every_package_is_listed(setuptools_section: Any) -> None:
+def test_every_package_is_found(packages: list[str]) -> None:
     places = {"sqlpriv": "sqlpriv", "sql": "sqlpriv.sql", "udfs": "sqlpriv.udfs"}
     expected = set()
     for folder, package in places.items():
         for module in (ROOT / folder).rglob("*.py"):
             below = module.parent.relative_to(ROOT / folder).parts
             expected.add(".".join([package, *below]))
-    assert set(setuptools_section["packages"]) == expected
+    assert sorted(packages) == sorted(expected)
+    assert "sqlpriv.methods.generalize" in packages
 
 
-def test_every_package_can_be_imported(setuptools_section: Any) -> None:
-    for package in setuptools_section["packages"]:
+def test_every_package_has_its_place() -> None:
+    """Packages that do not stand where their name says are told where they do."""
+    section = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    assert section["package-dir"] == {"sqlpriv": "sqlpriv", "sqlpriv.sql": "sql", "sqlpriv.udfs": "udfs"}
+    assert "packages" not in section
+
+
+def test_every_package_can_be_imported(packages: list[str]) -> None:
+    for package in packages:
         assert importlib.import_module(package).__file__, f"{package} lacks an __init__.py"
 
 

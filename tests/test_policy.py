@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from policies import IN_DATABASE, policy_text, qi, role, write_policy
+from policies import parse as read
 
 from sqlpriv.errors import PolicyError
-from sqlpriv.methods.generalize.anonymize import anonymize
-from sqlpriv.methods.generalize.policy import Policy, parse_policy, read_policy
 from sqlpriv.policy.lines import key_lines
+from sqlpriv.publishing import plan, read_policy
 from sqlpriv.sqltext import folded
 
 GOOD = """\
@@ -36,10 +36,6 @@ suppression = 0.05
 """
 
 
-def read(text: str) -> Policy:
-    return parse_policy(text, Path("."), "policy.toml")
-
-
 def test_a_policy_as_in_the_contract() -> None:
     policy = read(GOOD)
     assert policy.qis == ("age", "zip.code")
@@ -48,7 +44,7 @@ def test_a_policy_as_in_the_contract() -> None:
     assert policy.person is None
     assert [r.text for r in policy.requirements] == ["k>=5", "distinct_l(diagnosis)>=3"]
     assert (policy.objective, policy.suppression, policy.keep_suppressed, policy.output) == ("loss", 0.05, False, None)
-    assert policy.read_options == {"delimiter": ";"}
+    assert policy.table.read_options == {"delimiter": ";"}
 
 
 def test_every_kind_of_requirement() -> None:
@@ -119,16 +115,19 @@ EPSILON = 'epsilon = { column = "diagnosis", adversary = "class2", sigma = 1e6, 
         ('source = "patients.csv"', "", 2, "source must be given, as text"),
         ('source = "patients.csv"', "source = 5", 3, "source must be given, as text"),
         ('source = "patients.csv"', 'source = "t"\ndatabase = "x.duckdb"', 5, "delimiter is for files"),
-        ('method = "generalize"', "", 17, 'method must be "generalize"'),
-        ('method = "generalize"', 'method = "mondrian"', 18, 'method must be "generalize"'),
+        ('method = "generalize"', "", 17, 'method must be one of generalize, alpha_beta, frapp'),
+        ('method = "generalize"', 'method = "mondrian"', 18, 'method must be one of generalize, alpha_beta, frapp'),
         ("suppression = 0.05", "suppression = 1", 19, "suppression is a share of the rows"),
         ("suppression = 0.05", "suppression = true", 19, "suppression is a share of the rows"),
+        ("suppression = 0.05", f"suppression = 1{'0' * 400}", 19, "suppression is a share of the rows"),
+        ("suppression = 0.05", "gamma = 0.2", 19, "key 'gamma' is for alpha_beta, frapp; here are method, output"),
+        ("[release]", "[public]\n[release]", 17, "section 'public' is for alpha_beta, frapp; here are table, columns"),
         ("suppression = 0.05", "suppression = nan", 19, "suppression is a share of the rows"),
         ("suppression = 0.05", "suppression = -0.1", 19, "suppression is a share of the rows"),
         ("suppression = 0.05", 'keep_suppressed = "yes"', 19, "keep_suppressed must be true or false"),
-        ("suppression = 0.05", 'objective = "beauty"', 19, "'beauty' is no objective; there are loss, height"),
-        ("suppression = 0.05", 'objective = ["loss"]', 19, "is no objective"),
-        ("suppression = 0.05", 'objective = "workload:"', 19, "is no objective"),
+        ("suppression = 0.05", 'objective = "beauty"', 19, "objective must be one of loss, height"),
+        ("suppression = 0.05", 'objective = ["loss"]', 19, "objective must be one of loss"),
+        ("suppression = 0.05", 'objective = "workload:"', 19, "objective must be one of loss"),
         ("suppression = 0.05", "output = 3", 19, "output must be given, as text"),
         # columns
         ('ssn       = { role = "identifier" }', 'ssn = "identifier"', 7, 'write ssn = { role = "..." }'),
@@ -136,12 +135,15 @@ EPSILON = 'epsilon = { column = "diagnosis", adversary = "class2", sigma = 1e6, 
         ('{ role = "identifier" }', '{ role = "identifier", salt = 1 }', 7, "unknown key 'salt'; there are role"),
         ('{ role = "identifier" }', '{ role = "ID" }', 7, "'ID' is no role; there are identifier, person"),
         ('{ role = "identifier" }', '{ role = ["identifier"] }', 7, "is no role"),
-        ('{ role = "identifier" }', '{ role = "identifier", hierarchy = "mask:5" }', 7, "only a quasi-identifier has"),
+        ('{ role = "identifier" }', '{ role = "identifier", hierarchy = "mask:5" }', 7, "only a quasi-identifier"),
         (AGE, 'age = { role = "quasi-identifier" }', 8, "'age' needs a hierarchy"),
-        (AGE, 'age = { role = "quasi-identifier", hierarchy = " " }', 8, "must be text, or a list of SQL expressions"),
-        (AGE, 'age = { role = "quasi-identifier", hierarchy = 5 }', 8, "must be text, or a list of SQL expressions"),
-        (AGE, 'age = { role = "quasi-identifier", hierarchy = [] }', 8, "must be text, or a list"),
-        (AGE, 'age = { role = "quasi-identifier", hierarchy = [5] }', 8, "must be text, or a list"),
+        (AGE, 'age = { role = "quasi-identifier", hierarchy = " " }', 8, "'age' needs a hierarchy: text such as"),
+        (AGE, 'age = { role = "quasi-identifier", hierarchy = 5 }', 8, "'age' needs a hierarchy: text such as"),
+        (AGE, 'age = { role = "quasi-identifier", hierarchy = [] }', 8, "or a list of SQL expressions, one a level"),
+        (AGE, 'age = { role = "quasi-identifier", hierarchy = [5] }', 8, "or a list of SQL expressions, one a level"),
+        (AGE, 'age = { role = "quasi-identifier", hierarchy = [""] }', 8, "or a list of SQL expressions, one a level"),
+        (AGE, 'age = { role = "quasi-identifier", domain = "active" }', 8, "key 'domain' is for alpha_beta, frapp"),
+        ('{ role = "identifier" }', '{ role = "published" }', 7, "'published' is a role for alpha_beta, frapp; there"),
         ('ward      = { role = "other" }', '[columns.ward]\nrole = "others"', 12, "is no role"),
         ('ward      = { role = "other" }', '[ columns . "ward"]#\nrole = "other"\nhierarchy = "x"', 13, "only a quasi"),
         ('"zip.code" = {', "\"zip.code\" = { rule = 'x',", 9, "unknown key 'rule'"),
@@ -348,7 +350,7 @@ def test_only_letters_of_ascii_lose_their_case() -> None:
 def test_columns_and_policy_name_each_other(tmp_path: Path, columns: dict[str, str], sql: str, message: str) -> None:
     path = write_policy(tmp_path, policy_text(columns), f"CREATE TABLE people AS {sql}")
     with pytest.raises(PolicyError) as refused:
-        anonymize(read_policy(path), dry_run=True)
+        plan(path)
     assert message in str(refused.value)
 
 
@@ -359,4 +361,4 @@ def test_case_is_no_difference(tmp_path: Path) -> None:
         policy_text(columns, "k = 2\ndistinct_l = { DISEASE = 1 }", table=IN_DATABASE.replace("people", "PEOPLE")),
         "CREATE TABLE people AS SELECT 1 AS ssn, i AS who, i AS age, 'x' AS disease FROM range(4) AS r(i)",
     )
-    assert anonymize(read_policy(path), dry_run=True).node == {"AGE": 1}
+    assert plan(path).content["node"] == {"AGE": 1}

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -22,28 +21,24 @@ from lattice_runs import write_case
 from oracles.lattice import Require, measure_node
 from oracles.lattice_measures import TABLE_LEVEL
 from oracles.lattice_table import Table
-from policies import policy_text, qi, role, write_policy
-from sqlpriv.methods.generalize.anonymize import Anonymized, anonymize
+from policies import Generalized, generalize, policy_text, qi, role, write_policy
 from strategies import EXAMPLES
 
-from sqlpriv.errors import InternalError, PolicyError, ReleaseError
-from sqlpriv.methods.generalize.policy import Policy, read_policy
+from sqlpriv.errors import InstallError, InternalError, PolicyError, ReleaseError
+from sqlpriv.macros.catalog import macros
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.sqltext import quoted
+from sqlpriv.table.reference import TableReference
 
-ANONYMIZE = import_module("sqlpriv.methods.generalize.anonymize")
-RELEASE = import_module("sqlpriv.methods.generalize.write")
+PLAN = import_module("sqlpriv.methods.generalize.plan")
+PUBLISHING = import_module("sqlpriv.publishing")
+INSTALL = import_module("sqlpriv.macros.install")
+WRITE = import_module("sqlpriv.methods.generalize.write")
+LEDGER = "private.duckdb.sqlpriv-ledger.json"
 Row = tuple[object, ...]
 
-
-LOAD = RELEASE.load
-
-
-@pytest.fixture(scope="module", autouse=True)
-def without_macros() -> Iterator[None]:
-    """Releases without the macros, in a fraction of the time; one test writes them all."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RELEASE, "load", lambda _: None)
-        yield
+# Releases hold a few macros, in a fraction of the time; one test writes them all.
+pytestmark = pytest.mark.usefixtures("few_macros")
 
 
 def rows_of(file: Path, table: str, schema: str = "main") -> list[Row]:
@@ -63,9 +58,12 @@ def types_of(file: Path, table: str) -> dict[str, str]:
 
 
 def everything_in(file: Path) -> list[str]:
-    """Every cell of every table and every type, as text."""
+    """Every cell of every table and view and every type, as text."""
     with duckdb.connect(str(file), read_only=True) as con:
-        found = con.execute("SELECT schema_name, table_name FROM duckdb_tables()").fetchall()
+        found = con.execute(
+            "SELECT schema_name, table_name FROM duckdb_tables() UNION ALL "
+            "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+        ).fetchall()
         texts = [str(con.execute("FROM duckdb_columns()").fetchall())]
         texts += [str(con.execute(f"FROM {quoted(*name)}").fetchall()) for name in found]
     return texts
@@ -90,14 +88,15 @@ def published_by_the_oracle(case: LatticeCase, node: tuple[int, ...]) -> tuple[C
     return Counter(shown), origin
 
 
-def write_file(folder: Path, case: LatticeCase, keep_suppressed: bool) -> Policy:
+def write_file(folder: Path, case: LatticeCase, keep_suppressed: bool) -> GeneralizePolicy:
     """The case as a database file of its own, and its policy."""
     database = folder / "private.duckdb"
     database.unlink(missing_ok=True)
     (folder / "people-release.duckdb").unlink(missing_ok=True)
     with duckdb.connect(str(database)) as con:
         policy = write_case(con, case, "main")
-    return replace(policy, folder=folder, keep_suppressed=keep_suppressed, output="people-release.duckdb")
+    release = {**policy.release, "keep_suppressed": keep_suppressed, "output": "people-release.duckdb"}
+    return replace(policy, table=replace(policy.table, folder=folder), release=release)
 
 
 # The distance of a class from the table is that from the whole table, also where a part of it is suppressed.
@@ -132,10 +131,10 @@ def test_a_release_is_what_the_oracle_publishes_and_passes_its_policy(
     expected = case.best()
     if expected is None:
         with pytest.raises(PolicyError, match="no node meets the requirements"):
-            anonymize(policy)
+            generalize(policy)
         assert not (folder / "people-release.duckdb").exists()
         return
-    result = anonymize(policy)
+    result = generalize(policy)
     assert tuple(result.node.values()) == expected.node
     shown, origin = published_by_the_oracle(case, expected.node)
     width = len(case.qis)
@@ -177,7 +176,7 @@ def only_published_labels(file: Path, case: LatticeCase, origin: list[Row]) -> b
             for path in [case.hierarchies[name][row[:width][place]]]
             for level, label in enumerate(path)
         }
-        told = {cell for row in rows_of(file, f"hierarchy_{name}", "release") for cell in row}
+        told = {cell for row in rows_of(file, f"hierarchy_{name}", "sqlpriv_release") for cell in row}
         if not told <= labels:
             return False
     return True
@@ -191,7 +190,7 @@ def test_kept_rows_are_starred_and_hidden(tmp_path_factory: pytest.TempPathFacto
     expected = case.best()
     if expected is None:
         return
-    result = anonymize(policy)
+    result = generalize(policy)
     shown, _ = published_by_the_oracle(case, expected.node)
     hidden = (*("*" for _ in case.qis), *(None for _ in case.sensitive))
     shown[hidden] += result.suppressed_rows
@@ -235,8 +234,8 @@ REQUIRE = "k = 2\ndistinct_l = 1"
 SUPPRESSION = "suppression = 0.2"
 
 
-def release_people(folder: Path, release: str = SUPPRESSION, sql: str = PEOPLE, require: str = REQUIRE) -> Anonymized:
-    return anonymize(read_policy(write_policy(folder, policy_text(COLUMNS, require, release), sql)))
+def release_people(folder: Path, release: str = SUPPRESSION, sql: str = PEOPLE, require: str = REQUIRE) -> Generalized:
+    return generalize(write_policy(folder, policy_text(COLUMNS, require, release), sql))
 
 
 def test_the_columns_that_are_published(tmp_path: Path) -> None:
@@ -255,18 +254,22 @@ def test_the_columns_that_are_published(tmp_path: Path) -> None:
     }
     assert len(rows_of(result.output, "people")) == 9
     assert tables_of(result.output) == {
-        "main.people",
         "sqlpriv_release.about",
-        "release.columns",
+        "sqlpriv_release.attributes",
+        "sqlpriv_release.parameters",
+        "sqlpriv_release.published",
         "sqlpriv_release.requirements",
-        "release.hierarchy_age",
-        "release.hierarchy_zip",
+        "sqlpriv_release.hierarchy_age",
+        "sqlpriv_release.hierarchy_zip",
     }
-    assert dict(rows_of(result.output, "about", "release"))["suppressed_rows"] == "1"
-    assert ("age", "quasi-identifier", 0, 2) in rows_of(result.output, "columns", "release")
-    assert ("ill", "sensitive", None, None) in rows_of(result.output, "columns", "release")
-    assert [r[0] for r in rows_of(result.output, "requirements", "release")] == ["k>=2", "distinct_l(ill)>=1"]
-    assert {p.name for p in tmp_path.iterdir()} == {"private.duckdb", "policy.toml", "people-release.duckdb"}
+    assert rows_of(result.output, "people") == rows_of(result.output, "published", "sqlpriv_release")
+    assert dict(rows_of(result.output, "about", "sqlpriv_release"))["suppressed_rows"] == "1"
+    attributes = rows_of(result.output, "attributes", "sqlpriv_release")
+    assert (0, "age", "BIGINT", "quasi-identifier", 0, 2) in attributes
+    assert (3, "ill", "VARCHAR", "sensitive", None, None) in attributes
+    requirements = rows_of(result.output, "requirements", "sqlpriv_release")
+    assert [r[0] for r in requirements] == ["k>=2", "distinct_l(ill)>=1"]
+    assert {p.name for p in tmp_path.iterdir()} == {"private.duckdb", "policy.toml", "people-release.duckdb", LEDGER}
 
 
 @pytest.mark.parametrize("keep", ["", "\nkeep_suppressed = true"])
@@ -274,7 +277,6 @@ def test_nothing_of_identifiers_and_suppressed_rows_is_in_the_file(tmp_path: Pat
     folder = tmp_path / "home-of-alice"
     folder.mkdir()
     result = release_people(folder, SUPPRESSION + keep)
-    assert result.output is not None
     content = result.output.read_bytes()
     assert result.suppressed_rows == 1
     # A kept row keeps its other columns; that is what other means.
@@ -292,18 +294,16 @@ def test_paths_of_files_that_requirements_name_are_not_published(tmp_path: Path)
     town.write_text("q\n1\n1\n")
     require = f"k_map = {{ population = '{town}', at_least = 2 }}"
     path = write_policy(tmp_path, policy_text({"q": qi()}, require), "CREATE TABLE people AS SELECT 1 AS q")
-    result = anonymize(read_policy(path))
-    assert result.output is not None
-    assert rows_of(result.output, "requirements", "release")[0][0] == "k_map(population=town.csv)>=2"
+    result = generalize(path)
+    assert rows_of(result.output, "requirements", "sqlpriv_release")[0][0] == "k_map(population=town.csv)>=2"
     assert b"alice" not in result.output.read_bytes()
 
 
 def test_kept_rows_keep_what_is_published_as_it_is(tmp_path: Path) -> None:
     result = release_people(tmp_path, f"{SUPPRESSION}\nkeep_suppressed = true")
-    assert result.output is not None
     (kept,) = [row for row in rows_of(result.output, "people") if row[0] == "*"]
     assert kept == ("*", "*", f"{SECRET}-enum", None, 13.5, [9], {"x": 1})
-    assert dict(rows_of(result.output, "about", "release"))["kept_suppressed"] == "yes"
+    assert dict(rows_of(result.output, "about", "sqlpriv_release"))["kept_suppressed"] == "yes"
     assert types_of(result.output, "people")["age"] == "VARCHAR"
 
 
@@ -314,10 +314,9 @@ def test_values_that_are_stars_are_not_taken_for_suppressed_rows(tmp_path: Path)
     )
     text = policy_text({"q": qi(), "s": role("sensitive")}, "k = 2", "suppression = 0.2\nkeep_suppressed = true")
     with pytest.raises(ReleaseError, match="rows that are published could show \\* in every quasi-identifier"):
-        anonymize(read_policy(write_policy(tmp_path, text, sql)))
+        generalize(write_policy(tmp_path, text, sql))
     assert not list(tmp_path.glob("*release*"))
-    result = anonymize(read_policy(write_policy(tmp_path, text.replace("k = 2", "k = 1"))))
-    assert result.output is not None
+    result = generalize(write_policy(tmp_path, text.replace("k = 2", "k = 1")))
     assert len(rows_of(result.output, "people")) == 9
 
 
@@ -331,11 +330,10 @@ def test_the_order_of_the_rows_says_nothing(tmp_path: Path) -> None:
             + f") ORDER BY {order.replace('i', 'id')}"
         )
         output = release_people(folder, sql=shuffled.replace("FROM ( SELECT", "FROM (SELECT")).output
-        assert output is not None
         files.append(output)
         with duckdb.connect(str(output), read_only=True) as con:
-            answers.append(con.execute("SELECT rowid, * FROM people").fetchall())
-            answers[-1] += con.execute("SELECT rowid, * FROM release.hierarchy_zip").fetchall()
+            answers.append(con.execute("SELECT rowid, * FROM sqlpriv_release.published").fetchall())
+            answers[-1] += con.execute("SELECT rowid, * FROM sqlpriv_release.hierarchy_zip").fetchall()
     assert answers[0] == answers[1] == answers[2]
 
 
@@ -351,14 +349,14 @@ def test_the_old_release_survives_a_policy_that_cannot_be_met(tmp_path: Path) ->
     write_policy(tmp_path, policy_text(COLUMNS, "k = 11", SUPPRESSION))
     before = state(tmp_path)
     with pytest.raises(PolicyError, match="no node meets the requirements"):
-        anonymize(read_policy(tmp_path / "policy.toml"))
+        generalize(tmp_path / "policy.toml")
     assert state(tmp_path) == before
 
 
 def test_an_old_release_is_replaced(tmp_path: Path) -> None:
     release_people(tmp_path)
-    write_policy(tmp_path, policy_text(COLUMNS, "k = 9", SUPPRESSION))
-    result = anonymize(read_policy(tmp_path / "policy.toml"))
+    write_policy(tmp_path, policy_text(COLUMNS, "k = 9", f'{SUPPRESSION}\nbeside = "the first never went out"'))
+    result = generalize(tmp_path / "policy.toml")
     assert result.node == {"age": 1, "zip": 1}
     assert {row[1] for row in rows_of(tmp_path / "people-release.duckdb", "people")} == {"*"}
 
@@ -366,13 +364,15 @@ def test_an_old_release_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "failure", "raised"),
     [
+        ("install", duckdb.IOException("disk full of SECRET-42"), InternalError),
+        ("install", InstallError("no such folder"), ReleaseError),
+        ("install", RuntimeError("a bug"), RuntimeError),
+        ("_put_in_place", KeyboardInterrupt(), KeyboardInterrupt),
         ("_write_tables", duckdb.IOException("disk full of SECRET-42"), InternalError),
         ("_write_tables", KeyboardInterrupt(), KeyboardInterrupt),
         ("_write_suppressed", KeyboardInterrupt(), KeyboardInterrupt),
-        ("load", duckdb.IOException("disk full of SECRET-42"), InternalError),
-        ("load", RuntimeError("a bug"), RuntimeError),
-        ("_check", OSError("no space"), ReleaseError),
-        ("_check", KeyboardInterrupt(), KeyboardInterrupt),
+        ("compare", OSError("no space"), ReleaseError),
+        ("compare", KeyboardInterrupt(), KeyboardInterrupt),
     ],
 )
 def test_a_failure_in_the_middle_leaves_what_was_there(
@@ -383,9 +383,9 @@ def test_a_failure_in_the_middle_leaves_what_was_there(
 
     path = write_policy(tmp_path, policy_text(COLUMNS, REQUIRE, SUPPRESSION), PEOPLE)
     before = state(tmp_path)
-    monkeypatch.setattr(RELEASE, function, fail)
+    monkeypatch.setattr(WRITE if hasattr(WRITE, function) else PUBLISHING, function, fail)
     with pytest.raises(raised) as refused:
-        anonymize(read_policy(path))
+        generalize(path)
     assert SECRET not in str(refused.value)
     assert state(tmp_path) == before
 
@@ -394,7 +394,7 @@ def test_a_file_that_changes_meanwhile_is_not_published(tmp_path: Path, monkeypa
     path = write_policy(
         tmp_path, policy_text({"q": qi()}, "k = 2", table='source = "people.csv"'), files={"people.csv": "q\n1\n1\n"}
     )
-    found = ANONYMIZE.search
+    found = PLAN.search
 
     def change_after(text: str | None) -> None:
         def searched(*arguments: Any) -> object:
@@ -405,12 +405,12 @@ def test_a_file_that_changes_meanwhile_is_not_published(tmp_path: Path, monkeypa
                 (tmp_path / "people.csv").write_text(text)
             return answer
 
-        monkeypatch.setattr(ANONYMIZE, "search", searched)
+        monkeypatch.setattr(PLAN, "search", searched)
 
     for text in ("q\n1\n1\n2\n", "q\n1\n2\n", None):
         change_after(text)
         with pytest.raises(ReleaseError, match="the file changed while it was read, so nothing was published"):
-            anonymize(read_policy(path))
+            generalize(path)
         assert not list(tmp_path.glob("*release*"))
         (tmp_path / "people.csv").write_text("q\n1\n1\n")
 
@@ -422,15 +422,15 @@ def test_a_file_that_changes_while_it_is_written_is_not_published(
     path = write_policy(
         tmp_path, policy_text({"q": qi()}, "k = 2", table='source = "people.csv"'), files={"people.csv": "q\n1\n1\n"}
     )
-    prepared = RELEASE._write_suppressed
+    prepared = WRITE._write_suppressed
 
     def change(*arguments: Any) -> None:
         prepared(*arguments)
         (tmp_path / "people.csv").write_text("q\n1\n1\n3\n")
 
-    monkeypatch.setattr(RELEASE, "_write_suppressed", change)
+    monkeypatch.setattr(WRITE, "_write_suppressed", change)
     with pytest.raises(ReleaseError, match="the file changed while it was read, so nothing was published"):
-        anonymize(read_policy(path))
+        generalize(path)
     assert not list(tmp_path.glob("*release*"))
 
 
@@ -442,16 +442,16 @@ def test_a_file_that_changes_unnoticed_is_found_in_what_was_written(
     path = write_policy(
         tmp_path, policy_text({"q": qi()}, "k = 2", table='source = "people.csv"'), files={"people.csv": "q\n1\n1\n"}
     )
-    monkeypatch.setattr(ANONYMIZE, "fingerprint", lambda _: None)
-    found = ANONYMIZE.search
+    monkeypatch.setattr(TableReference, "state", lambda _: None)
+    found = PLAN.search
 
     def searched(*arguments: Any) -> object:
         (tmp_path / "people.csv").write_text(changed)
         return found(*arguments)
 
-    monkeypatch.setattr(ANONYMIZE, "search", searched)
+    monkeypatch.setattr(PLAN, "search", searched)
     with pytest.raises(ReleaseError, match="the table changed while it was being anonymized"):
-        anonymize(read_policy(path))
+        generalize(path)
     assert {p.name for p in tmp_path.iterdir()} == {"people.csv", "policy.toml"}
 
 
@@ -465,7 +465,7 @@ def test_a_file_that_changes_unnoticed_is_found_in_what_was_written(
         ("other.duckdb", "'other.duckdb' is there already and is no release"),
         ("x", "'x' is there already and is no release"),
         ("no/people-release.duckdb", "there is no folder for the release 'people-release.duckdb'"),
-        ("release.duckdb", "a release cannot be called 'release.duckdb'"),
+        ("sqlpriv_release.duckdb", "a release cannot be called 'sqlpriv_release.duckdb'"),
         ("x/Priv.v2.duckdb", "a release cannot be called 'Priv.v2.duckdb'"),
         ("data.csv/release-1.duckdb", "there is no folder for the release"),
     ],
@@ -478,7 +478,7 @@ def test_nothing_else_is_written_over(tmp_path: Path, output: str, message: str)
     path = write_policy(tmp_path, text, PEOPLE, {"data.csv": "a\n1\n"})
     before = state(tmp_path)
     with pytest.raises(ReleaseError) as refused:
-        anonymize(read_policy(path))
+        generalize(path)
     assert message in str(refused.value)
     assert state(tmp_path) == before
 
@@ -492,13 +492,13 @@ def test_an_empty_file_is_nothing_to_lose(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     path = write_policy(tmp_path, policy_text(COLUMNS, REQUIRE, SUPPRESSION), PEOPLE)
     with pytest.raises(ReleaseError, match="the folder of the release cannot be written"):
-        anonymize(read_policy(path), Path("/proc/people.duckdb"))
+        generalize(path, Path("/proc/people.duckdb"))
 
 
 def test_no_output_at_all(tmp_path: Path) -> None:
     text = policy_text(COLUMNS, REQUIRE, SUPPRESSION).replace('output = "people-release.duckdb"', "")
     with pytest.raises(PolicyError, match="the policy names no output"):
-        anonymize(read_policy(write_policy(tmp_path, text, PEOPLE)))
+        generalize(write_policy(tmp_path, text, PEOPLE))
 
 
 def test_control_c_leaves_nothing(tmp_path: Path) -> None:
@@ -545,7 +545,7 @@ def command_line() -> str | None:
 
 @pytest.mark.skipif(command_line() is None, reason="duckdb-cli is not installed in this environment")
 def test_the_command_line_of_duckdb_checks_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RELEASE, "load", LOAD)
+    monkeypatch.setattr(INSTALL, "macros", macros)
     output = release_people(tmp_path).output
     asked = (
         "FROM priv.k_anonymity('people', ['age', 'zip']); "

@@ -21,21 +21,21 @@ from policies import policy_text, qi, role, write_policy
 from strategies import EXAMPLES
 
 from sqlpriv.errors import PolicyError
-from sqlpriv.methods.generalize.anonymize import anonymize, prepare
-from sqlpriv.methods.generalize.policy import read_policy
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.generalize.plan import prepare
 from sqlpriv.methods.generalize.search import search
 from sqlpriv.methods.generalize.workload import Workload, read_workload
+from sqlpriv.publishing import plan
 from sqlpriv.sqltext import literal, quoted
 
-Con = duckdb.DuckDBPyConnection
 SCHEMA = "memory.asked"
 
 
 @pytest.fixture(scope="module")
-def scratch() -> Iterator[tuple[Con, set[str]]]:
+def scratch() -> Iterator[Calls]:
     with duckdb.connect(config={"threads": 1}) as con:
         con.execute("CREATE SCHEMA priv; CREATE SCHEMA asked").fetchall()
-        yield con, set()
+        yield Calls(con)
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,15 @@ def asked_of(chance: random.Random) -> tuple[LatticeCase, list[Asked]]:
 @settings(max_examples=min(25, EXAMPLES))
 @given(seed=st.integers(0, 2**32))
 def test_the_error_of_every_node_is_that_of_the_oracle(
-    scratch: tuple[Con, set[str]], tmp_path_factory: pytest.TempPathFactory, seed: int
+    scratch: Calls, tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
     case, queries = asked_of(random.Random(seed))
-    con, created = scratch
     folder = tmp_path_factory.getbasetemp()
     (folder / "queries.sql").write_text(";\n".join(f"SELECT count(*) FROM t WHERE {q.sql}" for q in queries))
-    policy = replace(write_case(con, case, SCHEMA), folder=folder, objective="workload:queries.sql")
-    domain, measures, objective = prepare(source_of(con, case, SCHEMA, created), policy)
+    policy = write_case(scratch.con, case, SCHEMA)
+    asked = {**policy.release, "objective": "workload:queries.sql"}
+    policy = replace(policy, table=replace(policy.table, folder=folder), release=asked)
+    domain, measures, objective = prepare(source_of(scratch, case, SCHEMA, policy), policy)
     nodes = list(case.table().nodes())
     found = Workload(domain, measures, read_workload(policy, "queries.sql")).errors(nodes)
     expected = {n: mean_error(case.table(), n, case.requirements, [q.holds for q in queries]) for n in nodes}
@@ -142,7 +143,7 @@ COLUMNS = {"age": qi("ranges:3,6"), "sex": qi(), "ill": role("sensitive"), "id":
 
 def ask(folder: Path, queries: str) -> float:
     text = policy_text(COLUMNS, "k = 2", 'objective = "workload:w.sql"')
-    return anonymize(read_policy(write_policy(folder, text, PEOPLE, {"w.sql": queries})), dry_run=True).value
+    return float(plan(write_policy(folder, text, PEOPLE, {"w.sql": queries})).content["value"])
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,7 @@ def test_what_is_no_workload_is_refused(tmp_path: Path, queries: str, message: s
 def test_a_workload_that_is_not_there(tmp_path: Path) -> None:
     text = policy_text(COLUMNS, "k = 2", 'objective = "workload:no.sql"')
     with pytest.raises(PolicyError, match=r"there is no workload file 'no.sql'"):
-        anonymize(read_policy(write_policy(tmp_path, text, PEOPLE)), dry_run=True)
+        plan(write_policy(tmp_path, text, PEOPLE))
 
 
 def test_a_condition_that_does_not_run_is_named(tmp_path: Path) -> None:

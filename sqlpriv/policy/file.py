@@ -220,7 +220,7 @@ class _Reader:
         if not isinstance(given, dict) or "role" not in given:
             raise self._fail(f'write {name} = {{ role = "..." }}', *where)
         role = given["role"]
-        if role not in method.roles:
+        if not isinstance(role, str) or role not in method.roles:
             other = self._others(lambda m: tuple(m.roles)).get(str(role))
             what = f"{role!r} is a role for {', '.join(other)}" if other else f"{role!r} is no role"
             raise self._fail(f"{what}; there are {', '.join(method.roles)}", *where, "role")
@@ -229,7 +229,8 @@ class _Reader:
             having = [r for r, of_role in method.roles.items() if key in {k.name for k in of_role}]
             if key != "role" and having and role not in having:
                 raise self._fail(f"only a {having[0]} column has a {key}; {name!r} is {role}", *where, key)
-        self._known(given, ("role", *(k.name for k in keys)), "key", *where, elsewhere={})
+        others = self._others(lambda m: tuple(dict.fromkeys(k.name for of in m.roles.values() for k in of)))
+        self._known(given, ("role", *(k.name for k in keys)), "key", *where, elsewhere=others)
         return Column(name, role, read_keys(given, keys, self._fail, *where))
 
     def _requirements(self, method: Declared, columns: tuple[Column, ...]) -> tuple[Requirement, ...]:

@@ -53,7 +53,9 @@ def _text(value: Any) -> str | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    if isinstance(value, float):
+        return not math.isnan(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _texts(value: Any) -> tuple[str, ...] | None:

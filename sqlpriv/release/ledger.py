@@ -109,10 +109,11 @@ def refuse_repetition(before: Sequence[Entry], new: Entry, path: Path) -> None:
     last = next((e for e in before if e.views == 1), before[-1])
     where = _said(path, last)
     if new.views == 1 or last.views == 1:
+        sequence = "Publish a sequence (views = ...) from the start, use" if "views" in new.parameters else "Use"
         raise ReleaseError(
             f"{where} with {last.method}. A second release made independently would expose people: what occurs in both "
-            "is almost surely true. Publish a sequence (views = ...) from the start, use the release there is, void "
-            f"its entry if it never went out (sqlpriv ledger void {last.name} --why ...), or write in [release] why "
+            f"is almost surely true. {sequence} the release there is, void its entry if it never went out "
+            f"(sqlpriv ledger void {last.name} --why ...), or write in [release] why "
             'both may stand together: beside = "..."'
         )
     if last.parameters != new.parameters:

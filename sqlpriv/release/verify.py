@@ -40,11 +40,16 @@ def verify_facts(file: ReleaseFile, checks: Iterable[Check]) -> Facts:
     return Facts(f"{file.name}: {said}, as far as the file alone can tell", content, lines, passed=passed)
 
 
-def check_tables(file: ReleaseFile, expected: Iterable[tuple[str, str]]) -> Check:
-    """No table or view beyond those that the method writes, and none missing."""
-    wanted = {(SCHEMA, "about"), *expected}
+def check_tables(
+    file: ReleaseFile, expected: Iterable[tuple[str, str]], views: Iterable[tuple[str, str]] = ()
+) -> Check:
+    """No table or view beyond those that the method writes, and none missing; nothing else that could hold a value."""
+    shown, found = set(views), _views(file)
+    wanted = {(SCHEMA, "about"), *expected, *shown}
     listed = [f"{s}.{t} is there, and should not be" for s, t in sorted(file.tables - wanted)]
     listed += [f"{s}.{t} is missing" for s, t in sorted(wanted - file.tables)]
+    listed += [f"{s}.{t} is a view, and should be a table" for s, t in sorted((found - shown) & wanted)]
+    listed += [f"{s}.{t} is a table, and should be a view" for s, t in sorted((shown - found) & file.tables)]
     schemas = fetch(
         file.con,
         f"SELECT schema_name FROM duckdb_schemas() WHERE NOT internal AND database_name = {literal(file.catalog)}",
@@ -55,8 +60,17 @@ def check_tables(file: ReleaseFile, expected: Iterable[tuple[str, str]]) -> Chec
     return Check("the file holds the tables of its method and no others", not listed, "; ".join(listed))
 
 
+def _views(file: ReleaseFile) -> set[tuple[str, str]]:
+    found = fetch(
+        file.con,
+        "SELECT schema_name, view_name FROM duckdb_views() "
+        f"WHERE NOT internal AND database_name = {literal(file.catalog)}",
+    )
+    return {(str(schema), str(name)) for schema, name in found}
+
+
 def _beside_tables(file: ReleaseFile) -> list[str]:
-    """What can hold values and is no table: macros but ours, types, sequences, indexes, comments; views but of main."""
+    """What can hold values and is no table: macros but ours, types, sequences, indexes, comments."""
     of_file = f"database_name = {literal(file.catalog)}"
     asked = (
         "SELECT DISTINCT 'macro ' || schema_name || '.' || function_name FROM duckdb_functions() "
@@ -64,8 +78,6 @@ def _beside_tables(file: ReleaseFile) -> list[str]:
         f"SELECT 'type ' || schema_name || '.' || type_name FROM duckdb_types() WHERE {of_file} AND NOT internal",
         f"SELECT 'sequence ' || schema_name || '.' || sequence_name FROM duckdb_sequences() WHERE {of_file}",
         f"SELECT 'index ' || schema_name || '.' || index_name FROM duckdb_indexes() WHERE {of_file}",
-        "SELECT 'view ' || schema_name || '.' || view_name FROM duckdb_views() "
-        f"WHERE {of_file} AND NOT internal AND schema_name <> 'main'",
         "SELECT DISTINCT 'comment on ' || schema_name || '.' || table_name FROM duckdb_columns() "
         f"WHERE {of_file} AND comment IS NOT NULL",
         *(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import duckdb
 import pytest
-from policies import policy_text, qi, role, toml_text, write_policy
+from policies import Generalized, generalize, policy_text, qi, role, toml_text, write_policy
 
 from sqlpriv.errors import InputError, PolicyError, SqlprivError
-from sqlpriv.methods.generalize.anonymize import Anonymized, anonymize
-from sqlpriv.methods.generalize.policy import read_policy
+from sqlpriv.publishing import plan
 from sqlpriv.sqltext import quoted
 
 SECRET = "SECRET-42"
@@ -25,20 +22,16 @@ OUR_NAMES = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module", autouse=True)
-def without_macros() -> Iterator[None]:
-    """Releases without the macros, in a fraction of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("sqlpriv.methods.generalize.write"), "load", lambda _: None)
-        yield
+BESIDE = 'beside = "both are made up"'
+
+pytestmark = pytest.mark.usefixtures("few_macros")
 
 
-def release(folder: Path, text: str, sql: str) -> Anonymized:
-    return anonymize(read_policy(write_policy(folder, text, sql)))
+def release(folder: Path, text: str, sql: str) -> Generalized:
+    return generalize(write_policy(folder, text, sql))
 
 
-def published(result: Anonymized, table: str = "people") -> list[tuple[object, ...]]:
-    assert result.output is not None
+def published(result: Generalized, table: str = "people") -> list[tuple[object, ...]]:
     with duckdb.connect(str(result.output), read_only=True) as con:
         return con.execute(f"FROM {quoted('main', table)}").fetchall()
 
@@ -75,7 +68,6 @@ def test_an_identifier_is_not_published(tmp_path: Path, columns: dict[str, str])
 def test_columns_of_a_pattern_are_those_of_the_value_alone(tmp_path: Path) -> None:
     text = policy_text({"ssn": role("identifier"), "age": qi("[\"COLUMNS('.*')\"]")}, "k = 4")
     result = release(tmp_path, text, PERSON)
-    assert result.output is not None
     assert SECRET.encode() not in result.output.read_bytes()
 
 
@@ -94,7 +86,7 @@ def test_texts_that_a_collation_makes_equal_are_different_to_a_reader(tmp_path: 
     columns = {"zip": qi(), "ill": role("sensitive")}
     result = release(tmp_path, policy_text(columns, "k = 2"), sql)
     assert Counter(row[0] for row in published(result)) == Counter({"*": 4})
-    result = release(tmp_path, policy_text(columns, "k = 1"), "")
+    result = release(tmp_path, policy_text(columns, "k = 1", BESIDE), "")
     assert sorted(published(result)) == [("A", "X"), ("a", "x"), ("b", "x"), ("b", "y")]
     assert result.classes == 3
 
@@ -146,7 +138,7 @@ def test_a_file_whose_name_is_a_pattern(tmp_path: Path) -> None:
         (tmp_path / name).write_text(f"q\n{name}\n")
     for name, table in (("people[1].csv", "people[1]"), (".people.csv", "people")):
         path = write_policy(tmp_path, policy_text({"q": qi()}, table=f'source = "{name}"'))
-        assert published(anonymize(read_policy(path)), table) == [(name,)]
+        assert published(generalize(path), table) == [(name,)]
 
 
 # --- odd types ----------------------------------------------------------------------------------
@@ -207,7 +199,7 @@ def test_ordered_values_and_other_objectives_of_odd_types(tmp_path: Path, kind: 
     columns = {"q": qi(), "s": role("sensitive")}
     require, objective = ("k = 5", kind) if "objective" in kind else (f"k = 5\n{kind}", "")
     path = write_policy(tmp_path, policy_text(columns, require, objective), sql)
-    assert anonymize(read_policy(path), dry_run=True).node == {"q": 1}
+    assert plan(path).content["node"] == {"q": 1}
 
 
 # --- empty and small ----------------------------------------------------------------------------
@@ -220,7 +212,7 @@ def test_an_empty_table(tmp_path: Path) -> None:
             release(tmp_path, policy_text(columns), "CREATE TABLE people AS SELECT 1 AS q WHERE false")
     path = write_policy(tmp_path, policy_text({"q": qi()}, table='source = "p.csv"'), files={"p.csv": "q\n"})
     with pytest.raises(InputError, match=r"p.csv has no rows"):
-        anonymize(read_policy(path))
+        generalize(path)
 
 
 def test_one_row(tmp_path: Path) -> None:
@@ -238,8 +230,8 @@ def test_one_value_in_every_column(tmp_path: Path, objective: str) -> None:
     sql = "CREATE TABLE people AS SELECT NULL::INTEGER AS q, 'x' AS z, NULL AS s FROM range(3)"
     columns = {"q": qi(), "z": qi(), "s": role("sensitive")}
     path = write_policy(tmp_path, policy_text(columns, "k = 3\nt = 0", f'objective = "{objective}"'), sql)
-    result = anonymize(read_policy(path), dry_run=True)
-    assert (result.node, result.suppressed_rows) == ({"q": 0, "z": 0}, 0)
+    found = plan(path).content
+    assert (found["node"], found["suppressed_rows"]) == ({"q": 0, "z": 0}, 0)
 
 
 def test_rows_without_a_person_are_refused(tmp_path: Path) -> None:
@@ -258,6 +250,6 @@ def test_persons_are_counted_not_rows(tmp_path: Path) -> None:
     columns = {"who": role("person"), "q": qi(), "s": role("sensitive")}
     result = release(tmp_path, policy_text(columns, "k = 2"), sql)
     assert result.node == {"q": 1}
-    result = release(tmp_path, policy_text(columns, "k = 2", "suppression = 0.7"), "")
+    result = release(tmp_path, policy_text(columns, "k = 2", f"suppression = 0.7\n{BESIDE}"), "")
     assert (result.node, result.suppressed_rows) == ({"q": 0}, 10)
     assert Counter(row[0] for row in published(result)) == Counter({"b": 5})

@@ -56,13 +56,9 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
 class _Lazy(TyperGroup):
     """Knows the names and helps of all commands, and loads the one that is called."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = {name: TyperCommand(name, help=text) for name, (_, text) in COMMANDS.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)

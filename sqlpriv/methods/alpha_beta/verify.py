@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.alpha_beta.terms import Promised, keep, prior_of_element, promise
+from sqlpriv.methods.alpha_beta.terms import Promised, prior_of_element, promise
 from sqlpriv.methods.randomized.verify import is_close, is_sequence, same_guarantee, same_number
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, published
@@ -29,7 +29,7 @@ def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
     promised = Promised(d, gamma, adversary, slots, views, "rate" in stated, worth[3])
     yield same_guarantee(file, promise(promised))
     yield _copies(file)
-    yield _rows(file)
+    yield _rows(calls, file)
 
 
 def _keeps_bound(calls: Calls, file: ReleaseFile, prior: float, private: tuple[bool, bool]) -> bool:
@@ -73,18 +73,20 @@ def _copies(file: ReleaseFile) -> Check:
     return Check("no tuple is there more often than there are slots", wrong == 0)
 
 
-def _rows(file: ReleaseFile) -> Check:
+def _rows(calls: Calls, file: ReleaseFile) -> Check:
     """At least the noise is there, and at most what a table of the whole domain would leave, by six deviations."""
-    noise, kept = _noise(file), keep(file.parameters) * file.parameters["elements"] * file.parameters["slots"]
+    stated = file.parameters
+    elements = stated["elements"] * stated["slots"]
+    coins = (stated["alpha"], stated["beta"], stated.get("persist", 0.5))
+    noise = calls.row("sequence_rows", *coins, 0, 0, elements)[0] if "rate" not in stated else _noise(file)
+    kept = calls.row("sequence_rows", *coins, elements, 0, elements)[0]
     low, high = noise - 6 * math.sqrt(noise) - 0.5, kept + 6 * math.sqrt(kept) + 0.5
     return Check("the number of rows is one that the coins can make", low <= count_rows(file) <= high)
 
 
 def _noise(file: ReleaseFile) -> float:
-    """How much noise the coins make of an empty table, in the mean."""
+    """How much noise that follows shares the coins make of an empty table, in the mean."""
     stated = file.parameters
-    if "rate" not in stated:
-        return stated["beta"] * stated["elements"] * stated["slots"]
     domains = [quoted(file.catalog, "domain", str(a["name"])) for a in file.rows("attributes")]
     total = 0.0
     for row in file.rows("domain_weights"):

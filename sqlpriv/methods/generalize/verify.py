@@ -1,13 +1,14 @@
 """Judge a generalized release from its file alone: tables, columns, labels, and every requirement that it states.
 
 What the file alone cannot tell stays a claim: a requirement that counts persons, who are not published; one against a
-population or prior that is not in the file; one against the shares of the whole table, where rows were suppressed.
+population or prior that is not in the file; one against the values of the whole table, where rows were suppressed; how
+many rows were suppressed and left out; and that nothing more was required, unless the policy is there to compare.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlpriv.checks.requirements import Requirement
@@ -16,89 +17,244 @@ from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalize.write import guarantee, view_of_rows
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.require import make_requirement
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.hierarchies import TOP
+from sqlpriv.version import __version__
 
-# Judged against the shares of the whole table: known from the published rows only when none was suppressed.
-_AGAINST_THE_TABLE = frozenset({"t", "t_ordered", "beta", "enhanced_beta", "delta"})
+# Judged against the values of the whole table: known from the published rows only when none was suppressed.
+_AGAINST_THE_TABLE = frozenset({"t", "t_ordered", "beta", "enhanced_beta", "delta", "epsilon_class2"})
 # What needs something that is not in the file, or a set of classes that suppression takes away.
-_NOT_IN_THE_FILE = frozenset({"k_map", "journalist", "delta_presence", "t_hierarchical"})
+_NOT_IN_THE_FILE = frozenset(
+    {"k_map", "journalist", "delta_presence", "t_hierarchical", "epsilon_class1", "epsilon_class3"}
+)
+_ATTRIBUTES = ("position", "name", "type", "role", "level", "levels")
+_REQUIREMENTS = ("requirement", "guarantee", "measure", "sensitive", "arguments", "threshold")
+_TWIN = "__priv_twin"
 _PERSONS = "persons were counted, and they are not published"
 # A class has no more persons than rows, nor more values of theirs: what fails for rows fails for persons.
 _FEWER_PERSONS = frozenset({"k", "distinct_l"})
 
+Attribute = Mapping[str, Any]
+
 
 def verify_file(calls: Calls, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
     """All checks of a generalized release."""
-    columns = file.rows("attributes")
-    qis = [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]
-    if isinstance(policy, GeneralizePolicy):
-        yield _follows(policy, [str(c["name"]) for c in columns])
-    own = ("attributes", "parameters", "published", "requirements", *(f"hierarchy_{q}" for q in qis))
-    tables = check_tables(file, [*((SCHEMA, t) for t in own), ("main", file.about["table"])])
+    unread = _unread(file)
+    if unread:
+        yield Check("the release says what it holds", False, unread)
+        return
+    columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
+    qis = [c for c in columns if c["role"] == "quasi-identifier"]
+    own = ("attributes", "parameters", "published", "requirements", *(f"hierarchy_{q['name']}" for q in qis))
+    tables = check_tables(file, ((SCHEMA, t) for t in own), [("main", file.about["table"])])
     yield tables
     if not tables.passed:
         return
-    yield check_columns(file, {str(c["name"]): str(c["type"]) for c in columns})
+    if isinstance(policy, GeneralizePolicy):
+        yield from _follows(file, policy, columns)
+    declared = check_columns(file, {str(c["name"]): str(c["type"]) for c in columns})
+    yield declared
+    if not declared.passed:
+        return
+    yield _shows_rows(file)
+    yield _named_by_rows(file, columns)
+    yield _levels(file, qis)
     for qi in qis:
         yield _labelled(file, qi)
-    judged = _judged(file, qis)
+    names = [str(q["name"]) for q in qis]
+    if _has_stars(file):
+        yield _stars(file, names, [str(c["name"]) for c in columns if c["role"] == "sensitive"])
+    judged = _judged(file, names)
     for row in file.rows("requirements"):
-        yield _requirement(calls, file, row, qis, judged)
+        yield _requirement(calls, file, row, columns, judged)
 
 
-def _follows(policy: GeneralizePolicy, columns: list[str]) -> Check:
-    wanted = {folded(c) for c in policy.named("quasi-identifier", "sensitive", "other")}
-    beyond = [c for c in columns if folded(c) not in wanted]
-    found = f"{beyond[0]!r} is not published by the policy" if beyond else ""
-    return Check("no column beyond the policy", not beyond and len(columns) == len(wanted), found)
+def _unread(file: ReleaseFile) -> str:
+    """Why the release cannot be judged at all; empty where it can."""
+    for table, wanted in (("attributes", _ATTRIBUTES), ("requirements", _REQUIREMENTS)):
+        if (SCHEMA, table) not in file.tables:
+            return f"{SCHEMA}.{table} is missing"
+        if tuple(file.columns(SCHEMA, table)) != wanted:
+            return f"{SCHEMA}.{table} has other columns than it should"
+        if not fetch(file.con, f"SELECT count(*) FROM {file.table(table)}")[0][0]:
+            return f"{SCHEMA}.{table} is empty"
+    if any(c["position"] is None for c in file.rows("attributes")):
+        return f"{SCHEMA}.attributes has a column without a position"
+    lacking = [name for name in ("table", "node", "suppressed_rows", "release") if name not in file.about]
+    return f"{SCHEMA}.about says nothing of {lacking[0]}" if lacking else ""
 
 
-def _labelled(file: ReleaseFile, qi: str) -> Check:
-    """Every published value of a quasi-identifier is a label of its hierarchy, on the level that is stated."""
-    hierarchy = quoted(file.catalog, SCHEMA, f"hierarchy_{qi}")
+# -------------------- with the policy
+
+
+def _follows(file: ReleaseFile, policy: GeneralizePolicy, columns: Sequence[Attribute]) -> Iterator[Check]:
+    """Columns, requirements and suppression are those of the policy."""
+    wanted = {folded(c.name): c.role for c in policy.columns if c.role in {"quasi-identifier", "sensitive", "other"}}
+    roles = {folded(str(c["name"])): c["role"] for c in columns}
+    wrong = [f"{name!r} is not published by the policy" for name in roles if name not in wanted]
+    wrong += [f"{name!r} is missing" for name in wanted if name not in roles]
+    wrong += [f"{n!r} is {role}, by the policy {wanted[n]}" for n, role in roles.items() if wanted.get(n, role) != role]
+    yield Check("no column beyond the policy, each in its role", not wrong, "; ".join(wrong))
+    stated = [str(r["requirement"]) for r in file.rows("requirements")]
+    required = [r.text for r in policy.requirements]
+    wrong = [f"{text} is not stated" for text in required if text not in stated]
+    wrong += [f"{text} is not required by the policy" for text in stated if text not in required]
+    yield Check("the requirements are those of the policy", not wrong, "; ".join(wrong))
+    yield _keeps_to(file, policy)
+
+
+def _keeps_to(file: ReleaseFile, policy: GeneralizePolicy) -> Check:
+    about, wrong = file.about, []
+    if folded(about["table"]) != folded(policy.table.name):
+        wrong.append(f"the table of the policy is {policy.table.name!r}")
+    if about.get("counts") != ("rows" if policy.person is None else "persons"):
+        wrong.append(f"the policy counts {'rows' if policy.person is None else 'persons'}")
+    if _has_stars(file) and not policy.keep_suppressed:
+        wrong.append("the policy leaves suppressed rows out")
+    suppressed = _suppressed(file)
+    rows = _count(file, published(file)) + (0 if _has_stars(file) else suppressed)
+    if suppressed > policy.suppression * rows + 1e-9 * rows:
+        wrong.append(f"{suppressed:,} of {rows:,} rows are suppressed, more than {policy.suppression:g} of them")
+    return Check("table, persons and suppression are those of the policy", not wrong, "; ".join(wrong))
+
+
+# -------------------- rows and labels
+
+
+def _shows_rows(file: ReleaseFile) -> Check:
+    """The view under the table's own name is the one that is written; compared by its SQL, never run."""
+    name = file.about["table"]
+    fetch(file.con, f"ATTACH ':memory:' AS {_TWIN}")
+    try:
+        fetch(file.con, f"CREATE SCHEMA {_TWIN}.{SCHEMA}")
+        fetch(file.con, f"CREATE TABLE {_TWIN}.{SCHEMA}.published (one INTEGER)")
+        fetch(file.con, view_of_rows(quoted(_TWIN, "main", name)))
+        here = f"FROM duckdb_views() WHERE schema_name = 'main' AND view_name = {literal(name)} AND database_name ="
+        found, wanted = (fetch(file.con, f"SELECT sql {here} {literal(c)}") for c in (file.catalog, _TWIN))
+    finally:
+        fetch(file.con, f"DETACH {_TWIN}")
+    return Check(
+        f"main.{name} shows the published rows", found == wanted, "" if found == wanted else "it is another view"
+    )
+
+
+def _named_by_rows(file: ReleaseFile, columns: Sequence[Attribute]) -> Check:
+    """The release is called after its rows, so that a row more or less is noticed where no requirement fails."""
+    title = "the release is called after its rows"
+    if any("TIME ZONE" in str(c["type"]) for c in columns):
+        return Check(title, None, "they read differently in every time zone")
+    same = rows_digest(file.con, published(file)) == file.about["release"]
+    return Check(title, same, "" if same else "its rows are others")
+
+
+def _levels(file: ReleaseFile, qis: Sequence[Attribute]) -> Check:
+    """Levels of the attributes, the node, and the levels of the hierarchies say the same."""
+    title = "every quasi-identifier stands on the level that is stated"
+    try:
+        node = json.loads(file.about["node"])
+    except ValueError:
+        node = None
+    if not isinstance(node, dict):
+        return Check(title, False, "the node cannot be read")
+    if {folded(str(name)): level for name, level in node.items()} != {folded(str(q["name"])): q["level"] for q in qis}:
+        return Check(title, False, "the node has other levels")
+    for q in qis:
+        above = [f"level{i}" for i in range(int(q["level"]) + 1, int(q["levels"]) + 1)]
+        if list(file.columns(SCHEMA, f"hierarchy_{q['name']}")) != ["value", *above]:
+            return Check(title, False, f"the hierarchy of {q['name']!r} has other levels")
+    return Check(title, True)
+
+
+def _labelled(file: ReleaseFile, qi: Attribute) -> Check:
+    """Every published value of a quasi-identifier is a label of its hierarchy, and at the top there is one only."""
+    name = str(qi["name"])
+    title = f"every value of {name!r} is a label of its level"
+    if "TIME ZONE" in str(qi["type"]):
+        return Check(title, None, "times read differently in every time zone")
+    hierarchy = quoted(file.catalog, SCHEMA, f"hierarchy_{name}")
     kept = f" AND p.value IS DISTINCT FROM {literal(TOP)}" if _has_stars(file) else ""
+    label = f"p.value = {literal(TOP)}" if qi["level"] == qi["levels"] else "p.value IS NULL"
+    known = f"EXISTS (FROM {hierarchy} AS h WHERE h.value = p.value)"
+    known = f"({known} AND {label})" if qi["level"] == qi["levels"] else f"({known} OR {label})"
     outside = fetch(
         file.con,
-        f"SELECT count(*) FROM (SELECT DISTINCT CAST({quoted(qi)} AS VARCHAR) AS value FROM {published(file)}) AS p "
-        f"WHERE p.value IS NOT NULL AND NOT EXISTS (FROM {hierarchy} AS h WHERE h.value = p.value){kept}",
+        f"SELECT count(*) FROM (SELECT DISTINCT CAST({quoted(name)} AS VARCHAR) AS value FROM {published(file)}) AS p "
+        f"WHERE {known} IS NOT TRUE{kept}",
     )[0][0]
-    found = f"{outside:,} are not" if outside else ""
-    return Check(f"every value of {qi!r} is a label of its level", outside == 0, found)
+    return Check(title, outside == 0, f"{outside:,} are not" if outside else "")
 
 
 def _has_stars(file: ReleaseFile) -> bool:
     return file.about.get("kept_suppressed") == "yes"
 
 
-def _judged(file: ReleaseFile, qis: list[str]) -> str:
+def _suppressed(file: ReleaseFile) -> int:
+    given = file.about["suppressed_rows"]
+    return int(given) if given.isdecimal() else 0
+
+
+def _count(file: ReleaseFile, rows: str) -> int:
+    return int(fetch(file.con, f"SELECT count(*) FROM {rows}")[0][0])
+
+
+def _starred(qis: Sequence[str]) -> str:
+    return " AND ".join(f"{quoted(q)} IS NOT DISTINCT FROM {literal(TOP)}" for q in qis)
+
+
+def _stars(file: ReleaseFile, qis: Sequence[str], sensitive: Sequence[str]) -> Check:
+    """Suppressed rows that were kept are as many as are stated, and tell nothing sensitive."""
+    told = " OR ".join(f"{quoted(s)} IS NOT NULL" for s in sensitive) or "false"
+    rows, telling = fetch(
+        file.con, f"SELECT count(*), count(*) FILTER (WHERE {told}) FROM {published(file)} WHERE {_starred(qis)}"
+    )[0]
+    wrong = [f"there are {rows:,}"] if rows != _suppressed(file) else []
+    wrong += [f"{telling:,} tell a sensitive value"] if telling else []
+    return Check(f"{_suppressed(file):,} suppressed rows are kept, with stars", not wrong, "; ".join(wrong))
+
+
+def _judged(file: ReleaseFile, qis: Sequence[str]) -> str:
     """The rows that requirements are about: suppressed rows that were kept are told by their stars."""
     if not _has_stars(file):
         return published(file)
-    stars = " AND ".join(f"{quoted(q)} IS NOT DISTINCT FROM {literal(TOP)}" for q in qis)
     fetch(
         file.con,
-        f"CREATE OR REPLACE TEMP VIEW __priv_judged AS SELECT * FROM {published(file)} WHERE NOT ({stars})",
+        f"CREATE OR REPLACE TEMP VIEW __judged AS SELECT * FROM {published(file)} WHERE NOT ({_starred(qis)})",
     )
-    return "__priv_judged"
+    return "__judged"
 
 
-def _requirement(calls: Calls, file: ReleaseFile, row: Mapping[str, Any], qis: list[str], judged: str) -> Check:
+# -------------------- requirements
+
+
+def _requirement(
+    calls: Calls, file: ReleaseFile, row: Mapping[str, Any], columns: Sequence[Attribute], judged: str
+) -> Check:
     """Judge a requirement as the file states it; its text is made anew, so that it cannot say more than is judged."""
-    arguments = json.loads(row["arguments"])
-    requirement = make_requirement(row["measure"], row["sensitive"], arguments, float(row["threshold"]))
-    text = requirement.text
-    if text != row["requirement"]:
-        return Check(str(row["requirement"]), False, f"the file judges it as {text}")
-    why = _why_not(file, requirement)
+    stated = str(row["requirement"])
+    try:
+        arguments = json.loads(row["arguments"])
+        requirement = make_requirement(row["measure"], row["sensitive"], arguments, float(row["threshold"]))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return Check(stated, False, "this version does not know how to judge it")
+    text, measure = requirement.text, requirement.measure
+    if text != stated:
+        return Check(stated, False, f"the file judges it as {text}")
+    if file.about.get("sqlpriv") == __version__ and row["guarantee"] != guarantee(measure.macro):
+        return Check(text, False, "it does not guarantee what the file says")
+    asked = folded(requirement.sensitive or "")
+    sensitive = [c for c in columns if folded(str(c["name"])) == asked and c["role"] == "sensitive"]
+    if measure.needs_sensitive and not sensitive:
+        return Check(text, False, f"{requirement.sensitive!r} is not a sensitive column")
+    why = _why_not(file, requirement, str(sensitive[0]["type"]) if sensitive else "")
     if why is not None and not (why == _PERSONS and requirement.name in _FEWER_PERSONS):
         return Check(text, None, why)
-    measure = requirement.measure
-    given: list[object] = [judged, qis]
+    given: list[object] = [judged, [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]]
     given += [requirement.sensitive] if measure.needs_sensitive else []
     given += [requirement.arguments[name] for name in measure.extra or {}]
     listed = ", ".join(literal(a) for a in given)
@@ -112,14 +268,16 @@ def _requirement(calls: Calls, file: ReleaseFile, row: Mapping[str, Any], qis: l
     return Check(text, holds, found)
 
 
-def _why_not(file: ReleaseFile, requirement: Requirement) -> str | None:
-    """Why the file alone cannot tell whether a requirement holds."""
+def _why_not(file: ReleaseFile, requirement: Requirement, kind: str) -> str | None:
+    """Why the file alone cannot tell whether a requirement holds; `kind` is the type of its sensitive column."""
     name = requirement.name
     if file.about.get("counts") == "persons":
         return _PERSONS
     known = set(requirement.measure.extra or {})
     if name in _NOT_IN_THE_FILE or set(requirement.arguments) - known or set(known) - set(requirement.arguments):
         return "what it is judged against is not in the file"
-    if name in _AGAINST_THE_TABLE and file.about.get("suppressed_rows") != "0":
+    if name in _AGAINST_THE_TABLE and file.about["suppressed_rows"] != "0":
         return "it is about the whole table, and suppressed rows are not in the file"
+    if name == "t_ordered" and "VARCHAR" in kind:
+        return "the order of the values may be that of an ENUM, which is published as text"
     return None

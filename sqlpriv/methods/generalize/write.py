@@ -29,7 +29,7 @@ from sqlpriv.methods.method import Made
 from sqlpriv.policy.require import public_argument
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values, written
 from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.digest import digest_of
+from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.hierarchies import TOP
 
 _ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
@@ -48,11 +48,16 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
     with written(con, path):
         fetch(con, f"CREATE TABLE {_ROWS} AS {_published_rows(scan, best.node)}")
         table = quoted(WRITTEN, "main", plan.policy.table.name)
-        fetch(con, f"CREATE VIEW {table} AS FROM {SCHEMA}.published")
+        fetch(con, view_of_rows(table))
         _write_tables(plan)
         rows = int(fetch(con, f"SELECT count(*) FROM {_ROWS}")[0][0])
     kept = plan.policy.keep_suppressed
     return Made(rows, float(scan.rows - (0 if kept else best.outcome.suppressed)))
+
+
+def view_of_rows(name: str) -> str:
+    """The statement that makes the view of the published rows, under the private table's own name."""
+    return f"CREATE VIEW {name} AS FROM {SCHEMA}.published"
 
 
 def published_columns(scan: Scan) -> list[str]:
@@ -137,7 +142,8 @@ def _write_tables(plan: GeneralizePlan) -> None:
     write_values(con, "attributes", "position, name, type, role, level, levels", listed)
     promised = ((*(literal(v) for v in _stated(m)), double(m.requirement.threshold)) for m in plan.measures)
     write_values(con, "requirements", "requirement, guarantee, measure, sensitive, arguments, threshold", promised)
-    for a, qi in enumerate(policy.qis):
+    spelt = {folded(c): c for c in scan.source.columns}
+    for a, qi in enumerate(spelt[folded(q)] for q in policy.qis):
         above = "".join(f", above[{i}] AS level{node[a] + i}" for i in range(1, scan.heights[a] - node[a] + 1))
         fetch(
             con,
@@ -149,8 +155,6 @@ def _write_tables(plan: GeneralizePlan) -> None:
 
 def _about(plan: GeneralizePlan) -> dict[str, str]:
     policy, suppressed = plan.policy, plan.best.outcome.suppressed
-    # By what is published alone: a name made from the private table would let anyone test a guess at it.
-    rows = f"SELECT sha256(CAST(__priv_row AS VARCHAR)) AS bits FROM {_ROWS} AS __priv_row"
     about = {
         "method": policy.method,
         "table": policy.table.name,
@@ -160,7 +164,8 @@ def _about(plan: GeneralizePlan) -> dict[str, str]:
         "kept_suppressed": "yes" if policy.keep_suppressed and suppressed else "no",
         "optimal": "yes" if plan.answer.optimal else "no",
         "counts": "persons" if policy.person is not None else "rows",
-        "release": digest_of(plan.source, rows),
+        # By what is published alone: a name made from the private table would let anyone test a guess at it.
+        "release": rows_digest(plan.source.con, _ROWS),
     }
     return about | ({"beside": policy.beside} if policy.beside else {})
 
@@ -169,11 +174,12 @@ def _stated(measure: ClassMeasure) -> tuple[str | None, ...]:
     """A requirement as the file states it: of a file that it names, only the name."""
     required = measure.requirement
     arguments = {k: public_argument(v) for k, v in required.arguments.items()}
-    promise = _guarantee(required.measure.macro)
+    promise = guarantee(required.measure.macro)
     return required.text, promise, required.name, required.sensitive, json.dumps(arguments)
 
 
-def _guarantee(name: str) -> str:
+def guarantee(name: str) -> str:
+    """What a macro's number promises, in one sentence."""
     return macro(name).header.fields["guarantee"].replace("\n", " ")
 
 

@@ -67,7 +67,7 @@ def _refuse_rows_made(source: Source) -> None:
 def table_digest(source: Source, attributes: Sequence[NumberedColumn]) -> str:
     """A digest of the published part of the table: sums of hashed tuples."""
     tuple_text = " || ',' || ".join([*(f"CAST(i{a} AS VARCHAR)" for a in range(len(attributes))), "''"])
-    return digest_of(source, f"SELECT sha256({tuple_text} || '|' || CAST(copies AS VARCHAR)) AS bits FROM __tuples")
+    return digest_of(source.con, f"SELECT sha256({tuple_text} || '|' || CAST(copies AS VARCHAR)) AS bits FROM __tuples")
 
 
 def domain_digest(source: Source, attributes: Sequence[NumberedColumn]) -> str:

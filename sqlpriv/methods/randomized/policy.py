@@ -26,6 +26,8 @@ from typing import Any
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.policy.keys import FLAG, HIERARCHY, Fail, Key, Keys, Kind, choice, number
 
+# More than any count of anything; the shares are divided by their sum.
+_MOST_SHARE = 1e18
 KINDS = 'a list, "range:17..90", "table:NAME.column", "level:HIERARCHY:2" or "active"'
 Cell = str | int | float | bool | datetime.date | datetime.datetime
 Domain = tuple[Cell, ...] | str
@@ -40,9 +42,9 @@ def _read_domain(value: Any) -> Domain | None:
 
 def _read_share(value: Any) -> Share:
     if isinstance(value, list):
-        fit = all(isinstance(s, int | float) and not isinstance(s, bool) and s > 0 for s in value)
+        fit = all(isinstance(s, int | float) and not isinstance(s, bool) and 0 < s <= _MOST_SHARE for s in value)
         return tuple(float(s) for s in value) if fit and value else None
-    return value if isinstance(value, str) else None
+    return value if isinstance(value, str) and value.strip() else None
 
 
 _DOMAIN = Kind(KINDS, _read_domain)

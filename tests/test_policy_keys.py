@@ -1,0 +1,300 @@
+"""Every key that a method declares: what it takes, what it refuses, what it is without a word, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sqlpriv.errors import PolicyError
+from sqlpriv.methods import METHODS
+from sqlpriv.policy.file import RELEASE_KEYS, TABLE_KEYS, Policy, parse_policy
+from sqlpriv.policy.keys import Key, key_table
+
+# The smallest policy of each method; a column, a key and a line more are added to it.
+COLUMNS = {
+    "generalize": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', "[require]\nk = 2\n"),
+    "alpha_beta": ('q = { role = "published", domain = ["a", "b"] }', ""),
+    "frapp": ('q = { role = "published", domain = ["a", "b"] }', ""),
+}
+NEEDED = {"generalize": {}, "alpha_beta": {"gamma": "0.2", "k": "2"}, "frapp": {"gamma": "0.2", "k": "2"}}
+# What a key takes at its bounds and inside, and what it refuses beyond them, as TOML.
+HUGE = f"1{'0' * 400}"
+UNIT = (
+    ["1", "1.0", "0.5", "1e-300"],
+    ["0", "-0.1", "1.0000001", "2", "inf", "-inf", "nan", HUGE, "true", '"0.5"', "[0.5]"],
+)
+WHOLE = ["0", "-1", "1.5", "inf", "nan", HUGE, "true", '"1"', "[1]"]
+FLAGS = (["true", "false"], ["0", "1", '"true"', "[]", "{}"])
+TEXTS = (['"x"', '"a b.duckdb"'], ['""', '" "', "5", "true", '["x"]', "{}"])
+HIERARCHIES = (['"mask:5"', '["left(q, 1)"]', '["a", "b"]'], ['""', '" "', "5", "true", "[]", "[5]", '[""]', "{}"])
+TAKEN: dict[str, tuple[list[str], list[str]]] = {
+    "output": TEXTS,
+    "beside": TEXTS,
+    "objective": (['"loss"', '"height"', '"precision"', '"discernibility"', '"average_class_size"', '"kl"', '"entropy"',
+                   '"workload:w.sql"'], ['"beauty"', '"workload:"', '""', "5", "true", '["loss"]']),
+    "suppression": (["0", "0.0", "0.5", "0.999"], ["1", "1.0", "-0.1", "inf", "nan", HUGE, "true", '"0.1"', "[0.1]"]),
+    "keep_suppressed": FLAGS,
+    "hierarchy": HIERARCHIES,
+    "gamma": UNIT,
+    "d": UNIT,
+    "k": (["1", "2.5", "1e18"], ["0", "-1", "1.1e18", "inf", "nan", HUGE, "true", '"2"', "[2]"]),
+    "n_public": (["1", "1000000", "1000000000000000", "7.0"], [*WHOLE, "1000000000000001"]),
+    "adversary": (['"exclusive"', '"independent"'], ['"nosy"', '""', "1", "true", '["exclusive"]']),
+    "parameters": (['"default"', '"paper"', '"tight"'], ['"best"', '""', "1", "false", '["paper"]']),
+    "alpha": UNIT,
+    "beta": UNIT,
+    "duplicates": (['"slots"', '"distinct"'], ['"twice"', '""', "1", "true", '["slots"]']),
+    "slots": (["1", "50", "1000000", "3.0"], [*WHOLE, "1000001"]),
+    "views": (["1", "2", "1000"], [*WHOLE, "1001"]),
+    "earlier": (["[]", '["a.duckdb"]', '["a.duckdb", "b.duckdb"]'], ['"a.duckdb"', '[""]', "[5]", "true", "{}"]),
+    "domain": (['["a"]', "[1, 2]", "[1.5]", "[true]", "[2024-01-31]", '"range:1..5"', '"active"', '"table:t.c"'],
+               ['""', '" "', "[]", "5", "true", "{}", "[[1]]", "[{}]"]),
+    "null": FLAGS,
+    "outside": (['"refuse"', '"drop"', '"other"'], ['"keep"', '""', "true", '["drop"]']),
+    "share": (["[1, 3]", "[0.5, 0.5]"], ["[]", "[0, 1]", "[-1, 2]", "[inf, 1]", "[nan, 1]", f"[{HUGE}, 1]", "[true, 1]",
+              '["a", 1]', '""', '" "', "5", "true", "{}"]),
+    "level": (["1", "2", "99", "2.0"], [*WHOLE, "100"]),
+}  # fmt: skip
+# What goes with a key, so that the policy as a whole makes sense.
+WITH = {
+    "d": {"k": None},
+    "alpha": {"beta": "0.1"},
+    "beta": {"alpha": "0.1"},
+    "parameters": {"adversary": '"independent"'},
+    "views": {"adversary": '"independent"'},
+    "earlier": {"views": "3", "adversary": '"independent"'},
+}
+
+
+def text_of(method: str, release: dict[str, str | None], column: str = "") -> str:
+    """A policy with these keys in [release], and this in the place of its column."""
+    own, require = COLUMNS[method]
+    given = {"method": f'"{method}"'} | NEEDED[method] | release
+    listed = "\n".join(f"{name} = {value}" for name, value in given.items() if value is not None)
+    return f'[table]\nsource = "people.csv"\n[columns]\n{column or own}\n{require}[release]\n{listed}\n'
+
+
+def read(text: str) -> Policy:
+    return parse_policy(text, Path(), METHODS, "policy.toml")
+
+
+def refused(text: str) -> str:
+    with pytest.raises(PolicyError) as error:
+        read(text)
+    return str(error.value)
+
+
+def line_of(text: str, start: str) -> int:
+    """The last line that starts so."""
+    return max(i for i, line in enumerate(text.split("\n"), 1) if line.startswith(start))
+
+
+def options() -> Iterator[Any]:
+    for method in METHODS.values():
+        for key in (*RELEASE_KEYS, *method.options):
+            yield pytest.param(method.name, key, id=f"{method.name}-{key.name}")
+
+
+def column_keys() -> Iterator[Any]:
+    for method in METHODS.values():
+        for role, keys in method.roles.items():
+            for key in keys:
+                yield pytest.param(method.name, role, key, id=f"{method.name}-{role}-{key.name}")
+
+
+def column_of(role: str, key: Key, value: str) -> str:
+    """A column with the key, and what its role needs beside it."""
+    needed = {"published": {"domain": '["a", "b"]'}, "quasi-identifier": {"hierarchy": '"mask:3"'}}[role]
+    given = {"role": f'"{role}"'} | needed
+    if key.name == "level":
+        given["hierarchy"] = '"mask:3"'
+    listed = ", ".join(f"{name} = {shown}" for name, shown in (given | {key.name: value}).items())
+    return f"q = {{ {listed} }}"
+
+
+def release_for(method: str, key: Key) -> dict[str, str | None]:
+    return {"adversary": '"independent"'} if key.name == "share" and method == "alpha_beta" else {}
+
+
+# --- the keys of [release] ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "key"), list(options()))
+def test_an_option_takes_what_is_inside_its_bounds(method: str, key: Key) -> None:
+    for value in TAKEN[key.name][0]:
+        beside = {} if method == "frapp" and key.name != "d" else dict(WITH.get(key.name, {}))
+        policy = read(text_of(method, {**beside, key.name: value}))
+        assert policy.release[key.name] is not None
+        assert key.name in policy.written
+
+
+@pytest.mark.parametrize(("method", "key"), list(options()))
+def test_an_option_refuses_what_is_beyond_its_bounds(method: str, key: Key) -> None:
+    for value in TAKEN[key.name][1]:
+        text = text_of(method, {key.name: value})
+        message = refused(text)
+        assert message.startswith(f"policy.toml, line {line_of(text, f'{key.name} = ')}: {key.name} "), value
+        assert (key.complaint or f"{key.name} must be {key.kind.words}") in message
+
+
+@pytest.mark.parametrize(("method", "key"), list(options()))
+def test_an_option_has_its_default(method: str, key: Key) -> None:
+    text = text_of(method, {})
+    if key.required:
+        message = refused(text_of(method, {key.name: None}))
+        assert message == f"policy.toml, line {line_of(text, '[release]')}: {key.complain('release')}"
+    elif key.name not in NEEDED[method]:
+        policy = read(text)
+        assert policy.release[key.name] == key.default
+        assert key.name not in policy.written
+
+
+@pytest.mark.parametrize(("method", "key"), list(options()))
+def test_an_option_of_another_method_says_whose_it_is(method: str, key: Key) -> None:
+    for other in METHODS.values():
+        if key.name in {k.name for k in (*RELEASE_KEYS, *other.options)}:
+            continue
+        text = text_of(other.name, {key.name: TAKEN[key.name][0][0]})
+        message = refused(text)
+        assert message.startswith(f"policy.toml, line {line_of(text, f'{key.name} = ')}: key {key.name!r} is for ")
+        assert method in message.partition(";")[0].partition(" is for ")[2].split(", ")
+        assert message.endswith(
+            f"; here are {', '.join(['method', *(k.name for k in (*RELEASE_KEYS, *other.options))])}"
+        )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_option_that_nobody_knows(method: str) -> None:
+    text = text_of(method, {"gama": "0.2"})
+    assert f"line {line_of(text, 'gama')}: unknown key 'gama'; there are method, output, beside" in refused(text)
+
+
+# --- the keys of columns ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "role", "key"), list(column_keys()))
+def test_a_key_of_a_column_takes_what_is_inside_its_bounds(method: str, role: str, key: Key) -> None:
+    for value in TAKEN[key.name][0]:
+        if key.name == "share" and method == "frapp":
+            assert "line 4: noise that follows shares is for one view of alpha_beta" in refused(
+                text_of(method, {}, column_of(role, key, value))
+            )
+            continue
+        policy = read(text_of(method, release_for(method, key), column_of(role, key, value)))
+        assert policy.columns[0].given[key.name] is not None
+
+
+@pytest.mark.parametrize(("method", "role", "key"), list(column_keys()))
+def test_a_key_of_a_column_refuses_what_is_beyond_its_bounds(method: str, role: str, key: Key) -> None:
+    for value in TAKEN[key.name][1]:
+        message = refused(text_of(method, release_for(method, key), column_of(role, key, value)))
+        assert message == f"policy.toml, line 4: {key.complain('columns', 'q')}", value
+        assert key.name in message
+        long = f'[columns.q]\nrole = "{role}"\n{key.name} = {value}\n'
+        if key.required:
+            text = text_of(method, {}).replace(f"[columns]\n{COLUMNS[method][0]}\n", f"[columns]\n{long}")
+            assert f"line {line_of(text, f'{key.name} = ')}: " in refused(text)
+
+
+@pytest.mark.parametrize(("method", "role", "key"), list(column_keys()))
+def test_a_key_of_a_column_has_its_default(method: str, role: str, key: Key) -> None:
+    if key.required:
+        message = refused(text_of(method, {}, f'q = {{ role = "{role}" }}'))
+        assert message == f"policy.toml, line 4: {key.complain('columns', 'q')}"
+    else:
+        assert read(text_of(method, {})).columns[0].given[key.name] == key.default
+
+
+@pytest.mark.parametrize(("method", "role", "key"), list(column_keys()))
+def test_a_key_of_a_column_belongs_to_its_role(method: str, role: str, key: Key) -> None:
+    for other in METHODS.values():
+        for its_role, keys in other.roles.items():
+            if key.name in {k.name for k in keys}:
+                continue
+            value = TAKEN[key.name][0][0]
+            column = f'x = {{ role = "{its_role}", {key.name} = {value} }}\n{COLUMNS[other.name][0]}'
+            message = refused(text_of(other.name, {}, column))
+            having = [r for r, known in other.roles.items() if key.name in {k.name for k in known}]
+            if having:
+                assert f"line 4: only a {having[0]} column has a {key.name}; 'x' is {its_role}" in message
+            else:
+                assert f"line 4: key {key.name!r} is for " in message
+                assert method in message.partition(";")[0]
+
+
+# --- roles and sections -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_role_of_another_method_says_whose_it_is(method: str) -> None:
+    own = METHODS[method].roles
+    for other in METHODS.values():
+        for role in other.roles:
+            if role in own:
+                continue
+            message = refused(text_of(method, {}, f'x = {{ role = "{role}" }}\n{COLUMNS[method][0]}'))
+            assert f"line 4: {role!r} is a role for " in message
+            assert other.name in message.partition(";")[0]
+            assert message.endswith(f"; there are {', '.join(own)}")
+    message = refused(text_of(method, {}, f'x = {{ role = "friend" }}\n{COLUMNS[method][0]}'))
+    assert message == f"policy.toml, line 4: 'friend' is no role; there are {', '.join(own)}"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_section_of_another_method_says_whose_it_is(method: str) -> None:
+    own = METHODS[method].sections
+    for other in METHODS.values():
+        for section in set(other.sections) - set(own):
+            text = f"{text_of(method, {})}[{section}]\n"
+            message = refused(text)
+            assert f"line {line_of(text, f'[{section}]')}: section {section!r} is for " in message
+            assert other.name in message.partition(";")[0]
+            assert message.endswith(f"; here are {', '.join(['table', 'columns', *own, 'release'])}")
+    assert "unknown section 'relase'; there are table, columns" in refused(f"{text_of(method, {})}[relase]\n")
+
+
+@pytest.mark.parametrize("key", [k for k in TABLE_KEYS if k.name in {"source", "database"}], ids=lambda k: k.name)
+def test_the_keys_of_the_table(key: Key) -> None:
+    for value in TEXTS[1]:
+        text = text_of("generalize", {}).replace('source = "people.csv"', f"{key.name} = {value}\nx = 1")
+        text = text.replace("\nx = 1", '\nsource = "t"' if key.name == "database" else "")
+        message = refused(text)
+        assert message == f"policy.toml, line 2: {key.name} must be given, as text", value
+
+
+# --- the tables of docs/policy.md ---------------------------------------------------------------
+
+
+def every_list_of_keys() -> Iterator[Any]:
+    yield pytest.param(TABLE_KEYS, id="table")
+    yield pytest.param(RELEASE_KEYS, id="release")
+    for method in METHODS.values():
+        yield pytest.param(method.options, id=method.name)
+        for role, keys in method.roles.items():
+            yield pytest.param(keys, id=f"{method.name}-{role}")
+
+
+@pytest.mark.parametrize("keys", list(every_list_of_keys()))
+def test_the_table_of_keys_is_markdown(keys: tuple[Key, ...]) -> None:
+    heading, rule, *rows = key_table(keys).split("\n")
+    assert heading == "| key | what it may be | without it | what it means |"
+    assert rule == "|---|---|---|---|"
+    assert len(rows) == len(keys)
+    for key, row in zip(keys, rows, strict=True):
+        assert row.startswith("| ")
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert len(cells) == 4, row
+        assert cells[0] == f"`{key.name}`"
+        assert cells[1] == key.kind.words
+        assert cells[3] == key.help
+        expected = "an error" if key.required else "none" if key.default in (None, ()) else f"`{key.default}`"
+        assert cells[2] == (expected.lower() if isinstance(key.default, bool) else expected)
+
+
+def test_every_key_is_explained_and_tried() -> None:
+    declared = [k for p in every_list_of_keys() for k in p.values[0]]
+    assert all(k.help and not k.help.endswith(".") for k in declared)
+    assert {k.name for k in declared} - {k.name for k in TABLE_KEYS} == set(TAKEN)
