@@ -6,17 +6,16 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from estimates import Oracle
-from query_releases import METHODS, made
-from releases import Made
+from support.estimates import Oracle
+from support.places import SHARED_DATA
+from support.query_releases import METHODS, made
+from support.releases import Made
 
 import sqlpriv
 from sqlpriv.demo import examples
 from sqlpriv.macros.catalog import macros
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
-
-SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

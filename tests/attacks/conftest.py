@@ -6,7 +6,7 @@ from shutil import copyfile
 
 import duckdb
 import pytest
-from attempts import TABLES
+from support.attempts import TABLES
 
 import sqlpriv
 

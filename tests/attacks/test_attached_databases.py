@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from attempts import Attempt, cases, refused_by_us, same, usually
+from support.attempts import Attempt, cases, refused_by_us, same, usually
 
 
 @pytest.fixture(scope="module")

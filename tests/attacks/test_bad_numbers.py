@@ -4,7 +4,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from attempts import Attempt, cases, refused_by_us, share
+from support.attempts import Attempt, cases, refused_by_us, share
 
 from sqlpriv.macros.catalog import macros
 

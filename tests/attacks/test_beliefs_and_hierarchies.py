@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import Attempt, cases, checks, refused_by_us
+from support.attempts import Attempt, cases, checks, refused_by_us
 
 FLU, COLD = "SECRET-42-flu", "SECRET-42-cold"
 TWICE = "the {} has a value twice"

@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import MARKER, Attempt, cases, refusal
+from support.attempts import MARKER, Attempt, cases, refusal
 
 TYPES = ["VARCHAR", "INTEGER", "DOUBLE", "DATE", "UUID", "BOOLEAN", "INTEGER[]", "STRUCT(a INTEGER)", "BLOB"]
 

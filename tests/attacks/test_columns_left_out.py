@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import Attempt, attempts, refused_by_us
+from support.attempts import Attempt, attempts, refused_by_us
 
 NAN = "CAST('nan' AS DOUBLE)"
 SPOILT = {

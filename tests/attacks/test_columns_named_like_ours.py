@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from attempts import (
+from support.attempts import (
     COLUMN_PARAMS,
     LIST_PARAMS,
     Attempt,

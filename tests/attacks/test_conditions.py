@@ -2,9 +2,9 @@
 
 import duckdb
 import pytest
-from attempts import MARKER, cases, everything, literal, refusal, refused_by_us
 from hypothesis import given
 from hypothesis import strategies as st
+from support.attempts import MARKER, cases, everything, literal, refusal, refused_by_us
 
 ONE = "the condition must be one expression"
 PARENTHESES = "the parentheses of the condition do not match"

@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import COLUMN_PARAMS, LIST_PARAMS, Attempt, cases, refusal, share
+from support.attempts import COLUMN_PARAMS, LIST_PARAMS, Attempt, cases, refusal, share
 
 NEARLY = {
     **{param: ["zip", "agee"] for param in LIST_PARAMS},

@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import Attempt, cases
+from support.attempts import Attempt, cases
 
 NULLS = """
 CREATE TEMP TABLE gaps AS FROM (VALUES

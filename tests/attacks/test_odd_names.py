@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import Attempt, checks, refused_by_us, same, usually
+from support.attempts import Attempt, checks, refused_by_us, same, usually
 
 NEW = duckdb.__version__ >= "2"
 ODD = [

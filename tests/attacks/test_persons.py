@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import duckdb
 import pytest
-from attempts import Attempt, cases, refused_by_us, same
+from support.attempts import Attempt, cases, refused_by_us, same
 
 COUNTING = [a for a in cases("person") if "tbl" in a.values[0].params]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from policies import Generalized, generalize, policy_text, qi, role, toml_text, write_policy
+from support.policies import Generalized, generalize, policy_text, qi, role, toml_text, write_policy
 
 from sqlpriv.errors import InputError, PolicyError, SqlprivError
 from sqlpriv.publishing import plan

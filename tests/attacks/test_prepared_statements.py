@@ -4,7 +4,7 @@ import math
 
 import duckdb
 import pytest
-from attempts import Attempt, cases, refused_by_us, same, usually
+from support.attempts import Attempt, cases, refused_by_us, same, usually
 
 
 @pytest.mark.parametrize("attempt", cases())

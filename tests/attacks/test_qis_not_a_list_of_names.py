@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import LIST_PARAMS, Attempt, cases, refused_by_us, share
+from support.attempts import LIST_PARAMS, Attempt, cases, refused_by_us, share
 
 LIST = "the quasi-identifiers must be a list of column names"
 NONE = "no quasi-identifier is named"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from noise_policies import KEY, publish_with, published, rows_of, write_noise_policy
-from policies import role
+from support.policies import role
+from support.randomized_policies import KEY, publish_with, published, rows_of, write_noise_policy
 
 from sqlpriv.errors import InputError, PolicyError, ReleaseError, SqlprivError
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import duckdb
 import pytest
-from attempts import Attempt, Rows, checks, same
+from support.attempts import Attempt, Rows, checks, same
 
 MANY = """
 CREATE TEMP TABLE {name} AS

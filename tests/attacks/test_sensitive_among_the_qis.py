@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import LIST_PARAMS, Attempt, cases, refused_by_us
+from support.attempts import LIST_PARAMS, Attempt, cases, refused_by_us
 
 AMONG = "the sensitive column is among the quasi-identifiers"
 BOTH = [a for a in cases("sensitive") if set(LIST_PARAMS) & set(a.values[0].params)]

@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import COLUMN_PARAMS, Attempt, cases, refused_by_us, share
+from support.attempts import COLUMN_PARAMS, Attempt, cases, refused_by_us, share
 
 ONE_NAME = "a column must be given by its name, as text"
 SEVERAL = "the sensitive column must be given by its name, or several in a list"

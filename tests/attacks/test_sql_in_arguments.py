@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import (
+from support.attempts import (
     COLUMN_PARAMS,
     LIST_PARAMS,
     TABLE_PARAMS,

@@ -7,7 +7,7 @@ from itertools import cycle, islice
 
 import duckdb
 import pytest
-from attempts import TABLE_PARAMS, Attempt, attempts, cases, our_relations, refused_by_us, same, usually
+from support.attempts import TABLE_PARAMS, Attempt, attempts, cases, our_relations, refused_by_us, same, usually
 
 RESERVED = "names that start with __priv_ are reserved"
 

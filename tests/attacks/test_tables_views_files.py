@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from attempts import Attempt, attempts, refusal, same
+from support.attempts import Attempt, attempts, refusal, same
 
 
 @pytest.mark.parametrize("kind", ["TEMP TABLE", "TEMP VIEW", "TABLE", "VIEW"])

@@ -4,7 +4,7 @@ import math
 
 import duckdb
 import pytest
-from attempts import Attempt, cases, refused_by_us, share
+from support.attempts import Attempt, cases, refused_by_us, share
 
 OTHERS = ("CAST(NULL AS DOUBLE)", "CAST(NULL AS INTEGER)", "'many'", "[5]", "''", "'nan'")
 NUMBER = "the threshold must be a number"

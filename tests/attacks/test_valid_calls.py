@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import Attempt, cases, usually
+from support.attempts import Attempt, cases, usually
 
 
 @pytest.mark.parametrize("attempt", cases())

@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import Attempt, checks
+from support.attempts import Attempt, checks
 
 from sqlpriv.macros.expand import expand
 

@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from attempts import LIST_PARAMS, Attempt, cases, checks, refused_by_us, share
+from support.attempts import LIST_PARAMS, Attempt, cases, checks, refused_by_us, share
 
 EMPTY = "the table has no rows: there is nothing to check"
 

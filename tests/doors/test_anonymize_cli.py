@@ -1,0 +1,223 @@
+"""The commands anonymize and lattice, as a person or a script runs them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.commands import Done, run
+from support.policies import policy_text, qi, role, write_policy
+
+MARKER = "SECRET-42"
+CONTRACT = (
+    "node", "objective", "value", "suppressed_rows", "classes", "nodes_total", "nodes_evaluated", "optimal", "output",
+)  # fmt: skip
+PEOPLE = f"""
+CREATE TABLE people AS SELECT '{MARKER}' || i AS ssn, 20 + i % 40 AS age, printf('%05d', 1300 + i % 30) AS zip,
+  'ill' || i % 5 AS ill FROM range(400) AS r(i)
+"""
+COLUMNS = {"ssn": role("identifier"), "age": qi("ranges:5,10,20"), "zip": qi("mask:5"), "ill": role("sensitive")}
+REQUIRE = "k = 5\ndistinct_l = { ill = 2 }"
+
+
+pytestmark = pytest.mark.usefixtures("few_macros")
+
+
+def ready(folder: Path, require: str = REQUIRE, release: str = "suppression = 0.05") -> Path:
+    write_policy(folder, policy_text(COLUMNS, require, release), "" if (folder / "private.duckdb").exists() else PEOPLE)
+    return folder
+
+
+def asked(folder: Path, *arguments: str) -> Any:
+    done = run(folder, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    assert MARKER not in done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def refused(done: Done, message: str) -> None:
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.startswith("sqlpriv: ")
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not done.stdout
+
+
+def test_the_json_of_the_contract(tmp_path: Path) -> None:
+    found = asked(ready(tmp_path), "anonymize", "policy.toml")
+    assert set(CONTRACT) <= set(found)
+    assert list(found["node"]) == ["age", "zip"]
+    assert found["objective"] == "loss"
+    assert 0 < found["value"] < 1
+    assert found["nodes_total"] == 5 * 6
+    assert found["nodes_evaluated"] <= found["nodes_total"]
+    assert (found["optimal"], found["bound"]) == (True, None)
+    assert found["suppressed_rows"] <= 20
+    assert found["output"] == "people-release.duckdb"
+    assert {r["requirement"]: r["value"] >= 2 for r in found["requirements"]} == {
+        "k>=5": True,
+        "distinct_l(ill)>=2": True,
+    }
+    with duckdb.connect(str(tmp_path / "people-release.duckdb"), read_only=True) as con:
+        assert con.execute("FROM priv.k_anonymity('people', ['age', 'zip'])").fetchall()[0][0] >= 5
+        rows = con.execute("SELECT count(*) FROM people").fetchall()[0][0]
+        assert rows == 400 - found["suppressed_rows"]
+        classes = con.execute("SELECT count(*) FROM (SELECT DISTINCT age, zip FROM people)").fetchall()[0][0]
+        assert classes == found["classes"]
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    found = asked(ready(tmp_path), "anonymize", "policy.toml", "--dry-run")
+    assert found["output"] is None
+    assert {p.name for p in tmp_path.iterdir()} == {"policy.toml", "private.duckdb"}
+
+
+def test_another_output(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    found = asked(ready(tmp_path), "anonymize", "policy.toml", "--output", "out/here.duckdb")
+    assert found["output"] == "out/here.duckdb"
+    assert (tmp_path / "out" / "here.duckdb").is_file()
+
+
+def test_for_people(tmp_path: Path) -> None:
+    done = run(ready(tmp_path), "anonymize", "policy.toml")
+    assert done.returncode == 0, done.stderr
+    assert "No node is better: this is the optimum." in done.stdout
+    assert "holds  k>=5" in done.stdout
+    assert "before" in done.stdout
+    assert "Written and checked again from the file: people-release.duckdb" in done.stdout
+    assert MARKER not in done.stdout
+    assert "ill0" not in done.stdout
+
+
+def test_without_time_the_best_so_far_comes_with_its_bound(tmp_path: Path) -> None:
+    best = asked(ready(tmp_path), "anonymize", "policy.toml", "--dry-run")
+    found = asked(tmp_path, "anonymize", "policy.toml", "--time-limit", "0")
+    assert found["optimal"] is False
+    assert found["nodes_evaluated"] < found["nodes_total"]
+    assert found["bound"] <= best["value"] <= found["value"]
+    assert found["output"] == "people-release.duckdb"
+    done = run(tmp_path, "anonymize", "policy.toml", "--time-limit", "0", "--dry-run")
+    assert "The time was over: an unseen node may reach" in done.stdout
+    precision = asked(
+        ready(tmp_path, release='objective = "precision"\nbeside = "a test"'),
+        "anonymize",
+        "policy.toml",
+        "--time-limit",
+        "0",
+    )
+    assert precision["bound"] >= precision["value"]
+
+
+def test_a_requirement_out_of_reach_is_named_with_the_nearest_node(tmp_path: Path) -> None:
+    done = run(ready(tmp_path, "k = 2\ndistinct_l = { ill = 6 }"), "anonymize", "policy.toml")
+    refused(done, "no node meets the requirements: at the nearest one (")
+    assert "because of distinct_l(ill)>=6." in done.stderr
+    assert "k>=2" not in done.stderr
+    assert "400 of 400 rows would have to be suppressed" in done.stderr
+    done = run(ready(tmp_path, "k = 401"), "anonymize", "policy.toml")
+    refused(done, "because of k>=401")
+    done = run(ready(tmp_path, "marketer = 0.001"), "anonymize", "policy.toml")
+    refused(done, "because of marketer<=0.001")
+    assert {p.name for p in tmp_path.iterdir()} == {"policy.toml", "private.duckdb"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["anonymize", "no.toml"], "there is no policy file 'no.toml'"),
+        (["lattice", "no.toml"], "there is no policy file 'no.toml'"),
+        (["anonymize", "policy.toml", "--output", "no/x.duckdb"], "there is no folder for the release 'x.duckdb'"),
+        (["anonymize", "policy.toml", "--output", "private.duckdb"], "is the private database itself"),
+        (["lattice", "policy.toml", "--csv", "no/x.csv"], "cannot write 'no/x.csv'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path: Path, arguments: list[str], message: str) -> None:
+    refused(run(ready(tmp_path), *arguments), message)
+    assert {p.name for p in tmp_path.iterdir()} == {"policy.toml", "private.duckdb"}
+
+
+def test_a_lattice_past_ten_million_nodes(tmp_path: Path) -> None:
+    columns = {f"q{i}": qi("mask:100") for i in range(4)}
+    listed = ", ".join(f"'x' AS q{i}" for i in range(4))
+    write_policy(tmp_path, policy_text(columns), f"CREATE TABLE people AS SELECT {listed}")
+    for command in ("anonymize", "lattice"):
+        done = run(tmp_path, command, "policy.toml")
+        refused(done, "the lattice has 104,060,401 nodes, more than 10,000,000: give hierarchies fewer levels")
+
+
+def test_quasi_identifiers_with_too_many_values_together(tmp_path: Path) -> None:
+    columns = {f"q{i}": qi() for i in range(18)}
+    listed = ", ".join(f"i AS q{i}" for i in range(18))
+    write_policy(
+        tmp_path, policy_text(columns, "k = 2"), f"CREATE TABLE people AS SELECT {listed} FROM range(128) AS r(i)"
+    )
+    refused(run(tmp_path, "anonymize", "policy.toml"), "the quasi-identifiers have too many different values together")
+
+
+def test_many_quasi_identifiers_still_count_right(tmp_path: Path) -> None:
+    """The numbers of the classes need 98 bits here."""
+    columns = {f"q{i}": qi() for i in range(14)}
+    listed = ", ".join(f"i // 2 AS q{i}" for i in range(14))
+    write_policy(
+        tmp_path, policy_text(columns, "k = 2"), f"CREATE TABLE people AS SELECT {listed} FROM range(256) AS r(i)"
+    )
+    found = asked(tmp_path, "anonymize", "policy.toml", "--dry-run")
+    assert (set(found["node"].values()), found["classes"]) == ({0}, 128)
+
+
+# --- lattice ------------------------------------------------------------------------------------
+
+
+def test_every_node_with_every_measure(tmp_path: Path) -> None:
+    nodes = asked(ready(tmp_path), "lattice", "policy.toml", "--csv", "nodes.csv")
+    assert len(nodes) == 30
+    assert set(nodes[0]) == {
+        "node", "valid", "minimal", "suppressed_rows", "classes", "requirements", "loss", "height", "precision",
+        "discernibility", "average_class_size", "kl", "entropy",
+    }  # fmt: skip
+    assert nodes[0]["node"] == {"age": 0, "zip": 0}
+    assert set(nodes[0]["requirements"]) == {"k>=5", "distinct_l(ill)>=2"}
+    top = nodes[-1]
+    assert (top["valid"], top["classes"], top["loss"], top["height"]) == (True, 1, 1, 9)
+    assert top["requirements"]["k>=5"] == {"value": 400, "holds": True}
+    with (tmp_path / "nodes.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(int(r["age"]), int(r["zip"])) for r in rows] == [tuple(n["node"].values()) for n in nodes]
+    assert [r["valid"] == "True" for r in rows] == [n["valid"] for n in nodes]
+    best = asked(tmp_path, "anonymize", "policy.toml", "--dry-run")
+    assert best["value"] == pytest.approx(min(n["loss"] for n in nodes if n["valid"]))
+
+
+def test_the_minimal_nodes(tmp_path: Path) -> None:
+    nodes = asked(ready(tmp_path), "lattice", "policy.toml")
+    minimal = asked(tmp_path, "lattice", "policy.toml", "--minimal")
+    assert [n["node"] for n in minimal] == [n["node"] for n in nodes if n["minimal"]]
+    valid = [tuple(n["node"].values()) for n in nodes if n["valid"]]
+    assert valid
+    assert minimal
+    for node in (tuple(n["node"].values()) for n in minimal):
+        assert not [v for v in valid if v != node and v[0] <= node[0] and v[1] <= node[1]]
+
+
+def test_a_lattice_for_people(tmp_path: Path) -> None:
+    done = run(ready(tmp_path), "lattice", "policy.toml", "--most", "3")
+    assert done.returncode == 0, done.stderr
+    assert "node: the levels of age, zip" in done.stdout
+    assert "(1) k>=5, with nothing suppressed" in done.stdout
+    assert "of 30 nodes meet the policy; 27 more, see --csv" in done.stdout
+
+
+def test_infinite_measures_are_told_as_such(tmp_path: Path) -> None:
+    nodes = asked(ready(tmp_path, "delta = 3\nbeta = 9"), "lattice", "policy.toml")
+    assert nodes[0]["requirements"]["delta(ill)<3"] == {"value": "inf", "holds": False}
+
+
+def test_no_node_is_valid(tmp_path: Path) -> None:
+    assert not [n for n in asked(ready(tmp_path, "k = 401"), "lattice", "policy.toml") if n["valid"]]
+    assert asked(tmp_path, "lattice", "policy.toml", "--minimal") == []
+    assert "0 of 30 nodes meet the policy" in run(tmp_path, "lattice", "policy.toml").stdout

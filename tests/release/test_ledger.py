@@ -1,0 +1,357 @@
+"""The ledger: what may follow a release, and what happens to it when things go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.commands import run
+from support.policies import policy_text, write_policy
+from support.randomized_policies import KEY, publish_with, published, rows_of, write_noise_policy
+
+from sqlpriv.errors import InputError, PolicyError, ReleaseError
+from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.publishing import publish, read_policy
+from sqlpriv.release.ledger import void
+
+pytestmark = pytest.mark.usefixtures("few_macros")
+
+COLUMNS = {"a": published('"range:0..99"'), "b": published('"range:0..99"')}
+PEOPLE = "CREATE TABLE people AS SELECT i % 100 AS a, i % 7 AS b FROM range(300) AS r(i)"
+RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'
+SECOND = "second release made independently would expose people"
+
+
+def ready(folder: Path, release: str = RELEASE, sql: str = PEOPLE, table: str = "people") -> RandomizedPolicy:
+    (folder / "private.duckdb").unlink(missing_ok=True)
+    where = f'database = "private.duckdb"\nsource = "{table}"'
+    return write_noise_policy(folder, COLUMNS, release, sql, table=where)
+
+
+def test_a_second_release_is_refused_also_when_the_table_or_the_parameters_changed(tmp_path: Path) -> None:
+    publish_with(ready(tmp_path))
+    others = PEOPLE.replace("people", "others")
+    capitals = PEOPLE.replace("people", "PEOPLE") + " WHERE i > 7"
+    for changes in (
+        {},
+        {"release": RELEASE.replace("0.2", "0.3")},
+        {"release": RELEASE.replace("alpha_beta", "frapp")},
+        {"sql": f"{PEOPLE} WHERE i > 5"},
+        {"sql": others, "table": "others"},  # the same content under another name
+        {"sql": capitals, "table": "PEOPLE"},
+    ):
+        with pytest.raises(ReleaseError, match=SECOND):
+            publish_with(ready(tmp_path, **changes), KEY + b"other", output="second.duckdb")
+        assert not (tmp_path / "second.duckdb").exists()
+    # Another table of the database is another matter.
+    publish_with(
+        ready(tmp_path, sql=PEOPLE.replace("people", "visits") + " WHERE i > 9", table="visits"), output="second.duckdb"
+    )
+
+
+def test_a_copy_of_which_other_columns_are_published_is_still_that_table(tmp_path: Path) -> None:
+    publish_with(ready(tmp_path))
+    (tmp_path / "private.duckdb").unlink()
+    where = 'database = "private.duckdb"\nsource = "copied"'
+    columns = {"a": COLUMNS["a"], "b": '{ role = "drop" }'}
+    policy = write_noise_policy(tmp_path, columns, RELEASE, PEOPLE.replace("people", "copied"), table=where)
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish_with(policy, KEY + b"other", output="second.duckdb")
+
+
+def entries(folder: Path, ledger: str = "ledger.json") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((folder / ledger).read_text())["releases"]
+    return found
+
+
+@pytest.mark.parametrize("method", ["alpha_beta", "frapp"])
+def test_the_same_table_policy_and_key_again_are_the_release_that_is_there(tmp_path: Path, method: str) -> None:
+    policy = ready(tmp_path, RELEASE.replace("alpha_beta", method))
+    first = publish_with(policy).written
+    content, state = first.output.read_bytes(), first.output.stat()
+    again = publish_with(policy)
+    assert (again.written.again, again.written.view, again.written.made.rows) == (True, 1, first.made.rows)
+    assert first.output.read_bytes() == content
+    assert first.output.stat().st_mtime_ns == state.st_mtime_ns
+    assert first.output.stat().st_ino == state.st_ino
+    assert len(entries(tmp_path)) == 1
+    done = run(tmp_path, "publish", "policy.toml", "--key-file", "key", "--ledger", "ledger.json", "--force")
+    assert done.returncode == 0, done.stderr
+    assert "this is the release that was there" in done.stdout
+
+
+def test_a_release_that_is_missing_is_written_again_with_the_same_coins(tmp_path: Path) -> None:
+    policy = ready(tmp_path)
+    first = publish_with(policy).written
+    rows = rows_of(first.output)
+    first.output.unlink()
+    again = publish_with(policy).written
+    assert not again.again
+    assert rows_of(again.output) == rows
+    assert len(entries(tmp_path)) == 1
+
+
+def test_the_very_same_release_may_be_written_elsewhere(tmp_path: Path) -> None:
+    """Its coins are the same, so it tells nothing that the first file does not; it is one release, entered once."""
+    policy = ready(tmp_path)
+    first = publish_with(policy).written
+    again = publish_with(policy, output="again.duckdb").written
+    assert not again.again
+    assert again.made == first.made
+    assert rows_of(again.output) == rows_of(first.output)
+    name = "SELECT value FROM sqlpriv_release.about WHERE name = 'release'"
+    assert rows_of(again.output, name) == rows_of(first.output, name)
+    (entry,) = entries(tmp_path)
+    assert entry["output"] == "people-release.duckdb"
+    assert publish_with(policy, output="again.duckdb").written.again
+
+
+def test_a_release_that_was_tampered_with_is_written_again(tmp_path: Path) -> None:
+    policy = ready(tmp_path)
+    first = publish_with(policy).written
+    rows = rows_of(first.output)
+    with duckdb.connect(str(first.output)) as con:
+        con.execute("UPDATE sqlpriv_release.published SET __weight = 3 WHERE rowid = 2").fetchall()
+    again = publish_with(policy).written
+    assert not again.again
+    assert rows_of(again.output) == rows
+
+
+BESIDE = 'beside = "for the auditors alone, who sign for it"'
+
+
+def test_a_second_release_may_stand_beside_with_a_reason(tmp_path: Path) -> None:
+    publish_with(ready(tmp_path))
+    second = RELEASE.replace("0.2", "0.3")
+    with pytest.raises(ReleaseError, match=r'in \[release\] why both may stand together: beside = "..."'):
+        publish_with(ready(tmp_path, second), output="second.duckdb")
+    publish_with(ready(tmp_path, f"{second}\n{BESIDE}"), output="second.duckdb")
+    assert [e["beside"] for e in entries(tmp_path)] == ["", "for the auditors alone, who sign for it"]
+    shown = run(tmp_path, "ledger", "policy.toml", "--ledger", "ledger.json")
+    assert shown.returncode == 0, shown.stderr
+    assert f"{entries(tmp_path)[1]['coins'][:8]} stands beside other releases: for the auditors alone" in shown.stdout
+    listed = json.loads(run(tmp_path, "ledger", "policy.toml", "--ledger", "ledger.json", "--json").stdout)
+    assert listed[1]["beside"] == "for the auditors alone, who sign for it"
+    done = run(tmp_path, "show", "second.duckdb")
+    assert "It stands beside other releases of the table: for the auditors alone, who sign for it" in done.stdout
+    assert json.loads(run(tmp_path, "show", "second.duckdb", "--json").stdout)["beside"].startswith("for the auditors")
+    assert "beside" not in json.loads(run(tmp_path, "show", "people-release.duckdb", "--json").stdout)
+    # The reason is for that release: a third one needs its own.
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish_with(ready(tmp_path, RELEASE.replace("0.2", "0.4")), output="third.duckdb")
+
+
+def test_an_empty_reason_is_none(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="beside must be given, as text"):
+        ready(tmp_path, f'{RELEASE}\nbeside = " "')
+
+
+def test_a_release_beside_a_sequence_is_no_view_of_it(tmp_path: Path) -> None:
+    """Counted as one, it would have made a second view 2, drawn as if the first had not been."""
+    sequence = f'{RELEASE}\nviews = 3\nadversary = "independent"'
+    for view in (1, 2):
+        assert (
+            publish_with(ready(tmp_path, sequence, f"{PEOPLE} WHERE i > {view}"), output=f"v{view}").written.view
+            == view
+        )
+    publish_with(ready(tmp_path, f"{RELEASE}\n{BESIDE}"), output="single.duckdb")
+    earlier = f'{sequence}\nearlier = ["v2"]'
+    third = f"{PEOPLE} WHERE i > 3"
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish_with(ready(tmp_path, earlier, third), output="v3")
+    assert publish_with(ready(tmp_path, f"{earlier}\n{BESIDE}", third), output="v3").written.view == 3
+    with pytest.raises(ReleaseError, match="the last of the 3 views of this sequence; no more can be private"):
+        publish_with(ready(tmp_path, f'{sequence}\nearlier = ["v3"]\n{BESIDE}', f"{PEOPLE} WHERE i > 4"), output="v4")
+
+
+def test_a_third_method_is_refused_beside_a_sequence(tmp_path: Path) -> None:
+    sequence = f'{RELEASE}\nviews = 3\nadversary = "independent"'
+    for view in (1, 2):
+        publish_with(ready(tmp_path, sequence, f"{PEOPLE} WHERE i > {view}"), output=f"v{view}")
+    columns = {"a": '{ role = "quasi-identifier", hierarchy = "ranges:10,50" }', "b": '{ role = "drop" }'}
+    text = policy_text(columns, "k = 2", "suppression = 0.5").replace("people-release", "generalized")
+    generalize = read_policy(write_policy(tmp_path, text))
+    frapp = ready(tmp_path, RELEASE.replace("alpha_beta", "frapp"), f"{PEOPLE} WHERE i > 2")
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish_with(frapp, output="frapp.duckdb")
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish(generalize, ledger_file=tmp_path / "ledger.json")
+    assert not (tmp_path / "frapp.duckdb").exists()
+    assert not (tmp_path / "generalized.duckdb").exists()
+    assert [e["view"] for e in entries(tmp_path)] == [1, 2]
+
+
+def test_an_entry_of_what_never_went_out_is_void_and_stays(tmp_path: Path) -> None:
+    publish_with(ready(tmp_path))
+    name = entries(tmp_path)[0]["coins"][:8]
+    void = ("ledger", "void", name, "--ledger", "ledger.json")
+    assert run(tmp_path, *void).returncode == 2  # it needs a reason
+    done = run(tmp_path, *void, "--why", "  ")
+    assert done.returncode == 2
+    assert "say why the release does not count" in done.stderr
+    assert entries(tmp_path)[0]["void"] == ""
+    done = run(tmp_path, *void, "--why", "made by mistake, deleted")
+    assert done.returncode == 0, done.stderr
+    assert f"{name} does not count: made by mistake, deleted" in done.stdout
+    second = publish_with(ready(tmp_path, RELEASE.replace("0.2", "0.3")), output="second.duckdb")
+    assert not second.written.again
+    assert [e["void"] for e in entries(tmp_path)] == ["made by mistake, deleted", ""]
+    again = run(tmp_path, *void, "--why", "once more")
+    assert again.returncode == 2
+    assert "does not count already: made by mistake, deleted" in again.stderr
+
+
+def test_what_was_void_and_is_published_after_all_counts(tmp_path: Path) -> None:
+    policy = ready(tmp_path)
+    first = publish_with(policy).written
+    name = entries(tmp_path)[0]["coins"]
+    void(tmp_path / "ledger.json", name[:8], "not yet")
+    again = publish_with(policy).written
+    assert again.made == first.made
+    assert [(e["coins"], e["void"]) for e in entries(tmp_path)] == [(name, "not yet"), (name, "")]
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish_with(policy, KEY + b"other", output="second.duckdb")
+    void(tmp_path / "ledger.json", name[:8], "nor now")
+    assert [e["void"] for e in entries(tmp_path)] == ["not yet", "nor now"]
+
+
+def test_an_entry_is_named_so_that_it_is_one(tmp_path: Path) -> None:
+    publish_with(ready(tmp_path))
+    content = json.loads((tmp_path / "ledger.json").read_text())
+    content["releases"].append({**content["releases"][0], "coins": content["releases"][0]["coins"][:-1] + "x"})
+    (tmp_path / "ledger.json").write_text(json.dumps(content))
+    name = content["releases"][0]["coins"]
+    for called, message in ((name[:8], "more than one entry"), ("zzz", "no entry"), ("", "no entry")):
+        with pytest.raises(InputError, match=f"{message} of 'ledger.json' is called '{called}'; `sqlpriv"):
+            void(tmp_path / "ledger.json", called, "because")
+    assert void(tmp_path / "ledger.json", name, "because").void == "because"
+    assert [e["void"] for e in entries(tmp_path)] == ["because", ""]
+
+
+def test_the_ledger_may_be_named_by_the_environment_or_by_an_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready(tmp_path)
+    (tmp_path / "key").write_bytes(KEY)
+    monkeypatch.setenv("SQLPRIV_LEDGER", str(tmp_path / "central.json"))
+    publish = ("publish", "policy.toml", "--key-file", "key", "--force")
+    assert run(tmp_path, *publish).returncode == 0
+    assert not list(tmp_path.glob("*.sqlpriv-ledger.json"))
+    assert len(entries(tmp_path, "central.json")) == 1
+    assert "people" in run(tmp_path, "ledger", "policy.toml").stdout
+    other = run(tmp_path, *publish, "--ledger", "other.json", "--output", "other.duckdb")
+    assert other.returncode == 0, other.stderr
+    assert len(entries(tmp_path, "other.json")) == len(entries(tmp_path, "central.json")) == 1
+    name = entries(tmp_path, "central.json")[0]["coins"][:8]
+    assert run(tmp_path, "ledger", "void", name, "--why", "a test").returncode == 0
+    assert entries(tmp_path, "central.json")[0]["void"] == "a test"
+    assert entries(tmp_path, "other.json")[0]["void"] == ""
+    monkeypatch.delenv("SQLPRIV_LEDGER")
+    lost = run(tmp_path, "ledger", "void", name, "--why", "a test")
+    assert lost.returncode == 2
+    assert "name the ledger: by --ledger, by --policy, or by SQLPRIV_LEDGER" in lost.stderr
+
+
+def test_a_ledger_of_before_is_read_and_counts(tmp_path: Path) -> None:
+    """Entries had no release, beside or void."""
+    publish_with(ready(tmp_path))
+    content = json.loads((tmp_path / "ledger.json").read_text())
+    for key in ("release", "beside", "void"):
+        del content["releases"][0][key]
+    (tmp_path / "ledger.json").write_text(json.dumps(content))
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish_with(ready(tmp_path), KEY + b"other", output="second.duckdb")
+    assert "1 of 1" in run(tmp_path, "ledger", "policy.toml", "--ledger", "ledger.json").stdout
+    publish_with(ready(tmp_path, f"{RELEASE.replace('0.2', '0.3')}\n{BESIDE}"), output="second.duckdb")
+    assert [e["release"] != "" for e in entries(tmp_path)] == [False, True]
+
+
+def test_the_ledger_lies_beside_the_data_and_knows_no_secret(tmp_path: Path) -> None:
+    policy = ready(tmp_path)
+    (tmp_path / "key").write_bytes(KEY)
+    publish(policy, None, tmp_path / "key", force=True)
+    ledger = tmp_path / "private.duckdb.sqlpriv-ledger.json"
+    text = ledger.read_text()
+    assert KEY.decode() not in text
+    assert str(tmp_path) not in text
+    assert ledger.stat().st_mode & 0o077 == 0
+    shown = run(tmp_path, "ledger", "policy.toml", "--json")
+    (entry,) = json.loads(shown.stdout)
+    assert (entry["table"], entry["method"], entry["output"]) == ("people", "alpha_beta", "people-release.duckdb")
+    assert "1 of 1" in run(tmp_path, "ledger", "policy.toml").stdout
+    assert "nothing has been released" in run(tmp_path, "ledger", "policy.toml", "--ledger", "new.json").stdout
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"releases": [{"time": 1}]}'])
+def test_a_ledger_that_cannot_be_read_stops_everything(tmp_path: Path, content: str) -> None:
+    policy = ready(tmp_path)
+    (tmp_path / "ledger.json").write_text(content)
+    with pytest.raises(ReleaseError, match=r"the ledger 'ledger.json' cannot be read; nothing is published without it"):
+        publish_with(policy)
+    assert not (tmp_path / "people-release.duckdb").exists()
+    assert (tmp_path / "ledger.json").read_text() == content
+
+
+def test_two_cannot_publish_at_once(tmp_path: Path) -> None:
+    policy = ready(tmp_path)
+    (tmp_path / "ledger.json.lock").touch()
+    with pytest.raises(ReleaseError, match=r"someone is publishing under the ledger 'ledger.json'"):
+        publish_with(policy)
+    (tmp_path / "ledger.json.lock").unlink()
+    publish_with(policy)
+    assert not (tmp_path / "ledger.json.lock").exists()
+
+
+def test_a_release_that_cannot_be_put_in_its_place_is_not_entered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = ready(tmp_path)
+    replace = os.replace
+
+    def refuse(source: Path, target: Path) -> None:
+        if Path(target).suffix == ".duckdb":
+            raise PermissionError
+        replace(source, target)
+
+    monkeypatch.setattr(import_module("sqlpriv.publishing").os, "replace", refuse)
+    with pytest.raises(ReleaseError, match=r"cannot write people-release.duckdb in its folder"):
+        publish_with(policy)
+    monkeypatch.undo()
+    assert json.loads((tmp_path / "ledger.json").read_text())["releases"] == []
+    assert not [p for p in tmp_path.iterdir() if "partial" in p.name]
+    publish_with(policy)
+
+
+def test_a_link_to_the_data_leads_to_the_same_ledger(tmp_path: Path) -> None:
+    policy = ready(tmp_path)
+    publish(policy, force=True)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "private.duckdb").symlink_to(tmp_path / "private.duckdb")
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish(replace(policy, table=replace(policy.table, folder=tmp_path / "linked")), force=True)
+
+
+def test_a_copy_of_a_view_of_a_sequence_is_that_view(tmp_path: Path) -> None:
+    release = f'{RELEASE}\nviews = 3\nadversary = "independent"'
+    for view in (1, 2):
+        changed = f"{PEOPLE} WHERE i > {view}"
+        assert publish_with(ready(tmp_path, release, changed), output=f"view{view}.duckdb").written.view == view
+    copied = ready(tmp_path, f'{release}\nearlier = ["view1.duckdb"]', changed.replace("people", "others"), "others")
+    assert publish_with(copied, output="copy.duckdb").written.view == 2
+
+
+def test_a_table_that_was_released_alone_is_no_view_of_another_sequence(tmp_path: Path) -> None:
+    sequence = f'{RELEASE}\nviews = 3\nadversary = "independent"'
+    alone = PEOPLE.replace("people", "alone") + " WHERE i > 3"
+    publish_with(ready(tmp_path, sql=alone, table="alone"), output="alone.duckdb")
+    publish_with(ready(tmp_path, sequence), output="view1.duckdb")
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish_with(
+            ready(tmp_path, f'{sequence}\nearlier = ["view1.duckdb"]', f"{PEOPLE} WHERE i > 3"), output="view2.duckdb"
+        )

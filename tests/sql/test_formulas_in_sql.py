@@ -1,0 +1,133 @@
+"""A formula that a guarantee, a weight or a cost needs stands in sql/ alone: what Python still computes is listed here.
+
+Arithmetic counts when one side of it, as it stands or inside float(...), a minus or an `or`, is called like a
+parameter of the macros; a call of `math` counts when it is no question; and so does a piece of SQL in Python that
+does arithmetic with a parameter. Only the outermost expression is listed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from support import places
+
+from sqlpriv.macros.catalog import macros
+
+ROOT = places.ROOT / "sqlpriv"
+FOLDERS = ("methods", "policy", "release", "checks")
+# What the macros call their numbers, and what Python calls the same. n and m stand for too much else.
+OTHERS = {"n_public", "keep", "elements", "largest", "mean", "draws", "stubbornness"}
+PLAIN = {"tbl", "qis", "key", "l", "b", "n", "attribute", "levels", "length", "condition", "node", "hierarchies"}
+PARAMETERS = {p for m in macros().values() for p in m.overloads[-1].params} - PLAIN | OTHERS
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+QUESTIONS = {"isinf", "isnan", "isfinite", "isclose"}
+
+ALLOWED = {
+    # How many queries, and which part of the domain: nothing that is published depends on it.
+    "methods/alpha_beta/draw.py: math.ceil(mean / _DRAWS)": "how many ranges to draw in",
+    "methods/alpha_beta/draw.py: f'{mean!r} * ({high - low} / {top})'": "the part of the draws in one range",
+    # Questions about what is given, answered before any formula is asked.
+    "methods/generalize/beliefs.py: sigma * smallest": "is some sigma(s) below 1: the sentence names the policy's line",
+    "methods/generalize/stubbornness.py: sigma * share": "which points a curve has",
+    "methods/generalize/evaluate.py: Fraction(str(scan.policy.suppression)) * scan.rows": "a share as written",
+    # Sizes of what is declared, which may be beyond any machine number.
+    "methods/randomized/terms.py: math.prod(sizes)": "the size of a domain, in whole numbers",
+    "methods/randomized/terms.py: self.tuples * self.slots": "the size of a domain, in whole numbers",
+    "methods/randomized/terms.py: 1 / share": "a share in whole numbers, before it becomes a double",
+    "methods/alpha_beta/terms.py: asked.tuples * slots": "the size of a domain, in whole numbers",
+    "methods/alpha_beta/terms.py: asked.share / slots": "a share in whole numbers, before it becomes a double",
+    "methods/alpha_beta/terms.py: 1 / elements": "the share of an element, if all have the same",
+    "methods/alpha_beta/verify.py: _largest_share(file) / slots": "the share of an element, by those of the file",
+    "methods/randomized/plan.py: math.prod((max(a.shares) for a in aliases), start=Fraction(1))":
+        "a share in whole numbers, before it becomes a double",
+    # All slots of a tuple count together, each with the weight that the macro gives.
+    "methods/alpha_beta/weights.py: domain.weight * slots": "so many elements of one weight",
+    "methods/alpha_beta/weights.py: domain.variance * slots": "so many elements of one weight",
+    "methods/alpha_beta/weights.py: domain.skew * slots": "so many elements of one weight",
+    # What people read, and what is counted.
+    "methods/generalize/plan.py: rows - suppressed": "rows that are left",
+    "methods/generalize/plan.py: suppressed / rows": "a share in a sentence",
+    "methods/generalize/write.py: scan.rows - outcome.suppressed": "rows that are left, to compare with the file",
+    "methods/generalize/write.py: scan.rows - (0 if kept else best.outcome.suppressed)": "rows that are left",
+    "methods/alpha_beta/terms.py: prior_bound / policy.gamma": "a number in a sentence",
+    "methods/randomized/plan.py: t.half_domain_error / t.n_public": "the height of a point in a picture",
+    "checks/run.py: f' / {verdict.sensitive}'": "a slash between two names",
+    "policy/propose.py: c.rows - c.present": "how many cells are NULL",
+    "policy/propose.py: 10 ** math.floor(math.log10(max(width, 1)))": "a width that people like",
+}  # fmt: skip
+
+
+# ast.unparse chooses its quotes by the version of Python.
+ALLOWED = {place.replace("'", '"'): reason for place, reason in ALLOWED.items()}
+
+
+def is_parameter(node: ast.AST) -> bool:
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return (node.id if isinstance(node, ast.Name) else node.attr) in PARAMETERS
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in {"float", "int", "Fraction", "abs"} and any(map(is_parameter, node.args))
+    if isinstance(node, ast.BoolOp):
+        return any(map(is_parameter, node.values))
+    return isinstance(node, ast.UnaryOp) and is_parameter(node.operand)
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def computes(node: ast.AST) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ARITHMETIC):
+        sides = (node.left, node.right)
+        return any(is_parameter(s) or computes(s) for s in sides) and not any(map(is_text, sides))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        module = node.func.value
+        return isinstance(module, ast.Name) and module.id == "math" and node.func.attr not in QUESTIONS
+    if isinstance(node, ast.JoinedStr):
+        return computes_in_sql(node)
+    return False
+
+
+def computes_in_sql(node: ast.JoinedStr) -> bool:
+    """A parameter in a text, with an operator beside it: no sign of a word, such as a dash between two words."""
+    for place, part in enumerate(node.values):
+        if isinstance(part, ast.FormattedValue) and part.format_spec is None and is_parameter(part.value):
+            before = str(getattr(node.values[place - 1], "value", "")) if place else ""
+            after = str(getattr(node.values[place + 1], "value", "")) if place + 1 < len(node.values) else ""
+            if re.search(r"[-+*/] ?$", before) or re.match(r" [-+*/] ", after):
+                return True
+    return False
+
+
+def found_in(node: ast.AST) -> Iterator[str]:
+    """The outermost expressions that compute."""
+    if computes(node):
+        yield ast.unparse(node)
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from found_in(child)
+
+
+def computed() -> set[str]:
+    return {
+        f"{file.relative_to(ROOT).as_posix()}: {expression}".replace("'", '"')
+        for folder in FOLDERS
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        for expression in found_in(ast.parse(file.read_text(encoding="utf-8")))
+    }
+
+
+def test_what_python_computes_is_listed_with_its_reason() -> None:
+    assert not computed() - set(ALLOWED), "write a macro in sql/, with its oracle, and call it"
+
+
+def test_what_is_listed_is_there() -> None:
+    assert not set(ALLOWED) - computed(), "take it from the list"
+
+
+def test_the_list_sees_formulas_as_they_are_written() -> None:
+    for text in ("x = 1 - alpha", "y = -d / slots", "z = math.exp(x)", "f'1 - {alpha!r}'", "w = (coins.rate or 0) * s"):
+        assert list(found_in(ast.parse(text))), text
+    for text in ("x = 1 - y", "math.isinf(sigma)", "f'a prior of {d:.4g}, gamma {gamma:g}'", "'alpha' + name"):
+        assert not list(found_in(ast.parse(text))), text

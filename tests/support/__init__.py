@@ -1,0 +1,1 @@
+"""What tests share: random tables, policies, releases, and ways to run things."""
