@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.one_version
+
 ROOT = Path(__file__).resolve().parents[1] / "sqlpriv"
 ROOMS = (
     ("version", "errors", "facts", "sqltext", "engine"),

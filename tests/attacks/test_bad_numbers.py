@@ -8,6 +8,8 @@ from support.attempts import Attempt, cases, refused_by_us, share
 
 from sqlpriv.macros.catalog import macros
 
+pytestmark = pytest.mark.one_version
+
 NAN, INF, MINUS_INF = (f"CAST('{x}' AS DOUBLE)" for x in ("nan", "inf", "-inf"))
 NO_NUMBER = ["NULL", "CAST(NULL AS INTEGER)", NAN, "'x'", "''", "[1]"]
 NOT_WHOLE = [*NO_NUMBER, INF, MINUS_INF, "1.5", "-1", "1e30"]

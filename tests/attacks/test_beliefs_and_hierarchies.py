@@ -4,6 +4,8 @@ import duckdb
 import pytest
 from support.attempts import Attempt, cases, checks, refused_by_us
 
+pytestmark = pytest.mark.one_version
+
 FLU, COLD = "SECRET-42-flu", "SECRET-42-cold"
 TWICE = "the {} has a value twice"
 MISSING = "a sensitive value of the table is missing from the prior or shape"

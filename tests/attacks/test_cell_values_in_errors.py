@@ -4,6 +4,8 @@ import duckdb
 import pytest
 from support.attempts import MARKER, Attempt, cases, refusal
 
+pytestmark = pytest.mark.one_version
+
 TYPES = ["VARCHAR", "INTEGER", "DOUBLE", "DATE", "UUID", "BOOLEAN", "INTEGER[]", "STRUCT(a INTEGER)", "BLOB"]
 
 

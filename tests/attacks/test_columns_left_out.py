@@ -4,6 +4,8 @@ import duckdb
 import pytest
 from support.attempts import Attempt, attempts, refused_by_us
 
+pytestmark = pytest.mark.one_version
+
 NAN = "CAST('nan' AS DOUBLE)"
 SPOILT = {
     "threshold": NAN,

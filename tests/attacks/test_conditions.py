@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.attempts import MARKER, cases, everything, literal, refusal, refused_by_us
 
+pytestmark = pytest.mark.one_version
+
 ONE = "the condition must be one expression"
 PARENTHESES = "the parentheses of the condition do not match"
 BOOLEAN = "the condition must be true or false"

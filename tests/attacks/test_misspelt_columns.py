@@ -4,6 +4,8 @@ import duckdb
 import pytest
 from support.attempts import COLUMN_PARAMS, LIST_PARAMS, Attempt, cases, refusal, share
 
+pytestmark = pytest.mark.one_version
+
 NEARLY = {
     **{param: ["zip", "agee"] for param in LIST_PARAMS},
     "sensitive": "diseas",

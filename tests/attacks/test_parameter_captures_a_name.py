@@ -7,6 +7,8 @@ import pytest
 from sqlpriv.macros.catalog import defined
 from sqlpriv.macros.language import Overload, call_arguments, is_helper, tokenize
 
+pytestmark = pytest.mark.one_version
+
 MACROS = [definition.read() for found in defined().values() for definition in found]
 HELPERS = {(m.name, len(o.params)): o for m in MACROS if is_helper(m.name) for o in m.overloads}
 

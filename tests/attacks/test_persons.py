@@ -6,6 +6,8 @@ import duckdb
 import pytest
 from support.attempts import Attempt, cases, refused_by_us, same
 
+pytestmark = pytest.mark.one_version
+
 COUNTING = [a for a in cases("person") if "tbl" in a.values[0].params]
 
 

@@ -6,6 +6,8 @@ import duckdb
 import pytest
 from support.attempts import Attempt, cases, refused_by_us, same, usually
 
+pytestmark = pytest.mark.one_version
+
 
 @pytest.mark.parametrize("attempt", cases())
 def test_every_argument_may_be_a_parameter(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:

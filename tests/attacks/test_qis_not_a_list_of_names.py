@@ -4,6 +4,8 @@ import duckdb
 import pytest
 from support.attempts import LIST_PARAMS, Attempt, cases, refused_by_us, share
 
+pytestmark = pytest.mark.one_version
+
 LIST = "the quasi-identifiers must be a list of column names"
 NONE = "no quasi-identifier is named"
 NULL = "the name of a "

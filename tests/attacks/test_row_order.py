@@ -6,6 +6,8 @@ import duckdb
 import pytest
 from support.attempts import Attempt, Rows, checks, same
 
+pytestmark = pytest.mark.one_version
+
 MANY = """
 CREATE TEMP TABLE {name} AS
 SELECT i AS record, 'p' || (i % 300) AS patient, 'z' || (hash(i * 7) % 12) AS zip, hash(i * 13) % 4 AS age,

@@ -4,6 +4,8 @@ import duckdb
 import pytest
 from support.attempts import LIST_PARAMS, Attempt, cases, refused_by_us
 
+pytestmark = pytest.mark.one_version
+
 AMONG = "the sensitive column is among the quasi-identifiers"
 BOTH = [a for a in cases("sensitive") if set(LIST_PARAMS) & set(a.values[0].params)]
 

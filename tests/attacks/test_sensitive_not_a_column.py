@@ -4,6 +4,8 @@ import duckdb
 import pytest
 from support.attempts import COLUMN_PARAMS, Attempt, cases, refused_by_us, share
 
+pytestmark = pytest.mark.one_version
+
 ONE_NAME = "a column must be given by its name, as text"
 SEVERAL = "the sensitive column must be given by its name, or several in a list"
 WRONG = ["5", "1.5", "true", "['disease']", "[['disease']]", "{'a': 'disease'}", "[]", "[NULL]"]

@@ -13,6 +13,8 @@ from support.attempts import (
     share,
 )
 
+pytestmark = pytest.mark.one_version
+
 PAYLOADS = [
     "people; DROP TABLE people",
     "people'; DROP TABLE people; --",

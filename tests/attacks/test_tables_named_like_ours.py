@@ -9,6 +9,8 @@ import duckdb
 import pytest
 from support.attempts import TABLE_PARAMS, Attempt, attempts, cases, our_relations, refused_by_us, same, usually
 
+pytestmark = pytest.mark.one_version
+
 RESERVED = "names that start with __priv_ are reserved"
 
 

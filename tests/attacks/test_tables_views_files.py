@@ -6,6 +6,8 @@ import duckdb
 import pytest
 from support.attempts import Attempt, attempts, refusal, same
 
+pytestmark = pytest.mark.one_version
+
 
 @pytest.mark.parametrize("kind", ["TEMP TABLE", "TEMP VIEW", "TABLE", "VIEW"])
 def test_tables_and_views(own: duckdb.DuckDBPyConnection, kind: str) -> None:

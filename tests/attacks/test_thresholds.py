@@ -6,6 +6,8 @@ import duckdb
 import pytest
 from support.attempts import Attempt, cases, refused_by_us, share
 
+pytestmark = pytest.mark.one_version
+
 OTHERS = ("CAST(NULL AS DOUBLE)", "CAST(NULL AS INTEGER)", "'many'", "[5]", "''", "'nan'")
 NUMBER = "the threshold must be a number"
 # A class fails below these, above all others.

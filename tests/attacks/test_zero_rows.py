@@ -4,6 +4,8 @@ import duckdb
 import pytest
 from support.attempts import LIST_PARAMS, Attempt, cases, checks, refused_by_us, share
 
+pytestmark = pytest.mark.one_version
+
 EMPTY = "the table has no rows: there is nothing to check"
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from sqlpriv.demo import hospital
 
+pytestmark = pytest.mark.one_version
+
 # One number for the whole table: DuckDB 1.5.6 and 2.0.0 must both come to it.
 FINGERPRINT = "e598ba0aa7c716e2bcc86edf4ffd0aef"
 

@@ -13,6 +13,8 @@ from support.commands import run
 
 from sqlpriv.doors.cli.main import COMMANDS, load_command
 
+pytestmark = pytest.mark.one_version
+
 # The command that tells the whole story is not there yet while it is being rewritten.
 LOADED = [name for name, (place, _) in COMMANDS.items() if "." not in place or find_spec(place.partition(":")[0])]
 HEAVY = ("duckdb", "sqlglot", "pyarrow", "numpy", "matplotlib")

@@ -15,6 +15,8 @@ import sqlpriv
 from sqlpriv.demo import examples
 from sqlpriv.doors.pages import written
 
+pytestmark = pytest.mark.one_version
+
 ROOT = places.ROOT
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)

@@ -53,6 +53,7 @@ def test_the_expansion_equals_the_macro(
 EXPANDED: dict[str, str] = {}
 
 
+@pytest.mark.one_version
 @pytest.mark.parametrize(
     "dialect",
     [pytest.param(d, marks=pytest.mark.deep) if d in {"bigquery", "snowflake", "trino"} else d for d in OTHERS],

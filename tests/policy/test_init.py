@@ -15,6 +15,8 @@ from sqlpriv.demo import hospital
 from sqlpriv.policy.propose import Proposal, propose
 from sqlpriv.table.profile import profile
 
+pytestmark = pytest.mark.one_version
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:

@@ -13,6 +13,8 @@ from sqlpriv.policy.lines import key_lines
 from sqlpriv.publishing import plan, read_policy
 from sqlpriv.sqltext import folded
 
+pytestmark = pytest.mark.one_version
+
 GOOD = """\
 # The owner's own words.
 [table]

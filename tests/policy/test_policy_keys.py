@@ -13,6 +13,8 @@ from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import RELEASE_KEYS, TABLE_KEYS, Policy, parse_policy
 from sqlpriv.policy.keys import Key, key_table
 
+pytestmark = pytest.mark.one_version
+
 # The smallest policy of each method; a column, a key and a line more are added to it.
 COLUMNS = {
     "generalize": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', "[require]\nk = 2\n"),

@@ -18,6 +18,8 @@ from support.strategies import fewer
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.domain.sums import DomainSums, Value, Variable, domain_sums
 
+pytestmark = pytest.mark.one_version
+
 BUDGET = 1e9
 COUNT = Value(exp.Literal.number(1))
 Rows = list[tuple[object, ...]]

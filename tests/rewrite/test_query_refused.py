@@ -18,6 +18,8 @@ from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 
+pytestmark = pytest.mark.one_version
+
 FIXTURES = sorted((places.FIXTURES / "refuse").glob("*.sql"))
 # The query is all between the two lines, as it is: the messages name lines and columns of it.
 CASE = re.compile(r"-- (?P<name>\w+)\n(?P<query>(?:(?!-- refused: ).*\n)*)-- refused: (?P<message>.*)\n(?:\n|\Z)")

@@ -25,6 +25,8 @@ from sqlpriv.show.charts.canvas import COLOURS, shown
 from sqlpriv.show.charts.lattice import MOST_DRAWN
 from sqlpriv.show.charts.tradeoff import frontier
 
+pytestmark = pytest.mark.one_version
+
 POLICY = """
 [table]
 source = "{source}"

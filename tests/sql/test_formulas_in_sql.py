@@ -11,9 +11,12 @@ import ast
 import re
 from collections.abc import Iterator
 
+import pytest
 from support import places
 
 from sqlpriv.macros.catalog import macros
+
+pytestmark = pytest.mark.one_version
 
 ROOT = places.ROOT / "sqlpriv"
 FOLDERS = ("methods", "policy", "release", "checks")

@@ -24,6 +24,8 @@ from sqlpriv.macros.catalog import macro, macros
 from sqlpriv.macros.language import Overload
 from sqlpriv.version import __version__
 
+pytestmark = pytest.mark.one_version
+
 Con = duckdb.DuckDBPyConnection
 MODULES = (
     test_ck_safety,

@@ -18,6 +18,8 @@ from oracles.sampling import least_epsilon, tail
 from scipy.optimize import linprog
 from support import strategies
 
+pytestmark = pytest.mark.one_version
+
 Row = dict[str, object]
 
 

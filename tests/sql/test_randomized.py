@@ -12,6 +12,8 @@ from support.agreement import assert_rows, call, macros_of
 
 from sqlpriv.macros.catalog import inlined
 
+pytestmark = pytest.mark.one_version
+
 TESTED = macros_of(
     [],
     "alpha_beta_parameters",

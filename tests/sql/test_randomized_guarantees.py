@@ -9,6 +9,8 @@ import pytest
 from support.agreement import call
 from support.beliefs import HAIR, Matrix, assert_private, bits, exclusive, independent, largest, likelihoods, posteriors
 
+pytestmark = pytest.mark.one_version
+
 Con = duckdb.DuckDBPyConnection
 BOUNDS = [(0.01, 0.2), (0.05, 0.2), (0.1, 0.2), (0.12, 0.3), (0.2, 0.5)]
 INDEPENDENT = [("independent", "paper"), ("independent", "tight")]

@@ -17,6 +17,8 @@ from oracles import INFINITY
 from support import strategies
 from support.agreement import as_row, assert_rows, call
 
+pytestmark = pytest.mark.one_version
+
 Con = duckdb.DuckDBPyConnection
 Row = dict[str, object]
 

@@ -10,6 +10,8 @@ from support.policies import parse
 
 from sqlpriv.publishing import plan
 
+pytestmark = pytest.mark.one_version
+
 QIS = ("sex", "age", "race", "marital-status")
 OTHERS = ("education", "native-country", "workclass", "salary-class")
 K = "k = 5"

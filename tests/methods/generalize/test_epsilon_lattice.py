@@ -17,6 +17,8 @@ from benchmarks.epsilon_claims import (
 )
 from benchmarks.epsilon_lattice import FIGURE_2_NODE, TABLE_5, Measured, draw_figures, least_cost, measure, table_5
 
+pytestmark = pytest.mark.one_version
+
 TOP = (5, 2, 1, 1)
 
 

@@ -22,6 +22,8 @@ from oracles.lattice import (
 from oracles.lattice_objectives import OBJECTIVES
 from oracles.lattice_table import Node, Table
 
+pytestmark = pytest.mark.one_version
+
 COLUMNS = ["age", "sex", "disease"]
 QIS = ["age", "sex"]
 HIERARCHIES = {

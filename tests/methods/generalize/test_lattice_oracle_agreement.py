@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import oracles
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles.counting import PerClass, canon, same
@@ -13,6 +14,8 @@ from oracles.lattice_objectives import LARGEST_IS_BEST, OBJECTIVES
 from oracles.lattice_table import Node
 from support.lattice_cases import LatticeCase, lattice_cases
 from support.strategies import fewer
+
+pytestmark = pytest.mark.one_version
 
 SIMPLE = {
     "alpha": oracles.alpha_k_anonymity_per_class,

@@ -29,7 +29,7 @@ import pytest
 from support.coverage_numbers import Asked, Found, in_standard_errors
 from support.coverage_runs import COLUMNS, people, runs
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 
 PLAIN = {"c": "count(*)", "t": "sum(v)", "m": "avg(v)", "a": "avg(a)", "r": "sum(v) / sum(b)"}
 PERCENT = {"y": "100.0 * count(*) FILTER (WHERE s = 'y') / count(*)"}

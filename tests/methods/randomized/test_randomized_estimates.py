@@ -9,6 +9,8 @@ import pytest
 from support.agreement import call
 from support.beliefs import Matrix, bits, likelihoods
 
+pytestmark = pytest.mark.one_version
+
 Con = duckdb.DuckDBPyConnection
 VALUES = np.array([1.0, -2.0, 3.5, 1.0])
 TOLERANCE = 1e-9

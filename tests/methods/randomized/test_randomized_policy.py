@@ -11,6 +11,8 @@ from sqlpriv.methods import METHODS
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
 from sqlpriv.policy.file import Policy, parse_policy
 
+pytestmark = pytest.mark.one_version
+
 POLICY = """[table]
 source = "people.csv"
 [columns]
