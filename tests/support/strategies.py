@@ -1,6 +1,6 @@
 """Random tables for property tests: nasty names and values, NULLs, duplicates, repeated persons.
 
-Importing this module sets hypothesis to SQLPRIV_EXAMPLES examples a test (200 by default). They are the same every time,
+Importing this module sets hypothesis to SQLPRIV_EXAMPLES examples a test (200 by default). They are the same each time,
 unless SQLPRIV_RANDOM is set, as `make test-deep` does: what fails there is found again with the seed that it prints.
 """
 
