@@ -206,13 +206,10 @@ def _refuse_change(is_unchanged: bool) -> None:
 def _refuse_unlikely(made: Made) -> None:
     """Coins that were thrown rightly miss what is expected by six standard deviations once in 500 million releases."""
     if abs(made.rows - made.expected) > 6 * math.sqrt(made.variance) + 0.5:
-        if made.variance == 0:
-            raise ReleaseError(
-                "the table changed while it was being anonymized, so nothing was published; run it again"
-            )
+        why = "the coins were not thrown as they should be" if made.variance else "the table changed, or rows got lost"
         raise ReleaseError(
-            f"{made.rows:,} rows came out where about {made.expected:,.0f} were to be expected, so the coins were not "
-            "thrown as they should be; nothing was published"
+            f"{made.rows:,} rows came out where about {made.expected:,.0f} were to be expected: {why}, so nothing was "
+            "published; run it again"
         )
 
 

@@ -285,7 +285,10 @@ def test_the_demo_ends_with_what_to_do_next(tmp_path: Path) -> None:
     done = run(tmp_path, "demo", "--folder", "d")
     assert done.returncode == 0, done.stderr
     assert "FAILS  k>=5" in done.stdout
-    assert "What to do next" in done.stdout
+    assert "holds what it says" in done.stdout
+    assert "truth" in done.stdout
+    assert "What to type next" in done.stdout
+    assert (tmp_path / "d" / "hospital-noise.duckdb").is_file()
 
 
 def test_colours_and_progress_only_on_a_terminal(folder: Path) -> None:

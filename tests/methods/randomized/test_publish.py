@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,6 @@ from support.randomized_policies import KEY, publish_with, published, rows_of, w
 
 from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.alpha_beta.terms import keep
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
@@ -35,6 +34,11 @@ PEOPLE = (
     "CREATE TABLE people AS SELECT i % 100 AS a, i * 7 % 61 AS b, ['x', 'y'][1 + i % 2] AS s FROM range(2000) AS r(i)"
 )
 DISTINCT = 'method = "alpha_beta"\nk = 0.5\ngamma = 0.3\nduplicates = "distinct"\n'
+
+
+def kept_share(coins: Mapping[str, float]) -> float:
+    """The share of rows that coins keep."""
+    return coins["alpha"] + coins["beta"]
 
 
 def within(count: int, trials: int, rate: float) -> None:
@@ -75,7 +79,7 @@ def test_kept_rows_and_noise_have_their_probabilities(tmp_path: Path) -> None:
         kept += len(private & set(view))
         noise += len(set(view) - private)
     coins = result.plan.terms.coins
-    within(kept, keys * len(private), keep(coins))
+    within(kept, keys * len(private), kept_share(coins))
     within(noise, keys * (20_000 - len(private)), coins["beta"])
 
 
@@ -99,7 +103,7 @@ def test_ranges_of_the_domain_make_the_same_kind_of_noise(tmp_path: Path, monkey
     assert view == sorted(set(view))  # the order of the elements, across ranges too
     private = set(rows_of(tmp_path / "private.duckdb", "SELECT DISTINCT a, b, s FROM people"))
     within(len(set(view) - private), 20_000 - len(private), result.plan.terms.coins["beta"])
-    within(len(set(view) & private), len(private), keep(result.plan.terms.coins))
+    within(len(set(view) & private), len(private), kept_share(result.plan.terms.coins))
 
 
 def test_a_domain_larger_than_any_number(tmp_path: Path) -> None:
@@ -133,7 +137,7 @@ def test_equal_rows_take_different_slots(tmp_path: Path) -> None:
     mine = [r for r in view if r[1:3] == (1, "x") and r[0] < 50]
     assert {r[3] for r in mine} == {1, 2, 3, 4, 5}
     for slot in range(1, 6):  # four of five slots are taken, each equally likely; noise is rare
-        within(sum(1 for r in mine if r[3] == slot), 50, 0.8 * keep(result.plan.terms.coins))
+        within(sum(1 for r in mine if r[3] == slot), 50, 0.8 * kept_share(result.plan.terms.coins))
 
 
 def test_more_copies_than_slots_are_refused(tmp_path: Path) -> None:
@@ -260,14 +264,12 @@ def test_noise_that_is_off_is_not_published(
 ) -> None:
     """Six standard deviations: the coins did not fall as they should."""
     policy = write_noise_policy(tmp_path, COLUMNS, 'method = "alpha_beta"\nk = 1\ngamma = 0.3\nslots = 20', PEOPLE)
-    monkeypatch.setattr(import_module("sqlpriv.methods.alpha_beta.draw"), "poisson", lambda mean, _: draws(mean))
-    with pytest.raises(ReleaseError, match=r"rows came out where about .* were to be expected, so the coins were not"):
+    monkeypatch.setattr(import_module("sqlpriv.udfs.draws"), "poisson", lambda mean, _: draws(mean))
+    with pytest.raises(ReleaseError, match=r"rows came out where about .* were to be expected: the coins were not"):
         publish_with(policy)
     _nothing_is_there(tmp_path)
     monkeypatch.undo()
-    monkeypatch.setattr(
-        import_module("sqlpriv.methods.alpha_beta.draw"), "poisson", lambda mean, _: int(mean + 3 * math.sqrt(mean))
-    )
+    monkeypatch.setattr(import_module("sqlpriv.udfs.draws"), "poisson", lambda mean, _: int(mean + 3 * math.sqrt(mean)))
     publish_with(policy)
 
 

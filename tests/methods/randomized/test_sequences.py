@@ -10,10 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 from support.randomized_policies import KEY, publish_with, published, rows_of, write_noise_policy
-from test_publish import within
+from test_publish import kept_share, within
 
 from sqlpriv.errors import PolicyError, ReleaseError
-from sqlpriv.methods.alpha_beta.terms import keep
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import Published, publish
 
@@ -65,8 +64,8 @@ def test_every_element_has_the_probability_of_its_history(tmp_path: Path) -> Non
         assert (again.again, again.view, again.made.rows) == (True, number, made.rows)
         coins = result.plan.terms.coins
         left, new = before - private, domain - private - before
-        within(len(seen & private), len(private), keep(coins))
-        within(len(seen & left), len(left), keep(coins) * coins["persist"])
+        within(len(seen & private), len(private), kept_share(coins))
+        within(len(seen & left), len(left), kept_share(coins) * coins["persist"])
         within(len(seen & new), len(new), coins["beta"])
         held = set(rows_of(tmp_path / f"view{number}.duckdb", "SELECT a, b FROM sqlpriv_release.published"))
         assert held == seen | before
