@@ -233,12 +233,13 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("kind", "name"), NUMBERS, indirect=["kind"])
-@pytest.mark.parametrize("factor", [0.5, 1.001])
+@pytest.mark.parametrize("factor", [pytest.param(0.5, marks=pytest.mark.slow), 1.001])
 def test_a_number_is_changed_alone(kind: str, copy: Path, name: str, factor: float) -> None:
     state(copy, name, number(copy, name) * factor)
     assert failed(publishing.verify(copy))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), NUMBERS, indirect=["kind"])
 @pytest.mark.parametrize("value", [-1.0, float("nan")])
 def test_numbers_that_are_none(kind: str, copy: Path, name: str, value: float) -> None:
@@ -246,6 +247,7 @@ def test_numbers_that_are_none(kind: str, copy: Path, name: str, value: float) -
     assert failed(publishing.verify(copy))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), NUMBERS, indirect=["kind"])
 def test_a_number_that_is_missing_empty_or_there_twice(kind: str, copy: Path, name: str, tmp_path: Path) -> None:
     where = f"WHERE name = '{name}'"
