@@ -12,6 +12,7 @@ from benchmarks.adult_releases import DISTINCT, FRAPP, PAPER, Variant
 pytestmark = pytest.mark.one_version
 
 
+@pytest.mark.slow
 def test_alpha_beta_beats_frapp_as_in_the_paper(
     shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,6 +53,7 @@ def test_the_expansion_equals_the_macro(
 EXPANDED: dict[str, str] = {}
 
 
+@pytest.mark.slow
 @pytest.mark.one_version
 @pytest.mark.parametrize(
     "dialect",
@@ -167,6 +168,7 @@ def plain_value(value: object) -> object:
     return number if math.isinf(number) else round(number, 9)
 
 
+@pytest.mark.slow
 def test_postgres_gives_the_same_answers(with_macros: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     """On a real server, for every macro that can be written for it."""
     pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL server for this Python")
