@@ -119,10 +119,23 @@ COINS = {
     "domain_hits": ("domain_hits must be a whole number", SIZES),
     "views": ("views must be a whole number", [*SIZES, "0"]),
     "slots": ("slots must be a whole number", [*SIZES, "0"]),
+    "p": ("p, the probability to keep a row, must", [*TEXT, "0", "-0.1", "1.1", INF]),
+    "q": ("q, the ratio of the geometric noise, must", [*TEXT, "-0.1", "1", INF]),
+    "a": ("a, the ratio of the geometric noise, must", [*TEXT, "-0.1", "1", INF]),
+    "factor": ("factor, by which odds may change, must", [*TEXT, "1", "0", "-2", INF]),
+    "belief": ("belief must lie between 0 and 1", [*TEXT, "-0.1", "1.1", INF]),
+    "choices": ("choices must be a whole number", [*SIZES, "1"]),
+    "times": ("times must be a number greater than 0", [*TEXT, "0", "-1", INF]),
+    "public_share": ("public_share, what a value has of all people, must", [*TEXT, "0", "1", "-0.1"]),
+    "rows_each": ("rows_each must be a whole number", [*SIZES, "0"]),
+    "n_public": ("n_public must be a whole number", [*SIZES, "0"]),
+    "most_rows": ("most_rows must be a whole number", [*SIZES, "0"]),
 }
+RANDOMIZED = ["alpha_beta.sql", "alpha_beta_source.sql", "frapp.sql", "plan.sql"]
+RANDOMIZED += ["belief.sql", "bag.sql", "signed_bag.sql"]
 
 
-@pytest.mark.parametrize("attempt", arithmetic("alpha_beta.sql", "alpha_beta_source.sql", "frapp.sql", "plan.sql"))
+@pytest.mark.parametrize("attempt", arithmetic(*RANDOMIZED))
 def test_the_arithmetic_of_randomized_views_refuses_what_is_out_of_range_whatever_is_asked(
     shared: duckdb.DuckDBPyConnection, attempt: Attempt
 ) -> None:
@@ -134,9 +147,7 @@ def test_the_arithmetic_of_randomized_views_refuses_what_is_out_of_range_whateve
             assert refused_by_us(shared, sql).startswith(why), sql
 
 
-@pytest.mark.parametrize(
-    "attempt", arithmetic("sdgs.sql", "alpha_beta.sql", "alpha_beta_source.sql", "frapp.sql", "plan.sql")
-)
+@pytest.mark.parametrize("attempt", arithmetic("sdgs.sql", *RANDOMIZED))
 def test_null_in_null_out(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """greatest() ignores NULL: a NULL epsilon once gave a delta of 1e-20."""
     for param in attempt.params:

@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import test_bags
 import test_ck_safety
 import test_closeness
 import test_epsilon
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.one_version
 
 Con = duckdb.DuckDBPyConnection
 MODULES = (
+    test_bags,
     test_ck_safety,
     test_closeness,
     test_epsilon,
