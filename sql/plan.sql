@@ -54,6 +54,22 @@ FROM (
   ) AS __priv_s
 ) AS __priv_p;
 
+-- bag_rows(rows, domain, p, q) -> expected_rows, variance
+-- The expected rows of a bag (see bag_noise) of a table of `rows` rows in a domain of `domain` tuples, and how far their number may be off.
+-- nulls: NULL in, NULL out.
+-- guarantee: exact: rows are kept, and noise falls, by coins of their own.
+-- example: FROM priv.bag_rows(100, 1000, 0.5, 0.2)
+-- expect: [(300.0, 337.5)]
+CREATE MACRO bag_rows(rows, domain, p, q) AS TABLE
+SELECT n * keep + m * mu AS expected_rows, n * keep * (1 - keep) + m * mu * (1 + mu) AS variance
+FROM (
+  SELECT n, m, keep, noise / (1 - noise) AS mu
+  FROM (SELECT _amount(rows, 0, 'rows') AS n, _amount(domain, 1, 'domain') AS m, _keeping(p) AS keep, _noisy(q, 'q') AS noise) AS __priv_n
+) AS __priv_p;
+
+-- The probability that a tuple of a signed bag has noise at all, above or below 0.
+CREATE MACRO _noisy_share(a) AS (2 * a / (1 + a));
+
 -- With uniform noise: the probability that an element of the table is in the view, and, in a sequence, that one is which was in
 -- an earlier view and is not in the table; keep is the _keeps of the coins.
 CREATE MACRO _keeps(alpha, beta) AS (alpha + beta);

@@ -44,7 +44,7 @@ def write_kept(source: Source, elements: Elements, keep: str, prefix: str, persi
     Elements of earlier views that are not in the instance stay with probability `persist`.
     """
     limbs = ", ".join(elements.columns)
-    share = inlined(f"_coin_share(_coin_bits({literal(prefix)}, 'keep|' || {_text(elements)}))")
+    share = inlined(f"_coin_share(_coin_bits({literal(prefix)}, 'keep|' || {element_text(elements)}))")
     kept = f"SELECT {limbs} FROM __instance WHERE {share} < {keep}"
     excluded = f"SELECT {limbs} FROM __instance"
     if persist is not None:
@@ -100,7 +100,8 @@ def view_elements(elements: Elements, draws: Draws) -> str:
     )
 
 
-def _text(elements: Elements) -> str:
+def element_text(elements: Elements) -> str:
+    """SQL for an element as text: what its coins are thrown for."""
     return " || ',' || ".join(f"CAST({e} AS VARCHAR)" for e in elements.columns)
 
 

@@ -7,6 +7,11 @@ from typing import Any
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta import terms
+from sqlpriv.methods.alpha_beta.bags import terms as bag_terms
+from sqlpriv.methods.alpha_beta.bags import verify as bag_verify
+from sqlpriv.methods.alpha_beta.bags import write as bag_write
+from sqlpriv.methods.alpha_beta.bags.weights import is_bag
+from sqlpriv.methods.alpha_beta.bags.weights import make_weights as make_bag_weights
 from sqlpriv.methods.alpha_beta.policy import OPTIONS, AlphaBetaPolicy
 from sqlpriv.methods.alpha_beta.verify import own_checks
 from sqlpriv.methods.alpha_beta.weights import make_weights
@@ -29,32 +34,40 @@ class AlphaBeta(Randomized):
 
     def make_terms(self, source: Source, policy: Any, asked: Asked) -> Terms:
         """The coins for a bound, what they guarantee and cost."""
-        return terms.make_terms(source, policy, asked)
+        assert isinstance(policy, AlphaBetaPolicy)
+        make = bag_terms.make_terms if policy.is_bag else terms.make_terms
+        return make(source, policy, asked)
 
     def plan(self, source: Source, policy: Policy, request: Request) -> RandomizedPlan:
         """Read domains and table, and find the terms; equal rows need slots of their own."""
         plan = super().plan(source, policy, request)
-        refuse_copies(source, plan.terms.slots)
+        if not is_bag(plan.terms.coins):
+            refuse_copies(source, plan.terms.slots)
         return plan
 
     def write_tables(self, plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
         """All tables of the release, into the file that is attached."""
         assert isinstance(plan.policy, AlphaBetaPolicy)
+        if plan.policy.is_bag:
+            return bag_write.write(plan, edition, request, tells_size=True)
         return write(plan, plan.policy, edition, request)
 
     def stated_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
         """What the macros give for the parameters that a file states."""
+        if is_bag(file.parameters):
+            return make_bag_weights(calls, file.parameters)
         view = int(file.about["view"].partition(" ")[0])
         return make_weights(calls, file.parameters, int(file.parameters["slots"]), view)
 
-    @property
-    def numbers(self) -> Numbers:
+    def numbers(self, file: ReleaseFile) -> Numbers:
         """Which numbers its files state."""
+        if is_bag(file.parameters):
+            return bag_verify.stated_numbers(file)
         return Numbers(frozenset({"alpha", "beta"}), frozenset({"n_public", "rate", "persist", "views"}))
 
     def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
         """Whether the coins are those of the bound, or at least as private, against the adversary of the guarantee."""
-        return own_checks(calls, file)
+        return (bag_verify.own_checks if is_bag(file.parameters) else own_checks)(calls, file)
 
 
 METHOD = AlphaBeta("alpha_beta", AlphaBetaPolicy, OPTIONS)

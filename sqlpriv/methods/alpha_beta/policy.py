@@ -15,7 +15,8 @@ OPTIONS: Keys = (
         "default"),
     Key("alpha", number(0, 1), "coins of your own, which are judged: rows kept beyond noise"),
     Key("beta", number(0, 1), "coins of your own, which are judged: noise"),
-    Key("duplicates", choice("slots", "distinct"), "whether equal rows are counted, or published as one", "slots"),
+    Key("duplicates", choice("slots", "distinct", "bag"), "how equal rows are told apart, if they are", "slots"),
+    Key("p", number(0, 1), "of a bag: the share of rows that are kept; chosen by sqlpriv if it is not given"),
     Key("slots", number(0, MOST_SLOTS, whole=True), "a public bound on the number of equal rows", 50),
     Key("views", number(0, MOST_VIEWS, whole=True), "how many views of the table, as it changes, are planned", 1),
     Key("earlier", FILES, "where earlier views are, if not beside the output", ()),
@@ -47,9 +48,24 @@ class AlphaBetaPolicy(RandomizedPolicy):
         return bool(self.release["duplicates"] == "distinct")
 
     @property
+    def is_bag(self) -> bool:
+        """Whether the release is a bag: rows kept, and noise on every tuple of the domain."""
+        return bool(self.release["duplicates"] == "bag")
+
+    @property
+    def p(self) -> float | None:
+        """The share of rows that a bag keeps, if given."""
+        return self.release["p"]  # type: ignore[no-any-return]
+
+    @property
+    def told_size(self) -> bool:
+        """Whether the release tells the number of rows, rounded up: something in it is made from that."""
+        return self.n_public is None and (self.k is not None or self.is_bag)
+
+    @property
     def slots(self) -> int:
         """Among how many slots equal rows are told apart."""
-        return 1 if self.is_distinct else int(self.release["slots"])
+        return 1 if self.is_distinct or self.is_bag else int(self.release["slots"])
 
     @property
     def views(self) -> int:
@@ -64,6 +80,7 @@ class AlphaBetaPolicy(RandomizedPolicy):
     def check(self, fail: Fail) -> None:
         """Coins, adversary, slots and views fit together."""
         super().check(fail)
+        self._check_bag(fail)
         if (self.alpha is None) != (self.beta is None):
             raise fail("alpha and beta are given together or not at all", "release", "alpha")
         if self.alpha is not None and self.choice != "default":
@@ -78,6 +95,23 @@ class AlphaBetaPolicy(RandomizedPolicy):
         self._check_views(fail)
         if self.has_source:
             self._check_source(fail)
+
+    def _check_bag(self, fail: Fail) -> None:
+        if not self.is_bag:
+            if "p" in self.written:
+                raise fail('p is for duplicates = "bag"', "release", "p")
+            return
+        foreign = [
+            k for k in ("adversary", "parameters", "alpha", "beta", "slots", "views", "earlier") if k in self.written
+        ]
+        if foreign:
+            raise fail(
+                f"{foreign[0]} is for slots and distinct tuples: a bag holds against everybody, and needs nothing more",
+                "release", foreign[0],
+            )  # fmt: skip
+        if self.has_source:
+            name = next(c.name for c in self.published if c.share is not None)
+            raise fail("the noise of a bag cannot follow shares: they would break its bound", "columns", name, "share")
 
     def _check_views(self, fail: Fail) -> None:
         if self.earlier and self.views == 1:

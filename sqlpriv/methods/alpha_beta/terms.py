@@ -105,7 +105,7 @@ def _judge(
 
 
 def _told_size(policy: AlphaBetaPolicy, n_public: int) -> tuple[str, ...]:
-    if policy.n_public is not None or policy.k is None:
+    if not policy.told_size:
         return ()
     return (f"n_public is not declared; the number of rows rounded up, {n_public:,}, becomes public",)
 

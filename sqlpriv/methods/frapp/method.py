@@ -38,8 +38,7 @@ class Frapp(Randomized):
         stated = file.parameters
         return make_weights(calls, stated["stay"], stated["move"], stated["rows"])
 
-    @property
-    def numbers(self) -> Numbers:
+    def numbers(self, file: ReleaseFile) -> Numbers:
         """Which numbers its files state."""
         return Numbers(frozenset({"stay", "move", "rows"}))
 

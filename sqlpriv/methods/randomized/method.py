@@ -56,9 +56,8 @@ class Randomized(ABC):
     def stated_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
         """What the macros give for the parameters that a file states."""
 
-    @property
     @abstractmethod
-    def numbers(self) -> Numbers:
+    def numbers(self, file: ReleaseFile) -> Numbers:
         """Which numbers its files state."""
 
     @abstractmethod
@@ -87,7 +86,7 @@ class Randomized(ABC):
         def judge() -> Judged:
             return Judged(self.stated_weights(calls, file), tuple(self.own_checks(calls, file)))
 
-        return verify_facts(file, verify_file(file, policy, self.numbers, judge))
+        return verify_facts(file, verify_file(file, policy, self.numbers(file), judge))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The release for queries: one file, or the views of one sequence."""

@@ -56,14 +56,15 @@ class RandomizedPlan:
             "d": terms.d,
             "gamma": terms.gamma,
             "adversary": terms.adversary,
-            "alpha": 0.0 if "stay" in coins else coins["alpha"],
-            "beta": 0.0 if "stay" in coins else coins["beta"],
+            "alpha": 0.0 if "stay" in coins else coins.get("alpha"),
+            "beta": 0.0 if "stay" in coins else coins.get("beta"),
             "stay": coins.get("stay", 0.0),
             "rate": coins.get("rate"),
             "slots": terms.slots,
             "views": terms.views,
             "domain": domain_digest(self.source, self.columns),
         }
+        parameters |= {name: coins[name] for name in ("p", "q", "a") if name in coins}
         if terms.views > 1:
             parameters["key"] = fingerprint(slot_prefix(key, parameters))
         return parameters
@@ -154,7 +155,9 @@ class RandomizedPlan:
         found = []
         for gamma in sorted({*GAMMAS, self.terms.gamma}):
             release = {**self.policy.release, "gamma": gamma}
-            other = replace(self.policy, release={k: None if k in {"alpha", "beta"} else v for k, v in release.items()})
+            other = replace(
+                self.policy, release={k: None if k in {"alpha", "beta", "p"} else v for k, v in release.items()}
+            )
             try:
                 found.append(_terms(self.source, other, self.terms.rows, self.columns, self.aliases, self.make_terms))
             except SqlprivError:

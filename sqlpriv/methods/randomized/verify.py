@@ -263,6 +263,10 @@ def _row_weights(file: ReleaseFile, columns: Mapping[str, str], weights: AllWeig
     title = "the weights of the rows are those of the parameters"
     if "rate" in file.parameters:
         return Check(title, _follows_shares(file, columns))
+    if "negative" in weights.view:
+        rows = fetch(file.con, f"SELECT DISTINCT __weight < 0, {', '.join(_OWN)} FROM {published(file)}")
+        of_sign = {True: weights.view["negative"], False: weights.view["view"]}
+        return Check(title, all(_matches(of_sign.get(below), *found) for below, *found in rows))
     kinds = "__view, __earlier" if is_sequence(file) else "true, false"
     rows = fetch(file.con, f"SELECT DISTINCT {kinds}, {', '.join(_OWN)} FROM {published(file)}")
     expected = {

@@ -1,0 +1,101 @@
+"""Write a bag: for every tuple how many of its rows are kept, and how much noise it has, by a coin each.
+
+    __kept   elements of the table with `n`, the rows of theirs that are kept
+
+A coin is thrown for a tuple and not for a row: how many of its copies are kept is a binomial number, made from the one
+coin. Noise has the probability q on every tuple of the domain, in the table or not, so it is drawn like the noise of an
+alpha-beta view, and what is drawn has one row more for each further success of a geometric number. Kept rows and noise
+of a tuple are added up before anything is sorted or written: which is which is nowhere to be seen.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import ReleaseError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.alpha_beta.bags.weights import make_weights
+from sqlpriv.methods.alpha_beta.draw import Draws, element_text, uniform_draws
+from sqlpriv.methods.method import Edition, Made, Request
+from sqlpriv.methods.randomized.file import PUBLISHED, WEIGHTS, same_weights, shown_rows, write_facts, write_sorted
+from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.methods.randomized.weights import AllWeights
+from sqlpriv.release.file import double
+from sqlpriv.sqltext import literal
+
+
+def write(plan: RandomizedPlan, edition: Edition, request: Request, *, tells_size: bool) -> Made:
+    """All tables of the release, into the file that is attached."""
+    coins, con = plan.terms.coins, plan.source.con
+    weights = make_weights(plan.source.calls, coins)
+    numbers = dict(coins) | ({"n_public": plan.terms.n_public} if tells_size else {})
+    write_facts(plan, edition, weights, numbers)
+    _write_kept(plan, edition.prefix)
+    noisy = coins["q"] if "q" in coins else plan.source.calls.value(f"_noisy_share({coins['a']!r})")
+    ranges = list(uniform_draws(plan.elements, noisy, edition.prefix))
+    for done, draws in enumerate(ranges):
+        write_sorted(plan, _rows(plan, draws, edition.prefix))
+        rows = shown_rows(plan, _weights(weights))
+        how = f"CREATE TABLE {PUBLISHED} AS" if done == 0 else f"INSERT INTO {PUBLISHED}"
+        fetch(con, f"{how} {rows}")
+        if request.on_progress is not None:
+            request.on_progress((done + 1) / len(ranges))
+    return _made(plan)
+
+
+def _coin(plan: RandomizedPlan, prefix: str, purpose: str) -> str:
+    return f"_coin_share(_coin_bits({literal(prefix)}, '{purpose}|' || {element_text(plan.elements)}))"
+
+
+def _write_kept(plan: RandomizedPlan, prefix: str) -> None:
+    ids = [*(f"i{a}" for a in range(len(plan.columns))), "0"]
+    elements = plan.elements
+    limbs = ", ".join(f"{n} AS {e}" for n, e in zip(elements.number(ids), elements.columns, strict=True))
+    kept = "copies"
+    if "p" in plan.terms.coins:
+        kept = inlined(f"_kept_copies(copies, {plan.terms.coins['p']!r}, {_coin(plan, prefix, 'keep')})")
+    fetch(
+        plan.source.con,
+        f"CREATE OR REPLACE TABLE __kept AS SELECT * FROM (SELECT {', '.join(elements.columns)}, {kept} AS n "
+        f"FROM (SELECT {limbs}, copies FROM __tuples)) WHERE n > 0",
+    )
+
+
+def _rows(plan: RandomizedPlan, draws: Draws, prefix: str) -> str:
+    """SQL for the elements of the view in a range, as often as they are there; `sign` where rows may count -1."""
+    limbs, coins = ", ".join(plan.elements.columns), plan.terms.coins
+    inside = f"e0 >= {draws.low} AND e0 < {draws.high}"
+    more = inlined(f"1 + _geometric({_coin(plan, prefix, 'copies')}, {coins.get('q', coins.get('a'))!r})")
+    if "a" in coins:
+        more = f"CASE WHEN {inlined(_coin(plan, prefix, 'sign'))} < 0.5 THEN {more} ELSE -({more}) END"
+    noise = f"SELECT {limbs}, {more} AS n FROM (SELECT DISTINCT {limbs} FROM ({draws.sql}))"
+    summed = (
+        f"SELECT {limbs}, CAST(sum(n) AS BIGINT) AS n FROM (SELECT {limbs}, n FROM __kept WHERE {inside} "
+        f"UNION ALL {noise}) GROUP BY {limbs}"
+    )
+    return f"SELECT {limbs}, n < 0 AS negative FROM (SELECT *, unnest(range(abs(n))) AS copy FROM ({summed}))"
+
+
+def _weights(weights: AllWeights) -> str:
+    if "negative" not in weights.view:
+        return same_weights(weights.view["view"])
+    view, negative = weights.view["view"], weights.view["negative"]
+    return ", ".join(
+        f"CASE WHEN negative THEN {double(getattr(negative, part))} ELSE {double(getattr(view, part))} END AS __{part}"
+        for part in WEIGHTS
+    )
+
+
+def _made(plan: RandomizedPlan) -> Made:
+    """The rows, how many were to be expected, and that the noise of a signed bag is not off."""
+    con, terms = plan.source.con, plan.terms
+    rows, net = fetch(con, f"SELECT count(*), coalesce(sum(sign(__weight)), 0) FROM {PUBLISHED}")[0]
+    m = float(terms.tuples)
+    if "q" in terms.coins:
+        moments = plan.source.calls.row("bag_rows", terms.rows, m, terms.coins["p"], terms.coins["q"])
+        return Made(int(rows), *(float(x) for x in moments))
+    off = 6 * math.sqrt(float(plan.source.calls.value(f"{m!r} * _signed_variance({terms.coins['a']!r})")))
+    if abs(float(net) - terms.rows) > off + 0.5:
+        raise ReleaseError("the noise is not what its coins make, so nothing was published; run it again")
+    return Made(int(rows), float(rows))
