@@ -140,7 +140,7 @@ class Runs:
     def _kept(self) -> float:
         """By how much more probable a row of the table is in the view."""
         coins = self._plans[1].terms.coins
-        return coins["alpha"]
+        return next((coins[name] for name in ("alpha", "p") if name in coins), 1.0)
 
     def _everything(self, release: str) -> str:
         """The domain with the noise that is expected of a tuple; a later view has more, that of earlier ones."""

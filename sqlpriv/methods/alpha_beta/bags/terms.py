@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlpriv.errors import PolicyError
+from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
 from sqlpriv.methods.randomized.terms import Asked, Terms, active_domains, refuse_coins
 from sqlpriv.table.source import Source
@@ -15,8 +16,7 @@ def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
     """The terms of a policy: the kind of bag and its p chosen, or p given and judged by what noise it needs."""
     calls, n, m = source.calls, asked.n_public, float(asked.tuples)
     factor, _ = calls.row("odds_factor", asked.d, policy.gamma)
-    kind = "bag" if policy.p is not None else calls.row("bag_kind", n, m, factor)[0]
-    if kind == "bag":
+    if policy.p is not None or smaller_kind(calls, n, m, factor) == "bag":
         p = policy.p if policy.p is not None else calls.row("bag_choice", n, m, factor)[0]
         coins = {"p": p, "q": calls.row("bag_noise", p, factor)[0]}
         refuse_coins(p)
@@ -47,6 +47,11 @@ def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
         posterior,
         warnings=(*active_domains(policy), *_told(policy, n)),
     )
+
+
+def smaller_kind(calls: Calls, n_public: int, tuples: float, factor: float) -> str:
+    """Which kind of bag makes the smaller error."""
+    return str(calls.row("bag_kind", n_public, tuples, factor)[0])
 
 
 def _told(policy: AlphaBetaPolicy, n_public: int) -> tuple[str, ...]:
