@@ -1,0 +1,155 @@
+"""Bags: published, verified, the same for the same key, and what a linking attacker makes of one."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+from support.randomized_policies import noise_policy_text, publish_with, published, rows_of, write_noise_policy
+
+from sqlpriv.errors import InputError, PolicyError
+from sqlpriv.methods import METHODS
+from sqlpriv.policy.file import parse_policy
+from sqlpriv.publishing import open_release, verify
+
+pytestmark = pytest.mark.usefixtures("few_macros")
+
+BAG = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\n'
+SMALL = {"a": published("[1, 2, 3, 4, 5, 6, 7, 8]"), "b": published('["x", "y", "z"]'), "id": '{ role = "drop" }'}
+WIDE = SMALL | {"a": published('"range:1..400"')}
+PEOPLE = (
+    "CREATE TABLE people AS SELECT 1 + (i * i) % 7 AS a, ['x', 'y', 'z'][1 + (i // 3) % 3] AS b, i AS id "
+    "FROM range(300) AS r(i)"
+)
+KINDS = {"signed bag": SMALL, "bag": WIDE}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kind_with_the_smaller_error_is_published_and_verifies(tmp_path: Path, kind: str) -> None:
+    policy = write_noise_policy(tmp_path, KINDS[kind], BAG + "n_public = 300", PEOPLE)
+    result = publish_with(policy)
+    coins = result.facts.content
+    assert ("q" in coins, "a" in coins) == (kind == "bag", kind == "signed bag")
+    assert verify(result.written.output, policy).passed
+    weights = {r[0] for r in rows_of(result.written.output, "SELECT DISTINCT __weight FROM sqlpriv_release.published")}
+    assert weights == ({1 / coins["p"]} if kind == "bag" else {1.0, -1.0})
+    with open_release(result.written.output) as release:
+        ((n, low, high),) = release.sql("SELECT count(*) AS n FROM people").fetchall()
+    assert low <= 300 <= high
+    assert low < n < high
+
+
+def test_the_promise_is_differential_privacy_in_words_and_numbers(tmp_path: Path) -> None:
+    policy = write_noise_policy(tmp_path, WIDE, BAG + "n_public = 300", PEOPLE)
+    content = publish_with(policy).facts.content
+    promise = rows_of(tmp_path / "people-release.duckdb", "FROM sqlpriv_release.about WHERE name = 'guarantee'")[0][1]
+    epsilon = rows_of(tmp_path / "people-release.duckdb", "FROM sqlpriv_release.parameters WHERE name = 'epsilon'")[0][
+        1
+    ]
+    assert epsilon == pytest.approx(math.log(6))  # L = .4 * .9 / (.1 * .6)
+    assert content["q"] == pytest.approx(content["p"] / ((1 - content["p"]) * 5))
+    assert "believes so with at most 0.4" in promise
+    assert "epsilon 1.79 for a row replaced by another, and" in promise
+
+
+def test_a_size_that_is_made_from_the_table_is_told_and_limits_the_promise(tmp_path: Path) -> None:
+    """p depends on the size, so it is public; then only a row replaced by another is covered."""
+    result = publish_with(write_noise_policy(tmp_path, WIDE, BAG, PEOPLE))
+    assert any("becomes public" in w for w in result.written.warnings)
+    promise = rows_of(result.written.output, "FROM sqlpriv_release.about WHERE name = 'guarantee'")[0][1]
+    assert "added or removed" not in promise
+    assert ("n_public", 300.0) in rows_of(result.written.output, "FROM sqlpriv_release.parameters")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_key_gives_the_same_bag_whatever_the_order_of_rows(tmp_path: Path, kind: str) -> None:
+    seen = []
+    for name, order in (("one", "id"), ("two", "id DESC")):
+        folder = tmp_path / name
+        folder.mkdir()
+        sql = f"{PEOPLE}; CREATE OR REPLACE TABLE people AS FROM people ORDER BY {order}"
+        result = publish_with(write_noise_policy(folder, KINDS[kind], BAG + "n_public = 300", sql))
+        seen.append(rows_of(result.written.output))
+    assert seen[0] == seen[1]
+    other = publish_with(
+        write_noise_policy(tmp_path, KINDS[kind], BAG + "n_public = 300", PEOPLE), key=b"another key of sixteen bytes"
+    )
+    assert rows_of(other.written.output) != seen[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "tampered"),
+    [
+        ("bag", "UPDATE sqlpriv_release.parameters SET value = value / 2 WHERE name = 'q'"),
+        ("bag", "UPDATE sqlpriv_release.parameters SET value = 0.9 WHERE name = 'p'"),
+        ("bag", "UPDATE sqlpriv_release.parameters SET value = 0.2 WHERE name = 'd'"),
+        ("bag", "UPDATE sqlpriv_release.published SET __weight = 1"),
+        ("bag", "DELETE FROM sqlpriv_release.published WHERE a > 3"),
+        ("bag", "UPDATE sqlpriv_release.about SET value = 'exclusive' WHERE name = 'adversary'"),
+        ("signed bag", "UPDATE sqlpriv_release.parameters SET value = value / 2 WHERE name = 'a'"),
+        ("signed bag", "UPDATE sqlpriv_release.published SET __weight = -2 WHERE __weight < 0"),
+        ("signed bag", "INSERT INTO sqlpriv_release.parameters VALUES ('p', 0.5)"),
+    ],
+)
+def test_a_bag_that_was_tampered_with_fails(tmp_path: Path, kind: str, tampered: str) -> None:
+    result = publish_with(write_noise_policy(tmp_path, KINDS[kind], BAG + "n_public = 300", PEOPLE))
+    copy = Path(shutil.copy(result.written.output, tmp_path / "copy.duckdb"))
+    with duckdb.connect(str(copy)) as con:
+        con.execute(tampered).fetchall()
+    assert not verify(copy).passed
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("slots = 10", "slots is for slots and distinct tuples"),
+        ('adversary = "independent"', "adversary is for slots and distinct tuples"),
+        ('parameters = "paper"', "parameters is for slots and distinct tuples"),
+        ("alpha = 0.4\nbeta = 0.1", "alpha is for slots and distinct tuples"),
+        ("views = 2", "views is for slots and distinct tuples"),
+    ],
+)
+def test_what_belongs_to_slots_is_refused(more: str, message: str) -> None:
+    text = noise_policy_text(SMALL, BAG + more)
+    with pytest.raises(PolicyError, match=message):
+        parse_policy(text, Path(), METHODS)
+
+
+def test_p_is_for_bags_and_shares_are_not() -> None:
+    with pytest.raises(PolicyError, match='p is for duplicates = "bag"'):
+        parse_policy(noise_policy_text(SMALL, BAG.replace('"bag"', '"slots"') + "p = 0.5"), Path(), METHODS)
+    shares = SMALL | {"b": published('["x", "y", "z"]', share="[1, 2, 3]")}
+    with pytest.raises(PolicyError, match="shares: they would break its bound"):
+        parse_policy(noise_policy_text(shares, BAG), Path(), METHODS)
+
+
+def test_a_p_that_leaves_no_room_for_noise_is_refused(tmp_path: Path) -> None:
+    """p must be below 1 - 1/L = 5/6."""
+    with pytest.raises(InputError, match="p must be below 1 - 1 / factor, or no noise can hide a row"):
+        publish_with(write_noise_policy(tmp_path, WIDE, BAG + "n_public = 300\np = 0.9", PEOPLE))
+    content = publish_with(write_noise_policy(tmp_path, WIDE, BAG + "n_public = 300\np = 0.25")).facts.content
+    assert (content["p"], content["q"]) == (0.25, pytest.approx(0.25 / (0.75 * 5)))
+
+
+def test_a_linking_attacker_is_right_as_often_as_the_bound_says(tmp_path: Path) -> None:
+    """Everybody is alone in a slice that the attacker knows, values are uniform: a lone match is right with gamma.
+
+    L / (L + |S| - 1) = 6 / 15 = .4 of the slices with exactly one row (reference, "What d must be"); five standard
+    errors: a false alarm in 2 of 3 million keys, and the key is fixed.
+    """
+    columns = {"g": published('"range:1..4000"'), "s": published("[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]")}
+    uniform = "CAST('0x' || substr(md5(i::VARCHAR), 1, 7) AS BIGINT) % 10"
+    sql = f"CREATE TABLE people AS SELECT i AS g, {uniform} AS s FROM range(1, 4001) AS r(i)"
+    result = publish_with(write_noise_policy(tmp_path, columns, BAG + "n_public = 4000", sql))
+    with duckdb.connect(str(tmp_path / "private.duckdb"), read_only=True) as con:
+        truth = dict(con.execute("FROM people").fetchall())
+    shown: dict[int, list[int]] = {}
+    for g, s in rows_of(result.written.output, "SELECT g, s FROM sqlpriv_release.published"):
+        shown.setdefault(g, []).append(s)
+    lone = {g: values[0] for g, values in shown.items() if len(values) == 1}
+    right = sum(truth[g] == s for g, s in lone.items())
+    assert len(lone) > 500
+    assert abs(right / len(lone) - 0.4) < 5 * math.sqrt(0.4 * 0.6 / len(lone))
