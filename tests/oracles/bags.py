@@ -184,6 +184,13 @@ def bag_error(rows: int, domain: int, p: float, q: float, hits: int, domain_hits
     return BagError(float(rows * keep + domain * noise / (1 - noise)), asked, half, half <= rows)
 
 
+def bag_rows(rows: int, domain: int, p: float, q: float) -> tuple[float, float]:
+    """The mean and the variance of a binomial number and of a geometric one for each tuple of the domain."""
+    keep, noise = Fraction(p), Fraction(q)
+    mean = rows * keep + domain * noise / (1 - noise)
+    return float(mean), float(rows * keep * (1 - keep) + domain * noise / (1 - noise) ** 2)
+
+
 def bag_kind(n_public: int, domain: int, factor: float, most_rows: float = INFINITY) -> tuple[str, float, float]:
     """Both, and the smaller one that is not too large."""
     bag = bag_choice(n_public, domain, factor, most_rows).standard_error

@@ -26,6 +26,7 @@ TESTED = macros_of(
     "bag_guarantee",
     "bag_weights",
     "bag_error",
+    "bag_rows",
     "bag_kind",
     "signed_bag_noise",
     "signed_bag_guarantee",
@@ -170,6 +171,7 @@ def test_the_errors_agree(con: Con, p: float, q: float, table: tuple[int, int, i
     *expected, _ = oracles.bag_error(rows, domain, p, q, hits, domain_hits)
     assert_rows([tuple(found)], [expected], (p, q, table))
     assert possible is (found[2] <= rows)
+    assert call(con, "bag_rows", rows, domain, p, q)[0] == pytest.approx(oracles.bag_rows(rows, domain, p, q), rel=1e-9)
     ((*found, possible),) = call(con, "signed_bag_error", rows, domain, q, domain_hits)
     *expected, _ = oracles.signed_bag_error(rows, domain, q, domain_hits)
     assert found == pytest.approx(expected, rel=1e-9)

@@ -86,7 +86,7 @@ class Randomized(ABC):
         def judge() -> Judged:
             return Judged(self.stated_weights(calls, file), tuple(self.own_checks(calls, file)))
 
-        return verify_facts(file, verify_file(file, policy, self.numbers(file), judge))
+        return verify_facts(file, verify_file(file, policy, lambda: self.numbers(file), judge))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The release for queries: one file, or the views of one sequence."""

@@ -64,7 +64,7 @@ class Judged:
 
 
 def verify_file(
-    file: ReleaseFile, policy: Policy | None, numbers: Numbers, judge: Callable[[], Judged]
+    file: ReleaseFile, policy: Policy | None, numbers: Callable[[], Numbers], judge: Callable[[], Judged]
 ) -> Iterator[Check]:
     """All checks. `judge` asks the macros, once there is something to ask about."""
     missing = [t for t in (*_TABLES, "published") if (SCHEMA, t) not in file.tables]
@@ -83,7 +83,7 @@ def verify_file(
     # Each is asked only when those before hold.
     asked: tuple[Callable[[], Check], ...] = (
         lambda: _forms(file, columns),
-        lambda: _names(file, numbers),
+        lambda: _names(file, numbers()),
         lambda: _says(file),
     )
     for ask in asked:
