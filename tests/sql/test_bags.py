@@ -251,3 +251,17 @@ def test_a_signed_bag_with_too_many_rows_is_not_taken(con: Con) -> None:
 def test_what_cannot_be_is_refused(con: Con, name: str, arguments: list[object], complaint: str) -> None:
     with pytest.raises(duckdb.Error, match=complaint):
         call(con, name, *arguments)
+
+
+@pytest.mark.parametrize("coins", [(None, 0.0), (1.0, None), (0.5, None, 2), (1.0, 0.0, None)])
+def test_no_privacy_at_all_does_not_hide_a_null(con: Con, coins: tuple[object, ...]) -> None:
+    """Infinity is the answer for p = 1 or q = 0, but not when another number is missing."""
+    assert set(call(con, "bag_guarantee", 0.1, 0.5, *coins)[0]) == {None}
+    with pytest.raises(duckdb.Error, match="rows_each must be"):
+        call(con, "bag_guarantee", 0.1, 0.5, 1.0, 0.0, 0)
+
+
+def test_a_factor_beyond_all_numbers_is_infinite(con: Con) -> None:
+    found = call(con, "bag_guarantee", 0.1, 0.5, 0.5, 0.001, 1000)[0]
+    assert found == (False, math.inf, pytest.approx(1000 * math.log(1001)), pytest.approx(1000 * math.log(500.5)), 1.0)
+    assert call(con, "signed_bag_guarantee", 0.1, 0.5, 1e-300, 3)[0][1] == math.inf
