@@ -66,9 +66,9 @@ length_of_stay = { role = "published", domain = "range:1..90", outside = "drop" 
 chapters = "hospital_diagnosis.parquet"
 [release]
 method = "alpha_beta"
+duplicates = "bag"
 d = 0.0606
 gamma = 0.3
-slots = 1000
 n_public = 24000
 output = "hospital-noise.duckdb"
 beside = "a demonstration on people who do not exist; of a real table publish one of the two"
