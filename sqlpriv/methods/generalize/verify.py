@@ -40,7 +40,8 @@ _PERSONS = "persons were counted, and they are not published"
 # A class has no more persons than rows, nor more values of theirs: what fails for rows fails for persons.
 _FEWER_PERSONS = frozenset({"k", "distinct_l"})
 
-Attribute = Mapping[str, Any]
+Stated = Mapping[str, Any]
+"""A row of the table attributes, or of another small table of the file."""
 
 
 def verify_file(calls: Calls, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
@@ -93,7 +94,7 @@ def _unread(file: ReleaseFile) -> str:
 # -------------------- with the policy
 
 
-def _follows(file: ReleaseFile, policy: GeneralizePolicy, columns: Sequence[Attribute]) -> Iterator[Check]:
+def _follows(file: ReleaseFile, policy: GeneralizePolicy, columns: Sequence[Stated]) -> Iterator[Check]:
     """Columns, requirements and suppression are those of the policy."""
     wanted = {folded(c.name): c.role for c in policy.columns if c.role in {"quasi-identifier", "sensitive", "other"}}
     roles = {folded(str(c["name"])): c["role"] for c in columns}
@@ -144,7 +145,7 @@ def _shows_rows(file: ReleaseFile) -> Check:
     )
 
 
-def _named_by_rows(file: ReleaseFile, columns: Sequence[Attribute]) -> Check:
+def _named_by_rows(file: ReleaseFile, columns: Sequence[Stated]) -> Check:
     """The release is called after its rows, so that a row more or less is noticed where no requirement fails."""
     title = "the release is called after its rows"
     if any("TIME ZONE" in str(c["type"]) for c in columns):
@@ -153,7 +154,7 @@ def _named_by_rows(file: ReleaseFile, columns: Sequence[Attribute]) -> Check:
     return Check(title, same, "" if same else "its rows are others")
 
 
-def _levels(file: ReleaseFile, qis: Sequence[Attribute]) -> Check:
+def _levels(file: ReleaseFile, qis: Sequence[Stated]) -> Check:
     """Levels of the attributes, the node, and the levels of the hierarchies say the same."""
     title = "every quasi-identifier stands on the level that is stated"
     try:
@@ -171,7 +172,7 @@ def _levels(file: ReleaseFile, qis: Sequence[Attribute]) -> Check:
     return Check(title, True)
 
 
-def _labelled(file: ReleaseFile, qi: Attribute) -> Check:
+def _labelled(file: ReleaseFile, qi: Stated) -> Check:
     """Every published value of a quasi-identifier is a label of its hierarchy, and at the top there is one only."""
     name = str(qi["name"])
     title = f"every value of {name!r} is a label of its level"
@@ -233,7 +234,7 @@ def _judged(file: ReleaseFile, qis: Sequence[str]) -> str:
 
 
 def _requirement(
-    calls: Calls, file: ReleaseFile, row: Mapping[str, Any], columns: Sequence[Attribute], judged: str
+    calls: Calls, file: ReleaseFile, row: Mapping[str, Any], columns: Sequence[Stated], judged: str
 ) -> Check:
     """Judge a requirement as the file states it; its text is made anew, so that it cannot say more than is judged."""
     stated = str(row["requirement"])
