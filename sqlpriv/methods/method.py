@@ -49,6 +49,8 @@ class Made:
     rows: int
     expected: float
     variance: float = 0.0
+    room: float = 0.0
+    """How far they may be off at least, where to stop for less would itself tell something."""
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,9 @@ def _may_be_replaced(path: Path) -> bool:
     with open_database(path, error=ReleaseError, doing="replace") as con:
         file = ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), path.name)
         if (SCHEMA, "about") not in file.tables:
-            return (_BEFORE, "about") in file.tables
+            return (_BEFORE, "about") in file.tables and file.is_ours(_BEFORE)
         _ = file.about
-        return True
+        return file.is_ours(SCHEMA)
 
 
 def remove_partial(partial: Path) -> None:
@@ -140,8 +140,26 @@ class ReleaseFile:
         )
 
     @cached_property
+    def views(self) -> frozenset[tuple[str, str]]:
+        """Schema and name of every view in the file."""
+        asked = f"FROM duckdb_views() WHERE NOT internal AND database_name = {literal(self.catalog)}"
+        return frozenset((str(s), str(v)) for s, v in fetch(self.con, f"SELECT schema_name, view_name {asked}"))
+
+    def is_ours(self, schema: str) -> bool:
+        """Whether we wrote it: it says by which version, and holds no schema but those of a release."""
+        known = {schema, MACROS, "main", "domain", "public"}
+        columns = list(self.columns(schema, "about")) if (schema, "about") not in self.views else []
+        if columns != ["name", "value"] or any(s not in known for s, _ in self.tables):
+            return False
+        about = quoted(self.catalog, schema, "about")
+        return bool(fetch(self.con, f"FROM {about} WHERE name = 'sqlpriv'"))
+
+    @cached_property
     def about(self) -> dict[str, str]:
-        """What the file says of itself; a file of another format is refused."""
+        """What the file says of itself; a file of another format is refused, and one that would run SQL of its own."""
+        running = sorted(f"{s}.{v}" for s, v in self.views if s != "main")
+        if running:
+            raise ReleaseError(f"{self.name} is no release: {running[0]} is a view, which would run when it is read")
         if (SCHEMA, "about") not in self.tables:
             self._refuse_older()
         found = {str(k): str(v) for k, v in fetch(self.con, f"SELECT name, value FROM {self.table('about')}")}
@@ -156,6 +174,8 @@ class ReleaseFile:
         if (_BEFORE, "about") not in self.tables:
             raise ReleaseError(f"{self.name} is no release: it has no table {SCHEMA}.about")
         about = quoted(self.catalog, _BEFORE, "about")
+        if not self.is_ours(_BEFORE):
+            raise ReleaseError(f"{self.name} is no release: it has no table {SCHEMA}.about")
         version = fetch(self.con, f"SELECT value FROM {about} WHERE name = 'sqlpriv'")
         raise ReleaseError(
             f"{self.name} was written by sqlpriv {version[0][0] if version else 'of an older version'}, in format 1, "
@@ -209,4 +229,7 @@ def refuse_no_file(path: Path) -> None:
 def open_file(path: Path) -> Iterator[ReleaseFile]:
     """A release, open for reading in a connection of its own."""
     with duckdb.connect() as con:
-        yield attach_release(con, path, WRITTEN)
+        file = attach_release(con, path, WRITTEN)
+        # Whoever made the file, nothing in it reaches beyond it.
+        con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
+        yield file

@@ -72,9 +72,16 @@ def environment_ledger() -> Path | None:
 def ledger_path(table: TableReference, named: Path | None = None) -> Path:
     """The ledger: the one named, or that of the environment, or the one beside the data, also by a link."""
     if found := named or environment_ledger():
-        return found
+        return found.resolve()  # a link is followed, or writing would put a file in its place
     data = table.file.resolve()
     return data.with_name(data.name + _SUFFIX)
+
+
+def ledgers_beside(table: TableReference, book: Path) -> list[Path]:
+    """The ledger, and where it is the one beside the data also those of other files there: one may be a copy."""
+    if book.name.endswith(_SUFFIX) and book.parent == table.file.resolve().parent:
+        return [book, *(p for p in sorted(book.parent.glob(f"*{_SUFFIX}")) if p != book)]
+    return [book]
 
 
 def read_ledger(path: Path) -> list[Entry]:
@@ -83,7 +90,15 @@ def read_ledger(path: Path) -> list[Entry]:
         return []
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return [Entry(**entry) for entry in content["releases"]]
+        found = [Entry(**entry) for entry in content["releases"]]
+        texts = (
+            f for e in found for f in (e.time, e.table, e.digest, e.content, e.method, e.coins, e.output, e.beside)
+        )
+        if not all(isinstance(t, str) for t in texts) or not all(
+            isinstance(e.parameters, dict) and isinstance(e.view, int) and isinstance(e.views, int) for e in found
+        ):
+            raise TypeError
+        return found
     except (OSError, ValueError, KeyError, TypeError):
         raise ReleaseError(f"the ledger {path.name!r} cannot be read; nothing is published without it") from None
 
@@ -105,6 +120,7 @@ def refuse_repetition(before: Sequence[Entry], new: Entry, path: Path) -> None:
             f"{_said(path, last)}, the last of the {new.views} views of this sequence; no more can be private"
         )
     if new.beside:
+        _refuse_the_same_again(before, new, path)
         return
     last = next((e for e in before if e.views == 1), before[-1])
     where = _said(path, last)
@@ -123,6 +139,18 @@ def refuse_repetition(before: Sequence[Entry], new: Entry, path: Path) -> None:
         raise ReleaseError(f"{where}. The next view must have the same parameters; changed: {', '.join(changed)}")
     if new.view != last.view + 1:
         raise ReleaseError(f"{where}, view {last.view} of {last.views}; only view {last.view + 1} can follow")
+
+
+def _refuse_the_same_again(before: Sequence[Entry], new: Entry, path: Path) -> None:
+    """The sentence of `beside` is about one release, not about any number of the same with fresh coins."""
+    for last in before:
+        same = (last.beside, last.digest, last.parameters) == (new.beside, new.digest, dict(new.parameters))
+        if same and new.views == 1:
+            raise ReleaseError(
+                f"{_said(path, last)} by this very policy. With fresh coins it would be one release more, and the "
+                f"noise of both averages out: give the key of then, void its entry ({last.name}) if it never went out, "
+                "or say in beside why there may be two of them"
+            )
 
 
 def _said(path: Path, entry: Entry) -> str:

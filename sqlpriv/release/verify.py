@@ -44,7 +44,7 @@ def check_tables(
     file: ReleaseFile, expected: Iterable[tuple[str, str]], views: Iterable[tuple[str, str]] = ()
 ) -> Check:
     """No table or view beyond those that the method writes, and none missing; nothing else that could hold a value."""
-    shown, found = set(views), _views(file)
+    shown, found = set(views), file.views
     wanted = {(SCHEMA, "about"), *expected, *shown}
     listed = [f"{s}.{t} is there, and should not be" for s, t in sorted(file.tables - wanted)]
     listed += [f"{s}.{t} is missing" for s, t in sorted(wanted - file.tables)]
@@ -58,15 +58,6 @@ def check_tables(
     listed += [f"schema {s} is there, and should not be" for (s,) in sorted(schemas) if s not in known]
     listed += [f"{what} is there, and should not be" for what in _beside_tables(file)]
     return Check("the file holds the tables of its method and no others", not listed, "; ".join(listed))
-
-
-def _views(file: ReleaseFile) -> set[tuple[str, str]]:
-    found = fetch(
-        file.con,
-        "SELECT schema_name, view_name FROM duckdb_views() "
-        f"WHERE NOT internal AND database_name = {literal(file.catalog)}",
-    )
-    return {(str(schema), str(name)) for schema, name in found}
 
 
 def _beside_tables(file: ReleaseFile) -> list[str]:

@@ -135,6 +135,7 @@ def test_our_names_as_quasi_identifiers(db: duckdb.DuckDBPyConnection, attempt: 
     assert same(without_names(given), without_names(expected))
 
 
+@pytest.mark.slow
 def test_every_name_of_ours_as_sensitive_and_as_person(db: duckdb.DuckDBPyConnection) -> None:
     call = "FROM priv.l_diversity(?, ['zip', 'age'], ?, ?)"
     expected = db.execute(call, ["people", "disease", "patient"]).fetchall()

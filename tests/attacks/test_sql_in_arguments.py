@@ -58,6 +58,7 @@ def test_sql_in_a_name_is_nothing_but_an_error(shared: duckdb.DuckDBPyConnection
             refusal(shared, attempt.sql(**{param: given}))
 
 
+@pytest.mark.slow
 def test_every_payload_leaves_the_database_as_it_was(own: duckdb.DuckDBPyConnection) -> None:
     before = everything(own)
     for payload in PAYLOADS:
@@ -81,6 +82,7 @@ def test_every_payload_leaves_the_database_as_it_was(own: duckdb.DuckDBPyConnect
     assert everything(own) == before
 
 
+@pytest.mark.slow
 def test_a_column_that_is_called_like_an_attack_is_just_a_column(db: duckdb.DuckDBPyConnection) -> None:
     """Whatever DuckDB takes for a name works, but the one separator of ours is refused."""
     for payload in PAYLOADS:

@@ -350,6 +350,7 @@ def alike(left: object, right: object) -> bool:
     return left == (pytest.approx(right) if isinstance(right, float) else right)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(command_line() is None, reason="duckdb-cli is not installed in this environment")
 def test_the_command_line_of_duckdb_gives_the_same_answers(installed: Path) -> None:
     """DuckDB 1.5 opens the file whatever wrote it, and runs every macro without Python."""

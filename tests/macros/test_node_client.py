@@ -77,6 +77,7 @@ def ask(client: Path, file: Path, *asked: str) -> list[Any]:
     return answers
 
 
+@pytest.mark.slow
 def test_the_macros_answer_and_refuse(client: Path, file: Path) -> None:
     """The client gives 64-bit integers and infinity as text."""
     found = ask(

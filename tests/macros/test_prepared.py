@@ -89,6 +89,7 @@ def created(con: Con) -> Con:
     return con
 
 
+@pytest.mark.slow
 def test_a_copied_macro_is_a_created_one() -> None:
     """Macro for macro, also when loaded again, and nothing stays attached."""
     with duckdb.connect() as con:
@@ -101,6 +102,7 @@ def test_a_copied_macro_is_a_created_one() -> None:
         assert attached(con) == ["memory"]
 
 
+@pytest.mark.slow
 def test_a_release_is_a_file_in_which_the_macros_were_created(tmp_path: Path) -> None:
     created(duckdb.connect(tmp_path / "created.duckdb", config={"storage_compatibility_version": STORAGE})).close()
     with duckdb.connect(tmp_path / "created.duckdb", read_only=True) as con:

@@ -55,9 +55,9 @@ ALLOWED = {
     "methods/alpha_beta/verify.py: row['weight'] * math.prod(map(float, sums))": "a sum of products",
     "methods/frapp/method.py: stay + (stated['elements'] - 1) * move": "probabilities add up to 1",
     "methods/generalize/verify.py: policy.suppression * rows + 1e-09 * rows": "rows that may be left out",
-    "methods/alpha_beta/bags/verify.py: noise[0] - 6 * math.sqrt(noise[1]) - 0.5": "six deviations of a number of rows",
-    "methods/alpha_beta/bags/write.py: 6 * math.sqrt(float(plan.source.calls.value("
-    "f'{m!r} * _signed_variance({terms.coins[\"a\"]!r})')))": "six deviations of a sum of noise",
+    "methods/alpha_beta/bags/verify.py: noise[0] - 9 * math.sqrt(noise[1]) - 0.5": "deviations of a number of rows",
+    "methods/alpha_beta/bags/write.py: 9 * math.sqrt(variance) + 80 * math.log(2) / -math.log(ratio) + 0.5":
+        "how far a sum of noise never comes",
     "methods/alpha_beta/bags/write.py: float(net) - terms.rows": "how far the sum of noise is off",
     # What people read, and what is counted.
     "methods/generalize/plan.py: rows - suppressed": "rows that are left",

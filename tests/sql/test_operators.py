@@ -190,6 +190,7 @@ def test_hiding_commutes_and_is_associative(con: Con, data: st.DataObject, case:
     assert stacked(con, call("hide", "{}", mine, second.sql), hide_mine) == together
 
 
+@pytest.mark.slow
 @fewer(10)
 @given(data=st.data(), case=tables())
 def test_generalizing_commutes_and_is_associative(con: Con, data: st.DataObject, case: Case) -> None:

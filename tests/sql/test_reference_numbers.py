@@ -232,6 +232,7 @@ def adult_rows(con: Con, adult: str) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("qis", ADULT_QIS, ids=" ".join)
 def test_adult_agrees(con: Con, adult: str, adult_rows: list[Row], qis: list[str]) -> None:
     assert len(adult_rows) == 30162

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlpriv.methods.randomized.policy import BOUND, RandomizedPolicy
@@ -57,6 +58,15 @@ class AlphaBetaPolicy(RandomizedPolicy):
         """The share of rows that a bag keeps, if given."""
         return self.release["p"]  # type: ignore[no-any-return]
 
+    def differs(self, about: Mapping[str, str], stated: Mapping[str, float]) -> list[str]:
+        """Where what a file states is not what the policy asks for."""
+        listed = super().differs(about, stated)
+        if ("q" in stated or "a" in stated) != self.is_bag:
+            listed.append("it is a bag" if not self.is_bag else "it is no bag")
+        elif not self.is_bag and about.get("adversary") != self.adversary:
+            listed.append("it is about another adversary")
+        return listed
+
     @property
     def told_size(self) -> bool:
         """Whether the release tells the number of rows, rounded up: something in it is made from that."""
@@ -106,8 +116,14 @@ class AlphaBetaPolicy(RandomizedPolicy):
         ]
         if foreign:
             raise fail(
-                f"{foreign[0]} is for slots and distinct tuples: a bag holds against everybody, and needs nothing more",
+                f"{foreign[0]} is for slots and distinct tuples; a bag has no use for it",
                 "release", foreign[0],
+            )  # fmt: skip
+        dropping = [c.name for c in self.published if c.outside == "drop"]
+        if dropping and self.n_public is None:
+            raise fail(
+                f"a bag that drops rows by {dropping[0]!r} needs n_public: a number of rows made from the table would "
+                "tell whether a row was dropped", "columns", dropping[0], "outside",
             )  # fmt: skip
         if self.has_source:
             name = next(c.name for c in self.published if c.share is not None)

@@ -16,7 +16,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
 from sqlpriv.methods.generalize.write import guarantee, view_of_rows
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.require import make_requirement
@@ -36,6 +36,10 @@ _NOT_IN_THE_FILE = frozenset(
 _ATTRIBUTES = ("position", "name", "type", "role", "level", "levels")
 _REQUIREMENTS = ("requirement", "guarantee", "measure", "sensitive", "arguments", "threshold")
 _TWIN = "__priv_twin"
+_ABOUT = frozenset({
+    "format", "sqlpriv", "method", "table", "objective", "node", "suppressed_rows", "kept_suppressed", "optimal",
+    "counts", "release", "beside",
+})  # fmt: skip
 _PERSONS = "persons were counted, and they are not published"
 # A class has no more persons than rows, nor more values of theirs: what fails for rows fails for persons.
 _FEWER_PERSONS = frozenset({"k", "distinct_l"})
@@ -88,7 +92,28 @@ def _unread(file: ReleaseFile) -> str:
     if any(c["position"] is None for c in file.rows("attributes")):
         return f"{SCHEMA}.attributes has a column without a position"
     lacking = [name for name in ("table", "node", "suppressed_rows", "release") if name not in file.about]
-    return f"{SCHEMA}.about says nothing of {lacking[0]}" if lacking else ""
+    if lacking:
+        return f"{SCHEMA}.about says nothing of {lacking[0]}"
+    return _unknown(file)
+
+
+def _unknown(file: ReleaseFile) -> str:
+    """What a release of this kind does not say; empty where there is nothing of it."""
+    rows = [str(r["name"]) for r in file.rows("about")]
+    beyond = sorted(set(rows) - _ABOUT) + sorted({name for name in rows if rows.count(name) > 1})
+    if beyond or list(file.columns(SCHEMA, "about")) != ["name", "value"]:
+        return f"{SCHEMA}.about says more than it should"
+    about = file.about
+    if not about["suppressed_rows"].isdecimal() or about.get("counts") not in {"rows", "persons"}:
+        return f"{SCHEMA}.about does not say what is counted"
+    if about.get("objective") not in {*OBJECTIVES, "workload"} or about.get("optimal") not in {"yes", "no"}:
+        return f"{SCHEMA}.about does not say what was searched for"
+    if (SCHEMA, "parameters") in file.tables and (
+        list(file.columns(SCHEMA, "parameters")) != ["name", "value"] or file.rows("parameters")
+    ):
+        return f"{SCHEMA}.parameters holds something, and a generalized release has none"
+    positions = sorted(int(c["position"]) for c in file.rows("attributes"))
+    return "" if positions == list(range(len(positions))) else f"{SCHEMA}.attributes does not number the columns"
 
 
 # -------------------- with the policy
@@ -188,7 +213,13 @@ def _labelled(file: ReleaseFile, qi: Stated) -> Check:
         f"SELECT count(*) FROM (SELECT DISTINCT CAST({quoted(name)} AS VARCHAR) AS value FROM {published(file)}) AS p "
         f"WHERE {known} IS NOT TRUE{kept}",
     )[0][0]
-    return Check(title, outside == 0, f"{outside:,} are not" if outside else "")
+    unused = fetch(
+        file.con,
+        f"SELECT count(*) FROM {hierarchy} AS h WHERE NOT EXISTS (FROM {published(file)} AS p "
+        f"WHERE CAST(p.{quoted(name)} AS VARCHAR) IS NOT DISTINCT FROM h.value)",
+    )[0][0]
+    found = f"{outside:,} are not" if outside else f"{unused:,} labels are of no row" if unused else ""
+    return Check(title, not outside and not unused, found)
 
 
 def _has_stars(file: ReleaseFile) -> bool:

@@ -64,7 +64,10 @@ class RandomizedPlan:
             "views": terms.views,
             "domain": domain_digest(self.source, self.columns),
         }
-        parameters |= {name: coins[name] for name in ("p", "q", "a") if name in coins}
+        if "q" in coins or "a" in coins:  # a bag has no slots, and no views follow it
+            parameters |= coins
+            for name in ("slots", "views"):
+                del parameters[name]
         if terms.views > 1:
             parameters["key"] = fingerprint(slot_prefix(key, parameters))
         return parameters

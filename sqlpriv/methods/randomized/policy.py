@@ -148,6 +148,18 @@ class RandomizedPolicy(Policy):
         """Among how many slots equal rows are told apart."""
         return 1
 
+    def differs(self, about: Mapping[str, str], stated: Mapping[str, float]) -> list[str]:
+        """Where what a file states is not what the policy asks for."""
+        asked: dict[str, Any] = {"gamma": self.gamma, "slots": self.slots, "views": self.views}
+        asked |= {name: value for name, value in (("d", self.d), ("n_public", self.n_public)) if value is not None}
+        found = {"views": 1.0, "n_public": asked.get("n_public"), **stated}
+        listed = [f"{name} is {found[name]:g}, and not {asked[name]:g}" for name in asked if found[name] != asked[name]]
+        if about.get("table") != self.table.name:
+            listed.append("it is of another table")
+        if (about.get("counts") == "distinct tuples") != self.is_distinct:
+            listed.append("it counts something else")
+        return listed
+
     def check(self, fail: Fail) -> None:
         """Something is published, the prior bound is given once, and columns fit together."""
         if not self.published:

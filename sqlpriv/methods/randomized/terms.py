@@ -101,6 +101,15 @@ def refuse_coins(probability: float) -> None:
         )
 
 
+def refuse_noise(probability: float) -> None:
+    """Noise that no coin can make hides nobody."""
+    if probability < _FINEST:
+        raise PolicyError(
+            f"noise would fall with probability {probability:.3g}, which no coin here can toss, so every published row "
+            "would be true; take a larger d or a smaller gamma"
+        )
+
+
 def refuse_useless(terms: Terms) -> None:
     """Refuse a view that says nothing about the table (Theorem 3.3, whose constant is not known)."""
     if not terms.possible:

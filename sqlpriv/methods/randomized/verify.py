@@ -74,7 +74,7 @@ def verify_file(
     columns = {str(r["name"]): str(r["type"]) for r in file.rows("attributes")}
     public = stated_public(file)
     if isinstance(policy, RandomizedPolicy):
-        yield _follows(policy, columns, public)
+        yield _follows(file, policy, columns, public)
     expected = [(SCHEMA, t) for t in (*_TABLES, "published")]
     tables = check_tables(file, [*expected, *(("domain", c) for c in columns), *(("public", t) for t in public)])
     yield tables
@@ -141,15 +141,16 @@ def is_close(found: float | None, wanted: float) -> bool:
     return found is not None and math.isclose(found, wanted, rel_tol=_CLOSE)
 
 
-def _follows(policy: RandomizedPolicy, columns: Mapping[str, str], public: set[str]) -> Check:
-    """No column and no public table beyond the policy."""
+def _follows(file: ReleaseFile, policy: RandomizedPolicy, columns: Mapping[str, str], public: set[str]) -> Check:
+    """No column and no public table beyond the policy, and what it asks for is what the file states."""
     wanted = {folded(c.name) for c in policy.published}
     listed = [f"{c!r} is not published by the policy" for c in columns if folded(c) not in wanted]
     listed += [f"the policy names no public table {t!r}" for t in sorted(public - set(policy.public))]
     listed += [f"the public table {t!r} of the policy is missing" for t in sorted(set(policy.public) - public)]
     if wanted - {folded(c) for c in columns}:
         listed.append("a column of the policy is missing")
-    return Check("columns and public tables are those of the policy", not listed, "; ".join(listed))
+    listed += policy.differs(file.about, file.parameters)
+    return Check("columns, public tables and the bound are those of the policy", not listed, "; ".join(listed))
 
 
 def _forms(file: ReleaseFile, columns: Mapping[str, str]) -> Check:

@@ -182,6 +182,7 @@ def only_published_labels(file: Path, case: LatticeCase, origin: list[Row]) -> b
     return True
 
 
+@pytest.mark.slow
 @settings(max_examples=min(10, EXAMPLES))
 @given(case=lattice_cases())
 def test_kept_rows_are_starred_and_hidden(tmp_path_factory: pytest.TempPathFactory, case: LatticeCase) -> None:

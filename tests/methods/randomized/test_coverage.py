@@ -189,7 +189,11 @@ def asked_of(tmp_path: Path, name: str, asked: Sequence[Asked], keys: int, copie
         return all_runs.ask(asked, keys)[0]
 
 
-@pytest.mark.parametrize("name", ["exclusive, slots", "little noise", "tight", "frapp", "shares", "bag", "signed bag"])
+@pytest.mark.parametrize(
+    "name",
+    ["frapp", "bag"]
+    + [pytest.param(name, marks=pytest.mark.slow) for name in POLICIES if name not in {"frapp", "bag"}],
+)
 def test_forty_copies(tmp_path: Path, name: str) -> None:
     judge(name, asked_of(tmp_path, name, QUICKLY, 1, 40))
 

@@ -48,6 +48,7 @@ def shown(result: Published) -> Pairs:
     return set(rows_of(result.written.output, "SELECT a, b FROM sqlpriv_release.published WHERE __view"))
 
 
+@pytest.mark.slow
 def test_every_element_has_the_probability_of_its_history(tmp_path: Path) -> None:
     policy = ready(tmp_path)
     domain = {(a, b) for a in range(100) for b in range(100)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
-from sqlpriv.methods.randomized.terms import Asked, Terms, active_domains, refuse_coins
+from sqlpriv.methods.randomized.terms import Asked, Terms, active_domains, refuse_coins, refuse_noise
 from sqlpriv.table.source import Source
 
 ADVERSARY = "informed"
@@ -20,6 +20,7 @@ def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
         p = policy.p if policy.p is not None else calls.row("bag_choice", n, m, factor)[0]
         coins = {"p": p, "q": calls.row("bag_noise", p, factor)[0]}
         refuse_coins(p)
+        refuse_noise(coins["q"])
         expected, _, error, possible = calls.row("bag_error", n, m, coins["p"], coins["q"], 0, 0)
         worth = calls.row("bag_guarantee", asked.d, policy.gamma, coins["p"], coins["q"])
     else:

@@ -26,7 +26,8 @@ def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
     else:
         worth = calls.row("signed_bag_guarantee", d, gamma, stated["a"])
     private, _, replaced, added, _ = worth
-    keeps = bool(private) and file.about["adversary"] == ADVERSARY
+    keeps = bool(private) and file.about["adversary"] == ADVERSARY and stated["slots"] == 1
+    keeps = keeps and stated.get("q", 1.0) >= 2.0**-40
     yield Check(f"the coins keep beliefs of at most {d:.4g} at or below {gamma:g}, also of who knows all others", keeps)
     yield same_number(file, "epsilon", replaced)
     factor = calls.row("odds_factor", d, gamma)[0]
@@ -34,5 +35,5 @@ def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
     yield same_guarantee(file, promise(d, gamma, factor, replaced, added, told_size))
     if "q" in stated:
         noise = calls.row("bag_rows", 0, stated["elements"], stated["p"], stated["q"])
-        low = noise[0] - 6 * math.sqrt(noise[1]) - 0.5
+        low = noise[0] - 9 * math.sqrt(noise[1]) - 0.5
         yield Check("at least the noise is there", count_rows(file) >= low)

@@ -94,8 +94,17 @@ def _made(plan: RandomizedPlan) -> Made:
     m = float(terms.tuples)
     if "q" in terms.coins:
         moments = plan.source.calls.row("bag_rows", terms.rows, m, terms.coins["p"], terms.coins["q"])
-        return Made(int(rows), *(float(x) for x in moments))
-    off = 6 * math.sqrt(float(plan.source.calls.value(f"{m!r} * _signed_variance({terms.coins['a']!r})")))
-    if abs(float(net) - terms.rows) > off + 0.5:
+        return Made(int(rows), float(moments[0]), float(moments[1]), _room(float(moments[1]), terms.coins["q"]))
+    variance = float(plan.source.calls.value(f"{m!r} * _signed_variance({terms.coins['a']!r})"))
+    if abs(float(net) - terms.rows) > _room(variance, terms.coins["a"]):
         raise ReleaseError("the noise is not what its coins make, so nothing was published; run it again")
     return Made(int(rows), float(rows))
+
+
+def _room(variance: float, ratio: float) -> float:
+    """How far noise may be off before it is taken for a fault: so far that coins of 52 bits never come there.
+
+    Whether to stop depends on the true number of rows, so it must not be a chance that the bound would notice: nine
+    deviations of many coins, and of few the tail of a geometric number, ratio^x < 2^-80.
+    """
+    return 9 * math.sqrt(variance) + 80 * math.log(2) / -math.log(ratio) + 0.5
