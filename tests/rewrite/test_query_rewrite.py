@@ -145,6 +145,10 @@ def test_bounds_come_beside_the_estimates(opened: OpenRelease, query: str) -> No
                 assert list(map(float, bounds)) == pytest.approx([float(value)] * 2, rel=1e-9), name
 
 
+# DuckDB 1.5 makes whole numbers of the booleans of one branch of a UNION where another has NULL, as grouping sets do.
+BOOLEANS_ARE_NUMBERS = duckdb.__version__.startswith("1.")
+
+
 def assert_same(opened: OpenRelease, exact: Con, query: str, ordered: bool) -> None:
     """The release answers as DuckDB does over all rows."""
     answer = opened.sql(asked(query), intervals=False)
@@ -152,6 +156,8 @@ def assert_same(opened: OpenRelease, exact: Con, query: str, ordered: bool) -> N
     expected = exact.execute(meant(query))
     assert [c.lower() for c in names] == [c[0].lower() for c in expected.description or []]
     right = expected.fetchall()
+    if BOOLEANS_ARE_NUMBERS and any(word in query for word in ("ROLLUP", "CUBE", "GROUPING SETS")):
+        left, right = ([tuple(map(plain, row)) for row in rows] for rows in (left, right))
     assert len(left) == len(right), (left, right)
     if ordered:
         for one, two in zip(left, right, strict=True):
@@ -161,6 +167,11 @@ def assert_same(opened: OpenRelease, exact: Con, query: str, ordered: bool) -> N
         place = next((i for i, two in enumerate(right) if all(map(alike, one, two))), None)
         assert place is not None, (one, right)
         right.pop(place)
+
+
+def plain(value: Any) -> Any:
+    """A boolean as a number."""
+    return int(value) if isinstance(value, bool) else value
 
 
 def alike(found: Any, expected: Any) -> bool:
