@@ -85,7 +85,10 @@ def number(low: float, high: float, *, whole: bool = False) -> Kind:
 
 def share() -> Kind:
     """A number from 0 to below 1."""
-    read = lambda value: float(value) if _is_number(value) and 0 <= value < 1 else None  # noqa: E731
+
+    def read(value: Any) -> float | None:
+        return float(value) if _is_number(value) and 0 <= value < 1 else None
+
     return Kind("a share: from 0 to less than 1", read)
 
 

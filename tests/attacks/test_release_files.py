@@ -100,6 +100,12 @@ def test_a_bag_that_drops_rows_needs_a_public_size(tmp_path: Path) -> None:
         write_noise_policy(tmp_path, columns, BAG.replace("n_public = 300\n", ""), PEOPLE)
 
 
+def test_a_bag_needs_public_domains(tmp_path: Path) -> None:
+    """The value that only one person has would stand in the domain, whatever the coins."""
+    with pytest.raises(PolicyError, match="a bag needs public domains"):
+        write_noise_policy(tmp_path, COLUMNS | {"a": published('"active"')}, BAG, PEOPLE)
+
+
 def test_noise_that_no_coin_can_make_is_refused(tmp_path: Path) -> None:
     release = BAG.replace("d = 0.1", "d = 1e-12").replace("gamma = 0.4", "gamma = 0.99999") + "p = 0.5"
     with pytest.raises(PolicyError, match="which no coin here can toss, so every published row would be true"):

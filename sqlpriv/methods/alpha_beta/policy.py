@@ -119,6 +119,12 @@ class AlphaBetaPolicy(RandomizedPolicy):
                 f"{foreign[0]} is for slots and distinct tuples; a bag has no use for it",
                 "release", foreign[0],
             )  # fmt: skip
+        active = [c.name for c in self.published if c.domain == "active"]
+        if active:
+            raise fail(
+                "a bag needs public domains: what is read from the table shows the value that only one person has",
+                "columns", active[0], "domain",
+            )  # fmt: skip
         dropping = [c.name for c in self.published if c.outside == "drop"]
         if dropping and self.n_public is None:
             raise fail(
