@@ -62,6 +62,22 @@ SELECT _noise_at(number * _minus_log(prior)) AS d FROM (SELECT _prior_bound(d) A
 CREATE MACRO row_factor(factor, rows_each) AS TABLE
 SELECT _row_factor(l, number) AS factor FROM (SELECT _factor(factor) AS l, _each(rows_each) AS number) AS __priv_l;
 
+-- linking_factor(alpha, least_beta, most_beta, persist, views) -> factor
+-- By how much an alpha-beta view may change the odds between two tuples that a person could have, for one who knows everybody else: the ratio of
+-- seeing the one and not the other. Noise is beta for all, or lies between two bounds; for a sequence of views, with its persist, it is that of all views together.
+-- nulls: NULL in, NULL out.
+-- guarantee: ((alpha + b) / b) ((1 - B) / (1 - alpha - B)) for one view, b and B the bounds of beta; with views v and persist e, (p / b) e^(1 - v) ((1 - B) / (1 - P))^v. Reached
+-- by tuples of one slot (unless B > P e, where P e stands for B); with slots an attacker sees less than the slot, so it is a bound. Infinite without noise, or where every row is kept.
+-- example: SELECT round(factor, 6) FROM priv.linking_factor(0.4, 0.1, 0.1, 0.5, 1)
+-- expect: [(9.0,)]
+CREATE MACRO linking_factor(alpha, least_beta, most_beta, persist, views) AS TABLE
+SELECT CASE WHEN p + b + most + e + v IS NULL THEN NULL WHEN b = 0 OR p - b + most >= 1 THEN CAST('Infinity' AS DOUBLE)
+    WHEN most < b THEN error('sqlpriv: most_beta must be at least least_beta')
+    ELSE p / b * pow(e, 1 - v) * pow((1 - CASE WHEN v = 1 THEN most ELSE least(most, (p - b + most) * e) END) / (1 - (p - b) - most), v) END AS factor
+FROM (
+  SELECT _kept_by(alpha, least_beta) AS p, _noise(alpha, least_beta) AS b, _noise(alpha, most_beta) AS most, _persistence(persist) AS e, _amount(views, 1, 'views') AS v
+) AS __priv_p;
+
 CREATE MACRO _factor(factor) AS
 CASE WHEN factor IS NULL THEN NULL WHEN TRY_CAST(factor AS DOUBLE) BETWEEN 1 + 1e-9 AND 1e100 THEN TRY_CAST(factor AS DOUBLE)
   ELSE error('sqlpriv: factor, by which odds may change, must be a number greater than 1') END;

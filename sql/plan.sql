@@ -67,6 +67,16 @@ FROM (
   FROM (SELECT _amount(rows, 0, 'rows') AS n, _amount(domain, 1, 'domain') AS m, _keeping(p) AS keep, _noisy(q, 'q') AS noise) AS __priv_n
 ) AS __priv_p;
 
+-- small_count(rows, domain) -> hits, domain_hits
+-- The count by which a release is called useful: one of a twentieth of the rows and a twentieth of the domain, both rounded up.
+-- nulls: NULL in, NULL out.
+-- guarantee: none: its error, by bag_error, alpha_beta_error or frapp_error, is what people can picture.
+-- example: FROM priv.small_count(24000, 5760)
+-- expect: [(1200.0, 288.0)]
+CREATE MACRO small_count(rows, domain) AS TABLE
+SELECT ceil(n / 20) AS hits, ceil(m / 20) AS domain_hits
+FROM (SELECT _amount(rows, 1, 'rows') AS n, _amount(domain, 1, 'domain') AS m) AS __priv_n;
+
 -- The probability that a tuple of a signed bag has noise at all, above or below 0.
 CREATE MACRO _noisy_share(a) AS (2 * a / (1 + a));
 
@@ -74,6 +84,11 @@ CREATE MACRO _noisy_share(a) AS (2 * a / (1 + a));
 -- an earlier view and is not in the table; keep is the _keeps of the coins.
 CREATE MACRO _keeps(alpha, beta) AS (alpha + beta);
 CREATE MACRO _persists(keep, persist) AS (keep * persist);
+
+CREATE MACRO _relative_error(error, hits) AS (error / hits);
+
+-- About how large a file is: DuckDB keeps what a row says, `bits` of it, in a little more; macros and domains are there besides.
+CREATE MACRO _release_bytes(rows, bits) AS (rows * (bits + 4) / 8 + 1500000);
 
 -- A number above 0.
 CREATE MACRO _positive(number, label) AS

@@ -228,7 +228,7 @@ class _Reader:
         for key in given:
             having = [r for r, of_role in method.roles.items() if key in {k.name for k in of_role}]
             if key != "role" and having and role not in having:
-                raise self._fail(f"only a {having[0]} column has a {key}; {name!r} is {role}", *where, key)
+                raise self._fail(f"{name!r} is {role}; only {_listed(having)} columns have a {key}", *where, key)
         others = self._others(lambda m: tuple(dict.fromkeys(k.name for of in m.roles.values() for k in of)))
         self._known(given, ("role", *(k.name for k in keys)), "key", *where, elsewhere=others)
         return Column(name, role, read_keys(given, keys, self._fail, *where))
@@ -270,3 +270,7 @@ class _Reader:
             for word in words(method):
                 found.setdefault(word, []).append(method.name)
         return found
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import duckdb
 
@@ -33,7 +33,7 @@ from sqlpriv.table.reference import TableReference
 from sqlpriv.version import __version__
 
 SCHEMA = "sqlpriv_release"
-FORMAT = 2
+FORMAT = 3
 """Raised when what is in a file, or what it is called, changes."""
 WRITTEN = "release_file"
 """The name under which a release is attached while it is written."""
@@ -164,10 +164,7 @@ class ReleaseFile:
             self._refuse_older()
         found = {str(k): str(v) for k, v in fetch(self.con, f"SELECT name, value FROM {self.table('about')}")}
         if found.get("format") != str(FORMAT):
-            raise ReleaseError(
-                f"{self.name} was written by sqlpriv {found.get('sqlpriv', 'of another version')}, in format "
-                f"{found.get('format', 'unknown')}; this version, {__version__}, reads format {FORMAT}: upgrade it"
-            )
+            self._refuse_format(found.get("sqlpriv"), found.get("format", "unknown"))
         return found
 
     def _refuse_older(self) -> None:
@@ -177,10 +174,17 @@ class ReleaseFile:
         if not self.is_ours(_BEFORE):
             raise ReleaseError(f"{self.name} is no release: it has no table {SCHEMA}.about")
         version = fetch(self.con, f"SELECT value FROM {about} WHERE name = 'sqlpriv'")
-        raise ReleaseError(
-            f"{self.name} was written by sqlpriv {version[0][0] if version else 'of an older version'}, in format 1, "
-            f"which this version, {__version__}, does not read; publish it again from its table, with the same key"
-        )
+        self._refuse_format(str(version[0][0]) if version else None, "1")
+
+    def _refuse_format(self, version: str | None, written: str) -> NoReturn:
+        """A file of another format; what to do depends on whether this version is the older one."""
+        by = f"{self.name} was written by sqlpriv {version or 'of another version'}, in format {written}"
+        if written.isdecimal() and int(written) < FORMAT:
+            raise ReleaseError(
+                f"{by}, which this version, {__version__}, does not read; publish it again from its table, with the "
+                "same key"
+            )
+        raise ReleaseError(f"{by}; this version, {__version__}, reads format {FORMAT}: upgrade it")
 
     @cached_property
     def parameters(self) -> dict[str, float]:

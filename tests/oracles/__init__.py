@@ -9,6 +9,7 @@ from .bags import (
     bag_rows,
     bag_share_noise,
     bag_weights,
+    linking_factor,
     linking_prior,
     linking_prior_of_share,
     odds_factor,
@@ -19,6 +20,7 @@ from .bags import (
     signed_bag_guarantee,
     signed_bag_noise,
     signed_bag_weights,
+    small_count,
 )
 from .closeness import (
     DeltaDisclosure,
@@ -220,6 +222,7 @@ __all__ = [
     "kl_divergence",
     "l_diversity",
     "l_diversity_per_class",
+    "linking_factor",
     "linking_prior",
     "linking_prior_of_share",
     "loss",
@@ -253,6 +256,7 @@ __all__ = [
     "signed_bag_guarantee",
     "signed_bag_noise",
     "signed_bag_weights",
+    "small_count",
     "t_closeness",
     "t_closeness_hierarchical",
     "t_closeness_hierarchical_per_class",

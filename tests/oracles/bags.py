@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +79,32 @@ def person_prior(d: float, rows_each: int) -> float:
 def row_factor(factor: float, rows_each: int) -> float:
     """What gives the factor when multiplied by itself."""
     return least_where(lambda one: one**rows_each >= factor, 1.0, factor)
+
+
+def linking_factor(alpha: float, least_beta: float, most_beta: float, persist: float, views: int) -> float:
+    """The largest change of the odds between two tuples over everything that can be seen of both in all views."""
+
+    def ratios(beta: float) -> list[float]:
+        """Pr(seen so | it is the person's) / Pr(seen so | it is nobody's), for every way to be seen or not."""
+        keep = alpha + beta
+        found = []
+        for pattern in product([False, True], repeat=views):
+            own = other = 1.0
+            before = False
+            for is_seen in pattern:
+                noise = keep * persist if before else beta
+                own *= keep if is_seen else 1 - keep
+                other *= noise if is_seen else 1 - noise
+                before = before or is_seen
+            found.append(own / other)
+        return found
+
+    return max(ratios(least_beta)) / min(ratios(most_beta))
+
+
+def small_count(rows: int, domain: int) -> tuple[float, float]:
+    """A twentieth of both, rounded up."""
+    return float(-(-rows // 20)), float(-(-domain // 20))
 
 
 def counts(copies: int, p: Fraction, q: Fraction, most: int) -> list[Fraction]:

@@ -95,7 +95,9 @@ def test_other_methods_see_the_entry_too(tmp_path: Path) -> None:
     release(tmp_path)
     columns = {"age": '{ role = "published", domain = "range:20..30" }', "zip": role("drop"), "ill": role("drop")}
     text = policy_text(columns).replace("[require]\nk = 1\n", "")
-    text = text.replace('method = "generalize"', 'method = "alpha_beta"\nd = 0.1\ngamma = 0.2')
+    text = text.replace(
+        'method = "generalize"', 'method = "alpha_beta"\nslots = 50\nuncovered = "a test"\nd = 0.1\ngamma = 0.2'
+    )
     with pytest.raises(ReleaseError, match="A second release made independently would expose people"):
         publish(write_policy(tmp_path, text.replace("people-release", "randomized")), force=True)
     assert not (tmp_path / "randomized.duckdb").exists()

@@ -20,6 +20,8 @@ TESTED = macros_of(
     "linking_prior_of_share",
     "person_prior",
     "row_factor",
+    "linking_factor",
+    "small_count",
     "bag_noise",
     "bag_share_noise",
     "bag_choice",
@@ -77,6 +79,36 @@ def test_the_prior_and_the_factor_of_a_person_agree(con: Con, d: float, factor: 
     assert found == pytest.approx(oracles.person_prior(d, rows), rel=1e-13)
     ((found,),) = call(con, "row_factor", factor, rows)
     assert found == pytest.approx(oracles.row_factor(factor, rows), rel=1e-13)
+
+
+@strategies.fewer(4)
+@given(
+    alpha=st.floats(0.01, 0.6), least=st.floats(0.001, 0.2), more=st.floats(0, 0.15), persist=st.floats(0.1, 0.95),
+    views=st.integers(1, 4),
+)  # fmt: skip
+def test_the_factor_of_who_links_is_that_of_all_that_can_be_seen(
+    con: Con, alpha: float, least: float, more: float, persist: float, views: int
+) -> None:
+    most = least + more
+    ((found,),) = call(con, "linking_factor", alpha, least, most, persist, views)
+    expected = oracles.linking_factor(alpha, least, most, persist, views)
+    assert found >= expected * (1 - 1e-12)
+    if views == 1 or most <= (alpha + least) * persist:
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_factor_without_noise_or_with_every_row_kept_is_infinite(con: Con) -> None:
+    assert call(con, "linking_factor", 0.5, 0, 0, 0.5, 1) == [(math.inf,)]
+    assert call(con, "linking_factor", 0.9, 0.1, 0.1, 0.5, 1) == [(math.inf,)]
+    assert call(con, "linking_factor", None, 0.1, 0.1, 0.5, 1) == [(None,)]
+    with pytest.raises(duckdb.Error, match="most_beta must be at least least_beta"):
+        call(con, "linking_factor", 0.4, 0.2, 0.1, 0.5, 1)
+
+
+@strategies.fewer(4)
+@given(rows=sizes, domain=sizes)
+def test_a_small_count_is_a_twentieth(con: Con, rows: int, domain: int) -> None:
+    assert_rows(call(con, "small_count", rows, domain), [oracles.small_count(rows, domain)], (rows, domain))
 
 
 # --- Bags -----------------------------------------------------------------------------------------

@@ -41,6 +41,10 @@ ALLOWED = {
     "methods/randomized/terms.py: 1 / share": "a share in whole numbers, before it becomes a double",
     "methods/alpha_beta/terms.py: asked.tuples * slots": "the size of a domain, in whole numbers",
     "methods/alpha_beta/terms.py: asked.share / slots": "a share in whole numbers, before it becomes a double",
+    "methods/alpha_beta/terms.py: asked.least_share / slots": "a share in whole numbers, before it becomes a double",
+    "methods/randomized/plan.py: math.prod((min(a.shares) for a in aliases), start=Fraction(1))":
+        "a share in whole numbers, before it becomes a double",
+    "methods/randomized/plan.py: math.prod((c.size for c in columns))": "the size of a domain, in whole numbers",
     "methods/alpha_beta/terms.py: 1 / elements": "the share of an element, if all have the same",
     "methods/alpha_beta/verify.py: _largest_share(file) / slots": "the share of an element, by those of the file",
     "methods/randomized/plan.py: math.prod((max(a.shares) for a in aliases), start=Fraction(1))":
@@ -64,7 +68,10 @@ ALLOWED = {
     "methods/generalize/plan.py: suppressed / rows": "a share in a sentence",
     "methods/generalize/write.py: scan.rows - outcome.suppressed": "rows that are left, to compare with the file",
     "methods/generalize/write.py: scan.rows - (0 if kept else best.outcome.suppressed)": "rows that are left",
-    "methods/alpha_beta/terms.py: given.d / given.gamma": "a number in a sentence",
+    "methods/alpha_beta/terms.py: given.prior / given.gamma": "a number in a sentence",
+    'methods/randomized/terms.py: policy.gamma / calls.row("prior_of_multiple", 1, n_public, float(1 / share))[0]':
+        "a number in a sentence",
+    "methods/randomized/attackers.py: gamma * (1 + _HAIR)": "a bound, and room for the last digits",
     "methods/randomized/plan.py: t.half_domain_error / t.n_public": "the height of a point in a picture",
     "checks/run.py: f' / {verdict.sensitive}'": "a slash between two names",
     "policy/propose.py: c.rows - c.present": "how many cells are NULL",

@@ -21,7 +21,19 @@ def published(domain: str, **more: str) -> str:
     return f'{{ role = "published", domain = {domain}{rest} }}'
 
 
+def with_slots(release: str) -> str:
+    """[release] with slots, unless it says otherwise, published whomever it covers."""
+    spoken = {line.partition("=")[0].strip() for line in release.splitlines()}
+    more = []
+    if '"alpha_beta"' in release and not spoken & {"duplicates", "slots", "views"}:
+        more.append('duplicates = "slots"')
+    if "uncovered" not in spoken:
+        more.append('uncovered = "a test"')
+    return "\n".join([release, *more])
+
+
 def noise_policy_text(columns: Mapping[str, str], release: str, table: str = IN_DATABASE, more: str = "") -> str:
+    release = with_slots(release)
     listed = "\n".join(f"{toml_text(name)} = {given}" for name, given in columns.items())
     return f'[table]\n{table}\n[columns]\n{listed}\n{more}\n[release]\noutput = "people-release.duckdb"\n{release}\n'
 

@@ -10,14 +10,18 @@ from sqlpriv.policy.keys import FILES, Fail, Key, Keys, choice, number
 
 MOST_VIEWS = 1000
 MOST_SLOTS = 1_000_000
+MOST_ROWS_EACH = 1000
 OPTIONS: Keys = (
     *BOUND,
     Key("parameters", choice("default", "paper", "tight"), "how the coins are chosen: independent adversary only",
         "default"),
     Key("alpha", number(0, 1), "coins of your own, which are judged: rows kept beyond noise"),
     Key("beta", number(0, 1), "coins of your own, which are judged: noise"),
-    Key("duplicates", choice("slots", "distinct", "bag"), "how equal rows are told apart, if they are", "slots"),
+    Key("duplicates", choice("bag", "distinct", "slots"), "what becomes of equal rows; a bag, or slots where `slots` "
+        "or `views` is given"),
     Key("p", number(0, 1), "of a bag: the share of rows that are kept; chosen by sqlpriv if it is not given"),
+    Key("rows_each", number(0, MOST_ROWS_EACH, whole=True), "of a bag with a person column: the most rows that a "
+        "person may have, publicly"),
     Key("slots", number(0, MOST_SLOTS, whole=True), "a public bound on the number of equal rows", 50),
     Key("views", number(0, MOST_VIEWS, whole=True), "how many views of the table, as it changes, are planned", 1),
     Key("earlier", FILES, "where earlier views are, if not beside the output", ()),
@@ -44,14 +48,30 @@ class AlphaBetaPolicy(RandomizedPolicy):
         return self.release["beta"]  # type: ignore[no-any-return]
 
     @property
+    def duplicates(self) -> str:
+        """What becomes of equal rows: a bag, unless the policy speaks of slots or views."""
+        given = self.release["duplicates"]
+        return str(given) if given else "slots" if self.written & {"slots", "views"} else "bag"
+
+    @property
     def is_distinct(self) -> bool:
         """Whether equal rows are published, and counted, as one."""
-        return bool(self.release["duplicates"] == "distinct")
+        return self.duplicates == "distinct"
 
     @property
     def is_bag(self) -> bool:
         """Whether the release is a bag: rows kept, and noise on every tuple of the domain."""
-        return bool(self.release["duplicates"] == "bag")
+        return self.duplicates == "bag"
+
+    @property
+    def protects_persons(self) -> bool:
+        """Whether all rows of a person are protected together."""
+        return self.is_bag
+
+    @property
+    def rows_each(self) -> int:
+        """How many rows a person may have; 1 where rows are persons."""
+        return int(self.release["rows_each"] or 1)
 
     @property
     def p(self) -> float | None:
@@ -110,15 +130,11 @@ class AlphaBetaPolicy(RandomizedPolicy):
         if not self.is_bag:
             if "p" in self.written:
                 raise fail('p is for duplicates = "bag"', "release", "p")
+            if "rows_each" in self.written:
+                raise fail('rows_each is for duplicates = "bag"', "release", "rows_each")
             return
-        foreign = [
-            k for k in ("adversary", "parameters", "alpha", "beta", "slots", "views", "earlier") if k in self.written
-        ]
-        if foreign:
-            raise fail(
-                f"{foreign[0]} is for slots and distinct tuples; a bag has no use for it",
-                "release", foreign[0],
-            )  # fmt: skip
+        self._refuse_foreign(fail)
+        self._check_persons(fail)
         active = [c.name for c in self.published if c.domain == "active"]
         if active:
             raise fail(
@@ -134,6 +150,29 @@ class AlphaBetaPolicy(RandomizedPolicy):
         if self.has_source:
             name = next(c.name for c in self.published if c.share is not None)
             raise fail("the noise of a bag cannot follow shares: they would break its bound", "columns", name, "share")
+
+    def _refuse_foreign(self, fail: Fail) -> None:
+        """What only slots and distinct tuples have; a sequence of views must tell its rows apart."""
+        if self.views > 1:
+            raise fail(
+                'a bag is one view: a sequence of views needs duplicates = "slots", or leave duplicates out',
+                "release", "views",
+            )  # fmt: skip
+        foreign = [k for k in ("adversary", "parameters", "alpha", "beta", "slots", "earlier") if k in self.written]
+        if foreign:
+            raise fail(
+                f"{foreign[0]} is for slots and distinct tuples, and a bag has no use for it: leave it out, or write "
+                'duplicates = "distinct" or "slots"', "release", foreign[0],
+            )  # fmt: skip
+
+    def _check_persons(self, fail: Fail) -> None:
+        if self.person is not None and "rows_each" not in self.written:
+            raise fail(
+                f"{self.person!r} says whose row it is, so write rows_each: the most rows that a person may have, a "
+                "number that may be public", "columns", self.person,
+            )  # fmt: skip
+        if self.person is None and "rows_each" in self.written:
+            raise fail('rows_each needs a column that says whose row it is: role = "person"', "release", "rows_each")
 
     def _check_views(self, fail: Fail) -> None:
         if self.earlier and self.views == 1:

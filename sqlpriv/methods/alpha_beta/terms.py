@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,13 +10,9 @@ from fractions import Fraction
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
+from sqlpriv.methods.randomized.attackers import list_attackers
 from sqlpriv.methods.randomized.terms import SCOPE, Asked, Terms, active_domains, refuse_coins
 from sqlpriv.table.source import Source
-
-_SLOTS = (
-    " Equal rows are told apart by {slots} slots, and the belief is about one of them: that a tuple occurs at all may "
-    "be believed more where the view has it several times."
-)
 
 
 def keep(coins: Mapping[str, float]) -> str:
@@ -37,30 +34,50 @@ def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
     even = coins["beta"]
     if "rate" in coins:
         even = source.calls.row("alpha_beta_source_noise", coins["rate"], 1 / elements)[0]
-    expected, _, _, error, possible = source.calls.row(
-        "alpha_beta_error", min(asked.n_public, elements), float(elements), coins["alpha"], even, 0, 0
+    calls, n = source.calls, min(asked.n_public, elements)
+    hits, domain_hits = calls.row("small_count", n, float(elements))
+    expected, error, _, half, possible = calls.row(
+        "alpha_beta_error", n, float(elements), coins["alpha"], even, hits, domain_hits
+    )
+    least = coins["beta"]
+    if "rate" in coins:
+        least = calls.row("alpha_beta_source_noise", coins["rate"], float(asked.least_share / slots))[0]
+    factor = linking_factor(calls, coins, least, policy.views)
+    promised = Promised(
+        asked.d, prior, policy.gamma, policy.adversary, slots, policy.views, policy.has_source, worth[3], worth[4]
     )
     return Terms(
-        asked.rows,
-        asked.n_public,
-        asked.tuples,
-        asked.d,
-        policy.gamma,
-        policy.adversary,
-        coins,
-        expected,
-        error,
-        bool(possible),
-        worth[6],
-        promise(
-            Promised(asked.d, policy.gamma, policy.adversary, slots, policy.views, policy.has_source, worth[3]),
-        ),
-        worth[2],
-        worth[3],
-        slots,
-        policy.views,
-        (*active_domains(policy), *_told_size(policy, asked.n_public)),
+        rows=asked.rows,
+        n_public=asked.n_public,
+        tuples=asked.tuples,
+        d=asked.d,
+        gamma=policy.gamma,
+        adversary=policy.adversary,
+        coins=coins,
+        kept=float(calls.value(keep(coins))),
+        noise=coins["beta"],
+        expected_rows=expected,
+        half_domain_error=half,
+        small_error=float(calls.value(f"_relative_error({error!r}, {hits!r})")),
+        possible=bool(possible),
+        epsilon=worth[6],
+        promise=promise(promised),
+        details=details(promised),
+        factor=factor,
+        replaced_epsilon=float(calls.value(f"ln({factor!r})")) if math.isfinite(factor) else math.inf,
+        attackers=list_attackers(calls, asked.known, policy.gamma, factor),
+        independent_posterior=worth[2],
+        exclusive_posterior=worth[3],
+        slots=slots,
+        views=policy.views,
+        warnings=(*active_domains(policy), *_told_size(policy, asked.n_public)),
     )
+
+
+def linking_factor(calls: Calls, coins: Mapping[str, float], least_noise: float, views: int) -> float:
+    """By how much the view may change odds for one who knows everybody else; the rarest tuple has the least noise."""
+    persist = coins.get("persist", 0.5)
+    return float(calls.row("linking_factor", coins["alpha"], least_noise, coins["beta"], persist, views)[0])
 
 
 def prior_of_element(calls: Calls, adversary: str, d: float, slots: int) -> float:
@@ -115,42 +132,66 @@ class Promised:
     """What the words of a guarantee depend on."""
 
     d: float
+    prior: float
+    """That of an element: a tuple in a slot."""
     gamma: float
     adversary: str
     slots: int
     views: int
     has_source: bool
     exclusive_posterior: float
+    retained: float
+    """What is left of a belief at the least, where the tuples are independent, after one view."""
 
 
 def promise(given: Promised) -> str:
-    """The guarantee, in sentences."""
-    return _believed(given) + (_SLOTS.format(slots=given.slots) if given.slots > 1 else "") + SCOPE
-
-
-def _believed(given: Promised) -> str:
-    d, gamma = f"{given.d:.4g}", f"{given.gamma:g}"
-    believes = f"Whoever believes with at most {d} that a certain tuple is in the table"
-    both = (
-        f"believes so with at most {gamma} after seeing the release, and not with less than "
-        f"{given.d / given.gamma:.4g} times the belief before"
-    )
+    """The guarantee: two sentences to say aloud."""
+    element = "a certain tuple is in the table" if given.slots == 1 else "a certain slot of a tuple is taken"
+    who = f"Whoever believes with at most {given.prior:.4g} that {element}"
     if given.has_source:
-        return (
-            f"An adversary whose beliefs in the tuples are independent and proportional to the shares stated in the "
-            f"domains, at most {d} for the likeliest tuple, {both}. One who knows better than these shares is not "
-            "covered."
+        who = (
+            "An adversary whose beliefs in the tuples are independent and proportional to the shares stated in the "
+            f"domains, at most {given.prior:.4g} for the likeliest {'tuple' if given.slots == 1 else 'slot of a tuple'}"
         )
-    if given.views > 1:
+    elif given.adversary == "exclusive":
+        who += ", even when they know who is in the table and that each person has one tuple"
+    else:
+        who += ", the tuples being independent to them"
+    after = "this release" if given.views == 1 else f"all {given.views} views of the sequence"
+    return f"{who}, believes so with at most {given.gamma:g} after seeing {after}. {_second(given)}"
+
+
+def _second(given: Promised) -> str:
+    if given.slots > 1:
         return (
-            f"{believes}, the tuples being independent to them, {both}: after all {given.views} views of the sequence "
-            "together, whatever rows came and went between them. One who knows who is in the table is not covered."
+            f"That a tuple occurs at all, or is a certain person's, may be believed more: the view shows how many of "
+            f"its {given.slots} slots seem taken."
         )
     if given.adversary == "exclusive":
-        return (
-            f"{believes}, even when they know who is in the table and that each person has one tuple, believes so with "
-            f"at most {gamma} after seeing the release. How far a belief may fall is not bounded."
+        return "How far a belief may fall is not bounded."
+    return f"A belief does not fall below {_left(given):.4g} of what it was."
+
+
+def _left(given: Promised) -> float:
+    """In a sequence it is the bound that its coins are chosen by."""
+    return given.retained if given.views == 1 else given.prior / given.gamma
+
+
+def details(given: Promised) -> tuple[str, ...]:
+    """What belongs to the guarantee, line by line."""
+    lines = []
+    if given.slots > 1:
+        lines.append(
+            f"Equal rows are told apart by {given.slots} slots; a belief of {given.d:.4g} in a tuple spreads over them."
         )
-    known = given.exclusive_posterior
-    may_reach = f" One who knows who is in the table may reach {known:.3g}." if known else ""
-    return f"{believes}, the tuples being independent to them, {both}.{may_reach}"
+    if given.has_source:
+        lines.append("One who knows better than the shares is not covered.")
+    if given.views > 1:
+        lines.append("It holds whatever rows came and went between the views.")
+    if given.adversary == "independent":
+        known = given.exclusive_posterior
+        may_reach = f"may reach {known:.3g} by one view" if known and given.views == 1 else "is not covered"
+        lines.append(f"One who knows who is in the table {may_reach}.")
+        if given.slots > 1:
+            lines.append(f"A belief in a slot does not fall below {_left(given):.3g} of what it was.")
+    return (*lines, *SCOPE)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.alpha_beta.terms import Promised, prior_of_element, promise
-from sqlpriv.methods.randomized.verify import is_close, is_sequence, same_guarantee, same_number
+from sqlpriv.methods.alpha_beta.terms import Promised, details, linking_factor, prior_of_element, promise
+from sqlpriv.methods.randomized.verify import Stated, is_close, is_sequence, same_number
+from sqlpriv.methods.randomized.verify_promise import promise_checks
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, published
 from sqlpriv.sqltext import quoted
@@ -26,8 +27,9 @@ def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
     )
     yield same_number(file, "epsilon", worth[6])
     views = int(stated.get("views", 1))
-    promised = Promised(d, gamma, adversary, slots, views, "rate" in stated, worth[3])
-    yield same_guarantee(file, promise(promised))
+    promised = Promised(d, prior, gamma, adversary, slots, views, "rate" in stated, worth[3], worth[4])
+    factor = linking_factor(calls, stated, _least_noise(calls, file), views)
+    yield from promise_checks(calls, file, Stated(promise(promised), details(promised), factor))
     yield _copies(file)
     yield _rows(calls, file)
 
@@ -52,11 +54,24 @@ def _alike(file: ReleaseFile, **wanted: float) -> bool:
 
 
 def _largest_share(file: ReleaseFile) -> float:
-    largest = 1.0
+    return _share_of_tuple(file, "max")
+
+
+def _least_noise(calls: Calls, file: ReleaseFile) -> float:
+    """The noise of the rarest tuple; that of all where it is uniform."""
+    stated = file.parameters
+    if "rate" not in stated:
+        return stated["beta"]
+    share = _share_of_tuple(file, "min") / stated["slots"]
+    return float(calls.row("alpha_beta_source_noise", stated["rate"], share)[0])
+
+
+def _share_of_tuple(file: ReleaseFile, which: str) -> float:
+    found = 1.0
     for attribute in file.rows("attributes"):
         domain = quoted(file.catalog, "domain", attribute["name"])
-        largest *= float(fetch(file.con, f"SELECT max(share) FROM {domain}")[0][0])
-    return largest
+        found *= float(fetch(file.con, f"SELECT {which}(share) FROM {domain}")[0][0])
+    return found
 
 
 def _copies(file: ReleaseFile) -> Check:

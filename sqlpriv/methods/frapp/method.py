@@ -15,7 +15,8 @@ from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.terms import Asked, Terms
-from sqlpriv.methods.randomized.verify import Numbers, same_guarantee, same_number
+from sqlpriv.methods.randomized.verify import Numbers, Stated, same_number
+from sqlpriv.methods.randomized.verify_promise import promise_checks
 from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check
@@ -51,7 +52,10 @@ class Frapp(Randomized):
         yield Check(f"a prior of {d:.4g} becomes at most {posterior:.4g} (independent adversary)", keeps)
         yield Check("a record goes somewhere", math.isclose(stay + (stated["elements"] - 1) * move, 1, rel_tol=1e-9))
         yield same_number(file, "epsilon", epsilon)
-        yield same_guarantee(file, terms.promise(d, gamma, int(rows)))
+        said = Stated(
+            terms.promise(d, gamma, epsilon), terms.details(int(rows)), float(calls.value(f"exp({epsilon!r})"))
+        )
+        yield from promise_checks(calls, file, said)
         yield Check("there are as many rows as is stated", count_rows(file) == rows)
 
 

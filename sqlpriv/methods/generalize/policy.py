@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import FLAG, HIERARCHY, Fail, Key, Keys, Kind, share
 
@@ -21,9 +22,10 @@ ROLES: Mapping[str, Keys] = {
             complaint='{column} needs a hierarchy: text such as "suppression", "mask:5" or "file.csv", '
             "or a list of SQL expressions, one a level",
         ),
+        *DOMAIN_KEYS,
     ),
-    "sensitive": (),
-    "other": (),
+    "sensitive": COARSE_KEYS,
+    "other": COARSE_KEYS,
     "drop": (),
 }  # fmt: skip
 

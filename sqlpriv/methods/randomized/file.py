@@ -1,6 +1,7 @@
 """What the files of randomized releases have in common: facts, domains, public tables, and rows by element numbers.
 
-attributes       the published columns with the type and size of their domains
+attributes       the published columns: type and size of their domains, role, and choices for one who knows the others
+attackers        who knows and wants what, and may come to believe it how much
 published        the view as a weighted relation: __weight, __variance, __skew beside the columns
 domain_weights   the weights of a tuple of the domain, by powers of its share
 domain.<column>  value and share; public.<name>: tables that queries may join
@@ -11,9 +12,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+import duckdb
+
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods.method import Edition
+from sqlpriv.methods.randomized.attackers import COLUMNS, Attacker
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values
@@ -34,6 +38,7 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
         "method": policy.method,
         "table": policy.table.name,
         "guarantee": terms.promise,
+        "details": json.dumps(terms.details),
         "counts": "distinct tuples" if policy.is_distinct else "rows",
         "adversary": terms.adversary,
         "view": f"{edition.view} of {terms.views}",
@@ -41,6 +46,8 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
         "warnings": json.dumps(terms.warnings),
         "public": json.dumps(sorted(policy.public)),
     }
+    if policy.uncovered and terms.uncovered:
+        about["uncovered"] = policy.uncovered
     write_about(con, about | ({"beside": policy.beside} if policy.beside else {}))
     common = {
         "d": terms.d,
@@ -50,18 +57,33 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
         "cross_estimate": weights.cross_estimate,
         "cross_square": weights.cross_square,
         "epsilon": terms.epsilon,
+        "times": policy.times,
+        "rows_each": terms.rows_each,
     }
     write_numbers(con, common | dict(numbers))
+    choices = {w.column: str(w.choices) for w in plan.known.wanted}
     listed = (
-        (str(p), literal(c.name), literal(c.type), str(c.size), literal(c.declared)) for p, c in enumerate(plan.columns)
-    )
-    write_values(con, "attributes", "position, name, type, size, declared", listed)
+        (str(p), literal(c.name), literal(c.type), str(c.size), literal(c.declared), literal(c.column.role),
+         f"CAST({choices.get(c.name, 'NULL')} AS BIGINT)")
+        for p, c in enumerate(plan.columns)
+    )  # fmt: skip
+    write_values(con, "attributes", "position, name, type, size, declared, role, choices", listed)
+    write_attackers(con, terms.attackers)
     domain = ((str(p), *(double(getattr(w, part)) for part in WEIGHTS)) for p, w in weights.domain.items())
     write_values(con, "domain_weights", "power, weight, variance, skew", domain)
     _write_domains(plan)
     _write_public(plan)
     if all(c.size <= _DICTIONARY for c in plan.columns if c.type == "VARCHAR"):
         fetch(con, "SET disabled_compression_methods = 'fsst'")
+
+
+def write_attackers(con: duckdb.DuckDBPyConnection, attackers: Sequence[Attacker]) -> None:
+    """Table attackers: who may come to believe what."""
+    rows = (
+        (literal(a.knows), literal(a.wants), double(a.prior), literal(a.covered), double(a.posterior))
+        for a in attackers
+    )
+    write_values(con, "attackers", ", ".join(COLUMNS), rows)
 
 
 def _write_domains(plan: RandomizedPlan) -> None:

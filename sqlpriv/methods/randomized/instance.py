@@ -55,6 +55,17 @@ def write_tuples(source: Source, attributes: Sequence[NumberedColumn]) -> int:
     return int(fetch(source.con, "SELECT coalesce(sum(copies), 0) FROM __tuples")[0][0])
 
 
+def refuse_more_rows(source: Source, person: str, rows_each: int) -> None:
+    """A person with more rows than is publicly said would be hidden less; rows of nobody count as one person's."""
+    counts = f"SELECT count(*) AS rows FROM {source.table} GROUP BY {quoted(person)}"
+    crowded, most = fetch(source.con, f"SELECT count(*), max(rows) FROM ({counts}) WHERE rows > {rows_each}")[0]
+    if crowded:
+        raise PolicyError(
+            f"{crowded:,} persons have more than {rows_each} rows, up to {most:,}; raise rows_each to a public bound, "
+            "or leave rows out before you publish"
+        )
+
+
 def _refuse_rows_made(source: Source) -> None:
     """A row that matched two values would be two elements, and be hidden half as well."""
     made, there = fetch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import Edition, Made, Plan, Request
+from sqlpriv.methods.randomized.attackers import attacker_grid
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
 from sqlpriv.methods.randomized.terms import Asked, Terms
@@ -96,8 +98,10 @@ class Randomized(ABC):
         """What a release says of itself."""
         about, columns = file.about, _columns(file)
         public = sorted(table for schema, table in file.tables if schema == "public")
-        content = {
+        content: dict[str, Any] = {
             **about,
+            "details": json.loads(about["details"]),
+            "attackers": file.rows("attackers"),
             "parameters": file.parameters,
             "columns": columns,
             "requirements": [],
@@ -107,6 +111,8 @@ class Randomized(ABC):
         names = [n for n in (columns[0] if columns else {}) if n != "position"]
         parts: list[Part] = [
             Line(about["guarantee"], "claimed"),
+            *(Line(f"- {text}", quiet=True) for text in content["details"]),
+            attacker_grid(content["attackers"]),
             Line(f"count(*) of {about['table']} estimates the number of {about['counts']}; view {about['view']}"),
         ]
         if "beside" in about:

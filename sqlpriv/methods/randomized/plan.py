@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
-from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.facts import Facts
 from sqlpriv.methods.method import Request, Written
+from sqlpriv.methods.randomized.advice import GOOD_ERROR, ColumnSet, MakeTerms, advice, suggested_sets
 from sqlpriv.methods.randomized.alias import Alias, make_alias
+from sqlpriv.methods.randomized.attackers import Known, Wanted
 from sqlpriv.methods.randomized.coins import SHORT, fingerprint, slot_prefix
+from sqlpriv.methods.randomized.combinations import possible_choices
 from sqlpriv.methods.randomized.domains import NumberedColumn, read_domains
 from sqlpriv.methods.randomized.elements import Elements, number_elements
-from sqlpriv.methods.randomized.instance import domain_digest, table_digest, write_tuples
+from sqlpriv.methods.randomized.instance import domain_digest, refuse_more_rows, table_digest, write_tuples
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
-from sqlpriv.methods.randomized.terms import Asked, Terms, asked_for, refuse_useless
+from sqlpriv.methods.randomized.terms import (
+    NoBound,
+    Terms,
+    asked_for,
+    not_covered,
+    too_many_rows,
+    useless,
+    with_uncovered,
+)
+from sqlpriv.methods.randomized.told import Considered, planned_facts, published_facts
 from sqlpriv.table.source import Source
-from sqlpriv.version import __version__
 
 GAMMAS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)
-_BAR = 30
-MakeTerms = Callable[[Source, Any, Asked], Terms]
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,7 @@ class RandomizedPlan:
     aliases: tuple[Alias, ...] | None
     elements: Elements
     terms: Terms
+    known: Known
     make_terms: MakeTerms
 
     @cached_property
@@ -78,82 +87,44 @@ class RandomizedPlan:
         return (*self.terms.for_the_owner, *short)
 
     def refuse(self, request: Request) -> None:
-        """Refuse a view that says nothing, unless it is forced."""
-        if not request.force:
-            refuse_useless(self.terms)
+        """Refuse what does not cover the attackers people fear, is too large, or says nothing unless it is forced."""
+        refusals = self.refusals(forced=request.force)
+        if refusals:
+            raise PolicyError(refusals[0])
+
+    def refusals(self, *, forced: bool = False) -> list[str]:
+        """Why it is not published as it is."""
+        terms = self.terms
+        found = []
+        if terms.uncovered and not self.policy.uncovered:
+            found.append(not_covered(terms))
+        if terms.expected_rows > self.policy.max_rows:
+            found.append(too_many_rows(terms, self.policy.max_rows))
+        if not terms.possible and not forced:
+            found.append(useless(terms))
+        return found
 
     def facts(self, written: Written | None = None) -> Facts:
         """What would be published and what it means, with what other gammas would cost; or what was published."""
-        return self._planned() if written is None else self._published(written)
+        method, terms = self.policy.method, self.terms
+        if written is not None:
+            return published_facts(method, terms, written)
+        refusals = self.refusals()
+        is_poor = bool(refusals) or terms.small_error > GOOD_ERROR
+        considered = Considered(self.costs(), refusals, self._suggested() if is_poor else (), self._bytes())
+        return planned_facts(method, terms, considered)
 
-    def _planned(self) -> Facts:
-        terms, curve = self.terms, self._curve()
-        content = {
-            **self._numbers(),
-            "half_domain_error": terms.half_domain_error,
-            "possible": terms.possible,
-            "dp_epsilon": None if math.isinf(terms.epsilon) else terms.epsilon,
-            "independent_posterior": terms.independent_posterior,
-            "exclusive_posterior": terms.exclusive_posterior,
-            "guarantee": terms.promise,
-            "warnings": list(terms.for_the_owner),
-        }
-        listed = tuple(
-            (k, v) for k, v in content.items() if k not in {"guarantee", "warnings", "method"} and v is not None
-        )
-        costs = [
-            {"gamma": t.gamma, "expected_rows": t.expected_rows, "half_domain_error": t.half_domain_error}
-            for t in curve
-        ]
-        parts: list[Part] = [Line(terms.promise), Grid((), listed), _cost_grid(curve, terms.gamma)]
-        if not terms.possible:
-            parts.append(Line("The view would say nothing about the table: its error passes the number of rows.", "NO"))
-        return Facts(self.policy.method, {**content, "curve": costs}, tuple(parts), terms.for_the_owner)
+    def _suggested(self) -> tuple[ColumnSet, ...]:
+        """The largest sets of its columns that could be published usefully, and cover a linking attacker."""
+        sizes = {c.name: c.size for c in self.columns}
+        return suggested_sets(self.source, self.policy, self.terms.rows, self.known, sizes, self.make_terms)
 
-    def _published(self, written: Written) -> Facts:
-        terms = self.terms
-        is_later = written.view > 1 and not written.again  # of one that was there, only its rows are known
-        content = {
-            "version": __version__,
-            **self._numbers(),
-            "expected_rows": written.made.expected if is_later else terms.expected_rows,
-            "view": written.view,
-            "rows": written.made.rows,
-            "warnings": list(written.warnings),
-            "output": str(written.output),
-        }
-        view = f", view {written.view} of {terms.views}" if terms.views > 1 else ""
-        name = written.output.name
-        about = (
-            f"{name}: {written.made.rows:,} rows ({content['expected_rows']:,.0f} expected) over a domain of "
-            f"{terms.tuples:,} tuples{view}"
-        )
-        again = (Line("The table, the policy and the key are those of before: this is the release that was there."),)
-        parts = (
-            *(again if written.again else ()),
-            Line(terms.promise),
-            Line(f'Ask it: sqlpriv query {name} "SELECT count(*) FROM ..."'),
-        )
-        return Facts(about, content, parts, written.warnings)
+    def _bytes(self) -> int:
+        """About how large the file will be."""
+        bits = " + ".join(f"log2({c.size})" for c in self.columns)
+        return int(self.source.calls.value(f"_release_bytes({self.terms.expected_rows!r}, {bits})"))
 
-    def _numbers(self) -> dict[str, Any]:
-        """The sizes, the bound and the coins by name, as `plan` and `publish` print them."""
-        terms = self.terms
-        return {
-            "method": self.policy.method,
-            "n": terms.rows,
-            "n_public": terms.n_public,
-            "m": terms.tuples,
-            "slots": terms.slots,
-            "d": terms.d,
-            "gamma": terms.gamma,
-            "adversary": terms.adversary,
-            "views": terms.views,
-            **terms.coins,
-            "expected_rows": terms.expected_rows,
-        }
-
-    def _curve(self) -> list[Terms]:
+    def costs(self) -> list[Terms]:
         """The terms for other gammas, and for the policy's own; those that cannot be are left out."""
         found = []
         for gamma in sorted({*GAMMAS, self.terms.gamma}):
@@ -162,25 +133,16 @@ class RandomizedPlan:
                 self.policy, release={k: None if k in {"alpha", "beta", "p"} else v for k, v in release.items()}
             )
             try:
-                found.append(_terms(self.source, other, self.terms.rows, self.columns, self.aliases, self.make_terms))
+                found.append(
+                    _terms(self.source, other, self.terms.rows, self.known, self.columns, self.aliases, self.make_terms)
+                )
             except SqlprivError:
                 continue
         return found
 
     def curve(self) -> list[tuple[float, float]]:
         """Pairs of gamma and error of half the domain, as a share of the rows."""
-        return [(t.gamma, t.half_domain_error / t.n_public) for t in self._curve()]
-
-
-def _cost_grid(curve: Sequence[Terms], gamma: float) -> Grid:
-    most = max((t.half_domain_error for t in curve), default=1.0)
-    rows = tuple(
-        (f"{t.gamma:g}", f"{t.expected_rows:,.0f}", f"{t.half_domain_error:,.1f}",
-         "█" * max(1, round(_BAR * t.half_domain_error / most)))
-        for t in curve
-    )  # fmt: skip
-    here = tuple(i for i, t in enumerate(curve) if t.gamma == gamma)
-    return Grid(("gamma", "expected rows", "error of half the domain", ""), rows, left=("",), marked=here)
+        return [(t.gamma, t.half_domain_error / t.n_public) for t in self.costs()]
 
 
 def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -> RandomizedPlan:
@@ -189,25 +151,50 @@ def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -
     rows = write_tuples(source, columns)
     if rows == 0:
         raise PolicyError("the table has no rows to publish")
+    if policy.person is not None:
+        refuse_more_rows(source, policy.person, policy.rows_each)
     if policy.is_distinct:
         fetch(source.con, "UPDATE __tuples SET copies = 1")
         rows = int(fetch(source.con, "SELECT count(*) FROM __tuples")[0][0])
     aliases = _aliases(source, columns) if policy.has_source else None
-    terms = _terms(source, policy, rows, columns, aliases, make_terms)
+    known = _known(source, policy, columns)
+    try:
+        terms = _terms(source, policy, rows, known, columns, aliases, make_terms)
+    except NoBound as error:
+        sizes = {c.name: c.size for c in columns}
+        sets = suggested_sets(source, policy, rows, known, sizes, make_terms)
+        raise PolicyError(f"{error}; {advice(policy, known, sets)}") from None
     elements = number_elements([*(c.size for c in columns), terms.slots])
-    return RandomizedPlan(policy, source, columns, aliases, elements, terms, make_terms)
+    return RandomizedPlan(policy, source, columns, aliases, elements, terms, known, make_terms)
+
+
+def _known(source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedColumn]) -> Known:
+    """What attackers are made from."""
+    choices = possible_choices(source, policy, columns)
+    return Known(
+        tuple(Wanted(name, number) for name, number in choices.items()),
+        tuple(c.name for c in columns if c.column.role == "quasi-identifier"),
+        math.prod(c.size for c in columns),
+        policy.times,
+        policy.rows_each,
+    )
 
 
 def _terms(
     source: Source,
     policy: RandomizedPolicy,
     rows: int,
+    known: Known,
     columns: Sequence[NumberedColumn],
     aliases: Sequence[Alias] | None,
     make_terms: MakeTerms,
 ) -> Terms:
-    largest = None if aliases is None else math.prod((max(a.shares) for a in aliases), start=Fraction(1))
-    return make_terms(source, policy, asked_for(source.calls, policy, rows, [c.size for c in columns], largest))
+    shares = None
+    if aliases is not None:
+        largest = math.prod((max(a.shares) for a in aliases), start=Fraction(1))
+        shares = (largest, math.prod((min(a.shares) for a in aliases), start=Fraction(1)))
+    asked = asked_for(source.calls, policy, rows, known, [c.size for c in columns], shares)
+    return with_uncovered(make_terms(source, policy, asked), policy.uncovered)
 
 
 def _aliases(source: Source, columns: Sequence[NumberedColumn]) -> tuple[Alias, ...]:

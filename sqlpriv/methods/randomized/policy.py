@@ -1,77 +1,57 @@
-"""The policy of a randomized release: the domain of every published column, and how well a person is hidden.
+"""The policy of a randomized release: the domain of every published column, whom it is about, and how well it hides.
 
     [columns]
-    age  = { role = "published", domain = "range:17..90" }
-    sex  = { role = "published", domain = ["F", "M"], null = true }
-    city = { role = "published", domain = "table:cities.csv.name", share = "share", outside = "other" }
-    stay = { role = "published", domain = "range:0..90", hierarchy = "ranges:10,30", level = 1 }
+    age       = { role = "quasi-identifier", domain = "range:17..90" }
+    sex       = { role = "quasi-identifier", domain = ["F", "M"], null = true }
+    diagnosis = { role = "sensitive", domain = "table:codes.csv.diagnosis", outside = "other" }
+    stay      = { role = "other", domain = "range:0..90", hierarchy = "ranges:10,30", level = 1 }
     [public]
     regions = "regions.csv"
     [release]
     method = "alpha_beta"
-    k = 10
-    gamma = 0.2
+    gamma = 0.3
 
-Roles are `published`, and for columns that stay inside `identifier` or `drop`. What [release] takes beside this, each
-method says.
+Roles are those of every method. An attacker may know what is published of a person but one column, and wants a
+sensitive one; `published` is a column of which nothing is said, and counts as sensitive where none is marked so. What
+[release] takes beside this, each method says.
 """
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlpriv.policy.domains import NOISY_KEYS, Domain, Share
 from sqlpriv.policy.file import Column, Policy
-from sqlpriv.policy.keys import FLAG, HIERARCHY, Fail, Key, Keys, Kind, choice, number
+from sqlpriv.policy.keys import FILES, TEXT, Fail, Key, Keys, Kind, choice, number
 
-# More than any count of anything; the shares are divided by their sum.
-_MOST_SHARE = 1e18
-KINDS = 'a list, "range:17..90", "table:NAME.column", "level:HIERARCHY:2" or "active"'
-Cell = str | int | float | bool | datetime.date | datetime.datetime
-Domain = tuple[Cell, ...] | str
-Share = tuple[float, ...] | str | None
-
-
-def _read_domain(value: Any) -> Domain | None:
-    if isinstance(value, list) and value and all(isinstance(v, Cell) for v in value):
-        return tuple(value)
-    return value if isinstance(value, str) and value.strip() else None
-
-
-def _read_share(value: Any) -> Share:
-    if isinstance(value, list):
-        fit = all(isinstance(s, int | float) and not isinstance(s, bool) and 0 < s <= _MOST_SHARE for s in value)
-        return tuple(float(s) for s in value) if fit and value else None
-    return value if isinstance(value, str) and value.strip() else None
-
-
-_DOMAIN = Kind(KINDS, _read_domain)
-_SHARE = Kind("a list of numbers above 0 beside a list of values, or a column of the domain's table", _read_share)
 ROLES: Mapping[str, Keys] = {
-    "published": (
-        Key("domain", _DOMAIN, "every value that a row could have, whether or not one has it", required=True,
-            complaint=f"{{column}} needs a domain: {KINDS}"),
-        Key("null", FLAG, "whether NULL is a value of the domain", False),
-        Key("outside", choice("refuse", "drop", "other"), "what becomes of values outside the domain", "refuse"),
-        Key("share", _SHARE, "public shares of the values, which the noise then follows",
-            complaint="every share must be a number above 0: share is a list of numbers beside a list of values, "
-            "or a column of the domain's table"),
-        Key("hierarchy", HIERARCHY, "publish the labels of the values by this hierarchy",
-            complaint="the hierarchy of {column} must be text, or a list of SQL expressions, one a level"),
-        Key("level", number(0, 99, whole=True), "the level of the hierarchy that is published; 1 if it is not given"),
-    ),
+    "quasi-identifier": NOISY_KEYS,
+    "sensitive": NOISY_KEYS,
+    "other": NOISY_KEYS,
+    "published": NOISY_KEYS,
+    "person": (),
     "identifier": (),
     "drop": (),
-}  # fmt: skip
+}
+PUBLISHED = ("quasi-identifier", "sensitive", "other", "published")
+_COMBINATIONS = Kind("a list of names from [public]", FILES.read)
+MOST_ROWS = 50_000_000
+PERSONS = 'alpha_beta with duplicates = "bag" and rows_each'
 BOUND: Keys = (
     Key("gamma", number(0, 1), "what nobody may come to believe with more than", required=True),
-    Key("d", number(0, 1), "the prior bound: beliefs of at most d stay at most gamma"),
-    Key("k", number(0, 1e18), "the prior bound as a multiple of the mean: d = k n / m"),
+    Key("attacker", choice("linking"), "whom d comes from, or is judged by: who knows all but one column", "linking"),
+    Key("times", number(0, 1e6), "how many times the odds of an even guess the attacker may believe in a value", 2.0),
+    Key("d", number(0, 1), "the prior bound, given: beliefs of at most d stay at most gamma"),
+    Key("k", number(0, 1e18), "the prior bound, given as a multiple of the mean: d = k n / m"),
+    Key("combinations", _COMBINATIONS, "public tables of what columns can have together: nothing else is possible", ()),
+    Key("uncovered", TEXT, "why to publish although a linking attacker is not covered; the release starts with it"),
     Key("n_public", number(0, 10**15, whole=True), "the number of rows that may be told; else rounded up"),
-    Key("adversary", choice("exclusive", "independent"), "whom the bound holds against", "exclusive"),
-)
+    Key("adversary", choice("exclusive", "independent"), "whom the bound of slots and distinct tuples holds against",
+        "exclusive"),
+    Key("max_rows", number(0, 10**15, whole=True), "refuse a release that would have more rows", MOST_ROWS),
+)  # fmt: skip
 """What every randomized method takes in [release]."""
 
 
@@ -80,12 +60,13 @@ class PublishedColumn:
     """A published column with its domain: a list of values, or text that says where it is."""
 
     name: str
+    role: str
     domain: Domain
     null: bool
     outside: str
     share: Share
     hierarchy: str | tuple[str, ...] | None
-    """Published are the labels of the values of the domain, on a level of this hierarchy."""
+    """Published are the labels of the values of the domain on a level of this hierarchy, if there is one."""
     level: int | None
 
 
@@ -96,7 +77,12 @@ class RandomizedPolicy(Policy):
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
         """The columns that are published, in the order of the file."""
-        return tuple(PublishedColumn(c.name, **c.given) for c in self.columns if c.role == "published")
+        return tuple(_published(c) for c in self.columns if c.role in PUBLISHED)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """What an attacker wants to know: the sensitive columns, or all if none is marked so."""
+        return self.sensitive or self.named("published")
 
     @property
     def gamma(self) -> float:
@@ -120,8 +106,28 @@ class RandomizedPolicy(Policy):
 
     @property
     def adversary(self) -> str:
-        """Whom the bound holds against."""
+        """Whom the bound of slots and distinct tuples holds against."""
         return str(self.release["adversary"])
+
+    @property
+    def times(self) -> float:
+        """How many times the odds of an even guess a linking attacker may believe in a value."""
+        return float(self.release["times"])
+
+    @property
+    def uncovered(self) -> str | None:
+        """Why to publish although a linking attacker is not covered, if the owner says so."""
+        return self.release["uncovered"]  # type: ignore[no-any-return]
+
+    @property
+    def combinations(self) -> tuple[str, ...]:
+        """Public tables of what is possible."""
+        return tuple(self.release["combinations"])
+
+    @property
+    def max_rows(self) -> int:
+        """How many rows a release may have."""
+        return int(self.release["max_rows"])
 
     @property
     def has_source(self) -> bool:
@@ -161,14 +167,50 @@ class RandomizedPolicy(Policy):
         return listed
 
     def check(self, fail: Fail) -> None:
-        """Something is published, the prior bound is given once, and columns fit together."""
+        """Something is published and wanted, the prior bound is given at most once, and columns fit together."""
         if not self.published:
             raise fail("no column is published, so there is nothing to release", "columns")
+        if not self.wanted:
+            raise fail(
+                'no column is sensitive, so there is nothing that an attacker could want; mark one: role = "sensitive"',
+                "columns",
+            )
         for column in self.columns:
-            if column.role == "published":
+            if column.role in PUBLISHED:
                 _check_column(column, fail)
-        if (self.k is None) == (self.d is None):
-            raise fail("give the prior bound as k or as d, one of them", "release", "k" if self.k else "method")
+        if self.k is not None and self.d is not None:
+            raise fail("the prior bound is given as k and as d: give one of them, or none", "release", "k")
+        persons = self.named("person")
+        if len(persons) > 1:
+            raise fail("only one column can be the person", "columns", persons[1])
+        if persons and not self.protects_persons:
+            raise fail(
+                f"{self.method} hides rows one by one, and not the rows of a person together; "
+                f"use {PERSONS}, or drop the column if everybody has one row", "columns", persons[0], "role",
+            )  # fmt: skip
+        unknown = [name for name in self.combinations if name not in self.public]
+        if unknown:
+            raise fail(f"[public] has no table {unknown[0]!r} of combinations", "release", "combinations")
+
+    @property
+    def rows_each(self) -> int:
+        """How many rows a person may have; 1 where rows are persons."""
+        return 1
+
+    @property
+    def protects_persons(self) -> bool:
+        """Whether all rows of a person are protected together."""
+        return False
+
+
+def _published(column: Column) -> PublishedColumn:
+    """A hierarchy without a level is for methods that generalize; in the role `published` the level is 1."""
+    given = dict(column.given)
+    if column.role == "published" and given["hierarchy"] is not None:
+        given["level"] = given["level"] or 1
+    if given["level"] is None:
+        given["hierarchy"] = None
+    return PublishedColumn(column.name, column.role, **given)
 
 
 def _goes_by_text(domain: Domain) -> bool:
@@ -192,6 +234,8 @@ def _check_column(column: Column, fail: Fail) -> None:
     if hierarchy is None:
         if given["level"] is not None:
             raise fail(f"{name!r} has a level, but no hierarchy", *where, "level")
+        return
+    if given["level"] is None and column.role != "published":
         return
     if isinstance(domain, str) and domain.startswith("level:"):
         raise fail("the domain is a level of a hierarchy already", *where, "hierarchy")

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.randomized.attackers import Attacker, Known, linking_prior, person_prior, uncovered
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 
 _FINEST = 2.0**-40
 SCOPE = (
-    " A row is taken as independent of the others: rows that come in pairs by nature (couples, several visits of one "
-    "person) are not covered together. The domains, the parameters and the numbers given here are public."
+    "A row is taken as independent of the others: rows that come in pairs by nature (couples, several visits of one "
+    "person) are not covered together.",
+    "What the release teaches of people in general is not hidden, and may be used on a person.",
+    "The domains, the parameters and the numbers given here are public.",
 )
+"""What no guarantee of these methods covers."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,12 @@ class Asked:
     n_public: int
     tuples: int
     share: Fraction
-    """The largest share of a tuple."""
+    """The largest share of a tuple, and the least."""
+    least_share: Fraction
     d: float
+    """The prior bound, of a person."""
+    known: Known
+    """What attackers are made from."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +53,32 @@ class Terms:
     gamma: float
     adversary: str
     coins: Mapping[str, float]
+    kept: float
+    """The probability that a row stays where it is, and that noise falls on a tuple."""
+    noise: float
     expected_rows: float
     """Of the view; with n_public, so that it can be told."""
     half_domain_error: float
+    small_error: float
+    """The standard error of a count of a twentieth of the rows and the domain, as a share of it."""
     possible: bool
     epsilon: float
     promise: str
-    """The guarantee, in sentences that a steward can sign and an adversary can read."""
+    """The guarantee, in two sentences that a steward can sign and an adversary can read."""
+    details: tuple[str, ...]
+    """What belongs to it: how far other beliefs go, and what is not covered."""
+    factor: float
+    """By how much the odds of a statement about a person may change, for one who knows everybody else."""
+    replaced_epsilon: float
+    """Its logarithm: the epsilon of a person's rows replaced by others."""
+    attackers: tuple[Attacker, ...]
     independent_posterior: float | None = None
     exclusive_posterior: float | None = None
+    added_epsilon: float | None = None
+    """The epsilon of a person added or left out, where it may be claimed."""
     slots: int = 1
     views: int = 1
+    rows_each: int = 1
     warnings: tuple[str, ...] = ()
     """What the release may tell, too."""
 
@@ -71,9 +94,19 @@ class Terms:
         """Tuples times slots."""
         return self.tuples * self.slots
 
+    @property
+    def uncovered(self) -> list[Attacker]:
+        """The linking attackers that are not covered."""
+        return uncovered(self.attackers)
+
 
 def asked_for(
-    calls: Calls, policy: RandomizedPolicy, rows: int, sizes: Sequence[int], largest: Fraction | None
+    calls: Calls,
+    policy: RandomizedPolicy,
+    rows: int,
+    known: Known,
+    sizes: Sequence[int],
+    shares: tuple[Fraction, Fraction] | None,
 ) -> Asked:
     """The sizes and the prior bound of a policy for a table of so many rows, or why there can be none."""
     tuples = math.prod(sizes)
@@ -82,14 +115,32 @@ def asked_for(
             f"the domain has {'one tuple' if tuples < 2 else 'more than 10^300 tuples'}; change the domains"
         )
     n_public = int(calls.row("public_size", rows)[0]) if policy.n_public is None else policy.n_public
-    share = Fraction(1, tuples) if largest is None else largest
-    d = policy.d if policy.d is not None else calls.row("prior_of_multiple", policy.k, n_public, float(1 / share))[0]
+    share, least_share = (Fraction(1, tuples),) * 2 if shares is None else shares
+    if policy.d is not None:
+        d = policy.d
+    elif policy.k is not None:
+        d = calls.row("prior_of_multiple", policy.k, n_public, float(1 / share))[0]
+    else:
+        d = linking_prior(calls, known)
+    if d < 1:
+        d = person_prior(calls, d, known.rows_each)
     if d >= policy.gamma:
-        raise PolicyError(
-            f"the prior bound d = {d:.4g} is not below gamma = {policy.gamma:g}, so there is nothing to keep below it; "
-            "take a smaller k or d, a larger gamma, or a larger domain"
-        )
-    return Asked(rows, n_public, tuples, share, d)
+        raise NoBound(_no_bound(calls, policy, d, n_public, share))
+    return Asked(rows, n_public, tuples, share, least_share, d, known)
+
+
+class NoBound(PolicyError):
+    """What attackers believe beforehand is not below gamma: there is nothing to keep below it."""
+
+
+def _no_bound(calls: Calls, policy: RandomizedPolicy, d: float, n_public: int, share: Fraction) -> str:
+    what = f"the prior bound d = {d:.4g} is not below gamma = {policy.gamma:g}, so there is nothing to keep below it"
+    if policy.k is not None:
+        most = policy.gamma / calls.row("prior_of_multiple", 1, n_public, float(1 / share))[0]
+        return f"{what}; k must be below {most:.4g} here, or take a larger gamma or a larger domain"
+    if policy.d is not None:
+        return f"{what}; take a smaller d, or a larger gamma"
+    return f"a linking attacker believes in some value with {d:.4g} before the release, and gamma is {policy.gamma:g}"
 
 
 def refuse_coins(probability: float) -> None:
@@ -110,13 +161,30 @@ def refuse_noise(probability: float) -> None:
         )
 
 
-def refuse_useless(terms: Terms) -> None:
-    """Refuse a view that says nothing about the table (Theorem 3.3, whose constant is not known)."""
-    if not terms.possible:
-        raise PolicyError(
-            f"the view would say nothing: a count over half the domain would be off by {terms.half_domain_error:,.0f}, "
-            f"more than the {terms.n_public:,} rows there are; ask for less privacy, or force it"
-        )
+def useless(terms: Terms) -> str:
+    """Why a view says nothing."""
+    return (
+        f"the view would say nothing: a count over half the domain would be off by {terms.half_domain_error:,.0f}, "
+        f"more than the {terms.n_public:,} rows there are; ask for less privacy, or force it"
+    )
+
+
+def not_covered(terms: Terms) -> str:
+    """Which linking attackers are not covered, and what to do about it."""
+    worst = max(terms.uncovered, key=lambda a: a.posterior)
+    return (
+        f"an attacker who knows {worst.knows} of a person is not covered: a belief of {worst.prior:.4g} in a value of "
+        f"{worst.wants!r} may become {worst.posterior:.4g}, and gamma is {terms.gamma:g}. Leave out d and k, and the "
+        'bound comes from this attacker; or say in [release] why to publish all the same: uncovered = "..."'
+    )
+
+
+def too_many_rows(terms: Terms, most: int) -> str:
+    """That a release would be larger than its policy allows."""
+    return (
+        f"the release would have about {terms.expected_rows:,.0f} rows, and max_rows is {most:,}; publish fewer or "
+        "coarser columns, or raise max_rows in [release]"
+    )
 
 
 def active_domains(policy: RandomizedPolicy) -> tuple[str, ...]:
@@ -127,4 +195,21 @@ def active_domains(policy: RandomizedPolicy) -> tuple[str, ...]:
     return (
         f"the domains of {', '.join(active)} are what occurs in the table: the release tells that these values "
         "occur, and that no others do",
+    )
+
+
+def with_uncovered(terms: Terms, why: str | None) -> Terms:
+    """What is not covered, and why it is published all the same, is the first sentence of the guarantee."""
+    if why is None or not terms.uncovered:
+        return terms
+    return replace(terms, promise=f"{uncovered_sentence(terms.attackers, terms.gamma, why)} {terms.promise}")
+
+
+def uncovered_sentence(attackers: Sequence[Attacker], gamma: float, why: str) -> str:
+    """Who is not covered, how far they may come, and the owner's reason."""
+    worst = max(uncovered(attackers), key=lambda a: a.posterior)
+    reason = why.strip().rstrip(".")
+    return (
+        f"NOT covered is an attacker who knows {worst.knows} of a person: a belief of {worst.prior:.3g} may become "
+        f"{worst.posterior:.3g}, above {gamma:g}; it is published all the same, because: {reason}."
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlpriv.engine import fetch
 from sqlpriv.errors import SqlprivError
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.randomized.attackers import COLUMNS
 from sqlpriv.methods.randomized.file import WEIGHTS
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.methods.randomized.weights import AllWeights
@@ -21,9 +22,10 @@ from sqlpriv.release.file import SCHEMA, ReleaseFile, double
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import folded, quoted
-from sqlpriv.version import __version__
 
-COMMON = frozenset({"d", "gamma", "elements", "slots", "cross_estimate", "cross_square", "epsilon"})
+COMMON = frozenset(
+    {"d", "gamma", "elements", "slots", "cross_estimate", "cross_square", "epsilon", "times", "rows_each"}
+)
 """The numbers that every randomized release states."""
 _TABLES: Mapping[str, Mapping[str, str]] = {
     "about": {"name": "VARCHAR", "value": "VARCHAR"},
@@ -33,17 +35,32 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
         "type": "VARCHAR",
         "size": "INTEGER",
         "declared": "VARCHAR",
+        "role": "VARCHAR",
+        "choices": "BIGINT",
     },
+    "attackers": COLUMNS,
     "parameters": {"name": "VARCHAR", "value": "DOUBLE"},
     "domain_weights": {"power": "INTEGER", "weight": "DOUBLE", "variance": "DOUBLE", "skew": "DOUBLE"},
 }
 _ABOUT = frozenset(
-    {"format", "sqlpriv", "method", "table", "guarantee", "counts", "adversary", "view", "release", "warnings"}
+    {
+        "format",
+        "sqlpriv",
+        "method",
+        "table",
+        "guarantee",
+        "details",
+        "counts",
+        "adversary",
+        "view",
+        "release",
+        "warnings",
+    }
 )
-_ABOUT_IF_ANY = frozenset({"beside", "public"})
+_ABOUT_IF_ANY = frozenset({"beside", "public", "uncovered"})
 _OWN = "__weight", "__variance", "__skew"
 _SEQUENCE = {"__slot": "BIGINT", "__view": "BOOLEAN", "__earlier": "BOOLEAN"}
-_WHOLE = frozenset({"slots", "views", "rows", "n_public"})
+_WHOLE = frozenset({"slots", "views", "rows", "n_public", "rows_each"})
 _CLOSE = 1e-9
 
 
@@ -61,6 +78,15 @@ class Judged:
 
     weights: AllWeights
     checks: Sequence[Check]
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What follows from the numbers that a file states: the guarantee in words, and by how much odds may change."""
+
+    promise: str
+    details: tuple[str, ...]
+    factor: float
 
 
 def verify_file(
@@ -122,15 +148,6 @@ def stated_public(file: ReleaseFile) -> set[str]:
         return set()
 
 
-def same_guarantee(file: ReleaseFile, promise: str) -> Check:
-    """Whether the guarantee is, word by word, the one that these numbers have; other versions have other words."""
-    title = "the guarantee is the one of the parameters"
-    if file.about.get("sqlpriv") != __version__:
-        written = file.about.get("sqlpriv", "another version")
-        return Check(title, None, f"in the words of sqlpriv {written}, which this version does not compare")
-    return Check(title, file.about.get("guarantee") == promise)
-
-
 def same_number(file: ReleaseFile, name: str, wanted: float) -> Check:
     """Whether a number that others depend on is the one that follows from them."""
     return Check(f"{name} is the one that the others make", is_close(file.parameters[name], wanted))
@@ -149,8 +166,17 @@ def _follows(file: ReleaseFile, policy: RandomizedPolicy, columns: Mapping[str, 
     listed += [f"the public table {t!r} of the policy is missing" for t in sorted(set(policy.public) - public)]
     if wanted - {folded(c) for c in columns}:
         listed.append("a column of the policy is missing")
+    listed += _roles_differ(file, policy)
     listed += policy.differs(file.about, file.parameters)
     return Check("columns, public tables and the bound are those of the policy", not listed, "; ".join(listed))
+
+
+def _roles_differ(file: ReleaseFile, policy: RandomizedPolicy) -> list[str]:
+    roles = {folded(c.name): c.role for c in policy.published}
+    if "role" not in file.columns(SCHEMA, "attributes"):
+        return ["the roles of the columns are missing"]
+    stated = {str(r["name"]): r["role"] for r in file.rows("attributes")}
+    return [f"{n!r} is not {role}" for n, role in stated.items() if roles.get(folded(n), role) != role]
 
 
 def _forms(file: ReleaseFile, columns: Mapping[str, str]) -> Check:

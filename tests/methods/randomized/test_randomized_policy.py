@@ -24,7 +24,9 @@ method = "alpha_beta"
 k = 10
 gamma = 0.2
 output = "release.duckdb"
+duplicates = "slots"
 """
+BAG = POLICY.replace('duplicates = "slots"\n', "").replace("k = 10\n", "")
 
 
 def parsed(text: str) -> Policy:
@@ -32,11 +34,11 @@ def parsed(text: str) -> Policy:
 
 
 def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
-    policy = parsed(POLICY)
+    policy = parsed(BAG)
     assert isinstance(policy, AlphaBetaPolicy)
-    assert (policy.adversary, policy.choice, policy.is_distinct, policy.slots, policy.views) == (
-        "exclusive", "default", False, 50, 1,
-    )  # fmt: skip
+    assert (policy.is_bag, policy.times, policy.d, policy.k, policy.uncovered) == (True, 2.0, None, None, None)
+    assert (policy.release["attacker"], policy.max_rows, policy.rows_each) == ("linking", 50_000_000, 1)
+    assert (policy.is_distinct, policy.slots, policy.views) == (False, 1, 1)
     assert [c.name for c in policy.published] == ["age", "sex"]
     assert (policy.published[1].null, policy.published[0].outside) == (True, "refuse")
 
@@ -47,15 +49,14 @@ def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
         ("gamma = 0.2", "gamma = 1.5", "line 10: gamma must be a number above 0 and at most 1"),
         ("gamma = 0.2", "gamma = nan", "line 10: gamma must be a number above 0 and at most 1"),
         ("gamma = 0.2\n", "", "gamma must be a number above 0 and at most 1"),
-        ("k = 10\n", "", "line 8: give the prior bound as k or as d, one of them"),
-        ("k = 10", "k = 10\nd = 0.1", "line 9: give the prior bound as k or as d, one of them"),
+        ("k = 10", "k = 10\nd = 0.1", "line 9: the prior bound is given as k and as d: give one of them, or none"),
         ("k = 10", "k = true", "line 9: k must be a number above 0"),
         ("k = 10", "k = 10\nalpha = 0.5", "alpha and beta are given together or not at all"),
         ("k = 10", 'k = 10\nalpha = 0.4\nbeta = 0.1\nparameters = "tight"', "so parameters has nothing to choose"),
         ("k = 10", 'k = 10\nparameters = "tight"', 'line 10: parameters = "tight" holds against the independent'),
         ("k = 10", 'k = 10\nparameters = "best"', "line 10: parameters must be one of default, paper, tight"),
         ("k = 10", 'k = 10\nadversary = "nobody"', "line 10: adversary must be one of exclusive, independent"),
-        ("k = 10", 'k = 10\nduplicates = "distinct"\nslots = 5', 'slots are for duplicates = "slots"'),
+        ('duplicates = "slots"', 'duplicates = "distinct"\nslots = 5', 'slots are for duplicates = "slots"'),
         ("k = 10", "k = 10\nslots = 2.5", "line 10: slots must be a whole number above 0"),
         ("k = 10", "k = 10\nviews = 3", "line 10: a sequence protects against the independent adversary only"),
         ("k = 10", 'k = 10\nearlier = ["a.duckdb"]', "earlier views belong to a sequence"),
@@ -63,18 +64,19 @@ def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
         ('"alpha_beta"', '"generalize"', "line 9: key 'k' is for alpha_beta, frapp; here are"),
         ('"alpha_beta"', '"noise"', "line 8: method must be one of generalize, alpha_beta, frapp"),
         ('"alpha_beta"', '"frapp"\nslots = 3', "line 9: key 'slots' is for alpha_beta; here are"),
-        ('"alpha_beta"', '"frapp"\nduplicates = "distinct"', "line 9: key 'duplicates' is for alpha_beta; here are"),
+        ('"alpha_beta"', '"frapp"', "line 12: key 'duplicates' is for alpha_beta; here are"),
         ('domain = "range:17..90"', "levels = 3", "line 5: unknown key 'levels'"),
         (', domain = "range:17..90"', "", "line 5: 'age' needs a domain: a list"),
         ('domain = "range:17..90"', "domain = []", "line 5: 'age' needs a domain: a list"),
         ('domain = "range:17..90"', "domain = [[1]]", "line 5: 'age' needs a domain: a list"),
-        ('"identifier"', '"secret"', "line 4: 'secret' is no role; there are published, identifier, drop"),
         (
             '"identifier"',
-            '"sensitive"',
-            "line 4: 'sensitive' is a role for generalize; there are published",
+            '"secret"',
+            "line 4: 'secret' is no role; there are quasi-identifier, sensitive, other, ",
         ),
-        ('"identifier"', '"identifier", domain = ["a"]', "line 4: only a published column has a domain"),
+        ('"identifier"', '"sensitive"', "line 4: 'id' needs a domain: a list"),
+        ('"identifier"', '"identifier", domain = ["a"]', "line 4: 'id' is identifier; only quasi-identifier, "),
+        ('"identifier"', '"person"', "line 4: alpha_beta hides rows one by one, and not the rows of a person together"),
         ("id =", "AGE =", "the column 'age' is named twice"),
         ("age =", '"__weight" =', "line 5: '__weight' starts with two underscores"),
         ("null = true", "null = 1", "line 6: null must be true or false"),
@@ -99,10 +101,60 @@ def test_no_published_column() -> None:
         parsed(columns + '[release]\nmethod = "frapp"\ngamma = 1\nk = 1\n')
 
 
-def test_a_role_of_another_method_says_whose_it_is() -> None:
-    text = POLICY.replace(
-        'role = "published", domain = "range:17..90"', 'role = "quasi-identifier", hierarchy = "mask:2"'
-    )
-    text = text.replace('role = "published", domain = ["F", "M"], null = true', 'role = "other"')
-    with pytest.raises(PolicyError, match="line 5: 'quasi-identifier' is a role for generalize; there are published"):
-        parsed(text)
+def test_nothing_is_sensitive() -> None:
+    with pytest.raises(PolicyError, match="no column is sensitive, so there is nothing that an attacker could want"):
+        parsed(BAG.replace('"published"', '"quasi-identifier"'))
+
+
+def test_published_is_wanted_only_where_no_column_is_sensitive() -> None:
+    policy = parsed(BAG)
+    assert isinstance(policy, AlphaBetaPolicy)
+    assert policy.wanted == ("age", "sex")
+    marked = parsed(BAG.replace('sex = { role = "published"', 'sex = { role = "sensitive"'))
+    assert isinstance(marked, AlphaBetaPolicy)
+    assert marked.wanted == ("sex",)
+
+
+@pytest.mark.parametrize("key", ['adversary = "independent"', 'parameters = "paper"', "alpha = 0.3", "beta = 0.1"])
+def test_what_is_for_slots_and_distinct_tuples_is_refused_with_a_bag(key: str) -> None:
+    name = key.partition(" ")[0]
+    with pytest.raises(PolicyError, match=f"{name} is for slots and distinct tuples, and a bag has no use for it"):
+        parsed(BAG + key)
+
+
+@pytest.mark.parametrize(("key", "kind"), [("slots = 5", "slots"), ('views = 2\nadversary = "independent"', "slots")])
+def test_slots_or_views_without_duplicates_means_slots(key: str, kind: str) -> None:
+    policy = parsed(BAG + key)
+    assert isinstance(policy, AlphaBetaPolicy)
+    assert policy.duplicates == kind
+
+
+def test_a_bag_has_one_view() -> None:
+    with pytest.raises(PolicyError, match="a bag is one view: a sequence of views needs duplicates"):
+        parsed(BAG + 'duplicates = "bag"\nviews = 2')
+
+
+def test_a_person_needs_a_public_number_of_rows() -> None:
+    person = BAG.replace('"identifier"', '"person"')
+    with pytest.raises(PolicyError, match="line 4: 'id' says whose row it is, so write rows_each"):
+        parsed(person)
+    with pytest.raises(PolicyError, match="rows_each needs a column that says whose row it is"):
+        parsed(BAG + "rows_each = 3")
+    policy = parsed(person + "rows_each = 3")
+    assert isinstance(policy, AlphaBetaPolicy)
+    assert policy.rows_each == 3
+
+
+def test_one_list_of_columns_serves_every_method() -> None:
+    """A hierarchy without a level is for generalization, a domain for noise; both may be there."""
+    columns = """[table]
+source = "people.csv"
+[columns]
+age = { role = "quasi-identifier", domain = "range:17..90", hierarchy = "ranges:5,10" }
+ill = { role = "sensitive", domain = ["a", "b", "c", "d", "e", "f", "g", "h", "i"] }
+"""
+    noisy = parsed(columns + '[release]\nmethod = "alpha_beta"\ngamma = 0.3\n')
+    assert isinstance(noisy, AlphaBetaPolicy)
+    assert [c.hierarchy for c in noisy.published] == [None, None]
+    coarse = parsed(columns + '[require]\nk = 5\n[release]\nmethod = "generalize"\n')
+    assert coarse.qis == ("age",)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
-from sqlpriv.methods.randomized.terms import Asked, Terms, active_domains, refuse_coins, refuse_noise
+from sqlpriv.methods.randomized.attackers import list_attackers
+from sqlpriv.methods.randomized.terms import SCOPE, Asked, Terms, active_domains, refuse_coins, refuse_noise
 from sqlpriv.table.source import Source
 
 ADVERSARY = "informed"
@@ -14,40 +18,68 @@ ADVERSARY = "informed"
 
 def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
     """The terms of a policy: the kind of bag and its p chosen, or p given and judged by what noise it needs."""
-    calls, n, m = source.calls, asked.n_public, float(asked.tuples)
-    factor, _ = calls.row("odds_factor", asked.d, policy.gamma)
-    if policy.p is not None or smaller_kind(calls, n, m, factor) == "bag":
-        p = policy.p if policy.p is not None else calls.row("bag_choice", n, m, factor)[0]
-        coins = {"p": p, "q": calls.row("bag_noise", p, factor)[0]}
+    calls, n, m, each = source.calls, asked.n_public, float(asked.tuples), policy.rows_each
+    factor = calls.row("odds_factor", asked.d, policy.gamma)[0]
+    of_row = calls.row("row_factor", factor, each)[0]
+    hits, domain_hits = calls.row("small_count", n, m)
+    if policy.p is not None or smaller_kind(calls, n, m, of_row) == "bag":
+        p = policy.p if policy.p is not None else calls.row("bag_choice", n, m, of_row)[0]
+        coins = {"p": p, "q": calls.row("bag_noise", p, factor, each)[0]}
         refuse_coins(p)
         refuse_noise(coins["q"])
-        expected, _, error, possible = calls.row("bag_error", n, m, coins["p"], coins["q"], 0, 0)
-        worth = calls.row("bag_guarantee", asked.d, policy.gamma, coins["p"], coins["q"])
+        expected, error, half, possible = calls.row("bag_error", n, m, p, coins["q"], hits, domain_hits)
     else:
-        coins = {"a": calls.row("signed_bag_noise", factor)[0]}
+        coins = {"a": calls.row("signed_bag_noise", factor, each)[0]}
         refuse_coins(coins["a"])
-        expected, _, error, possible = calls.row("signed_bag_error", n, m, coins["a"], 0)
-        worth = calls.row("signed_bag_guarantee", asked.d, policy.gamma, coins["a"])
-    private, _, replaced, added, posterior = worth
-    if not private:
-        raise PolicyError(f"these coins are not private: a belief of {asked.d:.4g} can become {posterior:.4g}")
+        expected, error, half, possible = calls.row("signed_bag_error", n, m, coins["a"], domain_hits)
+    worth = judge(calls, asked.d, policy.gamma, coins, each)
+    if not worth.private:
+        raise PolicyError(f"these coins are not private: a belief of {asked.d:.4g} can become {worth.posterior:.4g}")
+    promised = Promised(asked.d, policy.gamma, worth, policy.told_size, each)
     return Terms(
-        asked.rows,
-        n,
-        asked.tuples,
-        asked.d,
-        policy.gamma,
-        ADVERSARY,
-        coins,
-        expected,
-        error,
-        bool(possible),
-        replaced,
-        promise(asked.d, policy.gamma, factor, replaced, added, policy.told_size),
-        posterior,
-        posterior,
+        rows=asked.rows,
+        n_public=n,
+        tuples=asked.tuples,
+        d=asked.d,
+        gamma=policy.gamma,
+        adversary=ADVERSARY,
+        coins=coins,
+        kept=coins.get("p", 1.0),
+        noise=coins.get("q", coins.get("a", 0.0)),
+        expected_rows=expected,
+        half_domain_error=half,
+        small_error=float(calls.value(f"_relative_error({error!r}, {hits!r})")),
+        possible=bool(possible),
+        epsilon=worth.replaced,
+        promise=promise(promised),
+        details=details(calls, promised),
+        factor=worth.factor,
+        replaced_epsilon=worth.replaced,
+        attackers=list_attackers(calls, asked.known, policy.gamma, worth.factor),
+        independent_posterior=worth.posterior,
+        exclusive_posterior=worth.posterior,
+        added_epsilon=None if policy.told_size else worth.added,
+        rows_each=each,
         warnings=(*active_domains(policy), *_told(policy, n)),
     )
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What the coins of a bag are worth, by the macros."""
+
+    private: bool
+    factor: float
+    replaced: float
+    added: float
+    posterior: float
+
+
+def judge(calls: Calls, d: float, gamma: float, coins: Mapping[str, float], rows_each: int) -> Worth:
+    """What given coins keep."""
+    if "q" in coins:
+        return Worth(*calls.row("bag_guarantee", d, gamma, coins["p"], coins["q"], rows_each))
+    return Worth(*calls.row("signed_bag_guarantee", d, gamma, coins["a"], rows_each))
 
 
 def smaller_kind(calls: Calls, n_public: int, tuples: float, factor: float) -> str:
@@ -61,14 +93,43 @@ def _told(policy: AlphaBetaPolicy, n_public: int) -> tuple[str, ...]:
     return (f"n_public is not declared; the number of rows rounded up, {n_public:,}, becomes public",)
 
 
-def promise(d: float, gamma: float, factor: float, replaced: float, added: float, told_size: bool) -> str:
-    """The guarantee: two sentences to say aloud, then the rest."""
-    change = "" if told_size else f", and {added:.3g} for a row added or removed"
+@dataclass(frozen=True)
+class Promised:
+    """What the words of a guarantee depend on."""
+
+    d: float
+    gamma: float
+    worth: Worth
+    told_size: bool
+    rows_each: int
+
+
+def promise(given: Promised) -> str:
+    """The guarantee: two sentences to say aloud."""
+    whose = "a person's row" if given.rows_each == 1 else f"a person, who has up to {given.rows_each} rows"
+    others = "every other row" if given.rows_each == 1 else "the rows of everybody else"
+    what = "a person's row is" if given.rows_each == 1 else "a person's rows are"
+    change = "" if given.told_size else f", and {given.worth.added:.3g} when a person is added or left out"
     return (
-        f"Whoever believes with at most {d:.4g} that a person's row is a certain one, or any other statement about it, "
-        f"believes so with at most {gamma:g} after seeing the release, even when they know every other row. Any "
-        f"belief b becomes at most b L / (1 - b + b L) and at least b / (b + (1 - b) L), with L = {factor:.4g}: "
-        f"differential privacy with epsilon {replaced:.3g} for a row replaced by another{change}. Rows that belong "
-        "together (several of one person, of a family) are not covered together, nor is what the release teaches of "
-        "people in general. The domains, the parameters and the numbers given here are public."
+        f"Whoever believes a statement about {whose} with at most {given.d:.4g} believes it with at most "
+        f"{given.gamma:g} after seeing this release, even when they know {others}. It is differential privacy with "
+        f"epsilon {given.worth.replaced:.3g} when {what} replaced{change}."
+    )
+
+
+def details(calls: Calls, given: Promised) -> tuple[str, ...]:
+    """What belongs to the guarantee, line by line."""
+    even = calls.row("posterior_bound", 0.5, given.worth.factor)[0]
+    together = (
+        SCOPE[0]
+        if given.rows_each == 1
+        else "Rows of different persons that belong together (families) are not covered together."
+    )
+    told = "The number of rows, rounded up, is told: nothing is claimed of who is in the table at all."
+    return (
+        f"Any belief b becomes at most b L / (1 - b + b L) and at least b / (b + (1 - b) L), with L = "
+        f"{given.worth.factor:.4g}: one half becomes at most {even:.3g}.",
+        *((told,) if given.told_size else ()),
+        together,
+        *SCOPE[1:],
     )

@@ -1,0 +1,57 @@
+"""The keys of a column's domain: every value that a row could have, for the methods that make noise from it.
+
+Other methods take these keys, too, and make no use of them, so that one list of columns serves every method.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+from typing import Any
+
+from sqlpriv.policy.keys import FLAG, HIERARCHY, Key, Keys, Kind, choice, number
+
+# More than any count of anything; the shares are divided by their sum.
+_MOST_SHARE = 1e18
+KINDS = 'a list, "range:17..90", "table:NAME.column", "level:HIERARCHY:2" or "active"'
+Cell = str | int | float | bool | datetime.date | datetime.datetime
+Domain = tuple[Cell, ...] | str
+Share = tuple[float, ...] | str | None
+
+
+def _read_domain(value: Any) -> Domain | None:
+    if isinstance(value, list) and value and all(isinstance(v, Cell) for v in value):
+        return tuple(value)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _read_share(value: Any) -> Share:
+    if isinstance(value, list):
+        fit = all(isinstance(s, int | float) and not isinstance(s, bool) and 0 < s <= _MOST_SHARE for s in value)
+        return tuple(float(s) for s in value) if fit and value else None
+    return value if isinstance(value, str) and value.strip() else None
+
+
+_DOMAIN = Kind(KINDS, _read_domain)
+_SHARE = Kind("a list of numbers above 0 beside a list of values, or a column of the domain's table", _read_share)
+_HIERARCHY = Key(
+    "hierarchy",
+    HIERARCHY,
+    "how its values become coarser, level by level",
+    complaint="the hierarchy of {column} must be text, or a list of SQL expressions, one a level",
+)
+DOMAIN_KEYS: Keys = (
+    Key("domain", _DOMAIN, "every value that a row could have, whether or not one has it",
+        complaint=f"{{column}} needs a domain: {KINDS}"),
+    Key("null", FLAG, "whether NULL is a value of the domain", False),
+    Key("outside", choice("refuse", "drop", "other"), "what becomes of values outside the domain", "refuse"),
+    Key("share", _SHARE, "public shares of the values",
+        complaint="every share must be a number above 0: share is a list of numbers beside a list of values, "
+        "or a column of the domain's table"),
+    Key("level", number(0, 99, whole=True), "publish the labels of this level of the hierarchy, and not the values"),
+)  # fmt: skip
+"""What a method without noise takes, and has no use for."""
+NOISY_KEYS: Keys = (replace(DOMAIN_KEYS[0], required=True), *DOMAIN_KEYS[1:4], _HIERARCHY, DOMAIN_KEYS[4])
+"""What a method takes that makes noise from the domain."""
+COARSE_KEYS: Keys = (*DOMAIN_KEYS[:4], _HIERARCHY, DOMAIN_KEYS[4])
+"""All of them, none needed."""
