@@ -49,25 +49,23 @@ suppression = 0.02
 output = "hospital-release.duckdb"
 """
 ALPHA_BETA = """\
-# Rows among noise. d = 2/33: someone who knows everything of a person but the diagnosis, one of 33, and believes in
-# one of them with twice the odds of chance.
+# Rows among noise. Whoever knows everything of a person but the diagnosis, one of 33, and believes in one of them with
+# up to twice the odds of chance, shall not believe in it with more than gamma afterwards.
 [table]
 source = "hospital.parquet"
 [columns]
 patient_id     = { role = "identifier" }
 zip            = { role = "drop" }
 birth_date     = { role = "drop" }
-sex            = { role = "published", domain = ["F", "M", "X"] }
+sex            = { role = "quasi-identifier", domain = ["F", "M", "X"] }
 nationality    = { role = "drop" }
 admission_date = { role = "drop" }
-diagnosis      = { role = "published", domain = "table:hospital_diagnosis.parquet.diagnosis", null = true }
-length_of_stay = { role = "published", domain = "range:1..90", outside = "drop" }
+diagnosis      = { role = "sensitive", domain = "table:hospital_diagnosis.parquet.diagnosis", null = true }
+length_of_stay = { role = "quasi-identifier", domain = "range:1..90", outside = "drop" }
 [public]
 chapters = "hospital_diagnosis.parquet"
 [release]
 method = "alpha_beta"
-duplicates = "bag"
-d = 0.0606
 gamma = 0.3
 n_public = 24000
 output = "hospital-noise.duckdb"
