@@ -19,6 +19,8 @@ class Calls:
 
     con: duckdb.DuckDBPyConnection
     created: set[str] = field(default_factory=set)
+    answered: dict[str, list[Row]] = field(default_factory=dict)
+    """Macros of numbers alone give the same again; a plan asks many of them often."""
 
     def need(self, name: str) -> str:
         """The macro's full name."""
@@ -32,7 +34,10 @@ class Calls:
     def rows(self, name: str, *arguments: Any) -> list[Row]:
         """What a macro answers."""
         listed = ", ".join(literal(a) for a in arguments)
-        return fetch(self.con, f"FROM {self.need(name)}({listed})")
+        call = f"{self.need(name)}({listed})"
+        if call not in self.answered:
+            self.answered[call] = fetch(self.con, f"FROM {call}")
+        return self.answered[call]
 
     def value(self, expression: str) -> Any:
         """What a formula of helpers comes to."""

@@ -11,6 +11,8 @@ from typing import Any
 
 import duckdb
 
+from sqlpriv.release.file import FORMAT
+
 Tuple = tuple[Any, ...]
 
 
@@ -92,7 +94,7 @@ def write_release(
         for schema in ("sqlpriv_release", "domain", "public", "priv"):
             con.execute(f"CREATE SCHEMA {schema}").fetchall()
         con.execute("CREATE TABLE sqlpriv_release.about (name VARCHAR, value VARCHAR)").fetchall()
-        about = [("method", "frapp" if any(cross) else "alpha_beta"), ("format", "2"), ("table", table)]
+        about = [("method", "frapp" if any(cross) else "alpha_beta"), ("format", str(FORMAT)), ("table", table)]
         about += [("guarantee", "none: a test"), ("counts", "rows"), ("view", view_number)]
         insert(con, "sqlpriv_release.about", about)
         con.execute("CREATE TABLE sqlpriv_release.parameters (name VARCHAR, value DOUBLE)").fetchall()

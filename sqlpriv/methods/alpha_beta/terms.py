@@ -187,7 +187,7 @@ def details(given: Promised) -> tuple[str, ...]:
     if given.has_source:
         lines.append("One who knows better than the shares is not covered.")
     if given.views > 1:
-        lines.append("It holds whatever rows came and went between the views.")
+        lines.append("Rows may come and go between the views as they will.")
     if given.adversary == "independent":
         known = given.exclusive_posterior
         may_reach = f"may reach {known:.3g} by one view" if known and given.views == 1 else "is not covered"

@@ -15,7 +15,7 @@ from math import prod
 from typing import Any
 
 from sqlpriv.errors import SqlprivError
-from sqlpriv.facts import Grid
+from sqlpriv.facts import Grid, Line, Part
 from sqlpriv.methods.randomized.attackers import Known
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.methods.randomized.terms import Asked, Terms, asked_for
@@ -24,6 +24,7 @@ from sqlpriv.table.source import Source
 GOOD_ERROR = 0.2
 _MOST_TRIED = 200
 _MOST_LISTED = 5
+_MOST_COARSENED = 3
 MakeTerms = Callable[[Source, Any, Asked], Terms]
 
 
@@ -40,34 +41,57 @@ class ColumnSet:
         return {"columns": list(self.columns), "m": self.tuples, "small_count_error": self.error}
 
 
-def suggested_sets(
-    source: Source,
-    policy: RandomizedPolicy,
-    rows: int,
-    known: Known,
-    sizes: Mapping[str, int],
-    make_terms: MakeTerms,
-) -> tuple[ColumnSet, ...]:
-    """The largest sets that will do, best first; none where none was found among those tried."""
-    asks = replace(policy, release={**policy.release, "d": None, "k": None, "p": None, "alpha": None, "beta": None})
-    found: list[ColumnSet] = []
-    for columns in _subsets(known, sizes):
-        if found and len(columns) < len(found[0].columns):
-            break
+@dataclass(frozen=True)
+class Trials:
+    """Tries what would come out if fewer or coarser columns were published, with the bound from the attacker."""
+
+    source: Source
+    policy: RandomizedPolicy
+    rows: int
+    known: Known
+    sizes: Mapping[str, int]
+    make_terms: MakeTerms
+
+    def sets(self) -> tuple[ColumnSet, ...]:
+        """The largest sets that will do, best first; none where none was found among those tried."""
+        found: list[ColumnSet] = []
+        for columns in _subsets(self.known, self.sizes):
+            if found and len(columns) < len(found[0].columns):
+                break
+            sizes = {c: self.sizes[c] for c in columns}
+            if (error := self._error(sizes)) is not None:
+                found.append(ColumnSet(columns, prod(sizes.values()), error))
+        return tuple(sorted(found, key=lambda s: s.error)[:_MOST_LISTED])
+
+    def coarser(self) -> dict[str, int]:
+        """For the largest columns that nobody wants: how many values each may have for all columns to do together."""
+        wanted = {w.column for w in self.known.wanted}
+        columns = sorted((c for c in self.sizes if c not in wanted), key=lambda c: -self.sizes[c])[:_MOST_COARSENED]
+        found = {c: self._most_values(c) for c in columns}
+        return {c: most for c, most in found.items() if 1 < most < self.sizes[c]}
+
+    def _most_values(self, column: str) -> int:
+        low, high = 0, self.sizes[column]
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._error({**self.sizes, column: middle}) is None else (middle, high)
+        return low
+
+    def _error(self, sizes: Mapping[str, int]) -> float | None:
+        """The error of a twentieth, where these columns with so many values will do."""
+        asks = replace(self.policy, release={**self.policy.release, **dict.fromkeys(("d", "k", "p", "alpha", "beta"))})
         part = replace(
-            known,
-            wanted=tuple(w for w in known.wanted if w.column in columns),
-            quasi_identifiers=tuple(q for q in known.quasi_identifiers if q in columns),
-            tuples=prod(sizes[c] for c in columns),
+            self.known,
+            wanted=tuple(w for w in self.known.wanted if w.column in sizes),
+            quasi_identifiers=tuple(q for q in self.known.quasi_identifiers if q in sizes),
+            tuples=prod(sizes.values()),
         )
         try:
-            asked = asked_for(source.calls, asks, rows, part, [sizes[c] for c in columns], None)
-            terms = make_terms(source, asks, asked)
+            asked = asked_for(self.source.calls, asks, self.rows, part, list(sizes.values()), None)
+            terms = self.make_terms(self.source, asks, asked)
         except SqlprivError:
-            continue
-        if _will_do(terms, policy.max_rows):
-            found.append(ColumnSet(columns, part.tuples, terms.small_error))
-    return tuple(sorted(found, key=lambda s: s.error)[:_MOST_LISTED])
+            return None
+        return terms.small_error if _will_do(terms, self.policy.max_rows) else None
 
 
 def _will_do(terms: Terms, most_rows: int) -> bool:
@@ -88,7 +112,7 @@ def _subsets(known: Known, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]
                 yield columns
 
 
-def advice(policy: RandomizedPolicy, known: Known, sets: Sequence[ColumnSet]) -> str:
+def advice(known: Known, sets: Sequence[ColumnSet]) -> str:
     """What can be done where a linking attacker's belief is not below gamma, in one sentence."""
     few = min((w for w in known.wanted if w.choices > 1), key=lambda w: w.choices)
     listed = " or ".join(", ".join(s.columns) for s in sets[:2])
@@ -99,11 +123,15 @@ def advice(policy: RandomizedPolicy, known: Known, sets: Sequence[ColumnSet]) ->
     )
 
 
-def set_grid(sets: Sequence[ColumnSet]) -> Grid:
-    """The sets as a table for people."""
+def set_parts(sets: Sequence[ColumnSet], coarser: Mapping[str, int]) -> tuple[Part, ...]:
+    """The sets as a table for people, and what would do instead."""
     rows = tuple((", ".join(s.columns), f"{s.tuples:,}", f"{s.error:.1%}") for s in sets)
-    return Grid(
-        ("columns", "domain", "error of 5%"), rows, title="What could be published", folded=("columns",),
-        caption="The largest sets of columns for which a linking attacker is covered, and a count of 5% of the rows "
-        f"and the domain is off by less than {GOOD_ERROR:.0%}.",
-    )  # fmt: skip
+    caption = (
+        "The largest sets of columns for which a linking attacker is covered, and a count of 5% of the rows and the "
+        f"domain is off by less than {GOOD_ERROR:.0%}."
+    )
+    headings = ("columns", "domain", "error of 5%")
+    grid = Grid(headings, rows, title="What could be published", caption=caption, folded=("columns",))
+    listed = " or ".join(f"{column} to at most {most:,} values" for column, most in coarser.items())
+    coarsen = Line(f"Or coarsen {listed}: a hierarchy and a level, or wider ranges.") if coarser else None
+    return (*((grid,) if sets else ()), *((coarsen,) if coarsen else ()))

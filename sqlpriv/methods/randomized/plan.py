@@ -12,7 +12,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.facts import Facts
 from sqlpriv.methods.method import Request, Written
-from sqlpriv.methods.randomized.advice import GOOD_ERROR, ColumnSet, MakeTerms, advice, suggested_sets
+from sqlpriv.methods.randomized.advice import GOOD_ERROR, MakeTerms, Trials, advice
 from sqlpriv.methods.randomized.alias import Alias, make_alias
 from sqlpriv.methods.randomized.attackers import Known, Wanted
 from sqlpriv.methods.randomized.coins import SHORT, fingerprint, slot_prefix
@@ -111,13 +111,10 @@ class RandomizedPlan:
             return published_facts(method, terms, written)
         refusals = self.refusals()
         is_poor = bool(refusals) or terms.small_error > GOOD_ERROR
-        considered = Considered(self.costs(), refusals, self._suggested() if is_poor else (), self._bytes())
-        return planned_facts(method, terms, considered)
-
-    def _suggested(self) -> tuple[ColumnSet, ...]:
-        """The largest sets of its columns that could be published usefully, and cover a linking attacker."""
         sizes = {c.name: c.size for c in self.columns}
-        return suggested_sets(self.source, self.policy, self.terms.rows, self.known, sizes, self.make_terms)
+        trials = Trials(self.source, self.policy, terms.rows, self.known, sizes, self.make_terms)
+        instead = (trials.sets(), trials.coarser()) if is_poor else ((), {})
+        return planned_facts(method, terms, Considered(self.costs(), refusals, *instead, self._bytes()))
 
     def _bytes(self) -> int:
         """About how large the file will be."""
@@ -162,8 +159,8 @@ def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -
         terms = _terms(source, policy, rows, known, columns, aliases, make_terms)
     except NoBound as error:
         sizes = {c.name: c.size for c in columns}
-        sets = suggested_sets(source, policy, rows, known, sizes, make_terms)
-        raise PolicyError(f"{error}; {advice(policy, known, sets)}") from None
+        sets = Trials(source, policy, rows, known, sizes, make_terms).sets()
+        raise PolicyError(f"{error}; {advice(known, sets)}") from None
     elements = number_elements([*(c.size for c in columns), terms.slots])
     return RandomizedPlan(policy, source, columns, aliases, elements, terms, known, make_terms)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.methods.method import Written
-from sqlpriv.methods.randomized.advice import ColumnSet, set_grid
+from sqlpriv.methods.randomized.advice import ColumnSet, set_parts
 from sqlpriv.methods.randomized.attackers import attacker_grid
 from sqlpriv.methods.randomized.terms import Terms
 from sqlpriv.version import __version__
@@ -24,6 +24,7 @@ class Considered:
     costs: Sequence[Terms]
     refusals: Sequence[str]
     sets: Sequence[ColumnSet]
+    coarser: Mapping[str, int]
     bytes: int
 
 
@@ -48,6 +49,7 @@ def planned_facts(method: str, terms: Terms, considered: Considered) -> Facts:
         **_promised(terms),
         "refused": list(refusals),
         "column_sets": [s.to_json() for s in sets],
+        "coarsen": dict(considered.coarser),
         "warnings": list(terms.for_the_owner),
         "curve": costs,
     }
@@ -56,7 +58,7 @@ def planned_facts(method: str, terms: Terms, considered: Considered) -> Facts:
         *_promise_parts(terms),
         Grid((), tuple((k, v) for k, v in numbers.items() if v is not None and k != "method")),
         _cost_grid(curve, terms.gamma),
-        *((set_grid(sets),) if sets else ()),
+        *set_parts(sets, considered.coarser),
     ]
     return Facts(method, content, tuple(parts), terms.for_the_owner, passed=not refusals)
 

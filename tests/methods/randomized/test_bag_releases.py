@@ -32,7 +32,7 @@ def test_the_kind_with_the_smaller_error_is_published_and_verifies(tmp_path: Pat
     policy = write_noise_policy(tmp_path, KINDS[kind], BAG + "n_public = 300", PEOPLE)
     result = publish_with(policy)
     coins = result.facts.content
-    assert ("q" in coins, "a" in coins) == (kind == "bag", kind == "signed bag")
+    assert ("a" in coins) == (kind == "signed bag")
     assert verify(result.written.output, policy).passed
     weights = {r[0] for r in rows_of(result.written.output, "SELECT DISTINCT __weight FROM sqlpriv_release.published")}
     assert weights == ({1 / coins["p"]} if kind == "bag" else {1.0, -1.0})
@@ -51,8 +51,8 @@ def test_the_promise_is_differential_privacy_in_words_and_numbers(tmp_path: Path
     ]
     assert epsilon == pytest.approx(math.log(6))  # L = .4 * .9 / (.1 * .6)
     assert content["q"] == pytest.approx(content["p"] / ((1 - content["p"]) * 5))
-    assert "believes so with at most 0.4" in promise
-    assert "epsilon 1.79 for a row replaced by another, and" in promise
+    assert "believes it with at most 0.4 after seeing this release, even when they know every other row." in promise
+    assert "epsilon 1.79 when a person's row is replaced, and" in promise
 
 
 def test_a_size_that_is_made_from_the_table_is_told_and_limits_the_promise(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_bag_that_was_tampered_with_fails(tmp_path: Path, kind: str, tampered:
         ('adversary = "independent"', "adversary is for slots and distinct tuples"),
         ('parameters = "paper"', "parameters is for slots and distinct tuples"),
         ("alpha = 0.4\nbeta = 0.1", "alpha is for slots and distinct tuples"),
-        ("views = 2", "views is for slots and distinct tuples"),
+        ("views = 2", "a bag is one view: a sequence of views needs"),
     ],
 )
 def test_what_belongs_to_slots_is_refused(more: str, message: str) -> None:
