@@ -31,7 +31,7 @@ def write(plan: RandomizedPlan, policy: AlphaBetaPolicy, edition: Edition, reque
     refuse_copies(source, terms.slots)
     if edition.view > 1:
         read_earlier(source, policy, plan.columns, plan.elements, edition.earlier)
-    write_instance(source, plan.elements, plan.columns, terms.slots, edition.slots)
+    write_instance(source, plan.elements, edition.slots)
     weights = make_weights(source.calls, terms.coins, terms.slots, edition.view)
     write_facts(plan, edition, weights, _numbers(plan, policy))
     _write_published(plan, edition, weights, request)
