@@ -3,11 +3,13 @@
 -- one way only, so that every engine draws the same copies from the same key; exp, ln and pow would differ in their last digits. A share
 -- has 52 bits, so the chances are right to 2^-52, and what is rarer than that is never drawn.
 
--- Of so many equal rows, each kept with probability p, the number that is kept. Where counts repeat, make _kept_steps once for each count.
-CREATE MACRO _kept_copies(copies, p, share) AS
-CASE WHEN copies = 1 THEN CASE WHEN share < 1 - p THEN CAST(0 AS BIGINT) ELSE 1 END ELSE _kept_at(copies, p, _kept_steps(copies, p), share) END;
-CREATE MACRO _kept_at(copies, p, steps, share) AS
-CAST(_kept_lowest(copies, p) + list_transform([steps], lambda sums: len(list_filter(sums, lambda x: x <= share * sums[-1])))[1] AS BIGINT);
+-- Of so many equal rows, each kept with probability p, the number that is kept. `steps` is _kept_steps(copies, p), which is to be made once for
+-- each number of copies; share and steps are to be columns, since they stand in a lambda and would be made again for each of its steps.
+CREATE MACRO _kept_copies(copies, p, steps, share) AS
+CASE
+  WHEN copies = 1 THEN CASE WHEN share < 1 - p THEN CAST(0 AS BIGINT) ELSE 1 END
+  ELSE CAST(_kept_lowest(copies, p) + list_transform([steps], lambda sums: len(list_filter(sums, lambda x: x <= share * sums[-1])))[1] AS BIGINT)
+END;
 
 -- The cumulative weights of the numbers from _kept_lowest on; the last is their total. The likeliest number has weight 1 and the others
 -- follow from it step by step, up and down, where (1 - p)^copies would be 0 for a thousand rows; the smallest are added first.
@@ -27,7 +29,7 @@ CREATE MACRO _kept_lowest(copies, p) AS greatest(_kept_mode(copies, p) - _kept_r
 CREATE MACRO _kept_highest(copies, p) AS least(_kept_mode(copies, p) + _kept_reach(copies, p), copies);
 
 -- The number of copies of noise, P(N >= j) = q^j: the largest j with q^j >= 1 - share, put together from powers of two, the largest first. For a
--- q that is the same for all rows the powers are made once. q^j is right to about j 2^-53, enough for q up to .999.
+-- q that is the same for all rows the powers are made once; share is to be a column. q^j is right to about j 2^-53, enough for q up to .999.
 CREATE MACRO _geometric(share, q) AS
 CAST(list_reduce(
   list_prepend(CAST([1, 0] AS DOUBLE[]), list_reverse(_squares(q))),

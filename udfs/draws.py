@@ -2,7 +2,8 @@
 
 Both go step by step until something is reached, in whole numbers or doubles that must come out the same everywhere, so
 that the same key gives the same release. Only publishing calls them: a macro over a Python function fails in every
-other client, so no public macro does.
+other client, so no public macro does. A release needs few Poisson numbers, and they are asked for without DuckDB: to
+let it call Python, numpy and pyarrow would have to be loaded, which takes a second.
 """
 
 from __future__ import annotations
@@ -10,34 +11,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import duckdb
-from duckdb.func import PythonUDFType
 
-POISSON, ALIAS = "__priv_poisson", "__priv_alias"
+ALIAS = "__priv_alias"
 _WORD = 2**60
 
 
 def register(con: duckdb.DuckDBPyConnection) -> None:
-    """Let DuckDB call both; once is enough for a database, and DuckDB 1.5 refuses to be told twice."""
-    if con.execute(f"SELECT 1 FROM duckdb_functions() WHERE function_name = '{POISSON}'").fetchall():
+    """Let DuckDB make alias tables; once is enough for a database, and DuckDB 1.5 refuses to be told twice."""
+    if con.execute(f"SELECT 1 FROM duckdb_functions() WHERE function_name = '{ALIAS}'").fetchall():
         return
     numbers = duckdb.list_type("BIGINT")
-    con.create_function(POISSON, _poisson_numbers, ["DOUBLE", "DOUBLE"], "BIGINT", type=PythonUDFType.ARROW)
     con.create_function(
         ALIAS,
         alias_table,
         [duckdb.list_type("DOUBLE")],
         duckdb.struct_type({"cuts": numbers, "others": numbers, "drawn": numbers}),
     )
-
-
-def _poisson_numbers(means: Any, shares: Any) -> Any:
-    import pyarrow as pa  # takes a moment, and planning draws nothing
-
-    pairs = zip(means.to_pylist(), shares.to_pylist(), strict=True)
-    return pa.array([poisson(mean, share) for mean, share in pairs], type=pa.int64())
 
 
 def poisson(mean: float, share: float) -> int:

@@ -26,6 +26,10 @@ def ask(con: Con, expression: str) -> object:
     return con.execute(inlined(f"SELECT {expression}")).fetchall()[0][0]
 
 
+def drawn(rows: int, p: float, share: str) -> str:
+    return f"_kept_copies({rows}, {p!r}::DOUBLE, _kept_steps({rows}, {p!r}::DOUBLE), {share})"
+
+
 def steps(rows: int, p: float) -> tuple[int, list[float]]:
     """As sql/bag_coins.sql has it, operation by operation, in Python's floats."""
     mode = min(math.floor((rows + 1) * p), rows)
@@ -63,7 +67,7 @@ def geometric(share: float, q: float) -> int:
 def test_every_engine_keeps_the_same_copies(con: Con, rows: int, p: float, word: int) -> None:
     """To the last bit: Python's floats are another engine."""
     share = word / BITS
-    assert ask(con, f"_kept_copies({rows}, {p!r}::DOUBLE, {share!r}::DOUBLE)") == kept_copies(rows, p, share)
+    assert ask(con, drawn(rows, p, f"{share!r}::DOUBLE")) == kept_copies(rows, p, share)
     if rows <= 1000 or word == BITS - 1:
         assert ask(con, f"_kept_steps({rows}, {p!r}::DOUBLE)") == steps(rows, p)[1]
 
@@ -103,7 +107,7 @@ def test_the_copies_are_binomial(con: Con, rows: int, p: float) -> None:
     tails = [2.0**-power for power in range(1, 53)]
     shares = [0.0, *tails, *(1 - tail for tail in tails), *np.linspace(0.001, 0.999, 101)]
     listed = ", ".join(f"({share!r}::DOUBLE)" for share in map(float, shares))
-    text = f"SELECT share, _kept_copies({rows}, {p!r}::DOUBLE, share) AS kept FROM (VALUES {listed}) AS v(share)"
+    text = f"SELECT share, {drawn(rows, p, 'share')} AS kept FROM (VALUES {listed}) AS v(share)"
     for share, kept in con.execute(inlined(text)).fetchall():
         # scipy's own last digits count, too; the upper tail is compared by what is left.
         nearest = [law.cdf(kept - 1), law.cdf(kept)]
@@ -116,7 +120,7 @@ def test_even_steps_through_the_shares_have_the_probabilities(con: Con) -> None:
     number = 2**14
     shares = f"(SELECT i / {number} AS share FROM range({number}) AS r(i))"
     for rows, p in ((4, 0.375), (20, 0.5), (45, 0.9)):
-        each = f"SELECT _kept_copies({rows}, {p}::DOUBLE, share) AS kept FROM {shares}"
+        each = f"SELECT {drawn(rows, p, 'share')} AS kept FROM {shares}"
         text = f"SELECT kept, count(*) FROM ({each}) GROUP BY 1"
         found = dict(con.execute(inlined(text)).fetchall())
         for kept in range(rows + 1):

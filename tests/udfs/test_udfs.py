@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from sqlpriv.udfs.draws import ALIAS, POISSON, alias_table, poisson, register
+from sqlpriv.udfs.draws import ALIAS, alias_table, poisson, register
 from support import places
 
 import sqlpriv
@@ -23,17 +23,14 @@ def test_registering_twice_is_registering_once() -> None:
     with duckdb.connect() as con:
         register(con)
         register(con)
-        found = con.execute(f"SELECT {POISSON}(m, 0.5) FROM (VALUES (0.0), (3.0), (1e6)) AS v(m)").fetchall()
-        assert found == [(poisson(m, 0.5),) for m in (0.0, 3.0, 1e6)]
+        assert con.execute(f"SELECT {ALIAS}([3.0, 1.0])").fetchall() == [(alias_table([3.0, 1.0]),)]
 
 
 def test_neither_loading_nor_a_macro_needs_them() -> None:
     with duckdb.connect() as con:
         sqlpriv.load(con)
-        names = f"'{POISSON}', '{ALIAS}'"
-        assert not con.execute(f"FROM duckdb_functions() WHERE function_name IN ({names})").fetchall()
-    bodies = [o.body for m in macros().values() for o in m.overloads]
-    assert not any(name in body for body in bodies for name in (POISSON, ALIAS))
+        assert not con.execute(f"FROM duckdb_functions() WHERE function_name = '{ALIAS}'").fetchall()
+    assert not any(ALIAS in o.body for m in macros().values() for o in m.overloads)
 
 
 def test_they_stand_alone() -> None:

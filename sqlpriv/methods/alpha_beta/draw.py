@@ -24,7 +24,7 @@ from sqlpriv.methods.randomized.alias import Alias
 from sqlpriv.methods.randomized.elements import Elements
 from sqlpriv.sqltext import literal
 from sqlpriv.table.source import Source
-from sqlpriv.udfs.draws import POISSON, register
+from sqlpriv.udfs.draws import poisson
 
 _DRAWS = 2_000_000
 
@@ -58,7 +58,6 @@ def write_kept(source: Source, elements: Elements, keep: str, prefix: str, persi
 def uniform_draws(elements: Elements, beta: float, prefix: str) -> Iterator[Draws]:
     """Uniform noise, range by range of the top limb."""
     top = elements.limbs[0]
-    # A database of its own: a function once registered would be there for all that the caller runs.
     with duckdb.connect(config={"threads": 1}) as con:
         asked = f"SELECT draws FROM priv.alpha_beta_draws({float(elements.count)!r}, {beta!r})"
         mean = float(fetch(con, expand(asked))[0][0])
@@ -83,10 +82,10 @@ def source_draws(elements: Elements, rate: float, aliases: Sequence[Alias], pref
 
 def _numbers(con: duckdb.DuckDBPyConnection, means: Sequence[str], prefix: str, purpose: str) -> list[int]:
     """A Poisson number for each of the means, SQL themselves; in the purpose of its coin {} is the place of a mean."""
-    register(con)
     listed = ", ".join(f"({i}, CAST({m} AS DOUBLE), {literal(purpose.format(i))})" for i, m in enumerate(means))
-    drawn = inlined(f"{POISSON}(mean, _coin_share(_coin_bits({literal(prefix)}, purpose)))")
-    return [int(r[0]) for r in fetch(con, f"SELECT {drawn} FROM (VALUES {listed}) AS v(i, mean, purpose) ORDER BY i")]
+    share = inlined(f"_coin_share(_coin_bits({literal(prefix)}, purpose))")
+    rows = fetch(con, f"SELECT mean, {share} FROM (VALUES {listed}) AS v(i, mean, purpose) ORDER BY i")
+    return [poisson(*row) for row in rows]
 
 
 def view_elements(elements: Elements, draws: Draws) -> str:

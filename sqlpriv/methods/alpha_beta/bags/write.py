@@ -35,8 +35,8 @@ def write(plan: RandomizedPlan, edition: Edition, request: Request, *, tells_siz
     noisy = coins["q"] if "q" in coins else plan.source.calls.value(f"_noisy_share({coins['a']!r})")
     ranges = list(uniform_draws(plan.elements, noisy, edition.prefix))
     for done, draws in enumerate(ranges):
-        write_sorted(plan, _rows(plan, draws, edition.prefix))
-        rows = shown_rows(plan, _weights(weights))
+        write_sorted(plan, _counts(plan, draws, edition.prefix))
+        rows = _repeated(shown_rows(plan, _weights(weights), ["abs(n) AS __copies"]))
         how = f"CREATE TABLE {PUBLISHED} AS" if done == 0 else f"INSERT INTO {PUBLISHED}"
         fetch(con, f"{how} {rows}")
         if request.on_progress is not None:
@@ -45,36 +45,42 @@ def write(plan: RandomizedPlan, edition: Edition, request: Request, *, tells_siz
 
 
 def _coin(plan: RandomizedPlan, prefix: str, purpose: str) -> str:
-    return f"_coin_share(_coin_bits({literal(prefix)}, '{purpose}|' || {element_text(plan.elements)}))"
+    return inlined(f"_coin_share(_coin_bits({literal(prefix)}, '{purpose}|' || {element_text(plan.elements)}))")
 
 
 def _write_kept(plan: RandomizedPlan, prefix: str) -> None:
+    elements, coins = plan.elements, plan.terms.coins
     ids = [*(f"i{a}" for a in range(len(plan.columns))), "0"]
-    elements = plan.elements
     limbs = ", ".join(f"{n} AS {e}" for n, e in zip(elements.number(ids), elements.columns, strict=True))
-    kept = "copies"
-    if "p" in plan.terms.coins:
-        kept = inlined(f"_kept_copies(copies, {plan.terms.coins['p']!r}, {_coin(plan, prefix, 'keep')})")
-    fetch(
-        plan.source.con,
-        f"CREATE OR REPLACE TABLE __kept AS SELECT * FROM (SELECT {', '.join(elements.columns)}, {kept} AS n "
-        f"FROM (SELECT {limbs}, copies FROM __tuples)) WHERE n > 0",
-    )
+    kept = f"SELECT {limbs}, copies AS n FROM __tuples"
+    if "p" in coins:
+        p, listed = repr(coins["p"]), ", ".join(elements.columns)
+        steps = inlined(f"SELECT copies, _kept_steps(copies, {p}) AS steps FROM (SELECT DISTINCT copies FROM __tuples)")
+        thrown = f"SELECT *, {_coin(plan, prefix, 'keep')} AS share FROM (SELECT {limbs}, copies FROM __tuples)"
+        kept = (
+            f"SELECT * FROM (SELECT {listed}, {inlined(f'_kept_copies(copies, {p}, steps, share)')} AS n "
+            f"FROM ({thrown}) JOIN ({steps}) USING (copies)) WHERE n > 0"
+        )
+    fetch(plan.source.con, f"CREATE OR REPLACE TABLE __kept AS {kept}")
 
 
-def _rows(plan: RandomizedPlan, draws: Draws, prefix: str) -> str:
-    """SQL for the elements of the view in a range, as often as they are there; `sign` where rows may count -1."""
+def _counts(plan: RandomizedPlan, draws: Draws, prefix: str) -> str:
+    """SQL for the elements of the view in a range, with how often they are there; below 0 where rows count -1."""
     limbs, coins = ", ".join(plan.elements.columns), plan.terms.coins
     inside = f"e0 >= {draws.low} AND e0 < {draws.high}"
-    more = inlined(f"1 + _geometric({_coin(plan, prefix, 'copies')}, {coins.get('q', coins.get('a'))!r})")
-    if "a" in coins:
-        more = f"CASE WHEN {inlined(_coin(plan, prefix, 'sign'))} < 0.5 THEN {more} ELSE -({more}) END"
-    noise = f"SELECT {limbs}, {more} AS n FROM (SELECT DISTINCT {limbs} FROM ({draws.sql}))"
-    summed = (
+    more = inlined(f"1 + _geometric(share, {coins.get('q', coins.get('a'))!r})")
+    sign = f"CASE WHEN {_coin(plan, prefix, 'sign')} < 0.5 THEN 1 ELSE -1 END" if "a" in coins else "1"
+    thrown = f"SELECT *, {_coin(plan, prefix, 'copies')} AS share FROM (SELECT DISTINCT {limbs} FROM ({draws.sql}))"
+    noise = f"SELECT {limbs}, ({more}) * {sign} AS n FROM ({thrown})"
+    return (
         f"SELECT {limbs}, CAST(sum(n) AS BIGINT) AS n FROM (SELECT {limbs}, n FROM __kept WHERE {inside} "
-        f"UNION ALL {noise}) GROUP BY {limbs}"
+        f"UNION ALL {noise}) GROUP BY {limbs} HAVING sum(n) <> 0"
     )
-    return f"SELECT {limbs}, n < 0 AS negative FROM (SELECT *, unnest(range(abs(n))) AS copy FROM ({summed}))"
+
+
+def _repeated(rows: str) -> str:
+    """SQL for rows as often as __copies says: a tuple is sorted, and gets its values, once for all its copies."""
+    return f"SELECT * EXCLUDE (__copies, __copy) FROM (SELECT *, unnest(range(__copies)) AS __copy FROM ({rows}))"
 
 
 def _weights(weights: AllWeights) -> str:
@@ -82,7 +88,7 @@ def _weights(weights: AllWeights) -> str:
         return same_weights(weights.view["view"])
     view, negative = weights.view["view"], weights.view["negative"]
     return ", ".join(
-        f"CASE WHEN negative THEN {double(getattr(negative, part))} ELSE {double(getattr(view, part))} END AS __{part}"
+        f"CASE WHEN n < 0 THEN {double(getattr(negative, part))} ELSE {double(getattr(view, part))} END AS __{part}"
         for part in WEIGHTS
     )
 
