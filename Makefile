@@ -62,6 +62,7 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 	@$(VENV)/bin/python -m benchmarks.epsilon_lattice
 	@$(VENV)/bin/python -m benchmarks.estimate
 	@$(VENV)/bin/python -m benchmarks.alpha_beta
+	@$(VENV)/bin/python -m benchmarks.bags
 
 docs: $(DEVELOP) ## Write the parts of docs/ that come from the code: macros and keys of policies
 	@echo "Writing docs/"
