@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from support.linking import lone_match, shown_values
 from support.randomized_policies import noise_policy_text, publish_with, published, rows_of, write_noise_policy
 
 from sqlpriv.errors import InputError, PolicyError
@@ -137,19 +138,16 @@ def test_a_p_that_leaves_no_room_for_noise_is_refused(tmp_path: Path) -> None:
 def test_a_linking_attacker_is_right_as_often_as_the_bound_says(tmp_path: Path) -> None:
     """Everybody is alone in a slice that the attacker knows, values are uniform: a lone match is right with gamma.
 
-    L / (L + |S| - 1) = 6 / 15 = .4 of the slices with exactly one row (reference, "What d must be"); five standard
-    errors: a false alarm in 2 of 3 million keys, and the key is fixed.
+    L / (L + |S| - 1) = 6 / 15 = .4 of the slices that show exactly one value; five standard errors: a false alarm in 2
+    of 3 million keys, and the key is fixed.
     """
     columns = {"g": published('"range:1..4000"'), "s": published("[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]")}
     uniform = "CAST('0x' || substr(md5(i::VARCHAR), 1, 7) AS BIGINT) % 10"
     sql = f"CREATE TABLE people AS SELECT i AS g, {uniform} AS s FROM range(1, 4001) AS r(i)"
     result = publish_with(write_noise_policy(tmp_path, columns, BAG + "n_public = 4000", sql))
     with duckdb.connect(str(tmp_path / "private.duckdb"), read_only=True) as con:
-        truth = dict(con.execute("FROM people").fetchall())
-    shown: dict[int, list[int]] = {}
-    for g, s in rows_of(result.written.output, "SELECT g, s FROM sqlpriv_release.published"):
-        shown.setdefault(g, []).append(s)
-    lone = {g: values[0] for g, values in shown.items() if len(values) == 1}
-    right = sum(truth[g] == s for g, s in lone.items())
+        truth = {(g,): s for g, s in con.execute("FROM people").fetchall()}
+    shown = shown_values(result.written.output, ["g"], "s")
+    lone = [truth[place] == s for place, values in shown.items() for s in lone_match(values)]
     assert len(lone) > 500
-    assert abs(right / len(lone) - 0.4) < 5 * math.sqrt(0.4 * 0.6 / len(lone))
+    assert abs(sum(lone) / len(lone) - 0.4) < 5 * math.sqrt(0.4 * 0.6 / len(lone))
