@@ -173,7 +173,8 @@ def _publish(rows: int, folder: Path) -> dict[str, float]:
     columns = "\n".join(f'a{a} = {{ role = "published", domain = {domains[a % 2]} }}' for a in _attributes(rows))
     policy = parse_policy(
         f'[table]\nsource = "people"\ndatabase = "people.duckdb"\n[columns]\n{columns}\n[release]\n'
-        f'method = "alpha_beta"\nk = 10\ngamma = 0.2\nn_public = {rows}\nduplicates = "distinct"\nuncovered = "a benchmark: nobody is in this table"\n',
+        f'method = "alpha_beta"\nk = 10\ngamma = 0.2\nn_public = {rows}\nduplicates = "distinct"\n'
+        'uncovered = "a benchmark: nobody is in this table"\n',
         folder,
         METHODS,
     )
