@@ -36,8 +36,11 @@ _MOST_TERMS_WITH_SKEW = 5
 class Formulas:
     """The texts of forms: their values and their bounds."""
 
-    def __init__(self, sums: Sums, zz: str, nonnegative: bool = False, apart: bool = True) -> None:
+    def __init__(
+        self, sums: Sums, zz: str, nonnegative: bool = False, apart: bool = True, deviations: bool = False
+    ) -> None:
         self.sums = sums
+        self._deviations = deviations
         self._apart = apart and not sums.release.has_cross_terms
         self.zz = zz
         self.nonnegative = nonnegative
@@ -73,6 +76,8 @@ class Formulas:
 
     def bounds(self, form: Form) -> Bounds:
         """Its bounds, if it has sound ones."""
+        if self._deviations and isinstance(form, (Linear, Ratio)):
+            form = self.smooth(form) or form
         if isinstance(form, Linear):
             low, high = self._score(form)
             return (f"greatest({low}, 0e0)", f"greatest({high}, 0e0)") if self._clamped(form) else (low, high)
