@@ -40,7 +40,7 @@ class Formulas:
         self, sums: Sums, zz: str, nonnegative: bool = False, apart: bool = True, deviations: bool = False
     ) -> None:
         self.sums = sums
-        self._deviations = deviations
+        self.deviations = deviations
         self._apart = apart and not sums.release.has_cross_terms
         self.zz = zz
         self.nonnegative = nonnegative
@@ -76,7 +76,7 @@ class Formulas:
 
     def bounds(self, form: Form) -> Bounds:
         """Its bounds, if it has sound ones."""
-        if self._deviations and isinstance(form, (Linear, Ratio)):
+        if self.deviations and isinstance(form, (Linear, Ratio)):
             form = self.smooth(form) or form
         if isinstance(form, Linear):
             low, high = self._score(form)
