@@ -83,9 +83,9 @@ class Forms:
             inner = self.form(node.this)
             if isinstance(inner, (Linear, Ratio, Smooth)) and (isinstance(inner, Linear) or not _fills_gaps(node)):
                 return inner
-        if self.formulas.deviations and isinstance(node, _ROUNDING) and _is_numeric(node):
-            if not isinstance(inner := self.form(node.this), Exact):
-                return inner  # The bounds of round(avg(x)) may be equal; its error is that of avg(x).
+        rounds = self.formulas.deviations and isinstance(node, _ROUNDING) and _is_numeric(node)
+        if rounds and not isinstance(inner := self.form(node.this), Exact):
+            return inner  # The bounds of round(avg(x)) may be equal; its error is that of avg(x).
         if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div)):
             return self._arithmetic(node)
         if isinstance(node, exp.IntDiv):
