@@ -47,7 +47,7 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope)
     plans = tuple(p for a in answered for p in a.plans)
     limited = select.args.get("limit") or select.args.get("offset")
     below = None if limited else still_aggregated(sql, rows, [(i.name, i.node) for i in items])
-    tail = clauses.tail(select, scope, items, forms)
+    tail = clauses.tail(select, scope, items, forms, estimated)
     return Answer(text + tail, columns, sum(a.cost for a in answered), plans, aggregated=below)
 
 

@@ -15,7 +15,7 @@ from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.forms_of import Forms
 from sqlpriv.rewrite.estimate.intervals import ONE_DEVIATION, squared_quantile
 from sqlpriv.rewrite.estimate.texts import Texts
-from sqlpriv.rewrite.syntax import default_name, is_star
+from sqlpriv.rewrite.syntax import conjuncts, default_name, is_star
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
@@ -149,16 +149,28 @@ class Clauses:
                         "its bound has that name; rename it",
                     )
 
-    def tail(self, select: exp.Expr, scope: Scope, items: list[Item], forms: Forms) -> str:
-        """HAVING, ORDER BY and LIMIT, over estimates."""
-        text = ""
+    def tail(
+        self,
+        select: exp.Expr,
+        scope: Scope,
+        items: list[Item],
+        forms: Forms,
+        answers: frozenset[tuple[str, str]] = frozenset(),
+    ) -> str:
+        """HAVING, ORDER BY and LIMIT, over estimates; `answers` as in `listed`."""
+        text = by_keys = ""
         if having := select.args.get("having"):
             resolved = self.resolve(having.this, scope, aggregates=True, alias_first=True)
-            text += f" WHERE {forms.text(resolved)}"
+            text = f" WHERE {forms.text(resolved)}"
+            if self.options.deviations:
+                exact = [
+                    c for c in conjuncts(resolved) if isinstance(forms.form(c), Exact) and not mentions(c, answers)
+                ]
+                by_keys = f" WHERE {' AND '.join(f'({forms.text(c)})' for c in exact)}" if exact else ""
         if order := select.args.get("order"):
             text += f" ORDER BY {', '.join(self._ordered(o, scope, items, forms) for o in list(order.expressions))}"
         text += self.limits(select)
-        return "" if self.options.deviations else text
+        return by_keys if self.options.deviations else text
 
     def _ordered(self, ordered: exp.Expr, scope: Scope, items: list[Item], forms: Forms) -> str:
         if not isinstance(ordered, exp.Ordered) or ordered.args.get("with_fill"):
