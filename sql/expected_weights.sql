@@ -42,6 +42,10 @@ CREATE MACRO _of_its_noise(number, domain_weight, view_number, weight) AS (numbe
 CREATE MACRO _deviation(low, high) AS
 CASE WHEN high - low > 1e-8 * greatest(abs(low), abs(high)) THEN (high - low) / 2 WHEN high - low IS NOT NULL THEN CAST(0 AS DOUBLE) END;
 
+-- What is divided by, NULL unless it is four standard deviations from 0: the delta method is then 10% off at most, about, and closer
+-- to 0 it may be off by any factor, since a ratio has no variance where its lower sum may be 0.
+CREATE MACRO _divisor(lower, lower_variance) AS CASE WHEN lower * lower > 16 * lower_variance THEN lower END;
+
 CREATE MACRO _expected_weight(weight) AS
 CASE WHEN weight IS NULL THEN NULL WHEN TRY_CAST(weight AS DOUBLE) > 0 AND isfinite(TRY_CAST(weight AS DOUBLE)) THEN TRY_CAST(weight AS DOUBLE)
   ELSE error('sqlpriv: weight, what a row of the view counts for, must be a number greater than 0') END;

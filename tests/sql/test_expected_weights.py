@@ -138,3 +138,8 @@ def test_an_interval_that_rounding_left_has_no_width(con: Con) -> None:
         inlined(f"_deviation({a}, {b})") for a, b in (("1e0", "5e0"), ("1e9", "1e9 + 1e-3"), ("NULL", "1e0"))
     )
     assert con.execute(f"SELECT {asked}").fetchall() == [(2.0, 0.0, None)]
+
+
+def test_what_may_come_near_0_divides_nothing(con: Con) -> None:
+    asked = ", ".join(inlined(f"_divisor({a}, {b})") for a, b in (("-8e0", "3.9e0"), ("8e0", "4.1e0"), ("0e0", "0e0")))
+    assert con.execute(f"SELECT {asked}").fetchall() == [(-8.0, None, None)]

@@ -3,7 +3,8 @@
 The rewriter that answers queries of a release is given the private table in the place of the view: its rows are the
 true ones, with the variance that a coin adds to a row, and the domain has the variance of noise alone (macro
 expected_weights). What it computes as the variance of an estimate is then the one that the estimate will really have;
-of ratios, as avg() is one, it is that of the delta method. A tuple with many copies is one row with their weights.
+of ratios, as avg() is one, it is that of the delta method, and none where what is divided by may come near 0. A tuple
+with many copies is one row with their weights.
 
 For the owner alone, since all of this is made from private rows. No answer is told, only errors, and of these only two
 digits: an error grows with its answer, and with all its digits would tell a count to the last row. For the same reason
@@ -40,6 +41,10 @@ _WARNING = (
     "The standard errors below are computed from the private table: they are for you, not for publication. They say "
     "how far the answers of a release will be off, as a rule: one in three is off by more than that, one in twenty by "
     "more than twice that."
+)
+_WITHOUT = (
+    "-: no standard error can be told. A release has no bounds there either, or what is divided by is too small beside "
+    "its own error."
 )
 
 
@@ -91,9 +96,8 @@ class _Asked:
         more = len(self.groups) - MOST_GROUPS
         caption = f"and {more:,} more groups, which the median and the largest are of, too" if more > 0 else ""
         parts: list[Part] = [asked, Grid(headings, tuple(rows), caption=caption, left=left)]
-        bare = [c for i, c in enumerate(self.columns) if all(errors[i] is None for _, errors in self.groups)]
-        if bare:
-            parts.append(Line(f"No standard error can be told of {', '.join(bare)}.", quiet=True))
+        if any(error is None for _, errors in self.groups for error in errors):
+            parts.append(Line(_WITHOUT, quiet=True))
         return parts
 
     def _summary(self) -> tuple[list[float | None], list[float | None]]:

@@ -102,6 +102,8 @@ class Formulas:
             return Smooth(self._linear(form), dict(form.terms))
         if isinstance(form, Ratio):
             upper, lower = self._linear(form.upper), self._linear(form.lower)
+            if self.deviations:
+                lower = self._once("r", formula("_divisor", lower, self._variance(form.lower, form.lower)))
             return quotient(Smooth(upper, dict(form.upper.terms)), Smooth(lower, dict(form.lower.terms)))
         return None
 
