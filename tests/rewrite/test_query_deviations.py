@@ -28,7 +28,7 @@ pytestmark = pytest.mark.one_version
 
 Con = duckdb.DuckDBPyConnection
 ROWS = 50
-WEIGHTS = (Weighted(1.0, 2.0, 1.0), {0: Weighted(0.0, 0.5, 0.5)})
+WEIGHTS = (Weighted(1.0, 2.0, 1.0), {0: Weighted(0.0, 0.01, 0.01)})
 BELOW = "(SELECT nationality, count(*) AS n FROM people GROUP BY nationality)"
 MORE = [
     f"SELECT nationality, n, n_low, n_high AS top FROM {BELOW}",
@@ -98,11 +98,11 @@ def test_bounds_reach_one_deviation_to_each_side(asked_of: tuple[Con, Release]) 
     ((*found,),) = con.execute(rewrite(query, release, Options(deviations=True)).sql).fetchall()
     halves = [(high - low) / 2 for low, high in zip(found[1::3], found[2::3], strict=True)]
     cells = math.prod(len(values) for _, values in COLUMNS.values())
-    deviation = (2 * ROWS + 0.5 * cells) ** 0.5
+    deviation = (2 * ROWS + 0.01 * cells) ** 0.5
     assert halves[0] == pytest.approx(deviation)
     ages = [age for (age,) in con.execute("SELECT age FROM one").fetchall()]
     mean = fmean(ages)
     square = 2 * sum((age - mean) ** 2 for age in ages)
-    square += 0.5 * cells / 5 * sum((age - mean) ** 2 for age in COLUMNS["age"][1])
+    square += 0.01 * cells / 5 * sum((age - mean) ** 2 for age in COLUMNS["age"][1])
     assert halves[1] == halves[2] == pytest.approx(square**0.5 / ROWS)
     assert halves[3] == pytest.approx(((ROWS + deviation) ** 0.5 - (ROWS - deviation) ** 0.5) / 2)
