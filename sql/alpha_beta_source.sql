@@ -37,23 +37,25 @@ FROM (SELECT _rate(rate) AS speed, _share(share, 'share, what a tuple has of the
 -- example: SELECT power, round(weight, 6), round(variance, 6) FROM priv.alpha_beta_source_weights(0.4, 0.1, 2, 0.0001) ORDER BY power LIMIT 2
 -- expect: [(1, -0.25, 0.25), (2, 0.00625, 0.025)]
 CREATE MACRO alpha_beta_source_weights(alpha, rate, slots, beta) AS TABLE
-SELECT CASE WHEN a IS NOT NULL THEN CAST(j AS INTEGER) END AS power,
+SELECT power,
   -scale * linear / a AS weight,
   scale * (a * linear + square) / (a * a) AS variance,
   scale * ((1 - a) * (a * linear + square) - 2 * (a * square + cube)) / (a * a * a) AS skew
+FROM _source_series(alpha, rate, slots, beta)
+ORDER BY power;
+
+-- Of beta(t), its square and its cube the coefficients for each power of the share of t, and `scale`, what they all are times.
+CREATE MACRO _source_series(alpha, rate, slots, beta) AS TABLE
+SELECT CASE WHEN a IS NOT NULL THEN CAST(j AS INTEGER) END AS power, a, number * pow(speed / number, j) AS scale,
+  -- Combinations of exp(-x), exp(-2 x) and exp(-3 x).
+  -_falling(j) AS linear, _falling(j) * (pow(2, j) - 2) AS square, _falling(j) * (3 * pow(2, j) - 3 - pow(3, j)) AS cube
 FROM (
-  SELECT j, a, number * pow(speed / number, j) AS scale,
-    -- The coefficients of beta(t), its square and its cube: combinations of exp(-x), exp(-2 x) and exp(-3 x).
-    -_falling(j) AS linear, _falling(j) * (pow(2, j) - 2) AS square, _falling(j) * (3 * pow(2, j) - 3 - pow(3, j)) AS cube
-  FROM (
-    SELECT speed, number, CASE WHEN number * speed IS NOT NULL THEN _difference(alpha, beta) END AS a,
-      CASE WHEN number * speed IS NOT NULL THEN _minus_log(_noise(alpha, beta)) END AS largest
-    FROM (SELECT _rate(rate) AS speed, _amount(slots, 1, 'slots') AS number) AS __priv_r
-  ) AS __priv_a, (SELECT unnest(range(1, 61)) AS j) AS __priv_j
-  -- The first power is always there, also to say NULL; another if no smaller one from the second on ends the series.
-  WHERE j = 1 OR len(list_filter(range(2, j), lambda before: pow(3 * largest, before) / gamma(before + 1) <= 1e-17)) = 0 AND a > 0
-) AS __priv_c
-ORDER BY j;
+  SELECT speed, number, CASE WHEN number * speed IS NOT NULL THEN _difference(alpha, beta) END AS a,
+    CASE WHEN number * speed IS NOT NULL THEN _minus_log(_noise(alpha, beta)) END AS largest
+  FROM (SELECT _rate(rate) AS speed, _amount(slots, 1, 'slots') AS number) AS __priv_r
+) AS __priv_a, (SELECT unnest(range(1, 61)) AS j) AS __priv_j
+-- The first power is always there, also to say NULL; another if no smaller one from the second on ends the series.
+WHERE j = 1 OR len(list_filter(range(2, j), lambda before: pow(3 * largest, before) / gamma(before + 1) <= 1e-17)) = 0 AND a > 0;
 
 -- Helpers for the rows of a view whose noise follows shares: `share` is that of the tuple, `noise` the _source_noise of its element.
 -- The probability that an element is noise, and that one of the table is kept, and what a row of the view weighs.

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,9 +61,19 @@ def planned(policy: Policy, request: Request | None = None) -> Iterator[Plan]:
         yield METHODS[policy.method].plan(source, policy, request or Request())
 
 
-def plan(policy: Policy | str | Path, *, time_limit: float | None = None, on_progress: OnProgress = None) -> Facts:
-    """What a policy would publish, guarantee and cost; nothing is written."""
-    with planned(_read(policy), Request(time_limit=time_limit, on_progress=on_progress)) as found:
+def plan(
+    policy: Policy | str | Path,
+    *,
+    queries: Sequence[str] = (),
+    time_limit: float | None = None,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """What a policy would publish, guarantee and cost; nothing is written.
+
+    Of `queries`, what one would ask the release, it tells the standard errors of the answers: for the owner alone.
+    """
+    request = Request(time_limit=time_limit, on_progress=on_progress, queries=tuple(queries))
+    with planned(_read(policy), request) as found:
         return found.facts()
 
 

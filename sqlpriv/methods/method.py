@@ -28,6 +28,8 @@ class Request:
     time_limit: float | None = None
     """Seconds for a search."""
     on_progress: OnProgress = None
+    queries: tuple[str, ...] = ()
+    """For a plan: questions, to be told how far off the answers of the release will be."""
 
 
 @dataclass(frozen=True)

@@ -59,10 +59,7 @@ class OpenRelease:
         A count that is estimated below 0 stays there unless `nonnegative`: clamping would bias what is summed up.
         """
         answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
-        try:
-            return self._con.from_arrow(_run(self._con, answer.sql))
-        except duckdb.Error as error:
-            raise _translated(error) from None
+        return self._con.from_arrow(run_rewritten(self._con, answer.sql))
 
     def explain(
         self, query: str, confidence: float = 0.95, intervals: bool = True, nonnegative: bool = False
@@ -114,7 +111,7 @@ def open_files(
     return OpenRelease(con, release, budget)
 
 
-def _run(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
+def run_rewritten(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
     """The rows, as an Arrow table: a relation made of the SQL itself would run again at every look at it.
 
     By execute(), although DuckDB 2.0 warns that Arrow then copies the rows: a relation is planned twice, and planning
@@ -122,7 +119,10 @@ def _run(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return con.execute(sql).to_arrow_table()
+        try:
+            return con.execute(sql).to_arrow_table()
+        except duckdb.Error as error:
+            raise _translated(error) from None
 
 
 def _translated(error: duckdb.Error) -> SqlprivError:

@@ -44,7 +44,7 @@ def describe(files: Sequence[ReleaseFile]) -> Release:
         largest=fetch(con, f'SELECT coalesce(max("__weight"), 0) FROM {published}')[0][0],
         cross_estimate=parameters.get("cross_estimate") or 0.0,
         cross_square=parameters.get("cross_square") or 0.0,
-        public=_public_tables(con, first, "public"),
+        public=public_tables(con, first, "public"),
         facts=AskedFacts(con),
     )
 
@@ -64,7 +64,7 @@ def attach_public(
             fetch(con, f"CREATE TABLE {target} AS FROM {reader(str(data), {})}")
         else:
             _register(con, target, name, data)
-    return _public_tables(con, _MEMORY, "public")
+    return public_tables(con, _MEMORY, "public")
 
 
 def _register(con: duckdb.DuckDBPyConnection, target: str, name: str, data: Any) -> None:
@@ -78,15 +78,16 @@ def _register(con: duckdb.DuckDBPyConnection, target: str, name: str, data: Any)
 
 def _attributes(con: duckdb.DuckDBPyConnection, catalog: str) -> tuple[Attribute, ...]:
     listed = fetch(con, f"SELECT name, type, size FROM {catalog}.{SCHEMA}.attributes ORDER BY position")
-    found = []
-    for name, kind, size in listed:
-        table = quoted(catalog, "domain", name)
-        least = 'coalesce(min("value") >= 0, true)' if NUMERIC_TYPE.fullmatch(kind) else "false"
-        asked = f'SELECT count(*) > count("value"), count("share") > 0, {least} FROM {table}'
-        found.append(Attribute(name, kind, size, table, *fetch(con, asked)[0]))
-    if not found:
+    if not listed:
         raise ReleaseError("the release publishes no column")
-    return tuple(found)
+    return tuple(attribute(con, name, kind, size, quoted(catalog, "domain", name)) for name, kind, size in listed)
+
+
+def attribute(con: duckdb.DuckDBPyConnection, name: str, kind: str, size: int, domain: str) -> Attribute:
+    """A published column, from the relation of its domain."""
+    least = 'coalesce(min("value") >= 0, true)' if NUMERIC_TYPE.fullmatch(kind) else "false"
+    asked = f'SELECT count(*) > count("value"), count("share") > 0, {least} FROM {domain}'
+    return Attribute(name, kind, size, domain, *fetch(con, asked)[0])
 
 
 def _published(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str], attributes: Sequence[Attribute]) -> str:
@@ -119,7 +120,8 @@ def _constant(con: duckdb.DuckDBPyConnection, published: str) -> Weights | None:
     return Weights(row[0], row[2], row[4]) if row[0::2] == row[1::2] else None
 
 
-def _public_tables(con: duckdb.DuckDBPyConnection, catalog: str, schema: str) -> dict[str, PublicTable]:
+def public_tables(con: duckdb.DuckDBPyConnection, catalog: str, schema: str) -> dict[str, PublicTable]:
+    """The tables of a schema, by folded name."""
     rows = fetch(
         con,
         "SELECT table_name, column_name, data_type FROM duckdb_columns() "

@@ -8,12 +8,12 @@ from sqlpriv.rewrite.bind.below_answers import still_aggregated
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
 from sqlpriv.rewrite.bind.scope import Scope
-from sqlpriv.rewrite.clauses import Clauses, Item, direction
+from sqlpriv.rewrite.clauses import Clauses, Item, direction, mentions
 from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms_of import Forms
 from sqlpriv.rewrite.estimate.multiplying import Joins
 from sqlpriv.rewrite.estimate.sums import Sums
-from sqlpriv.rewrite.syntax import is_star
+from sqlpriv.rewrite.syntax import conjuncts, is_star
 from sqlpriv.sqltext import folded, quoted
 
 
@@ -34,17 +34,31 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope)
     items = [i for item in list(select.expressions) for i in _items(clauses, item, scope)]
     if where := select.args.get("where"):
         rows.conditions.append(clauses.resolve(where.this, scope))
-    listed, columns = clauses.listed(items, forms, may_repeat=True)
+    estimated = _estimated(rows)
+    listed, columns = clauses.listed(items, forms, estimated)
     sources = ", ".join(f"{r.relation} AS {quoted(n)}" for n, r in rows.reads.items())
     text = f"SELECT {', '.join(listed)} FROM {sources}"
-    if rows.conditions:
-        text += f" WHERE {' AND '.join(f'({texts.plain(c)})' for c in rows.conditions)}"
+    conditions = rows.conditions
+    if clauses.options.deviations:
+        conditions = [c for each in conditions for c in conjuncts(each) if not mentions(c, estimated)]
+    if conditions:
+        text += f" WHERE {' AND '.join(f'({texts.plain(c)})' for c in conditions)}"
     answered = [r.answer for r in rows.reads.values() if r.answer is not None]
     plans = tuple(p for a in answered for p in a.plans)
     limited = select.args.get("limit") or select.args.get("offset")
     below = None if limited else still_aggregated(sql, rows, [(i.name, i.node) for i in items])
-    tail = clauses.tail(select, scope, items, forms)
+    tail = clauses.tail(select, scope, items, forms, estimated)
     return Answer(text + tail, columns, sum(a.cost for a in answered), plans, aggregated=below)
+
+
+def _estimated(rows: Rows) -> frozenset[tuple[str, str]]:
+    """The columns of the answers that are read which are estimates, or their bounds."""
+    return frozenset(
+        (variable, name)
+        for variable, read in rows.reads.items() if read.answer is not None
+        for column in read.answer.columns if not column.exact
+        for name in (column.name, column.low, column.high) if name is not None
+    )  # fmt: skip
 
 
 def _items(clauses: Clauses, item: exp.Expr, scope: Scope) -> list[Item]:
@@ -61,11 +75,14 @@ def united_answers(clauses: Clauses, union: exp.Union, left: Answer, right: Answ
     if len(left.columns) != len(right.columns):
         refuse(clauses.sql, union, "UNION ALL of queries with different columns", "give both the same columns")
     columns = tuple(
-        AnswerColumn(a.name, f"{a.name}_low", f"{a.name}_high") if a.low or b.low else AnswerColumn(a.name)
+        AnswerColumn(a.name, f"{a.name}_low", f"{a.name}_high")
+        if a.low or b.low
+        else AnswerColumn(a.name, exact=a.exact and b.exact)
         for a, b in zip(left.columns, right.columns, strict=True)
     )
     sql = " UNION ALL ".join(f"({_aligned(side, columns)})" for side in (left, right))
     tail = _ordered(clauses, union, columns) + clauses.limits(union)
+    tail = "" if clauses.options.deviations else tail
     return Answer(f"{sql}{tail}", columns, left.cost + right.cost, left.plans + right.plans)
 
 

@@ -13,9 +13,9 @@ from sqlpriv.rewrite.bind.relations import AnswerColumn, Shown
 from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.forms_of import Forms
-from sqlpriv.rewrite.estimate.intervals import squared_quantile
+from sqlpriv.rewrite.estimate.intervals import ONE_DEVIATION, squared_quantile
 from sqlpriv.rewrite.estimate.texts import Texts
-from sqlpriv.rewrite.syntax import default_name, is_star
+from sqlpriv.rewrite.syntax import conjuncts, default_name, is_star
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
@@ -32,6 +32,11 @@ class Options:
     budget: float = BUDGET
     apart: bool = True
     """Whether values above and below 0 are bounded apart, which may take wider joins than bounding their sum."""
+    deviations: bool = False
+    """Whether bounds reach one standard deviation to each side, and nothing is chosen or sorted by estimates.
+
+    For a plan, whose rows are the true ones: its answers must not show in which groups there are, and in what order.
+    """
 
 
 @dataclass
@@ -54,7 +59,7 @@ class Clauses:
         self.sql = names.sql
         self.options = options
         self.texts = Texts(frozenset(a.name for a in names.release.attributes))
-        self.zz = squared_quantile(options.confidence)
+        self.zz = ONE_DEVIATION if options.deviations else squared_quantile(options.confidence)
         self.resolve = expressions.resolve
 
     def only(self, node: exp.Expr, known: set[str]) -> None:
@@ -107,10 +112,13 @@ class Clauses:
         return items[int(node.this) - 1]
 
     def listed(
-        self, items: list[Item], forms: Forms, may_repeat: bool = False
+        self, items: list[Item], forms: Forms, answers: frozenset[tuple[str, str]] | None = None
     ) -> tuple[list[str], tuple[AnswerColumn, ...]]:
-        """The SELECT list: every estimate is followed by its bounds, unless the query names these itself."""
-        named = {folded(i.name) for i in items} if may_repeat else set()
+        """The SELECT list: every estimate is followed by its bounds, unless the query names these itself.
+
+        `answers` are the columns of the answers below, if there are some, that are estimates or their bounds.
+        """
+        named = {folded(i.name) for i in items} if answers is not None else set()
         listed: list[str] = []
         columns: list[AnswerColumn] = []
         for item in items:
@@ -118,7 +126,8 @@ class Clauses:
             listed.append(f"{forms.formulas.value(form)} AS {quoted(item.name)}")
             own = {folded(f"{item.name}_low"), folded(f"{item.name}_high")}
             if isinstance(form, Exact) or not self.options.intervals or own & named:
-                columns.append(AnswerColumn(item.name))
+                exact = isinstance(form, Exact) and not mentions(item.node, answers or frozenset())
+                columns.append(AnswerColumn(item.name, exact=exact))
                 continue
             column = AnswerColumn(item.name, f"{item.name}_low", f"{item.name}_high")
             low, high = forms.formulas.bounds(form) or ("CAST(NULL AS DOUBLE)", "CAST(NULL AS DOUBLE)")
@@ -140,15 +149,28 @@ class Clauses:
                         "its bound has that name; rename it",
                     )
 
-    def tail(self, select: exp.Expr, scope: Scope, items: list[Item], forms: Forms) -> str:
-        """HAVING, ORDER BY and LIMIT, over estimates."""
-        text = ""
+    def tail(
+        self,
+        select: exp.Expr,
+        scope: Scope,
+        items: list[Item],
+        forms: Forms,
+        answers: frozenset[tuple[str, str]] = frozenset(),
+    ) -> str:
+        """HAVING, ORDER BY and LIMIT, over estimates; `answers` as in `listed`."""
+        text = by_keys = ""
         if having := select.args.get("having"):
             resolved = self.resolve(having.this, scope, aggregates=True, alias_first=True)
-            text += f" WHERE {forms.text(resolved)}"
+            text = f" WHERE {forms.text(resolved)}"
+            if self.options.deviations:
+                exact = [
+                    c for c in conjuncts(resolved) if isinstance(forms.form(c), Exact) and not mentions(c, answers)
+                ]
+                by_keys = f" WHERE {' AND '.join(f'({forms.text(c)})' for c in exact)}" if exact else ""
         if order := select.args.get("order"):
             text += f" ORDER BY {', '.join(self._ordered(o, scope, items, forms) for o in list(order.expressions))}"
-        return text + self.limits(select)
+        text += self.limits(select)
+        return by_keys if self.options.deviations else text
 
     def _ordered(self, ordered: exp.Expr, scope: Scope, items: list[Item], forms: Forms) -> str:
         if not isinstance(ordered, exp.Ordered) or ordered.args.get("with_fill"):
@@ -172,6 +194,11 @@ class Clauses:
         if clause.args.get("limit_options") or not isinstance(node, exp.Literal) or not node.this.isdigit():
             refuse(self.sql, clause, f"{clause.key.upper()} that is no whole number", "write a number of rows")
         return str(node.this)
+
+
+def mentions(node: exp.Expr, columns: frozenset[tuple[str, str]]) -> bool:
+    """Whether an expression names one of these resolved columns."""
+    return any((found.table, found.name) in columns for found in node.find_all(exp.Column))
 
 
 def direction(ordered: exp.Expr) -> str:

@@ -33,7 +33,7 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> A
     groupings = [[keys[i] for i in chosen] for chosen in sets]
     options, names = clauses.options, clauses.names
     sums = Sums(clauses.texts, Joins(names, rows.reads, condition, groupings))
-    formulas = Formulas(sums, clauses.zz, options.nonnegative, options.apart)
+    formulas = Formulas(sums, clauses.zz, options.nonnegative, options.apart, options.deviations)
     forms = Forms(clauses.sql, clauses.texts, formulas, keys, None, names.scalars)
     listed, columns = clauses.listed(items, forms)
     tail = clauses.tail(select, scope, items, forms)

@@ -49,3 +49,15 @@ def default_name(item: exp.Expr) -> str:
 def is_star(item: exp.Expr) -> bool:
     """Whether an item of a SELECT list is * or table.*."""
     return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+
+
+def conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
+    """What a condition joins by AND."""
+    if condition is None:
+        return
+    bare = without_parentheses(condition)
+    if isinstance(bare, exp.And):
+        yield from conjuncts(bare.this)
+        yield from conjuncts(bare.expression)
+    else:
+        yield bare

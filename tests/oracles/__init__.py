@@ -72,6 +72,7 @@ from .epsilon import (
     uniform_shape,
 )
 from .estimates import Estimate, estimate
+from .expected import expected_source_weights, expected_weights
 from .hierarchies import (
     hierarchy_bins,
     hierarchy_dates,
@@ -196,6 +197,8 @@ __all__ = [
     "epsilon_class4",
     "epsilon_class4_per_class",
     "estimate",
+    "expected_source_weights",
+    "expected_weights",
     "failing",
     "fails",
     "frapp",

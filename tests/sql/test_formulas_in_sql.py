@@ -57,6 +57,7 @@ ALLOWED = {
     "methods/alpha_beta/verify.py: noise - 6 * math.sqrt(noise) - 0.5": "six deviations of a number of rows",
     "methods/alpha_beta/verify.py: kept + 6 * math.sqrt(kept) + 0.5": "six deviations of a number of rows",
     "methods/alpha_beta/verify.py: row['weight'] * math.prod(map(float, sums))": "a sum of products",
+    "methods/alpha_beta/write.py: w.weight * sums": "a sum of products",
     "methods/frapp/method.py: stay + (stated['elements'] - 1) * move": "probabilities add up to 1",
     "methods/generalize/verify.py: policy.suppression * rows + 1e-09 * rows": "rows that may be left out",
     "methods/alpha_beta/bags/verify.py: noise[0] - 9 * math.sqrt(noise[1]) - 0.5": "deviations of a number of rows",

@@ -10,6 +10,7 @@ import test_ck_safety
 import test_closeness
 import test_epsilon
 import test_estimate_macro
+import test_expected_weights
 import test_hierarchies
 import test_k_and_l
 import test_operators
@@ -34,6 +35,7 @@ MODULES = (
     test_closeness,
     test_epsilon,
     test_estimate_macro,
+    test_expected_weights,
     test_hierarchies,
     test_k_and_l,
     test_operators,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from sqlpriv.doors.cli.options import AsJson, LedgerFile, PolicyFile, ReleasePat
 from sqlpriv.errors import InputError
 from sqlpriv.methods.method import Request
 from sqlpriv.release.ledger import ENVIRONMENT, environment_ledger, ledger_facts, ledger_path, void
+from sqlpriv.rewrite.bind.parse import statements
 from sqlpriv.show.progress import progress
 
 TimeLimit = Annotated[
@@ -24,13 +26,24 @@ def plan_command(
     policy: PolicyFile,
     time_limit: TimeLimit = None,
     chart: Annotated[Path | None, typer.Option(help="Draw error against gamma there (needs [report]).")] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SQL", help="A question, to see how far off its answer will be. For you alone. May be repeated."
+        ),
+    ] = None,
+    queries: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file of such questions, with semicolons between them.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a policy would publish, guarantee and cost; nothing is written."""
     read = publishing.read_policy(policy)
+    asked = (*(query or []), *(_questions(queries) if queries is not None else []))
+    request = Request(time_limit=time_limit, queries=asked)
     with (
         progress("planning") as on_progress,
-        publishing.planned(read, Request(time_limit=time_limit, on_progress=on_progress)) as plan,
+        publishing.planned(read, replace(request, on_progress=on_progress)) as plan,
     ):
         facts = plan.facts()
         curve = plan.curve() if chart is not None else []
@@ -41,6 +54,17 @@ def plan_command(
 
         draw_privacy_cost(curve, read.release["gamma"], chart)
     tell(facts, as_json)
+
+
+def _questions(file: Path) -> list[str]:
+    """The queries of a file, of which there must be some."""
+    try:
+        found = statements(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"there is no file of queries {str(file)!r} that can be read as text") from None
+    if not found:
+        raise InputError(f"{file.name} holds no query; write SELECT statements, with semicolons between them")
+    return found
 
 
 def publish_command(

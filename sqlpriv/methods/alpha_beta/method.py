@@ -14,7 +14,7 @@ from sqlpriv.methods.alpha_beta.bags.weights import is_bag
 from sqlpriv.methods.alpha_beta.bags.weights import make_weights as make_bag_weights
 from sqlpriv.methods.alpha_beta.policy import OPTIONS, AlphaBetaPolicy
 from sqlpriv.methods.alpha_beta.verify import own_checks
-from sqlpriv.methods.alpha_beta.weights import make_weights
+from sqlpriv.methods.alpha_beta.weights import expected_by_share, make_weights
 from sqlpriv.methods.alpha_beta.write import write
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.instance import refuse_copies
@@ -22,7 +22,7 @@ from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Numbers
-from sqlpriv.methods.randomized.weights import AllWeights
+from sqlpriv.methods.randomized.weights import AllWeights, Expected, expected
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check
@@ -58,6 +58,15 @@ class AlphaBeta(Randomized):
             return make_bag_weights(calls, file.parameters)
         view = int(file.about["view"].partition(" ")[0])
         return make_weights(calls, file.parameters, int(file.parameters["slots"]), view)
+
+    def expected(self, plan: RandomizedPlan) -> Expected:
+        """The weights by which the table tells the error of estimates beforehand; of a sequence, for its first view."""
+        calls, coins, slots = plan.source.calls, plan.terms.coins, plan.terms.slots
+        if "rate" in coins:
+            return expected_by_share(calls, coins, slots)
+        return expected(
+            calls, make_bag_weights(calls, coins) if is_bag(coins) else make_weights(calls, coins, slots, 1)
+        )
 
     def numbers(self, file: ReleaseFile) -> Numbers:
         """Which numbers its files state."""

@@ -17,7 +17,7 @@ from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Numbers, Stated, same_number
 from sqlpriv.methods.randomized.verify_promise import promise_checks
-from sqlpriv.methods.randomized.weights import AllWeights
+from sqlpriv.methods.randomized.weights import AllWeights, Expected, expected
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
@@ -38,6 +38,11 @@ class Frapp(Randomized):
         """What the macros give for the parameters that a file states."""
         stated = file.parameters
         return make_weights(calls, stated["stay"], stated["move"], stated["rows"])
+
+    def expected(self, plan: RandomizedPlan) -> Expected:
+        """The weights by which the private table tells the error of estimates beforehand."""
+        coins, calls = plan.terms.coins, plan.source.calls
+        return expected(calls, make_weights(calls, coins["stay"], coins["move"], plan.terms.rows))
 
     def numbers(self, file: ReleaseFile) -> Numbers:
         """Which numbers its files state."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlpriv.errors import ReleaseError
+from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize import write
@@ -44,6 +44,11 @@ class Generalize:
     def plan(self, source: Source, policy: Policy, request: Request) -> GeneralizePlan:
         """Search the lattice for the best node."""
         assert isinstance(policy, GeneralizePolicy)
+        if request.queries:
+            raise InputError(
+                "a release by generalize throws no coins, so there is no standard error of its answers; only plans by "
+                "alpha_beta and frapp tell that of a query"
+            )
         return make_plan(source, policy, request)
 
     def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:

@@ -72,7 +72,7 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
     domain = ((str(p), *(double(getattr(w, part)) for part in WEIGHTS)) for p, w in weights.domain.items())
     write_values(con, "domain_weights", "power, weight, variance, skew", domain)
     _write_domains(plan)
-    _write_public(plan)
+    write_public(plan, WRITTEN)
     if all(c.size <= _DICTIONARY for c in plan.columns if c.type == "VARCHAR"):
         fetch(con, "SET disabled_compression_methods = 'fsst'")
 
@@ -95,7 +95,8 @@ def _write_domains(plan: RandomizedPlan) -> None:
         )
 
 
-def _write_public(plan: RandomizedPlan) -> None:
+def write_public(plan: RandomizedPlan, catalog: str) -> None:
+    """The public tables of the policy, into the schema public of a database."""
     table = plan.policy.table
     for name, file in plan.policy.public.items():
         if folded(name) == folded(table.name):
@@ -103,7 +104,7 @@ def _write_public(plan: RandomizedPlan) -> None:
         if is_private(table, file):
             raise PolicyError(f"the public table {name!r} is the private table itself, which must not be in a release")
         copy = read_named(plan.source, file, "__public")
-        fetch(plan.source.con, f"CREATE TABLE {quoted(WRITTEN, 'public', name)} AS FROM {copy}")
+        fetch(plan.source.con, f"CREATE TABLE {quoted(catalog, 'public', name)} AS FROM {copy}")
 
 
 def write_sorted(plan: RandomizedPlan, elements: str) -> None:

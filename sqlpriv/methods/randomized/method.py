@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.methods.randomized.attackers import attacker_grid
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
+from sqlpriv.methods.randomized.questions import ask
 from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Judged, Numbers, verify_file
-from sqlpriv.methods.randomized.weights import AllWeights
+from sqlpriv.methods.randomized.weights import AllWeights, Expected
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import ReleaseFile, written
@@ -59,6 +60,10 @@ class Randomized(ABC):
         """What the macros give for the parameters that a file states."""
 
     @abstractmethod
+    def expected(self, plan: RandomizedPlan) -> Expected:
+        """The weights by which the private table tells the error of estimates beforehand."""
+
+    @abstractmethod
     def numbers(self, file: ReleaseFile) -> Numbers:
         """Which numbers its files state."""
 
@@ -69,7 +74,10 @@ class Randomized(ABC):
     def plan(self, source: Source, policy: Policy, request: Request) -> RandomizedPlan:
         """Read domains and table, and find the terms."""
         assert isinstance(policy, RandomizedPolicy)
-        return make_plan(source, policy, self.make_terms)
+        plan = make_plan(source, policy, self.make_terms)
+        if not request.queries:
+            return plan
+        return replace(plan, questions=ask(plan, self.expected(plan), request.queries))
 
     def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
         """Write the release into a new file."""

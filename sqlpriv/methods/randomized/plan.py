@@ -48,6 +48,8 @@ class RandomizedPlan:
     terms: Terms
     known: Known
     make_terms: MakeTerms
+    questions: Facts | None = None
+    """How far off the answers to the owner's questions will be, if any were asked."""
 
     @cached_property
     def digest(self) -> str:
@@ -114,7 +116,11 @@ class RandomizedPlan:
         sizes = {c.name: c.size for c in self.columns}
         trials = Trials(self.source, self.policy, terms.rows, self.known, sizes, self.make_terms)
         instead = (trials.sets(), trials.coarser()) if is_poor else ((), {})
-        return planned_facts(method, terms, Considered(self.costs(), refusals, *instead, self._bytes()))
+        planned = planned_facts(method, terms, Considered(self.costs(), refusals, *instead, self._bytes()))
+        if self.questions is None:
+            return planned
+        content = {**planned.content, "queries": self.questions.content}
+        return replace(planned, content=content, parts=(*planned.parts, *self.questions.parts))
 
     def _bytes(self) -> int:
         """About how large the file will be."""

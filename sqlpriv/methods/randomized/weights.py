@@ -6,8 +6,11 @@ A weight makes sums unbiased, a variance gives their squared error, and a skew h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
+from sqlpriv.macros.calls import Calls
+from sqlpriv.release.file import double
 from sqlpriv.rewrite.release import Weights
 
 
@@ -19,3 +22,25 @@ class AllWeights:
     domain: dict[int, Weights]
     cross_estimate: float = 0.0
     cross_square: float = 0.0
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The weights by which the private table itself tells the error that estimates will have.
+
+    `row` has the SQL of a row's weight, variance and skew; in it the column __share is that of the row's tuple.
+    """
+
+    row: Mapping[str, str]
+    domain: dict[int, Weights]
+    cross_estimate: float = 0.0
+    cross_square: float = 0.0
+
+
+def expected(calls: Calls, weights: AllWeights) -> Expected:
+    """Those of a release in which every row of the view, and every tuple of the domain, has the same weights."""
+    view, domain = weights.view["view"], weights.domain[0]
+    given = (view.weight, view.variance, view.skew, domain.weight, domain.variance, domain.skew)
+    found = {source: numbers for source, *numbers in calls.rows("expected_weights", *given)}
+    row = {part.name: double(number) for part, number in zip(fields(Weights), found["table"], strict=True)}
+    return Expected(row, {0: Weights(*found["domain"])}, weights.cross_estimate, weights.cross_square)

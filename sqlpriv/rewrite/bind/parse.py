@@ -42,6 +42,25 @@ def parsed(sql: str) -> exp.Expr:
     return statements[0]
 
 
+def statements(text: str) -> list[str]:
+    """The statements of a text, as they are written, without what stands between them: semicolons and comments."""
+    try:
+        tokens = sqlglot.tokenize(text, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        raise UnsupportedSQLError("this is no SQL that can be read; is a quote or a comment left open?") from None
+    found: list[str] = []
+    start = None
+    for token in tokens:
+        if token.token_type is sqlglot.TokenType.SEMICOLON:
+            start = None
+        elif start is None:
+            start = token.start
+            found.append(text[start : token.end + 1])
+        else:
+            found[-1] = text[start : token.end + 1]
+    return found
+
+
 def _refuse_exclamation(sql: str) -> None:
     """sqlglot reads !x as NOT x, which DuckDB does not; in the tree they are the same."""
     try:

@@ -69,6 +69,8 @@ class AnswerColumn:
     name: str
     low: str | None = None
     high: str | None = None
+    exact: bool = False
+    """Whether it is made of group keys and constants alone."""
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,11 @@ _MOST_TERMS_WITH_SKEW = 5
 class Formulas:
     """The texts of forms: their values and their bounds."""
 
-    def __init__(self, sums: Sums, zz: str, nonnegative: bool = False, apart: bool = True) -> None:
+    def __init__(
+        self, sums: Sums, zz: str, nonnegative: bool = False, apart: bool = True, deviations: bool = False
+    ) -> None:
         self.sums = sums
+        self.deviations = deviations
         self._apart = apart and not sums.release.has_cross_terms
         self.zz = zz
         self.nonnegative = nonnegative
@@ -73,6 +76,8 @@ class Formulas:
 
     def bounds(self, form: Form) -> Bounds:
         """Its bounds, if it has sound ones."""
+        if self.deviations and isinstance(form, (Linear, Ratio)):
+            form = self.smooth(form) or form
         if isinstance(form, Linear):
             low, high = self._score(form)
             return (f"greatest({low}, 0e0)", f"greatest({high}, 0e0)") if self._clamped(form) else (low, high)
@@ -97,6 +102,8 @@ class Formulas:
             return Smooth(self._linear(form), dict(form.terms))
         if isinstance(form, Ratio):
             upper, lower = self._linear(form.upper), self._linear(form.lower)
+            if self.deviations:
+                lower = self._once("r", formula("_divisor", lower, self._variance(form.lower, form.lower)))
             return quotient(Smooth(upper, dict(form.upper.terms)), Smooth(lower, dict(form.lower.terms)))
         return None
 

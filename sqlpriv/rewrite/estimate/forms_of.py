@@ -35,10 +35,8 @@ from sqlpriv.rewrite.estimate.texts import Texts
 from sqlpriv.rewrite.syntax import AGGREGATES, without_parentheses
 from sqlpriv.sqltext import quoted
 
-_RISING = (
-    exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast, exp.Coalesce, exp.Greatest, exp.Least, exp.Exp,
-    exp.Sqrt, exp.Ln, exp.Cbrt, exp.Nullif,
-)  # fmt: skip
+_ROUNDING = (exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast)
+_RISING = (*_ROUNDING, exp.Coalesce, exp.Greatest, exp.Least, exp.Exp, exp.Sqrt, exp.Ln, exp.Cbrt, exp.Nullif)
 _DEFINED: dict[type[exp.Expr], str] = {exp.Sqrt: ">= 0", exp.Ln: "> 0", exp.Log: "> 0"}
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _FIXED = (exp.Literal, exp.Null, exp.Boolean, exp.Var, exp.DataType, exp.Identifier, exp.Interval, exp.Query)
@@ -85,6 +83,9 @@ class Forms:
             inner = self.form(node.this)
             if isinstance(inner, (Linear, Ratio, Smooth)) and (isinstance(inner, Linear) or not _fills_gaps(node)):
                 return inner
+        rounds = self.formulas.deviations and isinstance(node, _ROUNDING) and _is_numeric(node)
+        if rounds and not isinstance(inner := self.form(node.this), Exact):
+            return inner  # The bounds of round(avg(x)) may be equal; its error is that of avg(x).
         if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div)):
             return self._arithmetic(node)
         if isinstance(node, exp.IntDiv):
@@ -121,7 +122,8 @@ class Forms:
     def _column(self, node: exp.Column) -> Form:
         if node.table == SCALAR:
             answer = self._scalars[int(node.name)]
-            return Opaque(f"(SELECT {quoted(answer.columns[0].name)} FROM ({answer.sql}))")
+            text = f"(SELECT {quoted(answer.columns[0].name)} FROM ({answer.sql}))"
+            return Opaque("NULL" if self.formulas.deviations else text)  # Without its LIMIT it may have several rows.
         if self._answers is None:
             refuse(
                 self._sql, node, f"the column {_spoken(node)!r} of single rows", "put it into GROUP BY or an aggregate"

@@ -11,6 +11,7 @@ from sqlpriv.macros import catalog
 from sqlpriv.rewrite.estimate.texts import number
 
 ALONE = re.compile(r'[\w.]+|"\w+"[.]"\w+"')
+ONE_DEVIATION = number(1.0)
 _PLACE = re.compile(r"__argument_(\d)")
 
 

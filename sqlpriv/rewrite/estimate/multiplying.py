@@ -10,7 +10,7 @@ not among them) name columns that are unique in it. That is a fact about its dat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,7 +19,7 @@ from sqlglot import exp
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.relations import VALUE, Read, column
 from sqlpriv.rewrite.release import Release
-from sqlpriv.rewrite.syntax import without_parentheses
+from sqlpriv.rewrite.syntax import conjuncts, without_parentheses
 from sqlpriv.sqltext import quoted
 
 _INTEGERS = frozenset({
@@ -83,7 +83,7 @@ class Joins:
         names = [{name: self._fresh(str(factor), name) for name in multiplying} for factor in range(1, degree)]
         for own in names:
             reads |= {copied: self.reads[name] for name, copied in own.items()}
-            conditions += [_renamed(c, own) for c in _conjuncts(self.condition) if _mentions(c, own)]
+            conditions += [_renamed(c, own) for c in conjuncts(self.condition) if _mentions(c, own)]
         keys = []
         for number, group in enumerate(groups):
             key = self._listed_key(group, f"key {number + 1}", multiplying, reads)
@@ -105,7 +105,7 @@ class Joins:
             return None
         (name,) = mentioned
         own, variable = self.reads[name], self._fresh(called, name)
-        kept = [c.sql(dialect="duckdb") for c in _conjuncts(self.condition) if self._mentioned(c) == mentioned]
+        kept = [c.sql(dialect="duckdb") for c in conjuncts(self.condition) if self._mentioned(c) == mentioned]
         listed = (
             f"SELECT DISTINCT {group.sql(dialect='duckdb')} AS {quoted(VALUE)} FROM {own.relation} AS {quoted(name)}"
         )
@@ -138,7 +138,7 @@ class Joins:
     def _equalities(self) -> list[tuple[exp.Column, exp.Expr, bool]]:
         """Columns of reads that the condition sets equal to something, and whether NULL is equal to NULL there."""
         found = []
-        for conjunct in _conjuncts(self.condition):
+        for conjunct in conjuncts(self.condition):
             if isinstance(conjunct, (exp.EQ, exp.NullSafeEQ)):
                 sides = [without_parentheses(side) for side in (conjunct.this, conjunct.expression)]
                 for one, other in (sides, sides[::-1]):
@@ -215,17 +215,6 @@ class _Fixed:
 
 def _is_plain(kind: str) -> bool:
     return kind in _INTEGERS or (kind.startswith(_PLAIN) and not kind.endswith("]"))
-
-
-def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
-    if condition is None:
-        return
-    bare = without_parentheses(condition)
-    if isinstance(bare, exp.And):
-        yield from _conjuncts(bare.this)
-        yield from _conjuncts(bare.expression)
-    else:
-        yield bare
 
 
 def _mentions(node: exp.Expr, names: dict[str, str]) -> bool:
