@@ -37,6 +37,8 @@ FORMAT = 3
 """Raised when what is in a file, or what it is called, changes."""
 WRITTEN = "release_file"
 """The name under which a release is attached while it is written."""
+_OTHER_KINDS = frozenset({".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".xlsx", ".txt", ".gz"})
+"""Names that promise a file of another kind."""
 _BEFORE = "release"
 """The schema of format 1."""
 
@@ -45,6 +47,11 @@ def check_target(output: Path, table: TableReference) -> None:
     """Refuse what cannot be written, and to write over anything but an earlier release."""
     if not output.parent.is_dir():
         raise ReleaseError(f"there is no folder for the release {output.name!r}")
+    if output.suffix.lower() in _OTHER_KINDS:
+        raise ReleaseError(
+            f"a release is a DuckDB file, and {output.name!r} says something else; call it "
+            f"{output.with_suffix('.duckdb').name!r}, and export its table from there if you need to"
+        )
     if folded(output.name).partition(".")[0] in {SCHEMA, MACROS, "domain", "public"}:
         # DuckDB calls an open file by its name up to the first dot, and could not tell it from a schema inside.
         raise ReleaseError(f"a release cannot be called {output.name!r}, like a schema in it; give it another name")

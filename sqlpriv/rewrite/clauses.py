@@ -19,7 +19,7 @@ from sqlpriv.rewrite.syntax import conjuncts, default_name, is_star
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
-ROWS = "write an aggregate, as in SELECT count(*) ... GROUP BY; rows of the private table are in no release"
+ROWS = "write an aggregate, as in SELECT count(*) ... GROUP BY; no row of a release can be told from noise"
 
 
 @dataclass(frozen=True)

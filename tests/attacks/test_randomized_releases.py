@@ -133,6 +133,14 @@ def test_the_private_database_is_not_overwritten(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "private.duckdb", "SELECT count(*) FROM people") == [(1234,)]
 
 
+@pytest.mark.parametrize("name", ["out.parquet", "out.CSV", "out.json"])
+def test_a_name_that_promises_another_kind_of_file_is_refused(tmp_path: Path, name: str) -> None:
+    policy = write_noise_policy(tmp_path, COLUMNS, RELEASE, PEOPLE)
+    with pytest.raises(ReleaseError, match=r"a release is a DuckDB file, .* call it 'out\.duckdb'"):
+        publish_with(policy, output=name)
+    assert not (tmp_path / name).exists()
+
+
 def test_a_public_table_cannot_take_the_place_of_the_private_one(tmp_path: Path) -> None:
     more = '[public]\nPEOPLE = "regions.csv"'
     policy = write_noise_policy(tmp_path, COLUMNS, RELEASE, PEOPLE, {"regions.csv": "a\n1\n"}, more=more)
