@@ -3,15 +3,16 @@
 A domain is public, so it comes from the policy and not from the data; `active` takes the values that occur, which tells
 that they occur, and warns. Each domain becomes a table __domain_<a> with a number for every value: noise is drawn by
 number, and a tuple is the list of its numbers. Values are compared as they are written, so the 01305 of a file is not
-1305; a domain of numbers for a column of numbers is brought to the column's own type first.
+1305; a domain of numbers for a column of numbers is brought to the column's own type first. Where the domain is days, a
+timestamp is published as its day.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlpriv.engine import fetch
@@ -28,6 +29,8 @@ _MOST_VALUES = 10**8
 _RANGE = re.compile(r"range:(-?[0-9]+)\.\.(-?[0-9]+)")
 _DATES = re.compile(r"range:([0-9]{4}-[0-9]{2}-[0-9]{2})\.\.([0-9]{4}-[0-9]{2}-[0-9]{2})")
 _CSV_AS_TEXT = ", all_varchar = true"
+# A time after the day, without a time zone: with one, the day would depend on where one stands.
+_DAY_OF_TEXT = "([0-9]{4}-[0-9]{2}-[0-9]{2})[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,14 @@ class NumberedColumn:
     """The type in which its values are written like those of the table."""
     mapping: str | None = None
     """For a level of a hierarchy, the table that gives the label of a value."""
+    given: str | None = None
+    """The type of the values that the policy declares; None where they are the keys of a hierarchy's file."""
+    day: Callable[[str], str] = str
+    """Where the domain is days and the column has times: SQL for the day of a value."""
+
+    def text_of(self, table: str) -> str:
+        """SQL for the value of a row as it is compared with the domain."""
+        return f"CAST({self.day(f'{table}.{quoted(self.name)}')} AS VARCHAR)"
 
     @property
     def declared(self) -> str:
@@ -66,6 +77,8 @@ def read_domains(source: Source, policy: RandomizedPolicy) -> tuple[NumberedColu
 
 def _attribute(source: Source, a: int, name: str, column: PublishedColumn) -> NumberedColumn:
     values, mapping = f"__values_{a}", None
+    given: str | None = None
+    day: Callable[[str], str] = str
     try:
         if isinstance(column.domain, str) and column.domain.startswith("level:"):
             mapping = f"__level_{a}"
@@ -74,16 +87,18 @@ def _attribute(source: Source, a: int, name: str, column: PublishedColumn) -> Nu
             rows = _values(source, name, column)
         fetch(source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT value, share FROM ({rows}) AS v(value, share)")
         _as_plain_text(source, values)
+        if mapping is None:
+            given = _type(source, values)
+            day = _day_of(source, name, values)
         if column.hierarchy is not None:
             mapping = f"__level_{a}"
-            kind = _settled(source, source.types[name], values)
-            write_labels(source, column, values, kind, mapping)
+            write_labels(source, column, values, _settled(source, source.types[name], values), mapping)
         _complete(source, column, values)
         compared = "VARCHAR" if mapping else _settled(source, source.types[name], values)
         # What DuckDB takes a column of text files for depends on the rows, and must not show in the release.
-        is_guessed = source.reference.database is None and not source.reference.source.lower().endswith(".parquet")
-        kind = _type(source, values) if is_guessed else compared
-        return _number(source, a, name, column, values, kind, compared, mapping)
+        kind = _type(source, values) if _is_guessed(source) else compared
+        numbered = NumberedColumn(column, name, f"__domain_{a}", kind, 0, compared, mapping, given, day)
+        return replace(numbered, size=_number(source, numbered, values))
     except InternalError:
         raise PolicyError(f"domain of {name!r}: it cannot be read from what the policy says") from None
     except SqlprivError as error:
@@ -206,37 +221,67 @@ def _complete(source: Source, column: PublishedColumn, values: str) -> None:
         raise PolicyError(f"{bare + bad:,} values have no share above 0; NULL and {OTHER!r} cannot have one")
 
 
+def _is_guessed(source: Source) -> bool:
+    """Whether the types of the columns are what DuckDB takes a file of text for."""
+    return source.reference.database is None and not source.reference.source.lower().endswith(".parquet")
+
+
 def _settled(source: Source, kind: str, values: str) -> str:
-    """The column's own type if every value of the domain can be written in it without change, else the domain's."""
+    """The column's own type if every value of the domain can be written in it without change, else the domain's.
+
+    A domain of days, be they written as texts, makes a column of timestamps one of days.
+    """
     own = _type(source, values)
+    if "ENUM" in kind:
+        return own
+    tried = [kind, "DATE"] if kind.startswith("TIMESTAMP") else [kind]
+    return next((t for t in tried if _can_be_written(source, values, own, t)), own)
+
+
+def _can_be_written(source: Source, values: str, own: str, kind: str) -> bool:
     tried = f"TRY_CAST(value AS {kind})"
     same = f"CAST({tried} AS VARCHAR) = CAST(value AS VARCHAR)"
     if NUMERIC_TYPE.fullmatch(own) and NUMERIC_TYPE.fullmatch(kind):
         same = f"{tried} = value"
-    if "ENUM" in kind:
-        return own
     changed = fetch(source.con, f"SELECT count(*) FROM {values} WHERE value IS NOT NULL AND ({same}) IS NOT TRUE")
-    return kind if changed[0][0] == 0 else own
+    return bool(changed[0][0] == 0)
 
 
-def _number(
-    source: Source,
-    a: int,
-    name: str,
-    column: PublishedColumn,
-    values: str,
-    kind: str,
-    compared: str,
-    mapping: str | None,
-) -> NumberedColumn:
-    table = f"__domain_{a}"
+def _day_of_timestamp(value: str) -> str:
+    return f"CAST({value} AS DATE)"
+
+
+def _day_of_text(value: str) -> str:
+    return f"regexp_replace({value}, '^{_DAY_OF_TEXT}$', '\\1')"
+
+
+def _day_of(source: Source, name: str, values: str) -> Callable[[str], str]:
+    """How a row's value becomes its day; the value itself where the domain is not days, or the column has no times.
+
+    What DuckDB takes a text file's column for may depend on one cell, so there texts with a time have a day, too.
+    """
+    kind = "VARCHAR" if name in source.texts else source.types[name]
+    has_times = kind.startswith("TIMESTAMP") and _settled(source, kind, values) == "DATE"
+    if has_times and kind == "TIMESTAMP WITH TIME ZONE":
+        raise PolicyError(
+            f"the column is {kind}, whose days depend on the time zone, and its domain is days; make it a DATE where "
+            f"you know the zone, as in CAST({quoted(name)} AT TIME ZONE 'UTC' AS DATE)"
+        )
+    if has_times:
+        return _day_of_timestamp
+    has_texts = kind == "VARCHAR" and _is_guessed(source)
+    return _day_of_text if has_texts and _can_be_written(source, values, _type(source, values), "DATE") else str
+
+
+def _number(source: Source, numbered: NumberedColumn, values: str) -> int:
+    """Write the domain's table; its size."""
     fetch(
         source.con,
-        f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER (ORDER BY value NULLS LAST) - 1 AS id, "
-        f"value, share FROM (SELECT CAST(value AS {kind}) AS value, CAST(share AS DOUBLE) AS share FROM {values}) "
-        "ORDER BY id",
+        f"CREATE OR REPLACE TABLE {numbered.table} AS SELECT row_number() OVER (ORDER BY value NULLS LAST) - 1 AS id, "
+        f"value, share FROM (SELECT CAST(value AS {numbered.type}) AS value, CAST(share AS DOUBLE) AS share "
+        f"FROM {values}) ORDER BY id",
     )
-    size = fetch(source.con, f"SELECT count(*) FROM {table}")[0][0]
+    size = int(fetch(source.con, f"SELECT count(*) FROM {numbered.table}")[0][0])
     if size == 0:
         raise PolicyError("it is empty")
-    return NumberedColumn(column, name, table, kind, size, compared, mapping)
+    return size

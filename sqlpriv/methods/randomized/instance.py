@@ -16,6 +16,7 @@ from sqlpriv.errors import InternalError, PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.randomized.domains import OTHER, NumberedColumn
 from sqlpriv.methods.randomized.elements import Elements
+from sqlpriv.methods.randomized.outside import refuse_outside
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.digest import digest_of
 from sqlpriv.table.source import Source
@@ -28,7 +29,7 @@ def write_tuples(source: Source, attributes: Sequence[NumberedColumn]) -> int:
     """Table __tuples; the number of rows that take part. Values outside a domain are refused, dropped or replaced."""
     columns, joins, found = [], [], []
     for a, attribute in enumerate(attributes):
-        value = f"CAST(t.{quoted(attribute.name)} AS VARCHAR)"
+        value = attribute.text_of("t")
         declared = f"CAST(CAST(d{a}.value AS {attribute.compared}) AS VARCHAR)"
         matches = f"{declared} IS NOT DISTINCT FROM {value}"
         if attribute.mapping:
@@ -49,11 +50,8 @@ def write_tuples(source: Source, attributes: Sequence[NumberedColumn]) -> int:
     _refuse_rows_made(source)
     outside = ", ".join(f"coalesce(sum(copies) FILTER (i{a} IS NULL), 0)" for a in range(len(attributes)))
     for attribute, rows in zip(attributes, fetch(source.con, f"SELECT {outside} FROM __tuples")[0], strict=True):
-        if rows and attribute.column.outside == "refuse":
-            raise PolicyError(
-                f"{int(rows):,} rows have a value of {attribute.name!r} outside its domain; widen the domain, "
-                'or set outside = "drop" or "other" (or null = true, if it is NULL)'
-            )
+        if rows:
+            refuse_outside(source, attribute, int(rows))
     fetch(source.con, f"DELETE FROM __tuples WHERE NOT ({' AND '.join(found)})")
     return int(fetch(source.con, "SELECT coalesce(sum(copies), 0) FROM __tuples")[0][0])
 
