@@ -1,23 +1,26 @@
-"""`sqlpriv init`: look at a table, propose a policy for it, and write the file that a person then reviews."""
+"""`sqlpriv init`: propose a policy for a table, and write the file that a person then reviews.
+
+What a policy needs, its method declares: requirements where it takes [require], hierarchies or domains for its columns,
+and those of its options that are worth a decision, each with what it means.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, InternalError
-from sqlpriv.facts import Facts, Grid, Line
-from sqlpriv.policy.propose import K, Proposal, is_postal, propose
-from sqlpriv.sqltext import table_parts
-from sqlpriv.table.profile import ColumnProfile, profile
-from sqlpriv.table.source import Source, open_source
+from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.policy.file import RELEASE_KEYS, Declared, Methods
+from sqlpriv.policy.look import Seen, look
+from sqlpriv.policy.propose import K, Proposal
+from sqlpriv.policy.propose_domains import GAMMA, READ_OFF, TIMES, with_domains
+from sqlpriv.policy.toml import Entry, toml_section
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,11 +29,29 @@ else:
 
 _HEAD = """\
 # Proposed by `sqlpriv init` from {rows:,} rows, by counts and names alone. Review every role: you know the people.
+"""
+_ROLES = """\
 #   identifier, person, drop   never published; person says whose row it is, and persons are counted instead of rows
 #   quasi-identifier           what others may know of a person; generalized by its hierarchy
 #   sensitive                  what nobody shall learn of a person; published, and protected by the requirements
 #   other                      published as it is
 """
+_ROLES_WITH_NOISE = """\
+#   identifier, person, drop   never published; person says whose row it is, and hides all rows of a person together
+#   quasi-identifier, other    what others may know of a person; published among noise
+#   sensitive                  what nobody shall learn of a person, whatever else they know; published among noise
+#   published                  published among noise, and taken for sensitive where no column is marked so
+# A domain is every value that a row could have, whether or not one has it. The release shows it, so it must be public.
+"""
+_PROPOSED = {
+    "objective": "loss",
+    "suppression": 0.05,
+    "gamma": GAMMA,
+    "attacker": "linking",
+    "times": TIMES,
+    "duplicates": "bag",
+}
+"""What is proposed for options, wherever a method has them."""
 
 
 @dataclass(frozen=True)
@@ -40,67 +61,138 @@ class Draft:
     rows: int
     table: Mapping[str, Any]
     columns: tuple[Proposal, ...]
-    output: str
-
-    @property
-    def require(self) -> dict[str, Any]:
-        """k, and l for every sensitive column."""
-        levels = {c.name: c.distinct_l for c in self.columns if c.distinct_l is not None}
-        return {"k": K, **({"distinct_l": levels} if levels else {})}
+    require: Mapping[str, Any]
+    options: tuple[Entry, ...]
+    """The keys of [release], with what they mean."""
+    is_noisy: bool
+    why: str | None = None
+    """Why this method, if it was not asked for."""
 
     @property
     def release(self) -> dict[str, Any]:
-        """How to release: the smallest loss, with few rows left out."""
-        return {"method": "generalize", "objective": "loss", "suppression": 0.05, "output": self.output}
+        """How to release."""
+        return {key: value for key, value, _ in self.options}
+
+    @property
+    def blanks(self) -> tuple[str, ...]:
+        """The columns whose domain has to be filled in before the policy can be read."""
+        return tuple(c.name for c in self.columns if c.is_blank)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the proposal lacks, and only its reader can add."""
         roles = {c.role for c in self.columns}
-        lacking = {
-            "sensitive": 'No column looks sensitive; if one is, give it role = "sensitive" and a distinct_l.',
-            "quasi-identifier": "No column looks like a quasi-identifier, and a release needs one: name it.",
-        }
-        return tuple(note for role, note in lacking.items() if role not in roles)
+        found = []
+        if self.blanks:
+            found.append(f"Fill in the domain of {', '.join(self.blanks)}: a list of values that may be public.")
+        if "sensitive" not in roles:
+            else_ = "; until then all that can be is taken for it" if self.is_noisy else " and a distinct_l"
+            found.append(f'No column looks sensitive; if one is, give it role = "sensitive"{else_}.')
+        if not self.is_noisy and "quasi-identifier" not in roles:
+            found.append("No column looks like a quasi-identifier, and a release needs one: name it.")
+        return tuple(found)
 
     def facts(self) -> Facts:
         """The proposed roles, and why: names, reasons and counts, no values."""
-        columns = [{key: value for key, value in asdict(c).items() if key != "distinct_l"} for c in self.columns]
-        content = {"rows": self.rows, "table": self.table, "columns": columns}
-        content |= {"require": self.require, "release": self.release, "notes": self.notes}
-        headings = ("column", "role", "hierarchy", "why")
-        rows = tuple((c.name, c.role, c.hierarchy, c.reason) for c in self.columns)
-        required = [f"k = {self.require['k']}"]
-        required += [f"distinct_l = {n} for {name}" for name, n in self.require.get("distinct_l", {}).items()]
-        parts = (Grid(headings, rows, folded=headings), Line(f"Required: {'; '.join(required)}"))
-        return Facts(f"{self.table['source']}: {self.rows:,} rows", content, parts, self.notes)
+        columns = [{"name": c.name, "reason": c.reason, "hierarchy": None, **c.given} for c in self.columns]
+        content = {"rows": self.rows, "table": self.table, "columns": columns, "require": self.require}
+        content |= {"release": self.release, "why": self.why, "notes": self.notes}
+        headings = ("column", "role", "domain" if self.is_noisy else "hierarchy", "why")
+        rows = tuple(
+            (c.name, c.role, _shown_domain(c) if self.is_noisy else c.hierarchy, c.reason) for c in self.columns
+        )
+        parts: list[Part] = [Grid(headings, rows, folded=headings)]
+        if self.why:
+            parts.append(Line(f"Proposed is {self.release['method']}: {self.why}."))
+        if self.require:
+            required = [f"k = {self.require['k']}"]
+            required += [f"distinct_l = {n} for {name}" for name, n in self.require.get("distinct_l", {}).items()]
+            parts.append(Line(f"Required: {'; '.join(required)}"))
+        return Facts(f"{self.table['source']}: {self.rows:,} rows", content, tuple(parts), self.notes)
 
     def to_toml(self) -> str:
-        """The policy file, with the reason behind each column."""
-        entries = [(_key(c.name), _value(_column(c)), c.reason) for c in self.columns]
-        wide, long = (max(len(entry[part]) for entry in entries) for part in (0, 1))
-        columns = [f"{key:<{wide}} = {value:<{long}}  # {reason}" for key, value, reason in entries]
-        sections = [("table", _lines(self.table)), ("columns", columns)]
-        sections += [("require", _lines(self.require)), ("release", _lines(self.release))]
-        text = _HEAD.format(rows=self.rows)
-        return text + "".join(f"\n[{name}]\n" + "\n".join(lines) + "\n" for name, lines in sections)
+        """The policy file, with the reason behind each column and the meaning of each option."""
+        text = _HEAD.format(rows=self.rows) + (_ROLES_WITH_NOISE if self.is_noisy else _ROLES)
+        text += toml_section("table", [(key, value, "") for key, value in self.table.items()])
+        text += toml_section("columns", [(c.name, c.given, c.reason) for c in self.columns])
+        if self.require:
+            text += toml_section("require", [(key, value, "") for key, value in self.require.items()])
+        return text + toml_section("release", self.options)
 
 
-def draft(data: str, database: Path | None, folder: Path) -> Draft:
+def _shown_domain(c: Proposal) -> str | None:
+    if c.domain is None:
+        return None
+    domain = c.domain if isinstance(c.domain, str) else "to be filled in" if c.is_blank else "true, false"
+    return f"{domain}, by {c.hierarchy}" if c.hierarchy else domain
+
+
+def draft(data: str, database: Path | None, folder: Path, methods: Methods, method: str | None = None) -> Draft:
     """Look at the table, in the database, and propose a policy whose file will be in `folder`."""
-    with open_source(data, database) as source:
-        if database is None:
-            options, profiles = _look_at_file(source, data)
-            table = {"source": _from(folder, Path(data)), **options}
-            stem = Path(data).name.split(".")[0]
-        else:
-            profiles = profile(source.con, source.table)
-            table = {"source": data, "database": _from(folder, database)}
-            stem = table_parts(data)[-1]
-    rows = profiles[0].rows
-    if rows == 0:
-        raise InputError(f"{source.label} has no rows; a policy is proposed from what the columns hold")
-    return Draft(rows, table, propose(profiles), _release_name(stem, database))
+    if method is not None and method not in methods:
+        raise InputError(f"there is no method {method!r}; there are {', '.join(methods)}")
+    seen = look(data, database, folder)
+    return _draft(seen, methods[method]) if method is not None else _proposed(seen, methods)
+
+
+def _proposed(seen: Seen, methods: Methods) -> Draft:
+    """The first method with noise where all it needs is known and few columns are left out; else the first without."""
+    noisy = next(_draft(seen, m) for m in methods.values() if _is_noisy(m))
+    plain = next(_draft(seen, m) for m in methods.values() if not _is_noisy(m))
+    against = _against_noise(seen, noisy)
+    if against is not None:
+        return replace(plain, why=against)
+    tuples = prod(c.choices for c in noisy.columns if c.domain is not None)
+    why = f"few columns with small domains, {tuples:,} tuples for {seen.rows:,} rows"
+    return replace(noisy, why=f"{why}, so that counts can be estimated while no row is published as it is")
+
+
+def _against_noise(seen: Seen, noisy: Draft) -> str | None:
+    """Why the table is not one for noise, if so."""
+    if noisy.blanks:
+        more = f" and {len(noisy.blanks) - 1} more" if len(noisy.blanks) > 1 else ""
+        return f"noise needs a public list of the values of {noisy.blanks[0]!r}{more}, which is not known"
+    lost = [
+        p.name
+        for p, c in zip(seen.proposals, noisy.columns, strict=True)
+        if p.role in {"quasi-identifier", "sensitive"} and c.domain is None
+    ]
+    if lost:
+        return f"with noise {', '.join(repr(name) for name in lost)} would be left out"
+    if not any(c.role in {"sensitive", "published"} for c in noisy.columns):
+        return "no column has enough values to be hidden by noise from one who knows all else"
+    return None
+
+
+def _is_noisy(method: Declared) -> bool:
+    """Whether it needs the domains of columns."""
+    return any(key.name == "domain" and key.required for keys in method.roles.values() for key in keys)
+
+
+def _draft(seen: Seen, method: Declared) -> Draft:
+    is_noisy = _is_noisy(method)
+    takes = {key.name for key in method.options}
+    columns = seen.proposals
+    if is_noisy:
+        of_persons = "rows_each" in takes
+        fewest = seen.fewest_of_persons if of_persons else seen.fewest
+        columns = with_domains(seen.profiles, seen.proposals, seen.lists, fewest, of_persons)
+    require: dict[str, Any] = {}
+    if "require" in method.sections:
+        levels = {c.name: c.distinct_l for c in columns if c.distinct_l is not None}
+        require = {"k": K, **({"distinct_l": levels} if levels else {})}
+    return Draft(seen.rows, seen.table, columns, require, _options(seen, method, columns), is_noisy)
+
+
+def _options(seen: Seen, method: Declared, columns: tuple[Proposal, ...]) -> tuple[Entry, ...]:
+    """The keys of [release] that are worth a decision, with what they mean by the method's own words."""
+    proposed: dict[str, Any] = dict(_PROPOSED)
+    meaning = {key.name: key.help for key in (*RELEASE_KEYS, *method.options)}
+    if any(c.role == "person" for c in columns):
+        proposed["rows_each"] = seen.rows_each
+        meaning["rows_each"] = f"{meaning.get('rows_each')}; {READ_OFF}"
+    taken = [(key, value, meaning[key]) for key, value in proposed.items() if key in {k.name for k in method.options}]
+    return (("method", method.name, ""), *taken, ("output", seen.output, meaning["output"]))
 
 
 def check_target(policy: Path, data: str, database: Path | None, force: bool) -> None:
@@ -120,8 +212,8 @@ def check_target(policy: Path, data: str, database: Path | None, force: bool) ->
 def write(proposed: Draft, policy: Path) -> None:
     """Write the file whole or not at all, and only if it reads back as what was proposed."""
     text = proposed.to_toml()
-    columns = {c.name: _column(c) for c in proposed.columns}
-    wanted = {"table": proposed.table, "columns": columns, "require": proposed.require, "release": proposed.release}
+    wanted = {"table": proposed.table, "columns": {c.name: c.given for c in proposed.columns}}
+    wanted |= {"release": proposed.release} | ({"require": proposed.require} if proposed.require else {})
     if tomllib.loads(text) != wanted:
         raise InternalError("the proposed policy does not read back as it was meant; nothing was written")
     unfinished = policy.with_name(f".{policy.name}.{os.getpid()}")
@@ -132,56 +224,3 @@ def write(proposed: Draft, policy: Path) -> None:
         raise InputError(f"{policy.name} cannot be written in {str(policy.parent)!r}; is it writable?") from None
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def _look_at_file(source: Source, data: str) -> tuple[dict[str, Any], tuple[ColumnProfile, ...]]:
-    """The profiles, and the options of read_csv without which the file would be read differently."""
-    if not re.search(r"\.[ct]sv(\.\w+)?$", data.lower()):
-        return {}, profile(source.con, source.table)
-    path = "'" + data.replace("'", "''") + "'"
-    delimiter, columns = fetch(source.con, f'SELECT "Delimiter", "Columns" FROM sniff_csv({path})')[0]
-    options: dict[str, Any] = {} if delimiter in {",", "", "(empty)"} else {"delimiter": delimiter}
-    # DuckDB looks for leading zeros in the first rows only, and a postal code without its zero is another one.
-    texts = [c["name"] for c in columns if is_postal(c["name"]) and c["type"] == "BIGINT"]
-    if not texts:
-        return options, profile(source.con, source.table)
-    types = ", ".join("'" + name.replace("'", "''") + "': 'VARCHAR'" for name in texts)
-    profiles = profile(source.con, f"read_csv({path}, types = {{{types}}})")
-    return {**options, "types": dict.fromkeys(texts, "VARCHAR")}, profiles
-
-
-def _from(folder: Path, file: Path) -> str:
-    """The path of a file as a policy in `folder` should spell it: relative, unless they are on different drives."""
-    absolute = file.parent.resolve() / file.name
-    try:
-        return Path(os.path.relpath(absolute, folder.resolve())).as_posix()
-    except ValueError:
-        return absolute.as_posix()
-
-
-def _release_name(stem: str, database: Path | None) -> str:
-    name = (re.sub(r"[^\w-]+", "-", stem).strip("-") or "table") + "-release"
-    return f"{name}-2.duckdb" if database and database.name == f"{name}.duckdb" else f"{name}.duckdb"
-
-
-def _column(proposal: Proposal) -> dict[str, str]:
-    return {"role": proposal.role} | ({"hierarchy": proposal.hierarchy} if proposal.hierarchy else {})
-
-
-def _lines(section: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(name)} = {_value(value)}" for name, value in section.items()]
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
-
-
-def _value(value: object) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(name)} = {_value(item)}" for name, item in value.items()) + " }"
-    return _text(value) if isinstance(value, str) else str(value)
-
-
-def _text(text: str) -> str:
-    """A TOML string: JSON escapes the same characters in the same way, all but DEL."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

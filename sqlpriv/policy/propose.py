@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlpriv.table.profile import DATE_LEVELS, ColumnProfile
 
@@ -42,13 +43,33 @@ _SENSITIVE_STEMS = ("diagnos", "disease", "salar", "income", "earning", "religio
 
 @dataclass(frozen=True)
 class Proposal:
-    """The proposed role of a column and why; a quasi-identifier has a hierarchy, a sensitive column an l."""
+    """The proposed role of a column and why; a quasi-identifier has a hierarchy, a sensitive column an l.
+
+    Where a method needs them, a published column has a domain (empty: its owner has to fill it in), and `choices`, the
+    number of values that would be published of it.
+    """
 
     name: str
     role: str
     reason: str
     hierarchy: str | None = None
     distinct_l: int | None = None
+    domain: str | tuple[bool, ...] | None = None
+    null: bool = False
+    level: int | None = None
+    choices: int = 0
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The keys of the column in a policy."""
+        domain = list(self.domain) if isinstance(self.domain, tuple) else self.domain
+        keys = {"domain": domain, "null": self.null or None, "hierarchy": self.hierarchy, "level": self.level}
+        return {"role": self.role} | {name: value for name, value in keys.items() if value is not None}
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether its owner has to fill in the domain."""
+        return self.domain == ()
 
 
 def propose(profiles: Sequence[ColumnProfile]) -> tuple[Proposal, ...]:
@@ -69,7 +90,7 @@ def propose_column(c: ColumnProfile) -> Proposal:
     if c.kind == "nested":
         return Proposal(c.name, "drop", "nested or binary values cannot be generalized")
     if _is_free_text(c):
-        return Proposal(c.name, "drop", f"free text: {c.mean_words:.0f} words on average, {_counts(c)}")
+        return Proposal(c.name, "drop", f"free text: {c.mean_words:.0f} words on average, {counts(c)}")
     if label := _pattern(c):
         return Proposal(c.name, "identifier", f"{c.matches[label]:,} of {c.present:,} values look like {label}")
     if _is_direct(c.name) and c.kind in {"text", "number"}:
@@ -81,7 +102,7 @@ def propose_column(c: ColumnProfile) -> Proposal:
     if _is_sensitive(c.name) and c.kind not in {"date", "timestamp"}:
         return _sensitive(c)
     if _is_key(c):
-        return Proposal(c.name, "identifier", f"nearly every row has its own: {_counts(c)}")
+        return Proposal(c.name, "identifier", f"nearly every row has its own: {counts(c)}")
     hierarchy, reason = _hierarchy(c)
     return Proposal(c.name, "quasi-identifier", reason, hierarchy)
 
@@ -126,12 +147,12 @@ def _is_shared_by_many(c: ColumnProfile) -> bool:
 def _id_role(c: ColumnProfile) -> Proposal | None:
     """Identifier or person for a column with an id's name; None for the code of something that many rows share."""
     if c.distinct == c.present or c.distinct <= 1:
-        return Proposal(c.name, "identifier", f"the name of an id, {_counts(c)}")
+        return Proposal(c.name, "identifier", f"the name of an id, {counts(c)}")
     if _is_shared_by_many(c) and (_is_sensitive(c.name) or not _names_a_person(c.name)):
         return None
     if _is_sensitive(c.name):
-        return Proposal(c.name, "identifier", f"the name of an id, though not of a person, {_counts(c)}")
-    return Proposal(c.name, "person", f"the name of an id that rows share, {_counts(c)}")
+        return Proposal(c.name, "identifier", f"the name of an id, though not of a person, {counts(c)}")
+    return Proposal(c.name, "person", f"the name of an id that rows share, {counts(c)}")
 
 
 def _pattern(c: ColumnProfile) -> str | None:
@@ -164,8 +185,8 @@ def _is_sensitive(name: str) -> bool:
 
 def _sensitive(c: ColumnProfile) -> Proposal:
     if c.kind == "text" and c.present >= _MANY_ROWS and c.distinct_share > _NEARLY_UNIQUE:
-        return Proposal(c.name, "drop", f"a sensitive name, but values that point at rows: {_counts(c)}")
-    return Proposal(c.name, "sensitive", f"a sensitive name, {_counts(c)}", distinct_l=L if c.distinct >= L else 2)
+        return Proposal(c.name, "drop", f"a sensitive name, but values that point at rows: {counts(c)}")
+    return Proposal(c.name, "sensitive", f"a sensitive name, {counts(c)}", distinct_l=L if c.distinct >= L else 2)
 
 
 def _constant(c: ColumnProfile) -> Proposal:
@@ -179,16 +200,16 @@ def _constant(c: ColumnProfile) -> Proposal:
 def _hierarchy(c: ColumnProfile) -> tuple[str, str]:
     """The hierarchy of a quasi-identifier, and the reason for it."""
     if c.kind in {"date", "timestamp"}:
-        return _dates(c), f"dates, {_counts(c)}"
+        return _dates(c), f"dates, {counts(c)}"
     if is_postal(c.name) and c.longest > 1:
-        return f"mask:{c.longest}", f"postal codes, {_counts(c)}"
+        return f"mask:{c.longest}", f"postal codes, {counts(c)}"
     if c.kind == "text" and c.only_digits and c.shortest == c.longest and c.longest > 2:
-        return f"mask:{c.longest}", f"digits of one length, {_counts(c)}"
+        return f"mask:{c.longest}", f"digits of one length, {counts(c)}"
     if c.kind == "number" and not _is_id(c) and (numbers := _numbers(c)):
-        return numbers, f"numbers, {_counts(c)}"
+        return numbers, f"numbers, {counts(c)}"
     if c.kind == "text" and c.only_dates and c.present:
-        return "suppression", f"dates kept as text, {_counts(c)}; a DATE could have a dates hierarchy"
-    return "suppression", _counts(c)
+        return "suppression", f"dates kept as text, {counts(c)}; a DATE could have a dates hierarchy"
+    return "suppression", counts(c)
 
 
 def _dates(c: ColumnProfile) -> str:
@@ -203,19 +224,19 @@ def _numbers(c: ColumnProfile) -> str | None:
     is_age = bool(_AGES & set(_words(c.name)))
     if c.whole and (is_age or (c.distinct > _FEW_NUMBERS and spread <= 250)):
         # Each level has to nest in the next, so every width is twice the one before.
-        first = 5 if is_age else _nice(spread / 25)
+        first = 5 if is_age else nice_width(spread / 25)
         widths = [width for width in (first * 2**level for level in range(4)) if width == first or width < spread]
         return "ranges:" + ",".join(str(width) for width in widths)
     bins = [count for count in (16, 8, 4, 2) if count * 2 <= c.distinct]
     return "bins:" + ",".join(str(count) for count in bins) if c.distinct > _FEW_NUMBERS else None
 
 
-def _nice(width: float) -> int:
+def nice_width(width: float) -> int:
     """The next of 2, 5, 10, 20, 50 ...: ranges that read well. At least 2, since width 1 is the value itself."""
     power = int(10 ** math.floor(math.log10(max(width, 1))))
     return max(2, next(power * step for step in (1, 2, 5, 10) if power * step >= width))
 
 
-def _counts(c: ColumnProfile) -> str:
+def counts(c: ColumnProfile) -> str:
     missing = c.rows - c.present
     return f"{c.distinct:,} value{'' if c.distinct == 1 else 's'}" + (f", {missing:,} NULL" if missing else "")

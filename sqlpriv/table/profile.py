@@ -1,13 +1,14 @@
 """What each column of a table looks like: counts and shapes, computed in SQL. No cell value comes to Python.
 
-The smallest and largest number stay inside this process, to choose the widths of ranges; nobody prints them.
+The smallest and largest number and the first and last year stay inside this process, to choose ranges: what is printed
+of them is rounded outwards, and says so.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
@@ -53,6 +54,9 @@ class ColumnProfile:
     high: float = 0.0
     whole: bool = False  # numbers without a fraction
     date_levels: dict[str, int] = field(default_factory=dict)  # how many different labels each level would have
+    first_year: int = 0
+    last_year: int = 0
+    zoned: bool = False  # timestamps whose day depends on the time zone
 
     @property
     def values(self) -> int:
@@ -67,9 +71,11 @@ class ColumnProfile:
 
 def profile(con: duckdb.DuckDBPyConnection, relation: str) -> tuple[ColumnProfile, ...]:
     """A profile of every column of a relation (any SQL that can follow FROM)."""
-    columns = [(str(name), kind_of(str(kind))) for name, kind, *_ in fetch(con, f"DESCRIBE FROM {relation}")]
+    types = {str(name): str(kind) for name, kind, *_ in fetch(con, f"DESCRIBE FROM {relation}")}
+    columns = [(name, kind_of(kind)) for name, kind in types.items()]
     chunks = [columns[start : start + _AT_ONCE] for start in range(0, len(columns), _AT_ONCE)]
-    return tuple(p for chunk in chunks for p in _profiles(con, relation, chunk))
+    found = (p for chunk in chunks for p in _profiles(con, relation, chunk))
+    return tuple(replace(p, zoned=types[p.name] == "TIMESTAMP WITH TIME ZONE") for p in found)
 
 
 def _profiles(con: duckdb.DuckDBPyConnection, relation: str, columns: list[tuple[str, str]]) -> Iterator[ColumnProfile]:
@@ -125,6 +131,10 @@ def _measures(name: str, kind: str) -> str:
         measures |= {
             level: f"count(DISTINCT date_trunc('{level}', {column})) FILTER (WHERE isfinite({column}))"
             for level in DATE_LEVELS
+        }
+        measures |= {
+            name: f"{function}(year({column})) FILTER (WHERE isfinite({column}))"
+            for name, function in (("first_year", "min"), ("last_year", "max"))
         }
     return "{" + ", ".join(f"'{key}': {sql}" for key, sql in measures.items()) + "}"
 

@@ -15,6 +15,7 @@ from rich.tree import Tree
 from sqlpriv import publishing
 from sqlpriv.doors.cli.options import AsJson, Data, Database, PolicyFile, say, tell
 from sqlpriv.errors import InputError
+from sqlpriv.methods import METHODS
 from sqlpriv.methods.generalize.evaluate import Node
 from sqlpriv.methods.generalize.measures import ClassMeasure
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes, lattice_facts, minimal_nodes
@@ -35,17 +36,26 @@ _SIGMAS = [*(10.0**e for e in range(1, 9)), math.inf]
 def init_command(
     data: Data,
     database: Database = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method", "-m", help=f"One of {', '.join(METHODS)}; without it one is proposed, with the reason."
+        ),
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The policy file to write.")] = Path("policy.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace the policy file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the proposal for machines, too.")] = False,
 ) -> None:
     """Look at a table and write a policy for it, for you to review."""
     draft.check_target(output, data, database, force)
-    proposed = draft.draft(data, database, output.parent)
+    proposed = draft.draft(data, database, output.parent, METHODS, method)
     draft.write(proposed, output)
     tell(proposed.facts(), as_json)
     if not as_json:
-        say(f"Wrote {escape(str(output))}. Review the roles, then: [bold]sqlpriv publish {escape(str(output))}[/bold]")
+        first = "Fill in what is empty, review the roles" if proposed.blanks else "Review the roles"
+        if proposed.is_noisy:
+            first += " and the domains"
+        say(f"Wrote {escape(str(output))}. {first}, then: [bold]sqlpriv publish {escape(str(output))}[/bold]")
 
 
 def lattice_command(

@@ -1,0 +1,129 @@
+"""What `sqlpriv init` sees of a table: profiles of its columns, lists beside it, and how many rows a person has."""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import InputError
+from sqlpriv.macros.calls import Calls
+from sqlpriv.policy.lists import ValueList, lists_beside
+from sqlpriv.policy.propose import Proposal, is_postal, propose
+from sqlpriv.policy.propose_domains import GAMMA, TIMES
+from sqlpriv.sqltext import quoted, table_parts
+from sqlpriv.table.profile import ColumnProfile, profile
+from sqlpriv.table.source import Source, open_source
+
+_MOST_VALUES = 10**6
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A table, as far as a proposal needs to know it."""
+
+    rows: int
+    table: Mapping[str, Any]
+    """The section [table]."""
+    output: str
+    profiles: tuple[ColumnProfile, ...]
+    proposals: tuple[Proposal, ...]
+    """The role of each column, whatever the method."""
+    lists: Mapping[str, ValueList]
+    rows_each: int
+    """The most rows of a person, rounded up; 1 where no column says whose row it is."""
+    fewest: int
+    """So many values a sensitive column needs for a linking attacker to be covered, if a person has one row."""
+    fewest_of_persons: int
+    """The same, where all rows of a person are hidden together."""
+
+
+def look(data: str, database: Path | None, folder: Path) -> Seen:
+    """Look at a table, in the database, for a policy whose file will be in `folder`."""
+    with open_source(data, database) as source:
+        if database is None:
+            options, relation = _read_as(source, data)
+            table = {"source": _from(folder, Path(data)), **options}
+            stem = Path(data).name.split(".")[0]
+        else:
+            relation = source.table
+            table = {"source": data, "database": _from(folder, database)}
+            stem = table_parts(data)[-1]
+        profiles = profile(source.con, relation)
+        rows = profiles[0].rows
+        if rows == 0:
+            raise InputError(f"{source.label} has no rows; a policy is proposed from what the columns hold")
+        proposals = propose(profiles)
+        texts = [
+            c.name
+            for c, p in zip(profiles, proposals, strict=True)
+            if c.kind == "text" and p.role in {"quasi-identifier", "sensitive"}
+        ]
+        spelt = _from(folder, Path(data)).removesuffix(Path(data).name)
+        rows_each = _rows_each(source, relation, proposals)
+        return Seen(
+            rows,
+            table,
+            _release_name(stem, database),
+            profiles,
+            proposals,
+            lists_beside(source, relation, texts, Path(data) if database is None else None, spelt),
+            rows_each,
+            _fewest(source.calls, 1),
+            _fewest(source.calls, rows_each),
+        )
+
+
+def _rows_each(source: Source, relation: str, proposals: tuple[Proposal, ...]) -> int:
+    """The most rows that a person has, rounded up to 1, 2, 5, 10, 20, ...; rows of nobody count as one person's."""
+    person = next((p.name for p in proposals if p.role == "person"), None)
+    if person is None:
+        return 1
+    counted = f"SELECT count(*) AS rows FROM {relation} GROUP BY {quoted(person)}"
+    most = int(fetch(source.con, f"SELECT max(rows) FROM ({counted})")[0][0])
+    scale = int("1" + "0" * (len(str(most)) - 1))
+    return next(scale * step for step in (1, 2, 5, 10) if scale * step >= most)
+
+
+def _fewest(calls: Calls, rows_each: int) -> int:
+    """How many values there must be for the belief of one who knows all else about a person to be below gamma."""
+
+    def is_covered(values: int) -> bool:
+        prior = float(calls.row("linking_prior", values, TIMES)[0])
+        return float(calls.row("person_prior", prior, rows_each)[0]) < GAMMA
+
+    return 2 + bisect_left(range(2, _MOST_VALUES), True, key=is_covered)
+
+
+def _read_as(source: Source, data: str) -> tuple[dict[str, Any], str]:
+    """How to read a file: the options of read_csv without which it would be read differently, and SQL with them."""
+    if not re.search(r"\.[ct]sv(\.\w+)?$", data.lower()):
+        return {}, source.table
+    path = "'" + data.replace("'", "''") + "'"
+    delimiter, columns = fetch(source.con, f'SELECT "Delimiter", "Columns" FROM sniff_csv({path})')[0]
+    options: dict[str, Any] = {} if delimiter in {",", "", "(empty)"} else {"delimiter": delimiter}
+    # DuckDB looks for leading zeros in the first rows only, and a postal code without its zero is another one.
+    texts = [c["name"] for c in columns if is_postal(c["name"]) and c["type"] == "BIGINT"]
+    if not texts:
+        return options, source.table
+    types = ", ".join("'" + name.replace("'", "''") + "': 'VARCHAR'" for name in texts)
+    return {**options, "types": dict.fromkeys(texts, "VARCHAR")}, f"read_csv({path}, types = {{{types}}})"
+
+
+def _from(folder: Path, file: Path) -> str:
+    """The path of a file as a policy in `folder` should spell it: relative, unless they are on different drives."""
+    absolute = file.parent.resolve() / file.name
+    try:
+        return Path(os.path.relpath(absolute, folder.resolve())).as_posix()
+    except ValueError:
+        return absolute.as_posix()
+
+
+def _release_name(stem: str, database: Path | None) -> str:
+    name = (re.sub(r"[^\w-]+", "-", stem).strip("-") or "table") + "-release"
+    return f"{name}-2.duckdb" if database and database.name == f"{name}.duckdb" else f"{name}.duckdb"
