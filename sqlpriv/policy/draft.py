@@ -171,12 +171,12 @@ def _is_noisy(method: Declared) -> bool:
 
 def _draft(seen: Seen, method: Declared) -> Draft:
     is_noisy = _is_noisy(method)
-    takes = {key.name for key in method.options}
     columns = seen.proposals
     if is_noisy:
-        of_persons = "rows_each" in takes
+        of_persons = "rows_each" in {key.name for key in method.options}
         fewest = seen.fewest_of_persons if of_persons else seen.fewest
-        columns = with_domains(seen.profiles, seen.proposals, seen.lists, fewest, of_persons)
+        rows_each = seen.rows_each if of_persons else None
+        columns = with_domains(seen.profiles, seen.proposals, seen.lists, fewest, rows_each)
     require: dict[str, Any] = {}
     if "require" in method.sections:
         levels = {c.name: c.distinct_l for c in columns if c.distinct_l is not None}

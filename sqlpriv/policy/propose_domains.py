@@ -42,18 +42,18 @@ def with_domains(
     proposals: Sequence[Proposal],
     lists: Mapping[str, ValueList],
     fewest: int,
-    is_of_persons: bool,
+    rows_each: int | None,
 ) -> tuple[Proposal, ...]:
     """The proposals with a domain for what is published.
 
-    `fewest` is the number of values that a sensitive column needs for a linking attacker to be covered. Where a method
-    hides rows one by one, no column can say whose row it is.
+    `fewest` is the number of values that a sensitive column needs for a linking attacker to be covered. `rows_each` is
+    how many rows a person has at most; None where a method hides rows one by one, and no column can say whose it is.
     """
     columns = [
-        _with_domain(c, p, lists.get(c.name), fewest, is_of_persons)
+        _with_domain(c, p, lists.get(c.name), fewest, rows_each is not None)
         for c, p in zip(profiles, proposals, strict=True)
     ]  # fmt: skip
-    kept = _few_enough(columns, {p.name: p for p in proposals}, profiles[0].rows)
+    kept = _few_enough(columns, {p.name: p for p in proposals}, profiles[0].rows, rows_each or 1)
     if any(p.role == "sensitive" for p in kept):
         return kept
     # No column looks sensitive: all that can be protected are taken for it.
@@ -98,9 +98,12 @@ def _dropped(p: Proposal, why: str) -> Proposal:
     return Proposal(p.name, "drop", f"{p.reason}; {why}")
 
 
-def _few_enough(columns: Sequence[Proposal], roles: Mapping[str, Proposal], rows: int) -> tuple[Proposal, ...]:
+def _few_enough(
+    columns: Sequence[Proposal], roles: Mapping[str, Proposal], rows: int, rows_each: int
+) -> tuple[Proposal, ...]:
     """The sensitive columns, and of the others those with the fewest values, until there are too many tuples."""
-    most = max(_FEWEST_TUPLES, _TUPLES_A_ROW * rows)
+    # The noise that hides several rows together grows with their number, and its variance with the square.
+    most = max(_FEWEST_TUPLES, _TUPLES_A_ROW * rows // rows_each**2)
     published = sorted((p for p in columns if _is_published(p)), key=lambda p: (p.role != "sensitive", p.choices))
     tuples, left_out = 1, {}
     for p in published:

@@ -76,6 +76,11 @@ ALLOWED = {
     "methods/randomized/plan.py: t.half_domain_error / t.n_public": "the height of a point in a picture",
     "checks/run.py: f' / {verdict.sensitive}'": "a slash between two names",
     "policy/propose.py: c.rows - c.present": "how many cells are NULL",
+    "policy/propose_domains.py: math.floor(c.low / width) * width": "a range that people like",
+    "policy/propose_domains.py: math.ceil(c.high / width) * width": "a range that people like",
+    "policy/propose_domains.py: found.choices + (c.present < c.rows)": "NULL is a value more",
+    "policy/propose_domains.py: tuples * p.choices": "the size of a domain, in whole numbers",
+    "policy/propose_domains.py: _TUPLES_A_ROW * rows // rows_each**2": "how many columns are proposed",
     "policy/propose.py: 10 ** math.floor(math.log10(max(width, 1)))": "a width that people like",
 }  # fmt: skip
 

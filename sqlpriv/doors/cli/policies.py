@@ -52,10 +52,13 @@ def init_command(
     draft.write(proposed, output)
     tell(proposed.facts(), as_json)
     if not as_json:
-        first = "Fill in what is empty, review the roles" if proposed.blanks else "Review the roles"
-        if proposed.is_noisy:
-            first += " and the domains"
-        say(f"Wrote {escape(str(output))}. {first}, then: [bold]sqlpriv publish {escape(str(output))}[/bold]")
+        first = "Fill in what is empty, review" if proposed.blanks else "Review"
+        then = (
+            "the roles and domains, then: [bold]sqlpriv plan"
+            if proposed.is_noisy
+            else "the roles, then: [bold]sqlpriv publish"
+        )
+        say(f"Wrote {escape(str(output))}. {first} {then} {escape(str(output))}[/bold]")
 
 
 def lattice_command(
