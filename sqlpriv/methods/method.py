@@ -104,6 +104,9 @@ class Method(Declared, Protocol):
     def draws(self) -> bool:
         """Whether it throws coins, and so has a key."""
 
+    def tuples_for(self, rows: int) -> int | None:
+        """How many tuples `init` lets the domains have, so that noise does not drown the rows; None: no noise."""
+
     def plan(self, source: Source, policy: Policy, request: Request) -> Plan:
         """Read the table and find what would be published; nothing is written."""
 

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sqlpriv.errors import InputError, InternalError
 from sqlpriv.facts import Facts, Grid, Line, Part
-from sqlpriv.policy.file import RELEASE_KEYS, Declared, Methods
+from sqlpriv.policy.file import RELEASE_KEYS, Declared
 from sqlpriv.policy.look import Seen, look
 from sqlpriv.policy.propose import K, Proposal
-from sqlpriv.policy.propose_domains import GAMMA, READ_OFF, TIMES, with_domains
+from sqlpriv.policy.propose_domains import GAMMA, TIMES, with_domains
 from sqlpriv.policy.toml import Entry, toml_section
 
 if sys.version_info >= (3, 11):
@@ -43,7 +43,7 @@ _ROLES_WITH_NOISE = """\
 #   published                  published among noise, and taken for sensitive where no column is marked so
 # A domain is every value that a row could have, whether or not one has it. The release shows it, so it must be public.
 """
-_PROPOSED = {
+_PROPOSED: Mapping[str, Any] = {
     "objective": "loss",
     "suppression": 0.05,
     "gamma": GAMMA,
@@ -52,6 +52,13 @@ _PROPOSED = {
     "duplicates": "bag",
 }
 """What is proposed for options, wherever a method has them."""
+
+
+class Draftable(Declared, Protocol):
+    """What proposing a policy needs to know of a method, beside what it declares."""
+
+    def tuples_for(self, rows: int) -> int | None:
+        """How many tuples the domains may have together, so that noise does not drown the rows; None: no noise."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,9 @@ def _shown_domain(c: Proposal) -> str | None:
     return f"{domain}, by {c.hierarchy}" if c.hierarchy else domain
 
 
-def draft(data: str, database: Path | None, folder: Path, methods: Methods, method: str | None = None) -> Draft:
+def draft(
+    data: str, database: Path | None, folder: Path, methods: Mapping[str, Draftable], method: str | None = None
+) -> Draft:
     """Look at the table, in the database, and propose a policy whose file will be in `folder`."""
     if method is not None and method not in methods:
         raise InputError(f"there is no method {method!r}; there are {', '.join(methods)}")
@@ -135,10 +144,11 @@ def draft(data: str, database: Path | None, folder: Path, methods: Methods, meth
     return _draft(seen, methods[method]) if method is not None else _proposed(seen, methods)
 
 
-def _proposed(seen: Seen, methods: Methods) -> Draft:
+def _proposed(seen: Seen, methods: Mapping[str, Draftable]) -> Draft:
     """The first method with noise where all it needs is known and few columns are left out; else the first without."""
-    noisy = next(_draft(seen, m) for m in methods.values() if _is_noisy(m))
-    plain = next(_draft(seen, m) for m in methods.values() if not _is_noisy(m))
+    drafts = [_draft(seen, method) for method in methods.values()]
+    noisy = next(d for d in drafts if d.is_noisy)
+    plain = next(d for d in drafts if not d.is_noisy)
     against = _against_noise(seen, noisy)
     if against is not None:
         return replace(plain, why=against)
@@ -164,35 +174,29 @@ def _against_noise(seen: Seen, noisy: Draft) -> str | None:
     return None
 
 
-def _is_noisy(method: Declared) -> bool:
-    """Whether it needs the domains of columns."""
-    return any(key.name == "domain" and key.required for keys in method.roles.values() for key in keys)
-
-
-def _draft(seen: Seen, method: Declared) -> Draft:
-    is_noisy = _is_noisy(method)
-    columns = seen.proposals
-    if is_noisy:
+def _draft(seen: Seen, method: Draftable) -> Draft:
+    columns, tuples = seen.proposals, method.tuples_for(seen.rows)
+    if tuples is not None:
         of_persons = "rows_each" in {key.name for key in method.options}
         fewest = seen.fewest_of_persons if of_persons else seen.fewest
         rows_each = seen.rows_each if of_persons else None
-        columns = with_domains(seen.profiles, seen.proposals, seen.lists, fewest, rows_each)
+        columns = with_domains(seen.profiles, seen.proposals, seen.lists, fewest, rows_each, tuples)
     require: dict[str, Any] = {}
     if "require" in method.sections:
         levels = {c.name: c.distinct_l for c in columns if c.distinct_l is not None}
         require = {"k": K, **({"distinct_l": levels} if levels else {})}
-    return Draft(seen.rows, seen.table, columns, require, _options(seen, method, columns), is_noisy)
+    return Draft(seen.rows, seen.table, columns, require, _options(seen, method, columns), tuples is not None)
 
 
 def _options(seen: Seen, method: Declared, columns: tuple[Proposal, ...]) -> tuple[Entry, ...]:
     """The keys of [release] that are worth a decision, with what they mean by the method's own words."""
-    proposed: dict[str, Any] = dict(_PROPOSED)
-    meaning = {key.name: key.help for key in (*RELEASE_KEYS, *method.options)}
+    proposed = {key: (value, "") for key, value in _PROPOSED.items()}
     if any(c.role == "person" for c in columns):
-        proposed["rows_each"] = seen.rows_each
-        meaning["rows_each"] = f"{meaning.get('rows_each')}; {READ_OFF}"
-    taken = [(key, value, meaning[key]) for key, value in proposed.items() if key in {k.name for k in method.options}]
-    return (("method", method.name, ""), *taken, ("output", seen.output, meaning["output"]))
+        proposed["rows_each"] = (seen.rows_each, "; read off the table and rounded up: replace it by a public one")
+    meaning = {key.name: key.help for key in method.options}
+    taken = [(key, value, meaning[key] + more) for key, (value, more) in proposed.items() if key in meaning]
+    output = next(key.help for key in RELEASE_KEYS if key.name == "output")
+    return (("method", method.name, ""), *taken, ("output", seen.output, output))
 
 
 def check_target(policy: Path, data: str, database: Path | None, force: bool) -> None:

@@ -24,8 +24,6 @@ _MOST_AS_THEY_ARE = 30
 _LABELS = 15
 _MOST_IN_A_RANGE = 1_000_000
 _MOST_TEXTS = 300
-_TUPLES_A_ROW = 10  # beyond so many combinations for each row, the noise drowns the rows
-_FEWEST_TUPLES = 1000
 _DATE_LABELS = {"month": 12, "quarter": 4, "year": 1}  # so many a year
 
 
@@ -43,17 +41,19 @@ def with_domains(
     lists: Mapping[str, ValueList],
     fewest: int,
     rows_each: int | None,
+    most_tuples: int,
 ) -> tuple[Proposal, ...]:
     """The proposals with a domain for what is published.
 
     `fewest` is the number of values that a sensitive column needs for a linking attacker to be covered. `rows_each` is
     how many rows a person has at most; None where a method hides rows one by one, and no column can say whose it is.
+    There are to be `most_tuples` at most, if a person has one row.
     """
     columns = [
         _with_domain(c, p, lists.get(c.name), fewest, rows_each is not None)
         for c, p in zip(profiles, proposals, strict=True)
     ]  # fmt: skip
-    kept = _few_enough(columns, {p.name: p for p in proposals}, profiles[0].rows, rows_each or 1)
+    kept = _few_enough(columns, {p.name: p for p in proposals}, profiles[0].rows, _most(most_tuples, rows_each or 1))
     if any(p.role == "sensitive" for p in kept):
         return kept
     # No column looks sensitive: all that can be protected are taken for it.
@@ -66,12 +66,14 @@ def _is_published(p: Proposal) -> bool:
 
 def _with_domain(c: ColumnProfile, p: Proposal, listed: ValueList | None, fewest: int, is_of_persons: bool) -> Proposal:
     if p.role == "person" and not is_of_persons:
-        return replace(p, role="identifier", reason=f"{p.reason}; a person's rows are hidden one by one")
+        return replace(
+            p, role="identifier", reason=f"{p.reason}; a person's rows are hidden one by one, and not together"
+        )
     if p.role in {"identifier", "person", "drop"}:
         return p
     if c.values <= 1:
         return _dropped(p, "there is nothing to count")
-    found = _domain(c, listed)
+    found = _domain(c, listed, fewest if p.role == "sensitive" else 1)
     if isinstance(found, str):
         return _dropped(p, found)
     choices = found.choices + (c.present < c.rows)
@@ -98,12 +100,15 @@ def _dropped(p: Proposal, why: str) -> Proposal:
     return Proposal(p.name, "drop", f"{p.reason}; {why}")
 
 
+def _most(tuples: int, rows_each: int) -> int:
+    """The noise that hides several rows together grows with their number, and its variance with the square."""
+    return int(tuples / rows_each**2)
+
+
 def _few_enough(
-    columns: Sequence[Proposal], roles: Mapping[str, Proposal], rows: int, rows_each: int
+    columns: Sequence[Proposal], roles: Mapping[str, Proposal], rows: int, most: int
 ) -> tuple[Proposal, ...]:
     """The sensitive columns, and of the others those with the fewest values, until there are too many tuples."""
-    # The noise that hides several rows together grows with their number, and its variance with the square.
-    most = max(_FEWEST_TUPLES, _TUPLES_A_ROW * rows // rows_each**2)
     published = sorted((p for p in columns if _is_published(p)), key=lambda p: (p.role != "sensitive", p.choices))
     tuples, left_out = 1, {}
     for p in published:
@@ -115,12 +120,12 @@ def _few_enough(
     return tuple(left_out.get(p.name, p) for p in columns)
 
 
-def _domain(c: ColumnProfile, listed: ValueList | None) -> _Domain | str:
-    """The domain of a column, or why it has none."""
+def _domain(c: ColumnProfile, listed: ValueList | None, fewest: int) -> _Domain | str:
+    """The domain of a column, or why it has none; with at least `fewest` values, if there can be so many."""
     if c.kind == "flag":
         return _Domain((True, False), 2)
     if c.kind == "number":
-        return _numbers(c)
+        return _numbers(c, fewest)
     if c.kind in {"date", "timestamp"}:
         return _dates(c)
     if listed is not None:
@@ -133,18 +138,18 @@ def _domain(c: ColumnProfile, listed: ValueList | None) -> _Domain | str:
     return _Domain((), c.distinct, FILL_IN)
 
 
-def _numbers(c: ColumnProfile) -> _Domain | str:
+def _numbers(c: ColumnProfile, fewest: int) -> _Domain | str:
     """A range of whole numbers, rounded outwards; in ranges if it is long."""
     if not c.whole:
         return "a domain has whole numbers: round the column in a view"
     width = nice_width((c.high - c.low) / 4) if c.high - c.low > 10 else 1
     low, high = math.floor(c.low / width) * width, math.ceil(c.high / width) * width
-    if high - low < _MOST_AS_THEY_ARE:
+    if high - low < max(_MOST_AS_THEY_ARE, 2 * fewest):
         return _Domain(f"range:{low}..{high}", high - low + 1, READ_OFF)
     if high - low >= _MOST_IN_A_RANGE:
         return "too many values for a domain: publish them in ranges, as a column of a view"
     high -= high > c.high  # the last range then is a whole one
-    wide = nice_width((high - low) / _LABELS)
+    wide = nice_width((high - low) / max(_LABELS, 2 * fewest))
     return _Domain(f"range:{low}..{high}", high // wide - low // wide + 1, READ_OFF, f"ranges:{wide}")
 
 

@@ -80,7 +80,9 @@ ALLOWED = {
     "policy/propose_domains.py: math.ceil(c.high / width) * width": "a range that people like",
     "policy/propose_domains.py: found.choices + (c.present < c.rows)": "NULL is a value more",
     "policy/propose_domains.py: tuples * p.choices": "the size of a domain, in whole numbers",
-    "policy/propose_domains.py: _TUPLES_A_ROW * rows // rows_each**2": "how many columns are proposed",
+    "policy/propose_domains.py: tuples / rows_each ** 2": "how many columns are proposed",
+    "methods/randomized/method.py: 10 * rows": "how many columns are proposed",
+    "methods/frapp/method.py: math.isqrt(rows)": "how many columns are proposed",
     "policy/propose.py: 10 ** math.floor(math.log10(max(width, 1)))": "a width that people like",
 }  # fmt: skip
 

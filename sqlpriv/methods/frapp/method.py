@@ -26,6 +26,10 @@ from sqlpriv.table.source import Source
 class Frapp(Randomized):
     """Every record stays with `stay`, or becomes any other tuple of the domain with `move` each."""
 
+    def tuples_for(self, rows: int) -> int | None:
+        """A record may become any tuple, and the error grows with their number: few of them only."""
+        return max(20, math.isqrt(rows))
+
     def make_terms(self, source: Source, policy: Any, asked: Asked) -> Terms:
         """The coins for a bound, what they guarantee and cost."""
         return terms.make_terms(source, policy, asked)

@@ -41,6 +41,10 @@ class Generalize:
         """Its keys of [release]."""
         return OPTIONS
 
+    def tuples_for(self, rows: int) -> None:
+        """There is no noise, and no domain to make it from."""
+        return
+
     def plan(self, source: Source, policy: Policy, request: Request) -> GeneralizePlan:
         """Search the lattice for the best node."""
         assert isinstance(policy, GeneralizePolicy)

@@ -47,6 +47,10 @@ class Randomized(ABC):
         """Which roles its columns may have, and with which keys."""
         return ROLES
 
+    def tuples_for(self, rows: int) -> int | None:
+        """Noise on every tuple: a few for each row leave counts of some per cent readable."""
+        return max(1000, 10 * rows)
+
     @abstractmethod
     def make_terms(self, source: Source, policy: Any, asked: Asked) -> Terms:
         """The coins for a bound, what they guarantee and cost."""
