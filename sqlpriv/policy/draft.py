@@ -92,7 +92,9 @@ class Draft:
         found = []
         if self.blanks:
             found.append(f"Fill in the domain of {', '.join(self.blanks)}: a list of values that may be public.")
-        if "sensitive" not in roles:
+        if self.is_noisy and not roles & {"sensitive", "published"}:
+            found.append("No column has enough values to be hidden by noise from one who knows all else.")
+        elif "sensitive" not in roles:
             else_ = "; until then all that can be is taken for it" if self.is_noisy else " and a distinct_l"
             found.append(f'No column looks sensitive; if one is, give it role = "sensitive"{else_}.')
         if not self.is_noisy and "quasi-identifier" not in roles:

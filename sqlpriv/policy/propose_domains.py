@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from sqlpriv.policy.lists import ValueList
 from sqlpriv.policy.propose import Proposal, nice_width
@@ -53,7 +54,8 @@ def with_domains(
         _with_domain(c, p, lists.get(c.name), fewest, rows_each is not None)
         for c, p in zip(profiles, proposals, strict=True)
     ]  # fmt: skip
-    kept = _few_enough(columns, {p.name: p for p in proposals}, profiles[0].rows, _most(most_tuples, rows_each or 1))
+    most = _most(most_tuples, rows_each or 1)
+    kept = _few_enough(columns, {p.name: p for p in proposals}, profiles[0].rows, most, fewest)
     if any(p.role == "sensitive" for p in kept):
         return kept
     # No column looks sensitive: all that can be protected are taken for it.
@@ -106,13 +108,19 @@ def _most(tuples: int, rows_each: int) -> int:
 
 
 def _few_enough(
-    columns: Sequence[Proposal], roles: Mapping[str, Proposal], rows: int, most: int
+    columns: Sequence[Proposal], roles: Mapping[str, Proposal], rows: int, most: int, fewest: int
 ) -> tuple[Proposal, ...]:
-    """The sensitive columns, and of the others those with the fewest values, until there are too many tuples."""
-    published = sorted((p for p in columns if _is_published(p)), key=lambda p: (p.role != "sensitive", p.choices))
-    tuples, left_out = 1, {}
+    """The sensitive columns, and of the others those with the fewest values, until there are too many tuples.
+
+    Without a sensitive one, the smallest that can be protected stays: else there would be nothing to protect.
+    """
+    published = sorted((p for p in columns if _is_published(p)), key=lambda p: p.choices)
+    kept = [p for p in published if p.role == "sensitive"] or [p for p in published if p.choices >= fewest][:1]
+    tuples, left_out = prod(p.choices for p in kept), {}
     for p in published:
-        if p.role != "sensitive" and tuples * p.choices > most:
+        if p in kept:
+            continue
+        if tuples * p.choices > most:
             why = f"with its {p.choices:,} values there would be {tuples * p.choices:,} tuples for {rows:,} rows"
             left_out[p.name] = _dropped(roles[p.name], f"left out: {why}")
         else:
@@ -124,6 +132,8 @@ def _domain(c: ColumnProfile, listed: ValueList | None, fewest: int) -> _Domain 
     """The domain of a column, or why it has none; with at least `fewest` values, if there can be so many."""
     if c.kind == "flag":
         return _Domain((True, False), 2)
+    if c.infinite:
+        return f"{c.infinite:,} values are infinite or no number, and in no range: make them NULL in a view"
     if c.kind == "number":
         return _numbers(c, fewest)
     if c.kind in {"date", "timestamp"}:

@@ -50,6 +50,7 @@ class ColumnProfile:
     only_digits: bool = False
     only_dates: bool = False
     matches: dict[str, int] = field(default_factory=dict)  # how many values look like each of PATTERNS
+    infinite: int = 0  # numbers and dates that are infinite, or no number
     low: float = 0.0
     high: float = 0.0
     whole: bool = False  # numbers without a fraction
@@ -121,6 +122,7 @@ def _measures(name: str, kind: str) -> str:
         number = f"CAST({column} AS DOUBLE)"
         finite = f"FILTER (WHERE isfinite({number}))"
         measures |= {
+            "infinite": f"count(*) FILTER (WHERE NOT isfinite({number}))",
             "shortest": f"min(length(CAST({column} AS VARCHAR)))",
             "longest": f"max(length(CAST({column} AS VARCHAR)))",
             "low": f"min({number}) {finite}",
@@ -132,6 +134,7 @@ def _measures(name: str, kind: str) -> str:
             level: f"count(DISTINCT date_trunc('{level}', {column})) FILTER (WHERE isfinite({column}))"
             for level in DATE_LEVELS
         }
+        measures["infinite"] = f"count(*) FILTER (WHERE NOT isfinite({column}))"
         measures |= {
             name: f"{function}(year({column})) FILTER (WHERE isfinite({column}))"
             for name, function in (("first_year", "min"), ("last_year", "max"))
