@@ -264,12 +264,14 @@ def test_noise_that_is_off_is_not_published(
 ) -> None:
     """Six standard deviations: the coins did not fall as they should."""
     policy = write_noise_policy(tmp_path, COLUMNS, 'method = "alpha_beta"\nk = 1\ngamma = 0.3\nslots = 20', PEOPLE)
-    monkeypatch.setattr(import_module("sqlpriv.udfs.draws"), "poisson", lambda mean, _: draws(mean))
+    monkeypatch.setattr(import_module("sqlpriv.methods.alpha_beta.draw"), "poisson", lambda mean, _: draws(mean))
     with pytest.raises(ReleaseError, match=r"rows came out where about .* were to be expected: the coins were not"):
         publish_with(policy)
     _nothing_is_there(tmp_path)
     monkeypatch.undo()
-    monkeypatch.setattr(import_module("sqlpriv.udfs.draws"), "poisson", lambda mean, _: int(mean + 3 * math.sqrt(mean)))
+    monkeypatch.setattr(
+        import_module("sqlpriv.methods.alpha_beta.draw"), "poisson", lambda mean, _: int(mean + 3 * math.sqrt(mean))
+    )
     publish_with(policy)
 
 
