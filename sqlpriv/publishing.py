@@ -1,41 +1,51 @@
 """The only path from a policy to a release, for every method.
 
 target    where it goes, and that nothing else is there
-lock      nobody else publishes under the same ledger meanwhile
+lock      nobody else publishes under the same ledger meanwhile; what dead processes left is removed
 plan      what would be published; what must not be is refused
 ledger    what does not compose with earlier releases of the table is refused
-write     into a file beside the target, under another name
+write     into a folder beside the ledger that only its owner can look into
 verify    from that file alone, and then against the private table
-enter     in the ledger, before anyone can have it
-rename    a crash leaves the old release or none
+enter     in the ledger, unfinished and with its key, before anything leaves that folder
+place     by a rename; on another file system by a copy that only its owner can read, and then a rename
+finish    the entry, and forget the key
+
+A crash before the entry leaves nothing; one after it leaves an entry that the next run completes with the same coins.
+There is never a second view: the key of an unfinished entry is the only one by which its table can be published.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import fetch, translate
+from sqlpriv.engine import translate
 from sqlpriv.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
 from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
 from sqlpriv.policy.file import Policy, read_policy_file
-from sqlpriv.release import ledger
 from sqlpriv.release.file import ReleaseFile, check_target, count_rows, open_file, remove_partial
+from sqlpriv.release.ledger.book import Book, locked
+from sqlpriv.release.ledger.entry import Entry, now
+from sqlpriv.release.ledger.judge import (
+    refuse_another_key,
+    refuse_repetition,
+    refuse_unfinished,
+    refuse_unknown_release,
+)
+from sqlpriv.release.ledger.recognise import Recognised, recognise
+from sqlpriv.release.ledger.show import ledger_of
 from sqlpriv.release.open import OpenRelease, open_files
+from sqlpriv.release.put import put_in_place
 from sqlpriv.rewrite.clauses import BUDGET
-from sqlpriv.sqltext import literal
-from sqlpriv.table.digest import content_digest
 from sqlpriv.table.private import open_table
 from sqlpriv.table.source import Source
 
@@ -99,8 +109,8 @@ def publish(
     check_target(target, policy.table)
     key = _key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
-    book = ledger.ledger_path(policy.table, ledger_file)
-    with ledger.locked(book), open_private(policy) as source:
+    with locked(ledger_of(policy, ledger_file), policy.table) as book, open_private(policy) as source:
+        refuse_unknown_release(book, target, policy.table.name)
         before = policy.table.state()
         found = method.plan(source, policy, request)
         found.refuse(request)
@@ -112,12 +122,14 @@ def publish(
 
 @dataclass(frozen=True)
 class _Draft:
-    """A release that is about to be made: its edition, its entry, and where both go."""
+    """A release that is about to be made: its edition, its entry with how its table is remembered, where both go."""
 
     edition: Edition
-    entry: ledger.Entry
-    known: ledger.Entry | None
-    book: Path
+    entry: Entry
+    seen: Recognised
+    known: Entry | None
+    key: bytes
+    book: Book
     target: Path
     warnings: tuple[str, ...]
 
@@ -126,52 +138,60 @@ def _read(policy: Policy | str | Path) -> Policy:
     return policy if isinstance(policy, Policy) else read_policy(policy)
 
 
-@contextmanager
-def open_private(policy: Policy) -> Iterator[Source]:
-    """The private table; what does not fit into memory is written to a folder that only its owner can read."""
-    with (
-        tempfile.TemporaryDirectory(prefix="sqlpriv-") as spill,
-        open_table(policy.table, policy.by_text) as source,
-    ):
-        fetch(source.con, f"SET temp_directory = {literal(spill)}")
-        yield source
+def open_private(policy: Policy) -> AbstractContextManager[Source]:
+    """The private table of a policy."""
+    return open_table(policy.table, policy.by_text)
 
 
-def _key(method: Method, policy: Policy, key_file: Path | None) -> bytes:
+def _key(method: Method, policy: Policy, key_file: Path | None) -> bytes | None:
+    """The key that is given; None for a fresh one."""
     if method.draws:
         if key_file is None and policy.release.get("views", 1) > 1:
             raise PolicyError("a sequence needs a key that stays the same: keep one in a file and give --key-file")
-        return read_key(key_file)
+        return None if key_file is None else read_key(key_file)
     if key_file is not None:
         raise InputError(f"{method.name} throws no coins, so it takes no key")
     return b""
 
 
-def _edition(found: Plan, key: bytes, book: Path, target: Path) -> _Draft:
+def _edition(found: Plan, given: bytes | None, book: Book, target: Path) -> _Draft:
     """Which release this is, by the ledger; refused where it does not compose with those before."""
-    policy = found.policy
-    digests = (found.digest, content_digest(found.source))
-    entries = [e for path in ledger.ledgers_beside(policy.table, book) for e in ledger.read_ledger(path)]
-    before = ledger.releases_of(entries, policy.table.name, digests)
+    policy, digest = found.policy, found.digest
+    seen = recognise(book, found.source, policy.person, digest)
+    key = _kept_key(found, given, book, seen)
     parameters = found.parameters(key)
     views = int(str(parameters.get("views", 1)))
 
     def coins(view: int) -> str:
-        return coin_prefix(key, parameters, digests[0], view)
+        return coin_prefix(key, parameters, digest, view)
 
     # Of a sequence only the last view may be written again: a table that is as it was before has a next view.
-    sequence = [e for e in before if e.views > 1 and e.parameters == parameters]
-    known = next((e for e in sequence[-1:] or before if e.coins == fingerprint(coins(e.view))), None)
+    sequence = [e for e in seen.releases if e.views > 1 and e.parameters == parameters]
+    known = next((e for e in sequence[-1:] or seen.releases if e.coins == fingerprint(coins(e.view))), None)
     view = known.view if known else sequence[-1].view + 1 if sequence else 1
     name = fingerprint(coins(view))
-    entry = ledger.Entry(
-        ledger.now(), policy.table.name, *digests, policy.method, dict(parameters), name, view, views, target.name,
-        beside=policy.beside or "",
+    entry = Entry(
+        now(), policy.table.name, digest, seen.portrait.digest, policy.method, dict(parameters), name, view, views,
+        target.name, beside=policy.beside or "", place=seen.place,
     )  # fmt: skip
-    ledger.refuse_repetition(before, entry, book)
+    refuse_repetition(book, seen, entry)
     earlier = tuple(e for e in sequence if e.view < view)
     edition = Edition(view, coins(view), slot_prefix(key, parameters) if views > 1 else coins(view), name, earlier)
-    return _Draft(edition, entry, known, book, target, found.warnings(key))
+    return _Draft(edition, entry, seen, known, key, book, target, (*book.said, *found.warnings(key)))
+
+
+def _kept_key(found: Plan, given: bytes | None, book: Book, seen: Recognised) -> bytes:
+    """The key of an unfinished release of the table, if this is it; else the one that is given, or a fresh one."""
+    unfinished = [e for e in seen.releases if not e.finished]
+    for entry in unfinished:
+        kept = book.keys.get(entry.id, b"")
+        parameters = found.parameters(kept)
+        if entry.coins == fingerprint(coin_prefix(kept, parameters, found.digest, entry.view)):
+            if given not in {None, kept}:
+                refuse_another_key(book, entry)
+            return kept
+    refuse_unfinished(book, unfinished)
+    return read_key(None) if given is None else given
 
 
 def _existing(method: Method, found: Plan, draft: _Draft) -> Written | None:
@@ -186,20 +206,23 @@ def _existing(method: Method, found: Plan, draft: _Draft) -> Written | None:
             rows = count_rows(file)
     except ReleaseError:  # of an older format, or empty: it is written again
         return None
+    if not draft.known.finished:
+        draft.book.finish(draft.known)
     return Written(target, draft.edition.view, Made(rows, rows), draft.warnings, again=True)
 
 
 def _write(method: Method, found: Plan, draft: _Draft, request: Request, before: tuple[int, int] | None) -> Written:
     table, target = found.policy.table, draft.target
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    partial = draft.book.folder / f"{draft.entry.name}.duckdb"
     try:
-        remove_partial(partial)
         _refuse_change(table.state() == before)
         made = method.write(found, draft.edition, partial, request)
+        _reached("written")
         _refuse_unlikely(made)
         release = _verified(method, found, partial)
         _refuse_change(table.state() == before)
-        _put_in_place(partial, draft, release)
+        _reached("verified")
+        _publish_file(partial, draft, release)
     except duckdb.Error as error:
         raise translate(error) from None
     except OSError:
@@ -207,6 +230,10 @@ def _write(method: Method, found: Plan, draft: _Draft, request: Request, before:
     finally:
         remove_partial(partial)
     return Written(target, draft.edition.view, made, draft.warnings)
+
+
+def _reached(step: str) -> None:
+    """Does nothing: where tests let the process die."""
 
 
 def _refuse_change(is_unchanged: bool) -> None:
@@ -238,15 +265,24 @@ def _verified(method: Method, found: Plan, partial: Path) -> str:
     return name
 
 
-def _put_in_place(partial: Path, draft: _Draft, release: str) -> None:
-    """Enter the release before anyone can have it; take the entry back if it cannot be put in its place."""
-    before = ledger.read_ledger(draft.book)
-    ledger.append(draft.book, replace(draft.entry, release=release))
+def _publish_file(partial: Path, draft: _Draft, release: str) -> None:
+    """Enter the release, then put it in its place, then finish its entry; if it cannot be put there, take that back."""
+    book, entry = draft.book, draft.known
+    copy = draft.target.with_name(f".{draft.target.name}.{draft.entry.name}.partial")
+    if entry is None:
+        entry = replace(draft.entry, release=release, finished=False)
+        book.enter(entry, draft.seen.portrait.sketches, draft.key, copy.absolute())
+    _reached("entered")
     try:
-        os.replace(partial, draft.target)
+        put_in_place(partial, copy, draft.target, _reached)
     except OSError:
-        ledger.write_ledger(draft.book, before)
+        if draft.known is None:
+            book.take_back(entry)
         raise ReleaseError(f"cannot write {draft.target.name} in its folder") from None
+    _reached("placed")
+    if not entry.finished:
+        book.finish(entry)
+    _reached("finished")
 
 
 def open_release(

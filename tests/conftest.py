@@ -1,9 +1,13 @@
 """One connection with the macros a process, the example tables, releases to query, and the shared data."""
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import nullcontext
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 
 import duckdb
@@ -19,8 +23,21 @@ from sqlpriv.macros.statements import creations
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 
-# A ledger of the person who runs the tests is none of their business.
+# A ledger of the person who runs the tests is none of their business: what is published before a test begins, by
+# fixtures of a session, goes into a folder of the run, and every test has a folder of its own.
 os.environ.pop("SQLPRIV_LEDGER", None)
+DATA_FOLDERS = Path(tempfile.mkdtemp(prefix="sqlpriv-tests-"))
+os.environ["XDG_DATA_HOME"] = str(DATA_FOLDERS / "session")
+atexit.register(shutil.rmtree, DATA_FOLDERS, ignore_errors=True)
+NUMBERS = count()
+
+
+@pytest.fixture(autouse=True)
+def data_folder(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's data folder, in which the ledger is: another one for every test, also in processes that it starts."""
+    folder = DATA_FOLDERS / str(next(NUMBERS))
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")

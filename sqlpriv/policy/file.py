@@ -45,6 +45,7 @@ RELEASE_KEYS: Keys = (
     ),
 )
 """What every method takes in [release], beside `method`."""
+LEDGER_KEYS: Keys = (Key("path", TEXT, "the ledger, beside the policy; else the user's own", required=True),)
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class Policy:
     """The keys of [release], defaults filled in."""
     written: frozenset[str]
     """The keys of [release] that the file has."""
+    ledger: str | None = None
+    """The ledger that the policy names, relative to its folder."""
 
     def named(self, *roles: str) -> tuple[str, ...]:
         """The names of the columns with one of these roles, in the order of the file."""
@@ -166,7 +169,7 @@ class _Reader:
         """The policy, as its method reads it."""
         release = self._section("release")
         method = self._method(release)
-        known = ("table", "columns", *method.sections, "release")
+        known = ("table", "columns", *method.sections, "ledger", "release")
         self._known(self._content, known, "section", elsewhere=self._others(lambda m: m.sections))
         table = self._table(folder)
         options = (*RELEASE_KEYS, *method.options)
@@ -181,6 +184,7 @@ class _Reader:
             method.name,
             read_keys(release, options, self._fail, "release"),
             frozenset(release),
+            self._ledger(),
         )
         policy.check(self._fail)
         return policy
@@ -246,6 +250,13 @@ class _Reader:
         if not isinstance(public, dict):
             raise self._fail("[public] must be a section", "public")
         return read_keys(public, tuple(Key(name, TEXT, "") for name in public), self._fail, "public")
+
+    def _ledger(self) -> str | None:
+        if "ledger" not in self._content:
+            return None
+        given = self._section("ledger")
+        self._known(given, tuple(k.name for k in LEDGER_KEYS), "key", "ledger", elsewhere={})
+        return str(read_keys(given, LEDGER_KEYS, self._fail, "ledger")["path"])
 
     def _section(self, name: str) -> Mapping[str, Any]:
         section = self._content.get(name)

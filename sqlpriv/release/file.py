@@ -73,6 +73,20 @@ def _may_be_replaced(path: Path) -> bool:
         return file.is_ours(SCHEMA)
 
 
+def released_there(path: Path) -> tuple[str, str] | None:
+    """The table and the name of a release that is there, of any format; None where there is no release."""
+    if not path.is_file() or path.stat().st_size == 0 or not may_hold_a_database(path):
+        return None
+    with open_database(path, error=ReleaseError, doing="replace") as con:
+        file = ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), path.name)
+        schema = next((s for s in (SCHEMA, _BEFORE) if (s, "about") in file.tables and file.is_ours(s)), None)
+        if schema is None:
+            return None
+        said = fetch(con, f"SELECT name, value FROM {quoted(file.catalog, schema, 'about')}")
+        about = {str(k): v for k, v in said}
+    return str(about.get("table", "")), str(about.get("release", ""))
+
+
 def remove_partial(partial: Path) -> None:
     """Remove a release that is not finished, with what DuckDB keeps beside it."""
     for path in (partial, partial.with_name(partial.name + ".wal")):

@@ -8,11 +8,12 @@ from pathlib import Path
 import duckdb
 import pytest
 from support.commands import run
+from support.ledgers import entries, void
 from support.policies import Generalized, generalize, policy_text, qi, role, write_policy
 
 from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.publishing import publish, show, verify
-from sqlpriv.release.ledger import Entry, read_ledger, void
+from sqlpriv.release.ledger.place import ledger_path
 
 PEOPLE = "CREATE TABLE people AS SELECT 20 + i // 6 AS age, i // 12 AS zip, i % 3 AS ill FROM range(24) AS r(i)"
 COLUMNS = {"age": qi("ranges:5,10"), "zip": qi(), "ill": role("sensitive")}
@@ -31,10 +32,6 @@ def release(folder: Path, require: str = "k = 5", release: str = "") -> Generali
     return generalize(policy(folder, require, release))
 
 
-def entries(folder: Path) -> list[Entry]:
-    return read_ledger(folder / "private.duckdb.sqlpriv-ledger.json")
-
-
 def change(folder: Path, sql: str) -> None:
     with duckdb.connect(str(folder / "private.duckdb")) as con:
         con.execute(sql).fetchall()
@@ -51,7 +48,7 @@ def refused(folder: Path, require: str = "k = 5", more: str = "") -> None:
 
 def test_a_release_is_entered(tmp_path: Path) -> None:
     release(tmp_path)
-    (entry,) = entries(tmp_path)
+    (entry,) = entries()
     assert (entry.table, entry.method, entry.output) == ("people", "generalize", "people-release.duckdb")
     assert (entry.view, entry.views, entry.beside, entry.void) == (1, 1, "", "")
     assert entry.parameters["requirements"] == ["k>=5"]
@@ -106,7 +103,7 @@ def test_other_methods_see_the_entry_too(tmp_path: Path) -> None:
 def test_beside_lets_both_stand_and_both_say_so(tmp_path: Path) -> None:
     first = release(tmp_path).output.read_bytes()
     second = generalize(policy(tmp_path, "k = 7", f'beside = "{WHY}"'), tmp_path / "second.duckdb")
-    assert [e.beside for e in entries(tmp_path)] == ["", WHY]
+    assert [e.beside for e in entries()] == ["", WHY]
     facts = show(second.output)
     assert facts.content["beside"] == WHY
     assert any(WHY in getattr(part, "text", "") for part in facts.parts)
@@ -127,11 +124,11 @@ def test_the_reason_must_be_said(tmp_path: Path) -> None:
 def test_the_same_again_is_the_release_that_is_there(tmp_path: Path) -> None:
     first = release(tmp_path)
     assert not first.again
-    content, known = first.output.read_bytes(), entries(tmp_path)
+    content, known = first.output.read_bytes(), entries()
     second = release(tmp_path)
     assert second.again
     assert (second.node, second.output) == (first.node, first.output)
-    assert (second.output.read_bytes(), entries(tmp_path)) == (content, known)
+    assert (second.output.read_bytes(), entries()) == (content, known)
     done = run(tmp_path, "publish", "policy.toml")
     assert "this is people-release.duckdb, as it was" in " ".join(done.stdout.split())
 
@@ -150,7 +147,7 @@ def test_a_release_that_was_lost_is_written_again(tmp_path: Path) -> None:
     second = release(tmp_path)
     assert not second.again
     assert show(second.output).content["release"] == name
-    assert len(entries(tmp_path)) == 1
+    assert len(entries()) == 1
 
 
 def test_changed_data_are_refused(tmp_path: Path) -> None:
@@ -163,11 +160,11 @@ def test_a_void_entry_does_not_count(tmp_path: Path) -> None:
     release(tmp_path)
     change(tmp_path, "INSERT INTO people VALUES (20, 0, 1)")
     refused(tmp_path)
-    (entry,) = entries(tmp_path)
+    (entry,) = entries()
     done = run(tmp_path, "ledger", "void", entry.name, "--why", "it never went out", "--policy", "policy.toml")
     assert done.returncode == 0, done.stderr
     assert not release(tmp_path).again
-    assert [e.void for e in entries(tmp_path)] == ["it never went out", ""]
+    assert [e.void for e in entries()] == ["it never went out", ""]
     with duckdb.connect(str(tmp_path / "people-release.duckdb"), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM people").fetchall() == [(25,)]
     done = run(tmp_path, "ledger", "policy.toml", "--json")
@@ -176,27 +173,29 @@ def test_a_void_entry_does_not_count(tmp_path: Path) -> None:
 
 def test_a_void_needs_its_entry_and_its_reason(tmp_path: Path) -> None:
     release(tmp_path)
-    book = tmp_path / "private.duckdb.sqlpriv-ledger.json"
-    name = entries(tmp_path)[0].name
+    name = entries()[0].name
     for entry, why, message in ((name, " ", "say why"), ("nobody", "lost", "no entry"), ("", "lost", "no entry")):
         with pytest.raises(InputError, match=message):
-            void(book, entry, why)
-    assert entries(tmp_path)[0].void == ""
+            void(ledger_path(), entry, why)
+    assert entries()[0].void == ""
 
 
 def test_a_ledger_of_its_own_knows_nothing_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The owner answers for keeping one ledger; another one is asked for by name."""
+    """The owner answers for keeping one ledger; another one is asked for by name, and not over a release."""
     release(tmp_path)
-    monkeypatch.setenv("SQLPRIV_LEDGER", str(tmp_path / "other.json"))
-    release(tmp_path, "k = 7")
-    assert len(read_ledger(tmp_path / "other.json")) == 1
+    monkeypatch.setenv("SQLPRIV_LEDGER", str(tmp_path / "other.db"))
+    with pytest.raises(ReleaseError, match=r"is a release of 'people' already, and the ledger 'other.db' knows"):
+        release(tmp_path, "k = 7")
+    assert not (tmp_path / "other.db").exists()
+    generalize(policy(tmp_path, "k = 7"), tmp_path / "other.duckdb")
+    assert len(entries(tmp_path / "other.db")) == 1
 
 
 def test_a_dry_run_enters_nothing_and_asks_nobody(tmp_path: Path) -> None:
     policy(tmp_path)
     assert run(tmp_path, "publish", "policy.toml", "--dry-run").returncode == 0
-    assert entries(tmp_path) == []
+    assert entries() == []
     release(tmp_path)
     policy(tmp_path, "k = 7")
     assert run(tmp_path, "publish", "policy.toml", "--dry-run").returncode == 0
-    assert len(entries(tmp_path)) == 1
+    assert len(entries()) == 1

@@ -11,14 +11,19 @@ from typing import Any
 
 import duckdb
 import pytest
+from support import ledgers
 from support.commands import run
+from support.ledgers import void, write_before
 from support.policies import policy_text, write_policy
 from support.randomized_policies import KEY, publish_with, published, rows_of, write_noise_policy
 
 from sqlpriv.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import publish, read_policy
-from sqlpriv.release.ledger import void
+from sqlpriv.release.ledger.book import locked
+from sqlpriv.release.ledger.entry import content_of
+from sqlpriv.release.ledger.place import ledger_path
+from sqlpriv.table.digest import rows_digest
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -50,9 +55,8 @@ def test_a_second_release_is_refused_also_when_the_table_or_the_parameters_chang
             publish_with(ready(tmp_path, **changes), KEY + b"other", output="second.duckdb")
         assert not (tmp_path / "second.duckdb").exists()
     # Another table of the database is another matter.
-    publish_with(
-        ready(tmp_path, sql=PEOPLE.replace("people", "visits") + " WHERE i > 9", table="visits"), output="second.duckdb"
-    )
+    visits = PEOPLE.replace("people", "visits").replace("i % 100 AS a, i % 7", "(i * i + 7) % 97 AS a, i % 11")
+    publish_with(ready(tmp_path, sql=visits, table="visits"), output="second.duckdb")
 
 
 def test_a_copy_of_which_other_columns_are_published_is_still_that_table(tmp_path: Path) -> None:
@@ -66,8 +70,7 @@ def test_a_copy_of_which_other_columns_are_published_is_still_that_table(tmp_pat
 
 
 def entries(folder: Path, ledger: str = "ledger.json") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((folder / ledger).read_text())["releases"]
-    return found
+    return [content_of(e) for e in ledgers.entries(folder / ledger)]
 
 
 @pytest.mark.parametrize("method", ["alpha_beta", "frapp"])
@@ -223,14 +226,15 @@ def test_what_was_void_and_is_published_after_all_counts(tmp_path: Path) -> None
 
 def test_an_entry_is_named_so_that_it_is_one(tmp_path: Path) -> None:
     publish_with(ready(tmp_path))
-    content = json.loads((tmp_path / "ledger.json").read_text())
-    content["releases"].append({**content["releases"][0], "coins": content["releases"][0]["coins"][:-1] + "x"})
-    (tmp_path / "ledger.json").write_text(json.dumps(content))
-    name = content["releases"][0]["coins"]
+    book = tmp_path / "ledger.json"
+    (first,) = ledgers.entries(book)
+    with locked(book) as open_book:
+        open_book.enter(replace(first, coins=first.coins[:-1] + "x", id="another"), (), b"", tmp_path / "no copy")
+    name = first.coins
     for called, message in ((name[:8], "more than one entry"), ("zzz", "no entry"), ("", "no entry")):
         with pytest.raises(InputError, match=f"{message} of 'ledger.json' is called '{called}'; `sqlpriv"):
-            void(tmp_path / "ledger.json", called, "because")
-    assert void(tmp_path / "ledger.json", name, "because").void == "because"
+            void(book, called, "because")
+    assert void(book, name, "because").void == "because"
     assert [e["void"] for e in entries(tmp_path)] == ["because", ""]
 
 
@@ -255,40 +259,95 @@ def test_the_ledger_may_be_named_by_the_environment_or_by_an_option(
     monkeypatch.delenv("SQLPRIV_LEDGER")
     lost = run(tmp_path, "ledger", "void", name, "--why", "a test")
     assert lost.returncode == 2
-    assert "name the ledger: by --ledger, by --policy, or by SQLPRIV_LEDGER" in lost.stderr
+    assert f"no entry of 'ledger.db' is called '{name}'" in lost.stderr
+    assert not ledger_path().exists()
 
 
-def test_a_ledger_of_before_is_read_and_counts(tmp_path: Path) -> None:
-    """Entries had no release, beside or void."""
+def test_a_ledger_of_before_is_taken_over_and_counts(tmp_path: Path) -> None:
+    """Entries had no release, beside or void, and the file was JSON; it is kept under another name."""
     publish_with(ready(tmp_path))
-    content = json.loads((tmp_path / "ledger.json").read_text())
-    for key in ("release", "beside", "void"):
-        del content["releases"][0][key]
-    (tmp_path / "ledger.json").write_text(json.dumps(content))
+    book = tmp_path / "ledger.json"
+    known = ledgers.entries(book)
+    book.unlink()
+    write_before(book, known)
+    text = book.read_text()
     with pytest.raises(ReleaseError, match=SECOND):
         publish_with(ready(tmp_path), KEY + b"other", output="second.duckdb")
+    assert book.read_text() == text
     assert "1 of 1" in run(tmp_path, "ledger", "policy.toml", "--ledger", "ledger.json").stdout
     publish_with(ready(tmp_path, f"{RELEASE.replace('0.2', '0.3')}\n{BESIDE}"), output="second.duckdb")
     assert [e["release"] != "" for e in entries(tmp_path)] == [False, True]
+    assert (tmp_path / "ledger.json.before").read_text() == text
 
 
-def test_the_ledger_lies_beside_the_data_and_knows_no_secret(tmp_path: Path) -> None:
+def test_ledgers_of_before_beside_the_data_are_taken_over_once(tmp_path: Path) -> None:
+    publish_with(ready(tmp_path))
+    with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
+        content = rows_digest(con, "people")
+    known = [replace(e, content=content) for e in ledgers.entries(tmp_path / "ledger.json")]
+    (tmp_path / "people-release.duckdb").unlink()
+    write_before(tmp_path / "private.duckdb.sqlpriv-ledger.json", known)
+    write_before(tmp_path / "copy.duckdb.sqlpriv-ledger.json", known)
+    for changes in ({}, {"sql": f"{PEOPLE} WHERE i > 250"}):  # by its content, and by its place
+        with pytest.raises(ReleaseError, match=SECOND):
+            publish(ready(tmp_path, **changes), force=True)
+    for number in (3, 4):
+        more = RELEASE.replace("0.2", f"0.{number}") + f'\n{BESIDE[:-1]} {number}"'
+        publish(ready(tmp_path, more), tmp_path / f"{number}.duckdb", force=True)
+    assert [e.parameters["gamma"] for e in ledgers.entries()] == [0.2, 0.2, 0.3, 0.4]
+    assert len(ledgers.entries()) == len(json.loads(run(tmp_path, "ledger", "policy.toml", "--json").stdout))
+
+
+def test_one_of_before_that_cannot_be_read_stops_everything(tmp_path: Path) -> None:
+    policy = ready(tmp_path)
+    (tmp_path / "other.csv.sqlpriv-ledger.json").write_text("{")
+    with pytest.raises(ReleaseError, match=r"the ledger 'other.csv.sqlpriv-ledger.json' cannot be read; nothing"):
+        publish(policy, force=True)
+    assert not (tmp_path / "people-release.duckdb").exists()
+
+
+def test_the_ledger_is_the_users_own_and_knows_no_secret(tmp_path: Path, data_folder: Path) -> None:
     policy = ready(tmp_path)
     (tmp_path / "key").write_bytes(KEY)
     publish(policy, None, tmp_path / "key", force=True)
-    ledger = tmp_path / "private.duckdb.sqlpriv-ledger.json"
-    text = ledger.read_text()
-    assert KEY.decode() not in text
-    assert str(tmp_path) not in text
-    assert ledger.stat().st_mode & 0o077 == 0
+    ledger = data_folder / "sqlpriv" / "ledger.db"
+    content = ledger.read_bytes()
+    assert KEY not in content
+    assert str(tmp_path).encode() not in content
+    assert ledger.stat().st_mode & 0o077 == ledger.parent.stat().st_mode & 0o077 == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "key",
+        "people-release.duckdb",
+        "policy.toml",
+        "private.duckdb",
+    ]
     shown = run(tmp_path, "ledger", "policy.toml", "--json")
     (entry,) = json.loads(shown.stdout)
     assert (entry["table"], entry["method"], entry["output"]) == ("people", "alpha_beta", "people-release.duckdb")
-    assert "1 of 1" in run(tmp_path, "ledger", "policy.toml").stdout
+    for command in (["ledger", "policy.toml"], ["ledger"]):
+        assert "1 of 1" in run(tmp_path, *command).stdout
     assert "nothing has been released" in run(tmp_path, "ledger", "policy.toml", "--ledger", "new.json").stdout
+    assert not (tmp_path / "new.json").exists()
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"releases": [{"time": 1}]}'])
+def test_the_policy_may_name_the_ledger(tmp_path: Path) -> None:
+    team = tmp_path / "team"
+    team.mkdir()
+    policy = ready(tmp_path)
+    text = (tmp_path / "policy.toml").read_text() + '[ledger]\npath = "team/ledger.db"\n'
+    (tmp_path / "policy.toml").write_text(text)
+    publish(tmp_path / "policy.toml", force=True)
+    assert len(ledgers.entries(team / "ledger.db")) == 1
+    assert "1 of 1" in run(tmp_path, "ledger", "policy.toml").stdout
+    assert not ledger_path().exists()
+    with pytest.raises(ReleaseError, match="knows nothing of it"):
+        publish(policy, force=True)
+    (tmp_path / "policy.toml").write_text(text.replace("path =", "file ="))
+    with pytest.raises(PolicyError, match="unknown key 'file'"):
+        read_policy(tmp_path / "policy.toml")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"releases": [{"time": 1}]}', "SQLite format 3\0 and rubbish"])
 def test_a_ledger_that_cannot_be_read_stops_everything(tmp_path: Path, content: str) -> None:
     policy = ready(tmp_path)
     (tmp_path / "ledger.json").write_text(content)
@@ -300,12 +359,12 @@ def test_a_ledger_that_cannot_be_read_stops_everything(tmp_path: Path, content: 
 
 def test_two_cannot_publish_at_once(tmp_path: Path) -> None:
     policy = ready(tmp_path)
-    (tmp_path / "ledger.json.lock").touch()
-    with pytest.raises(ReleaseError, match=r"someone is publishing under the ledger 'ledger.json'"):
+    with (
+        locked(tmp_path / "ledger.json"),
+        pytest.raises(ReleaseError, match=r"someone is publishing under the ledger 'ledger.json'; try again when"),
+    ):
         publish_with(policy)
-    (tmp_path / "ledger.json.lock").unlink()
     publish_with(policy)
-    assert not (tmp_path / "ledger.json.lock").exists()
 
 
 def test_a_release_that_cannot_be_put_in_its_place_is_not_entered(
@@ -319,12 +378,13 @@ def test_a_release_that_cannot_be_put_in_its_place_is_not_entered(
             raise PermissionError
         replace(source, target)
 
-    monkeypatch.setattr(import_module("sqlpriv.publishing").os, "replace", refuse)
+    monkeypatch.setattr(import_module("sqlpriv.release.put").os, "replace", refuse)
     with pytest.raises(ReleaseError, match=r"cannot write people-release.duckdb in its folder"):
         publish_with(policy)
     monkeypatch.undo()
-    assert json.loads((tmp_path / "ledger.json").read_text())["releases"] == []
+    assert entries(tmp_path) == []
     assert not [p for p in tmp_path.iterdir() if "partial" in p.name]
+    assert [p.name for p in (tmp_path / "ledger.json-unfinished").iterdir()] == ["lock"]
     publish_with(policy)
 
 
@@ -346,12 +406,9 @@ def test_a_copy_of_a_view_of_a_sequence_is_that_view(tmp_path: Path) -> None:
     assert publish_with(copied, output="copy.duckdb").written.view == 2
 
 
-def test_a_table_that_was_released_alone_is_no_view_of_another_sequence(tmp_path: Path) -> None:
+def test_a_table_that_was_released_alone_begins_no_sequence(tmp_path: Path) -> None:
     sequence = f'{RELEASE}\nviews = 3\nadversary = "independent"'
     alone = PEOPLE.replace("people", "alone") + " WHERE i > 3"
     publish_with(ready(tmp_path, sql=alone, table="alone"), output="alone.duckdb")
-    publish_with(ready(tmp_path, sequence), output="view1.duckdb")
-    with pytest.raises(ReleaseError, match=SECOND):
-        publish_with(
-            ready(tmp_path, f'{sequence}\nearlier = ["view1.duckdb"]', f"{PEOPLE} WHERE i > 3"), output="view2.duckdb"
-        )
+    with pytest.raises(ReleaseError, match=f"this table is taken for it: 100% of the rows .*{SECOND}"):
+        publish_with(ready(tmp_path, sequence), output="view1.duckdb")

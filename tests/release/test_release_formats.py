@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import duckdb
 import pytest
 from support.commands import run
+from support.ledgers import entries, write_before
 from support.randomized_policies import KEY, publish_with, published, write_noise_policy
 
 from sqlpriv import publishing
@@ -65,28 +65,27 @@ def test_a_newer_format_needs_a_newer_version(tmp_path: Path, command: list[str]
     assert "upgrade it" in done.stderr
 
 
-def test_a_file_of_an_older_format_may_be_replaced(tmp_path: Path) -> None:
+def test_a_file_of_an_older_format_is_not_replaced_where_the_ledger_knows_nothing_of_it(tmp_path: Path) -> None:
     policy = ready(tmp_path)
-    write_older(tmp_path)
-    written = publish_with(policy).written
-    assert not written.again
-    assert publishing.verify(written.output, policy).passed
+    before = write_older(tmp_path).read_bytes()
+    with pytest.raises(ReleaseError, match=r"'people-release.duckdb' is a release of 'people' already, and the ledger"):
+        publishing.publish(policy, None, tmp_path / "key", force=True)
+    assert (tmp_path / "people-release.duckdb").read_bytes() == before
 
 
-def test_also_when_the_ledger_of_then_knows_its_coins(tmp_path: Path) -> None:
+def test_it_may_be_replaced_by_its_very_coins(tmp_path: Path) -> None:
     """Entries had no name of the release in them; the same key makes the same release in the new format."""
     policy = ready(tmp_path)
     first = publish_with(policy).written
-    content = json.loads((tmp_path / "ledger.json").read_text())
-    for key in ("release", "beside", "void"):
-        del content["releases"][0][key]
-    (tmp_path / "ledger.json").write_text(json.dumps(content))
+    known = entries(tmp_path / "ledger.json")
+    (tmp_path / "ledger.json").unlink()
+    write_before(tmp_path / "ledger.json", known)
     first.output.unlink()
     write_older(tmp_path)
     again = publish_with(policy).written
     assert again.made == first.made
     assert publishing.verify(again.output, policy).passed
-    assert len(json.loads((tmp_path / "ledger.json").read_text())["releases"]) == 1
+    assert len(entries(tmp_path / "ledger.json")) == 1
 
 
 def test_a_file_of_a_newer_format_is_not_replaced(tmp_path: Path) -> None:
@@ -95,7 +94,7 @@ def test_a_file_of_a_newer_format_is_not_replaced(tmp_path: Path) -> None:
     before = path.read_bytes()
     for ledger in ("ledger.json", "other.json"):
         with pytest.raises(ReleaseError) as error:
-            publish_with(policy, ledger=ledger)
+            publishing.publish(policy, None, tmp_path / "key", tmp_path / ledger, force=True)
         assert str(error.value).startswith(NEWER)
         assert "upgrade it" in str(error.value)
     assert path.read_bytes() == before

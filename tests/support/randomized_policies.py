@@ -61,10 +61,15 @@ def publish_with(
     *,
     force: bool = True,
 ) -> Published:
-    """Publish with this key; most tests look at views that are too small to say much, so they are forced."""
+    """Publish with this key; most tests look at views that are too small to say much, so they are forced.
+
+    A ledger that is not there begins a world in which there is no release either.
+    """
     key_file = policy.table.folder / "key"
     key_file.write_bytes(key)
     target = None if output is None else policy.table.folder / output
+    if not (policy.table.folder / ledger).exists() and target is None and policy.output is not None:
+        policy.table.path(policy.output).unlink(missing_ok=True)
     return publish(policy, target, key_file, policy.table.folder / ledger, force=force)
 
 

@@ -13,7 +13,8 @@ from sqlpriv import publishing
 from sqlpriv.doors.cli.options import AsJson, LedgerFile, PolicyFile, ReleasePath, tell
 from sqlpriv.errors import InputError
 from sqlpriv.methods.method import Request
-from sqlpriv.release.ledger import ENVIRONMENT, environment_ledger, ledger_facts, ledger_path, void
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.ledger.show import show_ledger, void_entry
 from sqlpriv.rewrite.bind.parse import statements
 from sqlpriv.show.progress import progress
 
@@ -113,26 +114,29 @@ def show_command(release: ReleasePath, as_json: AsJson = False) -> None:
 
 
 class _ShowsByDefault(TyperGroup):
-    """`sqlpriv ledger POLICY` is `sqlpriv ledger show POLICY`."""
+    """`sqlpriv ledger POLICY` is `sqlpriv ledger show POLICY`, and without a policy all is shown."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] not in self.commands:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or args[0] not in {*self.commands, "-h", "--help"}:
             args = ["show", *args]
-        return super().resolve_command(ctx, args)
+        return super().parse_args(ctx, args)
 
 
 ledger = typer.Typer(
     cls=_ShowsByDefault,
     help="Show what has been released from a table, or void what never went out.",
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 @ledger.command("show")
-def ledger_command(policy: PolicyFile, book: LedgerFile = None, as_json: AsJson = False) -> None:
-    """Show what has been released from the table of a policy."""
-    tell(ledger_facts(ledger_path(publishing.read_policy(policy).table, book)), as_json)
+def ledger_command(
+    policy: Annotated[Path | None, typer.Argument(help="A policy of the table; without one, all releases.")] = None,
+    book: LedgerFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what has been released from the table of a policy, or from all tables."""
+    tell(show_ledger(_read(policy), book), as_json)
 
 
 @ledger.command("void")
@@ -140,21 +144,14 @@ def void_command(
     entry: Annotated[str, typer.Argument(help="The entry, as `sqlpriv ledger` names it.")],
     why: Annotated[str, typer.Option("--why", help="Why it does not count: the release never went out.")],
     policy: Annotated[
-        Path | None, typer.Option("--policy", "-p", help="A policy of the table, to find its ledger.")
+        Path | None, typer.Option("--policy", "-p", help="A policy of the table, if it names a ledger.")
     ] = None,
     book: LedgerFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Mark the entry of a release that never went out; the line stays, with the reason."""
-    path = _named_ledger(policy, book)
-    void(path, entry, why)
-    tell(ledger_facts(path), as_json)
+    tell(void_entry(entry, why, _read(policy), book), as_json)
 
 
-def _named_ledger(policy: Path | None, book: Path | None) -> Path:
-    if policy is not None:
-        return ledger_path(publishing.read_policy(policy).table, book)
-    found = book or environment_ledger()
-    if found is None:
-        raise InputError(f"name the ledger: by --ledger, by --policy, or by {ENVIRONMENT}")
-    return found
+def _read(policy: Path | None) -> Policy | None:
+    return None if policy is None else publishing.read_policy(policy)

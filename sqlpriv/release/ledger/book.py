@@ -1,0 +1,287 @@
+"""The ledger as a small database (SQLite), which a crash leaves as it was before or after a change, never between.
+
+    about      name, value: format, the version that wrote it, and the secret of the sketches
+    entries    coins, finished, key, copy, entry (JSON). The key of an unfinished entry is kept with it, and the name of
+               the copy beside the target, until the release is in its place; then both are overwritten with zeros
+    sketches   of the tables of the entries: private data
+
+Beside it is a folder of the owner's, in which releases are written before they are entered, with the lock: SQLite's
+own, which the operating system takes from a process that dies. Whoever holds the lock removes what others left there.
+The file comes into being with its first entry, under another name first, so that an empty one is always a fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from struct import iter_unpack, pack
+
+from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.release.ledger.before import data_of, ledgers_beside, read_before, unreadable
+from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
+from sqlpriv.release.ledger.place import followed, make_folder, own_folder, tightened
+from sqlpriv.sqltext import folded
+from sqlpriv.table.reference import TableReference
+from sqlpriv.table.sketch import Sketch
+from sqlpriv.version import __version__
+
+_FORMAT = "1"
+_START = b"SQLite format 3\x00"
+_SCHEMA = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE entries (id INTEGER PRIMARY KEY, coins TEXT NOT NULL, finished INTEGER NOT NULL, key BLOB, copy TEXT,
+                      entry TEXT NOT NULL);
+CREATE TABLE sketches (entry INTEGER NOT NULL REFERENCES entries, kind TEXT NOT NULL, columns TEXT NOT NULL,
+                       cells BLOB NOT NULL);
+"""
+
+
+@dataclass
+class Book:
+    """A ledger that is open: what is in it, and, while it is locked, what is written into it."""
+
+    path: Path
+    secret: str
+    entries: list[Entry]
+    sketches: dict[str, tuple[Sketch, ...]] = field(default_factory=dict)
+    """By the id of their entry."""
+    keys: dict[str, bytes] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+    """What the owner should know of the ledger."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder for what is not finished."""
+        return _folder(self.path)
+
+    def place_of(self, file: Path, table: str) -> str:
+        """Where a table is, hashed: no path stands in the ledger."""
+        where = f"{file.resolve()}|{folded(table)}"
+        return hmac.new(self.secret.encode(), where.encode(), hashlib.sha256).hexdigest()[:32]
+
+    def enter(self, entry: Entry, sketches: Sequence[Sketch], key: bytes, copy: Path) -> None:
+        """Write an entry that is not finished, with its key; from then on the release may be put in its place."""
+        entry = replace(entry, finished=False)
+        with self._changing() as con:
+            _insert(con, entry, sketches, key, str(copy))
+        self.entries.append(entry)
+        self.sketches[entry.id], self.keys[entry.id] = tuple(sketches), key
+
+    def finish(self, entry: Entry) -> None:
+        """The release is in its place: the key is forgotten."""
+        with self._changing() as con:
+            _update(con, entry, replace(entry, finished=True))
+        self._replaced(entry, replace(entry, finished=True))
+
+    def take_back(self, entry: Entry) -> None:
+        """The entry of a release that could not be put in its place and that nobody can have seen."""
+        with self._changing() as con:
+            number = _number_of(con, entry)
+            con.execute("DELETE FROM sketches WHERE entry = ?", (number,))
+            con.execute("DELETE FROM entries WHERE id = ?", (number,))
+        self.entries = [e for e in self.entries if e.id != entry.id]
+
+    def void(self, name: str, why: str) -> Entry:
+        """Mark an entry as one that never went out; the line stays, with the reason."""
+        if not why.strip():
+            raise InputError("say why the release does not count: it never went out, and nobody has a copy")
+        called = [e for e in self.entries if name and e.coins.startswith(name)]
+        found = [e for e in called if not e.void]
+        if called and not found:
+            raise InputError(f"the entry {name!r} of {self.path.name!r} does not count already: {called[0].void}")
+        if len(found) != 1:
+            which = "more than one entry" if found else "no entry"
+            raise InputError(f"{which} of {self.path.name!r} is called {name!r}; `sqlpriv ledger` lists them")
+        voided = replace(found[0], void=why.strip(), finished=True)
+        with self._changing() as con:
+            _update(con, found[0], voided)
+        self._replaced(found[0], voided)
+        return voided
+
+    def _replaced(self, before: Entry, after: Entry) -> None:
+        self.entries = [after if e.id == before.id else e for e in self.entries]
+        self.keys.pop(before.id, None)
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """A change of the file, as a whole or not at all; entries that were taken over are written with the first."""
+        try:
+            if not _is_database(self.path):
+                _create(self.path, self.secret)
+            with closing(_connect(self.path)) as con:
+                con.execute("BEGIN IMMEDIATE")
+                there = {e.id for e in _read(con).entries}
+                for entry in self.entries:
+                    if entry.id not in there:
+                        _insert(con, entry, (), None, None)
+                yield con
+                con.execute("COMMIT")
+        except (sqlite3.Error, OSError):
+            raise ReleaseError(f"cannot write the ledger {self.path.name!r}; nothing is published without it") from None
+
+
+def read_book(path: Path, table: TableReference | None = None) -> Book:
+    """The ledger as it is, with the entries of ledgers of before that lie beside the table; nothing is changed."""
+    there = followed(path)
+    if not there.exists():
+        book = Book(there, os.urandom(32).hex(), [])
+    elif _is_database(there):
+        book = _opened(there)
+    else:
+        book = Book(there, os.urandom(32).hex(), read_before(there))
+    known = {e.id for e in book.entries}
+    for beside in ledgers_beside(table) if table else ():
+        if beside.resolve() == there:
+            continue
+        for entry in read_before(beside):
+            if entry.id not in known:
+                book.entries.append(replace(entry, place=book.place_of(data_of(beside), entry.table)))
+                known.add(entry.id)
+    return book
+
+
+@contextmanager
+def locked(path: Path, table: TableReference | None = None) -> Iterator[Book]:
+    """The ledger, while nobody else publishes under it; what dead processes left unfinished is removed."""
+    there = followed(path)
+    make_folder(there)
+    said = tightened(there)
+    own_folder(_folder(there))
+    with closing(_taken_lock(there)):
+        _remove_leftovers(there)
+        yield replace(read_book(there, table), said=said)
+
+
+def _taken_lock(path: Path) -> sqlite3.Connection:
+    """The lock, held while the connection is open."""
+    lock = _folder(path) / "lock"
+    try:
+        os.close(os.open(lock, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        con = sqlite3.connect(lock, timeout=0, isolation_level=None)
+    except (OSError, sqlite3.Error):
+        raise ReleaseError(f"cannot write beside the ledger {path.name!r}; name another with --ledger") from None
+    try:
+        con.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error:
+        con.close()
+        raise ReleaseError(f"someone is publishing under the ledger {path.name!r}; try again when it is done") from None
+    return con
+
+
+def _folder(path: Path) -> Path:
+    return path.with_name(f"{path.name}-unfinished")
+
+
+def _remove_leftovers(path: Path) -> None:
+    """What is in the folder is of processes that died, and so are copies beside the targets of unfinished entries."""
+    try:
+        for left in _folder(path).iterdir():
+            if not left.name.startswith("lock"):
+                left.unlink()
+        if _is_database(path):
+            with closing(_connect(path)) as con:
+                for (copy,) in con.execute("SELECT copy FROM entries WHERE copy IS NOT NULL").fetchall():
+                    Path(copy).unlink(missing_ok=True)
+    except sqlite3.Error:
+        raise unreadable(path) from None
+    except OSError:
+        raise ReleaseError(
+            f"cannot remove what an earlier run left in {_folder(path).name!r} beside the ledger; remove it by hand"
+        ) from None
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_START)) == _START
+    except OSError:
+        return False
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    con = sqlite3.connect(path, timeout=10, isolation_level=None)
+    con.execute("PRAGMA secure_delete = ON")  # a key that is forgotten is gone
+    return con
+
+
+def _create(path: Path, secret: str) -> None:
+    """The file with nothing but its secret; one of before in its place is kept under another name."""
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    with closing(_connect(new)) as con:
+        con.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
+        about = [("format", _FORMAT), ("sqlpriv", __version__), ("secret", secret)]
+        con.executemany("INSERT INTO about VALUES (?, ?)", about)
+        if path.exists():
+            for entry in read_before(path):
+                _insert(con, entry, (), None, None)
+            kept = path.with_name(f"{path.name}.before")
+            if not kept.exists():
+                shutil.copy2(path, kept)
+    os.replace(new, path)
+
+
+def _opened(path: Path) -> Book:
+    try:
+        with closing(_connect(path)) as con:
+            return replace(_read(con), path=path)
+    except (sqlite3.Error, ValueError, KeyError, TypeError):
+        raise unreadable(path) from None
+
+
+def _read(con: sqlite3.Connection) -> Book:
+    about = dict(con.execute("SELECT name, value FROM about").fetchall())
+    if about["format"] != _FORMAT:
+        raise ReleaseError(f"the ledger was written by sqlpriv {about['sqlpriv']}, which this version does not read")
+    book = Book(Path(), about["secret"], [])
+    numbers: dict[int, Entry] = {}
+    for number, finished, key, content in con.execute("SELECT id, finished, key, entry FROM entries ORDER BY id"):
+        entry = replace(entry_of(json.loads(content)), finished=bool(finished))
+        numbers[number] = entry
+        book.entries.append(entry)
+        if key is not None:
+            book.keys[entry.id] = bytes(key)
+    for number, kind, columns, cells in con.execute("SELECT entry, kind, columns, cells FROM sketches ORDER BY rowid"):
+        sketch = Sketch(kind, tuple(json.loads(columns)), tuple((h, n) for h, n in iter_unpack("<qq", cells)))
+        identity = numbers[number].id
+        book.sketches[identity] = (*book.sketches.get(identity, ()), sketch)
+    return book
+
+
+def _insert(
+    con: sqlite3.Connection, entry: Entry, sketches: Sequence[Sketch], key: bytes | None, copy: str | None
+) -> None:
+    added = con.execute(
+        "INSERT INTO entries (coins, finished, key, copy, entry) VALUES (?, ?, ?, ?, ?)",
+        (entry.coins, int(entry.finished), key, copy, json.dumps(content_of(entry))),
+    )
+    con.executemany(
+        "INSERT INTO sketches VALUES (?, ?, ?, ?)",
+        [
+            (added.lastrowid, s.kind, json.dumps(s.columns), b"".join(pack("<qq", *cell) for cell in s.cells))
+            for s in sketches
+        ],
+    )
+
+
+def _update(con: sqlite3.Connection, before: Entry, after: Entry) -> None:
+    con.execute(
+        "UPDATE entries SET finished = ?, key = NULL, copy = NULL, entry = ? WHERE id = ?",
+        (int(after.finished), json.dumps(content_of(after)), _number_of(con, before)),
+    )
+
+
+def _number_of(con: sqlite3.Connection, entry: Entry) -> int:
+    for number, content in con.execute("SELECT id, entry FROM entries WHERE coins = ?", (entry.coins,)):
+        if entry_of(json.loads(content)).id == entry.id:
+            return int(number)
+    raise sqlite3.DataError

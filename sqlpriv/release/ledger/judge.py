@@ -1,0 +1,95 @@
+"""What may follow a release of the same table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlpriv.errors import ReleaseError
+from sqlpriv.release.file import released_there
+from sqlpriv.release.ledger.book import Book
+from sqlpriv.release.ledger.entry import Entry
+from sqlpriv.release.ledger.recognise import Recognised
+
+
+def refuse_repetition(book: Book, seen: Recognised, new: Entry) -> None:
+    """Refuse what does not compose with the releases of the same table, unless the owner says why it may."""
+    before = seen.releases
+    if not before or any(new.coins == e.coins for e in before):
+        return
+    if new.view > new.views:
+        last = next(e for e in reversed(before) if e.parameters == new.parameters)
+        raise ReleaseError(
+            f"{_said(book, seen, last)}, the last of the {new.views} views of this sequence; no more can be private"
+        )
+    if new.beside:
+        _refuse_the_same_again(book, seen, new)
+        return
+    last = next((e for e in before if e.views == 1), before[-1])
+    where = _said(book, seen, last)
+    if new.views == 1 or last.views == 1:
+        sequence = "Publish a sequence (views = ...) from the start, use" if "views" in new.parameters else "Use"
+        raise ReleaseError(
+            f"{where} with {last.method}. A second release made independently would expose people: what occurs in both "
+            f"is almost surely true. {sequence} the release there is, void its entry if it never went out "
+            f"(sqlpriv ledger void {last.name} --why ...), or write in [release] why "
+            'both may stand together: beside = "..."'
+        )
+    if last.parameters != new.parameters:
+        changed = sorted(
+            k for k in {*last.parameters, *new.parameters} if last.parameters.get(k) != new.parameters.get(k)
+        )
+        raise ReleaseError(f"{where}. The next view must have the same parameters; changed: {', '.join(changed)}")
+    if new.view != last.view + 1:
+        raise ReleaseError(f"{where}, view {last.view} of {last.views}; only view {last.view + 1} can follow")
+
+
+def _refuse_the_same_again(book: Book, seen: Recognised, new: Entry) -> None:
+    """The sentence of `beside` is about one release, not about any number of the same with fresh coins."""
+    for last in seen.releases:
+        same = (last.beside, last.digest, last.parameters) == (new.beside, new.digest, dict(new.parameters))
+        if same and new.views == 1:
+            raise ReleaseError(
+                f"{_said(book, seen, last)} by this very policy. With fresh coins it would be one release more, and "
+                f"the noise of both averages out: give the key of then, void its entry ({last.name}) if it never went "
+                "out, or say in beside why there may be two of them"
+            )
+
+
+def refuse_unknown_release(book: Book, target: Path, table: str) -> None:
+    """Where a release of the table is, and not in the ledger, this is not the ledger of the table, or it was lost."""
+    there = released_there(target)
+    if there is None or there[0] != table:
+        return
+    # Also one that does not count is known; entries of before have only the name of its file.
+    if not any(e.release == there[1] if e.release else e.output == target.name for e in book.entries):
+        raise ReleaseError(
+            f"{target.name!r} is a release of {table!r} already, and the ledger {book.path.name!r} knows nothing of "
+            "it; bring back the ledger of then, name it with --ledger or, if nobody has that release, remove the file"
+        )
+
+
+def refuse_unfinished(book: Book, unfinished: Sequence[Entry]) -> None:
+    """A release that was entered and maybe not put in its place comes first."""
+    for entry in unfinished:
+        raise ReleaseError(
+            f"the ledger {book.path.name!r} says: a release of {entry.table!r} as {entry.output!r} was begun on "
+            f"{entry.time[:10]} and not finished. Publish it with the policy and the table of then, which finishes it "
+            f"with the same coins; or, if {entry.output!r} is not there and nobody has it, void its entry "
+            f"(sqlpriv ledger void {entry.name} --why ...)"
+        )
+
+
+def refuse_another_key(book: Book, entry: Entry) -> None:
+    """With another key an unfinished release would be a second one."""
+    raise ReleaseError(
+        f"the ledger {book.path.name!r} says: the release {entry.output!r} of {entry.table!r} was begun with another "
+        "key and not finished. Give the key of then, or none: the ledger keeps it until the release is in its place"
+    )
+
+
+def _said(book: Book, seen: Recognised, entry: Entry) -> str:
+    how = seen.taken_for.get(entry.id)
+    taken = f" (this table is taken for it: {how})" if how else ""
+    what = f"{entry.table!r}{taken} was released on {entry.time[:10]} as {entry.output!r}"
+    return f"the ledger {book.path.name!r} says: {what}"

@@ -1,0 +1,60 @@
+"""The entries of a ledger, for people and for machines: what `sqlpriv ledger` shows, and what it marks as void."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlpriv.facts import Facts, Grid, Line
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.ledger.book import locked, read_book
+from sqlpriv.release.ledger.entry import Entry, content_of
+from sqlpriv.release.ledger.place import followed, ledger_path
+from sqlpriv.release.ledger.recognise import recognise
+from sqlpriv.table.private import open_table
+
+
+def ledger_of(policy: Policy, named: Path | None) -> Path:
+    """The ledger under which a policy publishes."""
+    return ledger_path(named, policy.table.path(policy.ledger) if policy.ledger else None)
+
+
+def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Facts:
+    """What has been released from the table of a policy, also under other names; without a policy, all releases."""
+    path = followed(ledger_path(named) if policy is None else ledger_of(policy, named))
+    book = read_book(path, policy.table if policy else None)
+    if policy is None or not book.entries:
+        return ledger_facts(path, book.entries)
+    with open_table(policy.table, policy.by_text) as source:
+        seen = recognise(book, source, policy.person)
+    places = {seen.place, *(e.place for e in seen.releases if e.place)}
+    shown = {e.id for e in seen.releases}
+    return ledger_facts(path, [e for e in book.entries if e.id in shown or e.place in places])
+
+
+def void_entry(entry: str, why: str, policy: Policy | None = None, named: Path | None = None) -> Facts:
+    """Mark the entry of a release that never went out; the line stays, with the reason."""
+    path = ledger_path(named) if policy is None else ledger_of(policy, named)
+    with locked(path, policy.table if policy else None) as book:
+        book.void(entry, why)
+        return ledger_facts(book.path, book.entries)
+
+
+def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
+    """Releases of a ledger, in their order."""
+    if not entries:
+        return Facts(path.name, [], (Line("nothing has been released"),))
+    headings = ("entry", "date", "table", "method", "d", "gamma", "view", "output")
+    rows = tuple(
+        (e.name, e.time[:10], e.table, e.method, e.parameters.get("d"), e.parameters.get("gamma"),
+         f"{e.view} of {e.views}", e.output)
+        for e in entries
+    )  # fmt: skip
+    said = [Line(f"{e.name} stands beside other releases: {e.beside}") for e in entries if e.beside]
+    said += [Line(f"{e.name} does not count: {e.void}") for e in entries if e.void]
+    said += [
+        Line(f"{e.name} was begun and not finished: publish it again under its policy, or void it")
+        for e in entries
+        if not e.finished
+    ]
+    return Facts(path.name, [content_of(e) for e in entries], (Grid(headings, rows), *said))

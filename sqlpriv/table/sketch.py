@@ -1,0 +1,273 @@
+"""A table as the ledger remembers it: a digest of its rows, and sketches by which a copy with changes is known again.
+
+Neither depends on the order of rows and columns, the digest not on the columns' names, and cells are compared as texts
+that an export to CSV does not change (sql/sketch.sql). The sketches, each of the smallest keyed hashes with their
+copies:
+
+    rows     whole rows, whatever the names of their columns: a copy with rows less or more
+    named    the same with the names: where columns hold the same few codes, (1, 2) and (2, 1) are different rows
+    less     these without one of their columns, where the table is small enough: a column less, or another one
+    column   a column that is nearly unique, such as a date of birth with its time, or a name
+    pair     two columns that are nearly unique together
+    person   the persons, where the policy names their column
+
+Numbers that count 1, 2, 3 ..., days and hours that follow each other tell nothing about a table, and are left out of
+columns and pairs. What is read: the table once to see whether its rows repeat, and once more for its hashes; if they
+repeat it is grouped first, and only distinct rows are hashed. Of a table that does not repeat, a sample of less than
+about a two-hundredth of what a sketch reaches may be missed. With their key the sketches tell a row to who guesses it:
+they are private data and lie with the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import duckdb
+
+from sqlpriv.engine import fetch
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.digest import WHOLE_TYPE, WRITTEN_ONE_WAY
+
+SIZE = 1024
+"""How many hashes a sketch has at most."""
+_MOST_HASHES = 1_000_000
+"""Rows without one column are sketched while that takes no more hashes."""
+_MOST_COLUMNS, _MOST_PAIRS = 16, 8
+_HASHES, _GROUPED = "__sketch_hashes", "__sketch_rows"
+_TOP = 2**52
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The smallest hashes of rows, or of some columns of them, with their copies."""
+
+    kind: str
+    columns: tuple[str, ...]
+    cells: tuple[tuple[int, int], ...]
+
+    @property
+    def what(self) -> str:
+        """What it is a sketch of, for people."""
+        named = " and ".join(repr(c) for c in self.columns)
+        if self.kind in {"rows", "named", "person"}:
+            return "rows" if self.kind != "person" else f"persons ({named})"
+        return f"rows without {named}" if self.kind == "less" else f"values of {named}"
+
+
+@dataclass(frozen=True)
+class Portrait:
+    """A table as it is remembered."""
+
+    digest: str
+    sketches: tuple[Sketch, ...]
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    """Two sketches that are alike: their places in the lists, and how much of the smaller one is in both."""
+
+    known: int
+    given: int
+    share: float
+
+
+def portray(
+    con: duckdb.DuckDBPyConnection, table: str, types: Mapping[str, str], secret: str, person: str | None = None
+) -> Portrait:
+    """Digest and sketches of a table, given as SQL, with the types of its columns."""
+    rows, kinds = fetch(con, f"SELECT count(*), approx_count_distinct(__priv_row) FROM {table} AS __priv_row")[0]
+    repeats = 2 * kinds < rows
+    seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
+    found = _measured(con, seen, types)
+    chosen = [(kind, tuple(types)) for kind in ("rows", "named")]
+    chosen += [] if repeats else _telling(con, seen, found, rows)
+    if len(found) > 2 and len(found) * kinds <= _MOST_HASHES:
+        chosen += [("less", (c.name,)) for c in found]
+    chosen += [
+        ("person", (c.name,)) for c in found if folded(c.name) == folded(person or "") and person and not c.counts_up
+    ]
+    _write_hashes(con, seen, found, secret, chosen)
+    digest = _digest(con)
+    sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
+    fetch(con, f"DROP TABLE IF EXISTS {_HASHES}; DROP TABLE IF EXISTS {_GROUPED}")
+    return Portrait(digest, tuple(s for s in sketches if s.cells))
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A column c0, c1, ... of the rows that are looked at."""
+
+    place: int
+    name: str
+    type: str
+    kinds: int
+    counts_up: bool
+    has_few: bool
+    """Whether its values are hashed once each instead of row by row."""
+
+
+def _grouped(con: duckdb.DuckDBPyConnection, table: str, types: Mapping[str, str]) -> str:
+    """The distinct rows with their copies. What is equal but written differently is grouped by how it is written."""
+    cells = [
+        f"{quoted(c)} AS c{i}" if WRITTEN_ONE_WAY.fullmatch(kind) else f"CAST({quoted(c)} AS VARCHAR) AS c{i}"
+        for i, (c, kind) in enumerate(types.items())
+    ]
+    rows = f"SELECT {', '.join(cells)}, count(*) AS n FROM {table} GROUP BY ALL"
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_GROUPED} AS {rows}")
+    return _GROUPED
+
+
+def _ungrouped(table: str, types: Mapping[str, str]) -> str:
+    cells = ", ".join(f"{quoted(c)} AS c{i}" for i, c in enumerate(types))
+    return f"(SELECT {cells}, 1 AS n FROM {table})"
+
+
+def _measured(con: duckdb.DuckDBPyConnection, seen: str, types: Mapping[str, str]) -> list[_Measured]:
+    """How many values every column has, and whether they count up."""
+    asked = ", ".join(
+        f"approx_count_distinct(c{i}), {_counts_up(f'c{i}', kind)}" for i, kind in enumerate(types.values())
+    )
+    rows, *found = fetch(con, f"SELECT count(*), {asked} FROM {seen}")[0]
+    return [
+        _Measured(i, name, kind, int(found[2 * i]), bool(found[2 * i + 1]), 4 * found[2 * i] < rows)
+        for i, (name, kind) in enumerate(types.items())
+    ]
+
+
+def _telling(
+    con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int
+) -> list[tuple[str, tuple[str, ...]]]:
+    """The columns and pairs of columns that are nearly unique, and no numbers in a row."""
+    unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
+    others = [c for c in columns if 1 < 2 * c.kinds <= rows]
+    wide = [p for p in combinations(others, 2) if p[0].kinds * p[1].kinds >= rows]
+    wide = sorted(wide, key=lambda p: -p[0].kinds * p[1].kinds)[:_MOST_PAIRS]
+    pairs: list[tuple[str, ...]] = []
+    if wide:
+        counted = ", ".join(f"approx_count_distinct((c{a.place}, c{b.place}))" for a, b in wide)
+        found = fetch(con, f"SELECT {counted} FROM {seen}")[0]
+        pairs = [(a.name, b.name) for (a, b), n in zip(wide, found, strict=True) if 2 * n > rows]
+    return [*(("column", (c,)) for c in unique[:_MOST_COLUMNS]), *(("pair", p) for p in pairs)]
+
+
+def _counts_up(name: str, kind: str) -> str:
+    """SQL for whether the values follow each other: whole numbers, days, hours or minutes, or the digits in texts."""
+    is_time = kind == "DATE" or kind.startswith("TIMESTAMP")
+    if is_time:
+        number = f"CAST(floor(epoch({name})) AS BIGINT)"
+    elif kind in {"FLOAT", "DOUBLE"} or kind.startswith("DECIMAL"):
+        number = f"CASE WHEN {name} = trunc({name}) THEN TRY_CAST({name} AS BIGINT) END"
+    elif WHOLE_TYPE.fullmatch(kind):
+        number = name
+    else:
+        number = f"TRY_CAST(regexp_replace(CAST({name} AS VARCHAR), '[^0-9]', '', 'g') AS BIGINT)"
+    units = " ".join(f"WHEN bool_and({number} % {u} = 0) THEN {u}" for u in (86400, 3600, 60))
+    unit = f"CASE {units} ELSE 1 END" if is_time else "1"
+    width = f"(CAST(max({number}) AS DOUBLE) - min({number})) / {unit}"
+    return f"coalesce(count({number}) = count({name}) AND {width} <= 2.0 * approx_count_distinct({number}), false)"
+
+
+def _cell(name: str, kind: str) -> str:
+    """SQL for the text of a cell; where the type leaves one way to write it, the short way."""
+    if WHOLE_TYPE.fullmatch(kind) or kind == "DATE":
+        return f"coalesce(CAST({name} AS VARCHAR), '')"
+    if kind == "DOUBLE":
+        return inlined(f"CASE WHEN abs({name}) < 9e15 THEN _number_text({name}) ELSE _cell_text({name}) END")
+    if kind == "TIMESTAMP WITH TIME ZONE":  # whose text depends on the time zone of the machine
+        return inlined(f"_cell_text(make_timestamp(epoch_us({name})))")
+    return inlined(f"_cell_text({name})")
+
+
+def _write_hashes(
+    con: duckdb.DuckDBPyConnection,
+    seen: str,
+    columns: Sequence[_Measured],
+    secret: str,
+    chosen: Sequence[tuple[str, tuple[str, ...]]],
+) -> None:
+    """Table of hashes: n, v (the second word of the row), and for every sketch the word of its cells: w0, w1, ..."""
+
+    def bits(cell: str) -> str:
+        return inlined(f"_coin_bits({literal(secret)}, {cell})")
+
+    joins, cells = [], []
+    for c in columns:
+        name, text = f"c{c.place}", _cell(f"c{c.place}", c.type)
+        if c.has_few:
+            values = f"SELECT {name}, {bits(text)} AS bits FROM (SELECT DISTINCT {name} FROM {seen})"
+            joins.append(f"JOIN ({values}) AS d{c.place} ON d{c.place}.{name} IS NOT DISTINCT FROM s.{name}")
+        cells.append(f"{f'd{c.place}.bits' if c.has_few else bits(_cell(f's.{name}', c.type))} AS b{c.place}")
+    words = [
+        inlined(f"_cell_word(b{c.place}, {place}) AS {letter}{c.place}")
+        for c in columns
+        for place, letter in enumerate("xy")
+    ]
+    for c in columns:
+        name = inlined(f"_cell_word({bits(literal(f'name|{folded(c.name)}'))}, 0)")
+        words.append(inlined(f"_named_word(_cell_word(b{c.place}, 0), {name}) AS z{c.place}"))
+    places = {c.name: c.place for c in columns}
+    empty = inlined(f"_cell_word({bits(literal(''))}, 0)")
+    shown = []
+    for i, (kind, names) in enumerate(chosen):
+        left = [name for name in places if name not in names] if kind == "less" else names
+        letter = "z" if kind in {"named", "less"} else "x"
+        word = inlined(f"_row_word({' + '.join(f'{letter}{places[name]}' for name in left)})")
+        if kind in {"column", "pair", "person"}:  # without a value there is nothing to share
+            word = f"nullif({word}, {inlined(f'_row_word({len(names)} * ({empty}))')})"
+        shown.append(f"{word} AS w{i}")
+    second = inlined(f"_row_word({' + '.join(f'y{c.place}' for c in columns)}) AS v")
+    fetch(
+        con,
+        f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS SELECT n, {second}, {', '.join(shown)} FROM (SELECT n, "
+        f"{', '.join(words)} FROM (SELECT n, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)}))",
+    )
+
+
+def _digest(con: duckdb.DuckDBPyConnection) -> str:
+    parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
+    sums = fetch(con, f"SELECT count(*), {', '.join(parts)} FROM {_HASHES}")[0]
+    return "-".join(f"{int(s or 0) % 2**64:016x}" for s in sums[1:])
+
+
+def _sketch(con: duckdb.DuckDBPyConnection, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
+    """The smallest hashes: they are looked for where they are to be expected, or everywhere."""
+    word = f"w{number}"
+    copies = "1" if kind == "person" else "CAST(sum(n) AS BIGINT)"
+    found: list[tuple[int, int]] = []
+    limit = _TOP if kinds <= 8 * SIZE else 8 * SIZE * _TOP // kinds
+    for top in dict.fromkeys((limit, _TOP)):
+        found = fetch(
+            con,
+            f"SELECT {word}, {copies} FROM {_HASHES} WHERE {word} < {top} GROUP BY {word} ORDER BY {word} LIMIT {SIZE}",
+        )
+        if len(found) == SIZE:
+            break
+    return Sketch(kind, names, tuple((int(h), int(n)) for h, n in found))
+
+
+def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given: Sequence[Sketch]) -> list[Resemblance]:
+    """The pairs of sketches that are alike, the most alike first."""
+    if not known or not given:
+        return []
+    for name, sketches in (("__sketches_known", known), ("__sketches_given", given)):
+        _write_sketches(con, name, sketches)
+    both = inlined(f"FROM _copies_of_both(__sketches_known, __sketches_given, {SIZE})")
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE __sketches_both AS {both}")
+    alike = inlined("FROM _resemblances(__sketches_both)")
+    found = fetch(
+        con,
+        f"SELECT first, second, shared / CAST(smaller AS DOUBLE) AS share FROM ({alike}) WHERE alike "
+        "ORDER BY share DESC, second, first",
+    )
+    fetch(con, "DROP TABLE __sketches_known; DROP TABLE __sketches_given; DROP TABLE __sketches_both")
+    return [Resemblance(int(k), int(g), float(share)) for k, g, share in found]
+
+
+def _write_sketches(con: duckdb.DuckDBPyConnection, name: str, sketches: Sequence[Sketch]) -> None:
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE {name} (sketch BIGINT, hash BIGINT, copies BIGINT)")
+    for number, sketch in enumerate(sketches):
+        hashes, copies = ([cell[i] for cell in sketch.cells] for i in (0, 1))
+        fetch(con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", [hashes, copies])
