@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,7 @@ class _Draft:
     entry: Entry
     seen: Recognised
     known: Entry | None
-    key: bytes
+    key: bytes = field(repr=False)
     book: Book
     target: Path
     warnings: tuple[str, ...]

@@ -49,11 +49,11 @@ class Book:
     """A ledger that is open: what is in it, and, while it is locked, what is written into it."""
 
     path: Path
-    secret: str
+    secret: str = field(repr=False)
     entries: list[Entry]
-    sketches: dict[str, tuple[Sketch, ...]] = field(default_factory=dict)
+    sketches: dict[str, tuple[Sketch, ...]] = field(default_factory=dict, repr=False)
     """By the id of their entry."""
-    keys: dict[str, bytes] = field(default_factory=dict)
+    keys: dict[str, bytes] = field(default_factory=dict, repr=False)
     said: tuple[str, ...] = ()
     """What the owner should know of the ledger."""
 
