@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from secrets import token_hex
+
 from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
-from sqlpriv.sqltext import file_literal, folded, quoted
+from sqlpriv.errors import PolicyError, SqlprivError
+from sqlpriv.sqltext import file_literal, folded, quoted, table_parts
+from sqlpriv.table.follow import Read, is_same_file, read_by
 from sqlpriv.table.reference import TableReference
+from sqlpriv.table.sketch import portray, resemblances
 from sqlpriv.table.source import Source
 
 
@@ -29,9 +34,52 @@ def find_named(source: Source, name: str, options: str = "") -> str:
     return f"{schema}.{quoted(wanted)}"
 
 
-def is_private(table: TableReference, name: str) -> bool:
-    """Whether a name is that of the private table itself, or of the file it is in."""
-    wanted = name.removeprefix("table:")
+def is_private(source: Source, name: str) -> bool:
+    """Whether what is named is the private table itself, reads it, or is what it reads; an error where it is a copy.
+
+    Views are followed. The one table or file that a private view is made of is private too; of several, one may be
+    public. Where neither tells, the rows do: half of the smaller one in both is a copy, and of all else nothing is
+    claimed.
+    """
+    table, wanted = source.reference, name.removeprefix("table:")
     if table.is_file(wanted):
-        return table.path(wanted).samefile(table.file)
-    return table.database is not None and folded(wanted) == folded(table.name)
+        reads: set[Read] = {(str(table.path(wanted).resolve()),)}
+        if is_same_file(reads, table.file):
+            return True
+    else:
+        if table.database is None:
+            return False
+        reads = read_by(source, _schema(table), wanted)
+    if table.database is not None:
+        own = (folded(_schema(table)), folded(table.name))
+        below = read_by(source, *own) - {own}
+        private = {own, *(below if len(below) == 1 else ())}
+        if reads & private or any(is_same_file(reads, Path(read[0])) for read in private if len(read) == 1):
+            return True
+    _refuse_copy(source, name)
+    return False
+
+
+def _schema(table: TableReference) -> str:
+    parts = table_parts(table.source)
+    return parts[-2].replace('""', '"') if len(parts) > 1 else "main"
+
+
+def _refuse_copy(source: Source, name: str) -> None:
+    """Rows of two columns or more: that a public list of values holds those of the table is what it is for."""
+    named = find_named(source, name)
+    try:
+        types: dict[str, str] = dict(fetch(source.con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {named})"))
+        if len(types) < 2 or len(source.types) < 2:
+            return
+        secret = token_hex(16)
+        theirs = portray(source.con, named, types, secret).sketches
+    except SqlprivError:  # it cannot be read, which is said where it is
+        return
+    ours = portray(source.con, source.table, source.types, secret).sketches
+    whole = [[s for s in sketches if s.kind not in {"column", "person"}] for sketches in (ours, theirs)]
+    for found in resemblances(source.con, *whole):
+        raise PolicyError(
+            f"{name.removeprefix('table:')!r} is taken for a copy of the private table: {found.share:.0%} of the "
+            f"{whole[0][found.known].what} of the smaller one are in both; name what is public"
+        )

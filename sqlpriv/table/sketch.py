@@ -11,11 +11,12 @@ copies:
     pair     two columns that are nearly unique together
     person   the persons, where the policy names their column
 
-Numbers that count 1, 2, 3 ..., days and hours that follow each other tell nothing about a table, and are left out of
-columns and pairs. What is read: the table once to see whether its rows repeat, and once more for its hashes; if they
-repeat it is grouped first, and only distinct rows are hashed. Of a table that does not repeat, a sample of less than
-about a two-hundredth of what a sketch reaches may be missed. With their key the sketches tell a row to who guesses it:
-they are private data and lie with the ledger.
+Columns that are nearly unique and count up (1, 2, 3 ..., days or hours that follow each other) tell nothing about a
+table and make strangers look alike: they are left out of everything. What is read: the table once to see whether its
+rows repeat, once for its columns, and once for its hashes; if they repeat it is grouped first, and only distinct rows
+are hashed. What may be missed: a part of less than about a two-hundredth of a table of hundreds of thousands of rows;
+and where all tables of a sort have the same few kinds of rows, a small part, or two columns less. With their key the
+sketches tell a row to who guesses it: they are private data and lie with the ledger.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ SIZE = 1024
 _MOST_HASHES = 1_000_000
 """Rows without one column are sketched while that takes no more hashes."""
 _MOST_COLUMNS, _MOST_PAIRS = 16, 8
+_FEW = 100
+"""Of fewer rows nobody can say that a column counts up: many an age occurs once among them."""
 _HASHES, _GROUPED = "__sketch_hashes", "__sketch_rows"
 _TOP = 2**52
 
@@ -82,7 +85,8 @@ def portray(
     repeats = 2 * kinds < rows
     seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
     found = _measured(con, seen, types)
-    chosen = [(kind, tuple(types)) for kind in ("rows", "named")]
+    found = [c for c in found if not c.counts_up or 2 * c.kinds <= rows or rows < _FEW] or found
+    chosen = [(kind, tuple(c.name for c in found)) for kind in ("rows", "named")]
     chosen += [] if repeats else _telling(con, seen, found, rows)
     if len(found) > 2 and len(found) * kinds <= _MOST_HASHES:
         chosen += [("less", (c.name,)) for c in found]

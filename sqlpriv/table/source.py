@@ -16,7 +16,8 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.sqltext import reader, table_parts
 from sqlpriv.table.reference import TableReference
 
-_ATTACHED = "checked"
+ATTACHED = "checked"
+"""The name under which a database is attached."""
 FILE_VIEW = "__data"
 
 
@@ -93,10 +94,10 @@ def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any])
 def _attach(con: duckdb.DuckDBPyConnection, data: str, database: Path) -> str:
     if not database.is_file():
         raise InputError(f"there is no database file {str(database)!r}")
-    attach(con, database, _ATTACHED)
-    return ".".join(f'"{part}"' for part in [_ATTACHED, *table_parts(data)])
+    attach(con, database, ATTACHED)
+    return ".".join(f'"{part}"' for part in [ATTACHED, *table_parts(data)])
 
 
 def _schema(data: str) -> str:
     """The schema of a table of the attached database; that of a name without one is DuckDB's own choice, main."""
-    return ".".join(f'"{part}"' for part in [_ATTACHED, *table_parts(data)[:-1]])
+    return ".".join(f'"{part}"' for part in [ATTACHED, *table_parts(data)[:-1]])

@@ -128,7 +128,7 @@ def _values(source: Source, name: str, column: PublishedColumn) -> str:
         table, _, value = domain.removeprefix("table:").rpartition(".")
         if not table:
             raise PolicyError(f"{domain!r} must name a table and its column, as in table:cities.csv.name")
-        if is_private(source.reference, table):
+        if is_private(source, table):
             raise PolicyError('it would be read from the private table; write "active" if its values may be public')
         copy = read_named(source, table, "__named")
         if (

@@ -101,7 +101,7 @@ def write_public(plan: RandomizedPlan, catalog: str) -> None:
     for name, file in plan.policy.public.items():
         if folded(name) == folded(table.name):
             raise PolicyError(f"the public table {name!r} is called like the private one; give it another name")
-        if is_private(table, file):
+        if is_private(plan.source, file):
             raise PolicyError(f"the public table {name!r} is the private table itself, which must not be in a release")
         copy = read_named(plan.source, file, "__public")
         fetch(plan.source.con, f"CREATE TABLE {quoted(catalog, 'public', name)} AS FROM {copy}")

@@ -63,7 +63,7 @@ def write_labels(source: Source, column: PublishedColumn, values: str, kind: str
 
 
 def _refuse_private(source: Source, name: str) -> None:
-    if is_private(source.reference, name):
+    if is_private(source, name):
         raise PolicyError("its labels would be read from the private table; name a hierarchy that is public")
 
 

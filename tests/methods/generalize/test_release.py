@@ -34,7 +34,6 @@ PLAN = import_module("sqlpriv.methods.generalize.plan")
 PUBLISHING = import_module("sqlpriv.publishing")
 FILE = import_module("sqlpriv.release.file")
 WRITE = import_module("sqlpriv.methods.generalize.write")
-LEDGER = "private.duckdb.sqlpriv-ledger.json"
 Row = tuple[object, ...]
 
 # Releases hold a few macros, in a fraction of the time; one test writes them all.
@@ -270,7 +269,7 @@ def test_the_columns_that_are_published(tmp_path: Path) -> None:
     assert (3, "ill", "VARCHAR", "sensitive", None, None) in attributes
     requirements = rows_of(result.output, "requirements", "sqlpriv_release")
     assert [r[0] for r in requirements] == ["k>=2", "distinct_l(ill)>=1"]
-    assert {p.name for p in tmp_path.iterdir()} == {"private.duckdb", "policy.toml", "people-release.duckdb", LEDGER}
+    assert {p.name for p in tmp_path.iterdir()} == {"private.duckdb", "policy.toml", "people-release.duckdb"}
 
 
 @pytest.mark.parametrize("keep", ["", "\nkeep_suppressed = true"])

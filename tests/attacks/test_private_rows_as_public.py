@@ -1,0 +1,109 @@
+"""What is named as public or as a domain is not the private table in disguise: a view, a copy, a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+from support.randomized_policies import published, write_noise_policy
+
+from sqlpriv.errors import PolicyError
+from sqlpriv.publishing import publish
+
+pytestmark = pytest.mark.usefixtures("few_macros")
+
+PEOPLE = """
+CREATE TABLE people AS SELECT (i * 37) % 100 AS a, (i * i) % 89 AS b FROM range(300) AS r(i);
+CREATE SCHEMA other;
+CREATE TABLE other.people AS SELECT i AS a, i * 3 AS b FROM range(100) AS r(i);
+CREATE TABLE numbers AS SELECT i AS a, 'number ' || i AS name FROM range(100) AS r(i);
+CREATE VIEW named AS FROM numbers WHERE a >= 0;
+CREATE VIEW plain AS FROM people;
+CREATE VIEW above AS WITH x AS (SELECT a, count(*) AS n FROM PLAIN GROUP BY a) FROM x;
+CREATE VIEW inside AS SELECT a FROM numbers WHERE a IN (SELECT a FROM main.people);
+CREATE VIEW queried AS FROM query_table('people');
+CREATE MACRO sneaky() AS TABLE FROM people;
+CREATE VIEW by_macro AS FROM sneaky();
+CREATE TABLE copied AS SELECT b AS x, a AS y FROM people ORDER BY hash(a) LIMIT 200;
+"""
+RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'
+DOMAIN = published('"range:0..99"')
+ITSELF = "is the private table itself"
+NOT_FOLLOWED = "cannot be followed to what it reads; make a table of what is public in it"
+COPY = "is taken for a copy of the private table: .* are in both; name what is public"
+
+
+def policy(folder: Path, public: str = "", domain: str = DOMAIN, table: str = "people") -> None:
+    sql = "" if (folder / "private.duckdb").exists() else PEOPLE
+    more = f'[public]\nnumbers_of_all = "{public}"' if public else ""
+    where = f'database = "private.duckdb"\nsource = "{table}"'
+    columns = {"a": domain, "b": DOMAIN}
+    publish(write_noise_policy(folder, columns, RELEASE, sql, table=where, more=more), force=True)
+
+
+def refused(folder: Path, message: str, **given: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        policy(folder, **given)
+    assert not list(folder.glob("*release*"))
+
+
+@pytest.mark.parametrize(
+    ("public", "message"),
+    [
+        ("people", ITSELF),
+        ("plain", ITSELF),
+        ("above", ITSELF),
+        ("inside", ITSELF),
+        ("queried", NOT_FOLLOWED),
+        ("by_macro", NOT_FOLLOWED),
+        ("copied", COPY),
+    ],
+)
+def test_the_private_table_is_no_public_table(tmp_path: Path, public: str, message: str) -> None:
+    refused(tmp_path, message, public=public)
+
+
+@pytest.mark.parametrize("table", ["plain", "above", "inside", "queried", "copied"])
+def test_the_private_table_is_no_domain(tmp_path: Path, table: str) -> None:
+    column = "y" if table == "copied" else "a"
+    message = {"queried": NOT_FOLLOWED, "copied": COPY}.get(table, "it would be read from the private table; write")
+    refused(tmp_path, f"domain of 'a': .*{message}", domain=published(f'"table:{table}.{column}"'))
+
+
+def test_what_a_private_view_is_made_of_is_private(tmp_path: Path) -> None:
+    refused(tmp_path, ITSELF, public="people", table="plain")
+
+
+def test_other_tables_and_views_are_what_the_owner_says(tmp_path: Path) -> None:
+    policy(tmp_path, public="named", domain=published('"table:numbers.a"'))
+    with duckdb.connect(str(tmp_path / "people-release.duckdb"), read_only=True) as con:
+        assert con.execute("SELECT count(*) FROM public.numbers_of_all").fetchall() == [(100,)]
+
+
+def test_files_are_known_by_what_they_are_and_what_they_hold(tmp_path: Path) -> None:
+    with duckdb.connect() as con:
+        rows = "SELECT (i * 37) % 100 AS a, (i * i) % 89 AS b FROM range(300) AS r(i)"
+        con.execute(f"COPY ({rows}) TO '{tmp_path}/people.csv'").fetchall()
+        con.execute(f"COPY (SELECT b, a FROM ({rows}) WHERE a > 30) TO '{tmp_path}/part.parquet'").fetchall()
+    shutil.copy(tmp_path / "people.csv", tmp_path / "copy.csv")
+    os.link(tmp_path / "people.csv", tmp_path / "hard.csv")
+    for file, message in (("people.csv", ITSELF), ("hard.csv", ITSELF), ("copy.csv", COPY), ("part.parquet", COPY)):
+        more = f'[public]\nnumbers_of_all = "{file}"'
+        columns = {"a": DOMAIN, "b": DOMAIN}
+        found = write_noise_policy(tmp_path, columns, RELEASE, table='source = "people.csv"', more=more)
+        with pytest.raises(PolicyError, match=message):
+            publish(found, force=True)
+    assert not list(tmp_path.glob("*release*"))
+
+
+def test_a_file_that_a_private_view_reads_is_private(tmp_path: Path) -> None:
+    rows = "SELECT (i * 37) % 100 AS a, (i * i) % 89 AS b FROM range(300) AS r(i)"
+    with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
+        con.execute(f"COPY ({rows}) TO '{tmp_path}/rows.csv'").fetchall()
+        con.execute(f"CREATE VIEW people AS FROM read_csv('{tmp_path}/rows.csv')").fetchall()
+        con.execute(f"CREATE VIEW again AS SELECT a FROM '{tmp_path}/rows.csv'").fetchall()
+    refused(tmp_path, ITSELF, public="rows.csv")
+    refused(tmp_path, ITSELF, public="again")

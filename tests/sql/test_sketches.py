@@ -1,0 +1,116 @@
+"""The formulas by which a table is known again, against their oracles; and that chance alone makes no tables alike."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from hashlib import sha256
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import sketches as oracle
+
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.sketch import Portrait, portray, resemblances
+
+Con = duckdb.DuckDBPyConnection
+SIZE = 8
+CELLS = st.dictionaries(st.integers(0, 30), st.integers(1, 4) | st.integers(20, 60), min_size=1, max_size=SIZE)
+
+
+def asked(con: Con, sql: str) -> list[tuple[object, ...]]:
+    return con.execute(inlined(sql)).fetchall()
+
+
+def write(con: Con, name: str, sketch: Mapping[int, int]) -> None:
+    rows = ", ".join(f"(0, {h}, {n})" for h, n in sketch.items())
+    con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM (VALUES {rows}) AS v(sketch, hash, copies)").fetchall()
+
+
+@given(known=CELLS, given_cells=CELLS)
+def test_resemblance_agrees(con: Con, known: dict[int, int], given_cells: dict[int, int]) -> None:
+    write(con, "sketch_k", known)
+    write(con, "sketch_g", given_cells)
+    con.execute(
+        inlined(f"CREATE OR REPLACE TEMP TABLE sketch_both AS FROM _copies_of_both(sketch_k, sketch_g, {SIZE})")
+    ).fetchall()
+    found = asked(con, "FROM _resemblances(sketch_both)")
+    if not set(known) & set(given_cells):
+        assert found == []
+        return
+    shared, smaller, by_chance, evenness, alike = oracle.resemblance(known, given_cells, SIZE)
+    assert found[0][2:4] == (shared, smaller)
+    assert found[0][4] == pytest.approx(by_chance, abs=1e-9)
+    assert found[0][5] == (None if evenness is None else pytest.approx(evenness, abs=1e-6))
+    assert found[0][6] == alike
+
+
+CELL_TEXTS = st.sampled_from(
+    ["1", "1.0", "01", "-0", "1e3", "0.1", ".5", "12345678901234567890", "", " a ", "TRUE", "2020-01-02",
+     "2020-01-02 00:00:00", "2020-01-02T10:00:00", "2020-01-02 10:00:00", "n/a"]
+) | st.text("aB1.- ", max_size=5)  # fmt: skip
+
+
+@given(cell=CELL_TEXTS | st.none())
+def test_cells_agree(con: Con, cell: str | None) -> None:
+    asked_for = "SELECT _cell_text(cell) FROM (SELECT CAST(? AS VARCHAR) AS cell)"
+    assert con.execute(inlined(asked_for), [cell]).fetchall() == [(oracle.cell_text(cell),)]
+
+
+@given(words=st.lists(st.integers(0, oracle.WORDS - 1), min_size=1, max_size=9))
+def test_words_agree(con: Con, words: list[int]) -> None:
+    added = " + ".join(map(str, words))
+    other = words[-1]
+    word = oracle.row_word(words)
+    digest = oracle.row_digest(word, other)
+    assert asked(con, f"SELECT _row_word({added}), _row_digest({word}, {other})") == [(word, digest)]
+    bits = sha256(str(words).encode()).hexdigest()
+    assert asked(con, f"SELECT _cell_word('{bits}', 1), _named_word({word}, {other})") == [
+        (int(bits[13:26], 16), word ^ other)
+    ]
+
+
+def portrait(con: Con, query: str, secret: str = "a secret") -> Portrait:
+    con.execute(f"CREATE OR REPLACE TEMP TABLE portrayed AS {query}").fetchall()
+    types = {name: kind for name, kind, *_ in con.execute("DESCRIBE portrayed").fetchall()}
+    return portray(con, "portrayed", types, secret)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_a_sketch_is_the_smallest_sums_of_its_rows(con: Con, repeats: int) -> None:
+    """Slowly, for one row of text and number: in both ways to read a table, grouped and not."""
+    rows = {(f"n{i * 7919 % 5000}", i * 31 % 4999) for i in range(2000)}
+    listed = ", ".join(f"('{text}', {number})" for text, number in sorted(rows))
+    query = f"SELECT a, b FROM (VALUES {listed}) AS v(a, b), range({repeats})"
+    found = portrait(con, query).sketches[0]
+
+    def word(text: str) -> int:
+        return int(sha256(f"a secret|{text}".encode()).hexdigest()[:13], 16)
+
+    expected = sorted((oracle.row_word([word(text), word(str(number))]), repeats) for text, number in rows)[:1024]
+    assert (found.kind, list(found.cells)) == ("rows", expected)
+
+
+def test_nothing_depends_on_the_order_of_rows_and_columns(con: Con) -> None:
+    query = "SELECT i * 37 % 211 AS a, i % 5 AS b, 'x' || i % 13 AS c FROM range(700) AS r(i)"
+    first = portrait(con, query)
+    again = portrait(con, f"SELECT c, a, b FROM ({query}) ORDER BY hash(a, c)")
+    assert again.digest == first.digest
+    assert {s.cells for s in again.sketches} == {s.cells for s in first.sketches}
+    assert portrait(con, query, "another").digest != first.digest
+    assert portrait(con, query.replace("i % 5", "(i + 1) % 5")).digest != first.digest
+
+
+def test_samples_of_one_population_are_strangers(con: Con) -> None:
+    """Two halves of one table share nobody. That they are taken for each other is one in some hundred."""
+    coin = random.Random(3)
+    for kinds in (20, 300, 5000):
+        people = [(coin.randrange(kinds) ** 2 // kinds, coin.randrange(4), i % 2) for i in range(4000)]
+        listed = ", ".join(str(p) for p in people)
+        con.execute(f"CREATE OR REPLACE TEMP TABLE everybody AS FROM (VALUES {listed}) AS v(a, b, half)").fetchall()
+        one, other = (portrait(con, f"SELECT a, b FROM everybody WHERE half = {half}") for half in (0, 1))
+        assert resemblances(con, one.sketches, other.sketches) == []
+        part = portrait(con, "SELECT a, b FROM everybody WHERE half = 0 LIMIT 1200")
+        assert resemblances(con, one.sketches, part.sketches)[0].share == 1
