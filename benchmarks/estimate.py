@@ -179,7 +179,8 @@ def _publish(rows: int, folder: Path) -> dict[str, float]:
         METHODS,
     )
     ledger = folder / "ledger.json"
-    ledger.unlink(missing_ok=True)
+    for file in (ledger, folder / "people-release.duckdb"):
+        file.unlink(missing_ok=True)
     found: dict[str, float] = publish(policy, folder / "people-release.duckdb", None, ledger).facts.content
     return found
 

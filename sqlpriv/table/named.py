@@ -68,16 +68,16 @@ def _schema(table: TableReference) -> str:
 def _refuse_copy(source: Source, name: str) -> None:
     """Rows of two columns or more: that a public list of values holds those of the table is what it is for."""
     named = find_named(source, name)
+    secret = token_hex(16)
     try:
-        types: dict[str, str] = dict(fetch(source.con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {named})"))
-        if len(types) < 2 or len(source.types) < 2:
-            return
-        secret = token_hex(16)
-        theirs = portray(source.con, named, types, secret).sketches
+        theirs = portray(source.con, named, secret).sketches
     except SqlprivError:  # it cannot be read, which is said where it is
         return
-    ours = portray(source.con, source.table, source.types, secret).sketches
-    whole = [[s for s in sketches if s.kind not in {"column", "person"}] for sketches in (ours, theirs)]
+    ours = portray(source.con, source.table, secret).sketches
+    whole = [
+        [s for s in sketches if s.kind == "less" or (s.kind != "column" and len(s.columns) > 1)]
+        for sketches in (ours, theirs)
+    ]
     for found in resemblances(source.con, *whole):
         raise PolicyError(
             f"{name.removeprefix('table:')!r} is taken for a copy of the private table: {found.share:.0%} of the "

@@ -77,10 +77,9 @@ class Resemblance:
     share: float
 
 
-def portray(
-    con: duckdb.DuckDBPyConnection, table: str, types: Mapping[str, str], secret: str, person: str | None = None
-) -> Portrait:
-    """Digest and sketches of a table, given as SQL, with the types of its columns."""
+def portray(con: duckdb.DuckDBPyConnection, table: str, secret: str, person: str | None = None) -> Portrait:
+    """Digest and sketches of a table, given as SQL."""
+    types: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
     rows, kinds = fetch(con, f"SELECT count(*), approx_count_distinct(__priv_row) FROM {table} AS __priv_row")[0]
     repeats = 2 * kinds < rows
     seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)

@@ -61,7 +61,7 @@ def test_nonsense_in_a_file_is_one_sentence(tmp_path: Path, sql: str) -> None:
 
 
 def test_a_copy_of_a_file_beside_it_is_known(tmp_path: Path) -> None:
-    """Its ledger is another file, in the same folder."""
+    """By its content, wherever it is."""
     files = {"people.csv": "q,s\n" + "1,a\n1,b\n2,a\n2,b\n"}
     columns = {"q": qi(), "s": role("sensitive")}
     publish(write_policy(tmp_path, policy_text(columns, "k = 2", table='source = "people.csv"'), files=files))
@@ -154,7 +154,9 @@ def test_a_ledger_of_wrong_types_stops_publishing(tmp_path: Path) -> None:
 
 def test_a_ledger_behind_a_link_stays_one_ledger(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
-    (tmp_path / "ledger.json").symlink_to(tmp_path / "real" / "ledger.json")
-    publish_with(write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE))
+    policy = write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)
+    publish_with(policy, ledger="real/ledger.db")
+    (tmp_path / "ledger.json").symlink_to(tmp_path / "real" / "ledger.db")
+    assert publish_with(policy).written.again
     assert (tmp_path / "ledger.json").is_symlink()
-    assert (tmp_path / "real" / "ledger.json").is_file()
+    assert not (tmp_path / "ledger.json-unfinished").exists()

@@ -74,8 +74,7 @@ def test_words_agree(con: Con, words: list[int]) -> None:
 
 def portrait(con: Con, query: str, secret: str = "a secret") -> Portrait:
     con.execute(f"CREATE OR REPLACE TEMP TABLE portrayed AS {query}").fetchall()
-    types = {name: kind for name, kind, *_ in con.execute("DESCRIBE portrayed").fetchall()}
-    return portray(con, "portrayed", types, secret)
+    return portray(con, "portrayed", secret)
 
 
 @pytest.mark.parametrize("repeats", [1, 3])

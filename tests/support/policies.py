@@ -70,9 +70,9 @@ class Generalized:
     again: bool
 
 
-def generalize(policy: GeneralizePolicy | Path, output: Path | None = None) -> Generalized:
+def generalize(policy: GeneralizePolicy | Path, output: Path | None = None, ledger: Path | None = None) -> Generalized:
     """Publish a table under its policy."""
-    done = publish(policy, output)
+    done = publish(policy, output, ledger_file=ledger)
     found = done.facts.content
     assert found["output"] == str(done.written.output)
     return Generalized(

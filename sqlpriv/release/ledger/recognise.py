@@ -32,7 +32,7 @@ def recognise(book: Book, source: Source, person: str | None, digest: str | None
     """The releases of this table that count; `digest` is that of what would be published of it."""
     table = source.reference
     place = book.place_of(table.file, table.name)
-    portrait = portray(source.con, source.table, source.types, book.secret, person)
+    portrait = portray(source.con, source.table, book.secret, person)
     counted = [e for e in book.entries if not e.void]
     contents = {portrait.digest}
     if any(e.id not in book.sketches for e in counted):  # of a ledger of before
