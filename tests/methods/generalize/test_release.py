@@ -190,7 +190,7 @@ def test_kept_rows_are_starred_and_hidden(tmp_path_factory: pytest.TempPathFacto
     expected = case.best()
     if expected is None:
         return
-    result = generalize(policy)
+    result = generalize(policy, ledger=folder / "ledger.db")
     shown, _ = published_by_the_oracle(case, expected.node)
     hidden = (*("*" for _ in case.qis), *(None for _ in case.sensitive))
     shown[hidden] += result.suppressed_rows
