@@ -49,7 +49,7 @@ def _write_possible(
 ) -> list[int]:
     """A table of the combinations by their numbers in the domains; which columns it has."""
     file = policy.public[name]
-    if is_private(source.reference, file):
+    if is_private(source, file):
         raise PolicyError(f"the combinations {name!r} would be read from the private table")
     given = read_named(source, file, "__combinations")
     found = {places[folded(r[0])]: str(r[0]) for r in fetch(source.con, f"DESCRIBE {given}") if folded(r[0]) in places}
