@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlpriv.show.charts.canvas import COLOURS, FAINT, INK, draw, plain_numbers
+from sqlpriv.showing.charts.canvas import COLOURS, FAINT, INK, draw, plain_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

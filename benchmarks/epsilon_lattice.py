@@ -31,7 +31,7 @@ from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.scan import scan_table
 from sqlpriv.methods.generalize.stubbornness import Curve, stubbornness_curves
 from sqlpriv.publishing import open_private
-from sqlpriv.show.charts import draw_lattice, draw_stubbornness
+from sqlpriv.showing.charts import draw_lattice, draw_stubbornness
 
 ORIGIN = 17
 SIGMAS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7)

@@ -1,7 +1,7 @@
 """What every command returns: facts, once as data for machines and once as parts for people.
 
 `content` is the JSON, by names that stay. `parts` are what a person reads, in their order: lines and grids of plain
-values, which the terminal (show/terminal.py) and later HTML only render. Nobody prints anything on the way.
+values, which the terminal (showing/terminal.py) and later HTML only render. Nobody prints anything on the way.
 """
 
 from __future__ import annotations

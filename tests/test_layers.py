@@ -26,7 +26,7 @@ ROOMS = (
     ("release",),
     ("methods",),
     ("publishing",),
-    ("show",),
+    ("showing",),
     ("doors",),
     ("demo",),
     ("__init__", "__main__"),

@@ -22,8 +22,8 @@ from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job, check
 from sqlpriv.demo import hospital
 from sqlpriv.facts import Facts, Grid, Line
-from sqlpriv.show.progress import progress
-from sqlpriv.show.terminal import show
+from sqlpriv.showing.progress import progress
+from sqlpriv.showing.terminal import show
 from sqlpriv.sqltext import literal
 from sqlpriv.table.source import open_source
 

@@ -11,7 +11,7 @@ from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job, check
 from sqlpriv.doors.cli.options import Data, Database, tell
 from sqlpriv.errors import InputError
-from sqlpriv.show.progress import progress
+from sqlpriv.showing.progress import progress
 from sqlpriv.table.source import open_source
 
 

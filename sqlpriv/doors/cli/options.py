@@ -30,7 +30,7 @@ def tell(facts: Facts, as_json: bool = False) -> None:
     else:
         from rich.console import Console
 
-        from sqlpriv.show.terminal import show
+        from sqlpriv.showing.terminal import show
 
         show(Console(highlight=False), facts)
     if not facts.passed:

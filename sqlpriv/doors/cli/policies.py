@@ -24,7 +24,7 @@ from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.scan import Scan, scan_table
 from sqlpriv.methods.generalize.search import search
 from sqlpriv.policy import draft
-from sqlpriv.show.progress import progress
+from sqlpriv.showing.progress import progress
 from sqlpriv.sqltext import folded
 from sqlpriv.table.hierarchies import draw, save_hierarchies, wide_tables
 
@@ -99,7 +99,7 @@ def _draw(
 ) -> list[Path]:
     """The lattice, risk against utility, and for each sensitive column epsilon against stubbornness."""
     from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
-    from sqlpriv.show import charts
+    from sqlpriv.showing import charts
 
     folder.mkdir(parents=True, exist_ok=True)
     drawn = [folder / "lattice.svg", folder / "tradeoff.svg"]

@@ -16,7 +16,7 @@ from sqlpriv.methods.method import Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.show import show_ledger, void_entry
 from sqlpriv.rewrite.bind.parse import statements
-from sqlpriv.show.progress import progress
+from sqlpriv.showing.progress import progress
 
 TimeLimit = Annotated[
     float | None, typer.Option(min=0, help="Stop a search after so many seconds and take the best so far.")
@@ -51,7 +51,7 @@ def plan_command(
     if chart is not None:
         if not curve:
             raise InputError(f"a plan by {read.method} has no curve to draw; `sqlpriv lattice --charts` draws a search")
-        from sqlpriv.show.charts import draw_privacy_cost
+        from sqlpriv.showing.charts import draw_privacy_cost
 
         draw_privacy_cost(curve, read.release["gamma"], chart)
     tell(facts, as_json)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlpriv.errors import InputError
-from sqlpriv.show.charts.canvas import COLOURS, MARKERS, draw, plain_numbers
+from sqlpriv.showing.charts.canvas import COLOURS, MARKERS, draw, plain_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

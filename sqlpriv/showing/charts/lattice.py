@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sqlpriv.errors import InputError
 from sqlpriv.methods.generalize.evaluate import Node
 from sqlpriv.methods.generalize.nodes import NodeRow
-from sqlpriv.show.charts.canvas import COLOURS, FAINT, HEIGHT, INK, PAPER, WIDTH, draw, shown
+from sqlpriv.showing.charts.canvas import COLOURS, FAINT, HEIGHT, INK, PAPER, WIDTH, draw, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from sqlpriv.errors import InputError
 from sqlpriv.methods.generalize.evaluate import Node
 from sqlpriv.methods.generalize.measures import ClassMeasure
 from sqlpriv.methods.generalize.nodes import NodeRow
-from sqlpriv.show.charts.canvas import COLOURS, FAINT, INK, PAPER, draw, plain_numbers, shown
+from sqlpriv.showing.charts.canvas import COLOURS, FAINT, INK, PAPER, draw, plain_numbers, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

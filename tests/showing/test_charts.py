@@ -20,10 +20,10 @@ from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
 from sqlpriv.methods.generalize.scan import Scan, scan_table
 from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
 from sqlpriv.publishing import open_private
-from sqlpriv.show.charts import draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
-from sqlpriv.show.charts.canvas import COLOURS, shown
-from sqlpriv.show.charts.lattice import MOST_DRAWN
-from sqlpriv.show.charts.tradeoff import frontier
+from sqlpriv.showing.charts import draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
+from sqlpriv.showing.charts.canvas import COLOURS, shown
+from sqlpriv.showing.charts.lattice import MOST_DRAWN
+from sqlpriv.showing.charts.tradeoff import frontier
 
 pytestmark = pytest.mark.one_version
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlpriv.show.charts.canvas import COLOURS, INK, draw, plain_numbers
+from sqlpriv.showing.charts.canvas import COLOURS, INK, draw, plain_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
