@@ -1,15 +1,17 @@
 """What every command returns: facts, once as data for machines and once as parts for people.
 
 `content` is the JSON, by names that stay. `parts` are what a person reads, in their order: lines and grids of plain
-values, which the terminal (showing/terminal.py) and later HTML only render. Nobody prints anything on the way.
+values, which the terminal (showing/terminal.py) and a notebook (`_repr_html_`) only render. Nobody prints anything on
+the way.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 OnProgress = Callable[[float], None] | None
@@ -29,7 +31,8 @@ class Line:
 class Grid:
     """A table: headings (none: a list of names and values), rows of plain values, what stands above and below it.
 
-    Columns whose values are wide are folded; all others stay whole. `marked` are the numbers of rows to set off.
+    Columns whose values are wide are folded at words, the last of them gets the room that is left; all others stay
+    whole. `marked` are the numbers of rows to set off.
     """
 
     headings: tuple[str, ...]
@@ -56,6 +59,10 @@ class Facts:
     passed: bool = True
     """False where something that was required fails: the exit code 1."""
 
+    def _repr_html_(self) -> str:
+        """The facts in a notebook."""
+        return f"<div>{''.join(_html(self))}</div>"
+
     def to_json(self) -> str:
         """The facts for machines: infinity as 'inf', no key that depends on who reads it."""
         return json.dumps(plain(self.content), indent=2, ensure_ascii=False, default=str)
@@ -72,12 +79,85 @@ def plain(value: Any) -> Any:
     return value
 
 
-def shown_number(value: float) -> str:
-    """A number for people: whole ones in full, others with four digits.
+def shown_number(value: float, digits: int = 4) -> str:
+    """A number for people: whole ones in full, others with so many digits, but never less than their whole part.
 
     >>> shown_number(24000.0), shown_number(0.123456), shown_number(math.inf)
     ('24,000', '0.1235', 'inf')
+    >>> shown_number(39999.6), shown_number(-48.7362), shown_number(0.00001234), shown_number(0.5004, 3)
+    ('40,000', '-48.74', '1.234e-05', '0.5')
     """
+    if math.isnan(value):
+        return "nan"
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    return f"{int(value):,}" if value == int(value) and abs(value) < 1e15 else f"{value:.4g}"
+    if abs(value) >= 1e15 or 0 < abs(value) < 1e-4:
+        return f"{value:.{digits}g}"
+    if value == int(value):
+        return f"{int(value):,}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def cell(value: Any) -> str:
+    """A value as a cell: numbers with their separators, lists between commas, nothing for None.
+
+    >>> cell(31891.1548), cell(0.0606), cell(["a", None]), cell(None)
+    ('31,891.2', '0.0606', 'a, NULL', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, float):
+        return shown_number(value, 6)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list | tuple):
+        return ", ".join("NULL" if v is None else str(v) for v in value)
+    return str(value)
+
+
+def reads_as_number(value: Any) -> bool:
+    """Whether a value is a number, or a text that is one, written for people: it stands at the right of its column."""
+    if isinstance(value, str):
+        text = value.replace(",", "").lstrip("-")
+        return text in {"inf", "nan"} or text.replace(".", "", 1).isdigit() or ("e" in text and _is_float(text))
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _html(facts: Facts) -> Iterator[str]:
+    if facts.title:
+        yield f"<p><b>{escape(facts.title)}</b></p>"
+    for part in facts.parts:
+        yield _html_line(part) if isinstance(part, Line) else "".join(_html_grid(part))
+    for warning in facts.warnings:
+        yield _html_line(Line(warning, "warning"))
+
+
+def _html_line(line: Line) -> str:
+    mark = f"<b>{escape(line.mark)}</b> " if line.mark else ""
+    text = f"<small>{escape(line.text)}</small>" if line.quiet else escape(line.text)
+    return f"<p>{mark}{text}</p>"
+
+
+def _html_grid(grid: Grid) -> Iterator[str]:
+    yield "<table>"
+    if grid.title or grid.caption:
+        yield f"<caption>{escape('. '.join(filter(None, (grid.title, grid.caption))))}</caption>"
+    if grid.headings:
+        yield f"<thead><tr>{''.join(f'<th>{escape(h)}</th>' for h in grid.headings)}</tr></thead>"
+    yield "<tbody>"
+    for number, row in enumerate(grid.rows):
+        before, after = ("<b>", "</b>") if number in grid.marked else ("", "")
+        yield f"<tr>{''.join(f'<td>{before}{escape(cell(v))}{after}</td>' for v in row)}</tr>"
+    yield "</tbody></table>"

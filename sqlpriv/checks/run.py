@@ -20,6 +20,9 @@ from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
+_NEARLY_UNIQUE = 10
+"""Members of a class so small that its values come close to naming people."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -92,17 +95,16 @@ class Result:
 
     def _grid(self, qis: tuple[str, ...], sensitive: str | None) -> Grid:
         rows = tuple(
-            (shown_number(f.value), f"{f.worst_class_size:,}",
-             f"{f.meaning} {f.model}{f', {f.parameters}' if f.parameters else ''}")
+            (_named(f), shown_number(f.value), f"{f.worst_class_size:,}", f.meaning)
             for f in self.findings
             if (f.qis, f.sensitive) == (qis, sensitive)
-        )  # fmt: skip
+        )
         return Grid(
-            ("value", "class", "what it means"),
+            ("model", "value", "class", "what it means"),
             rows,
             f"{', '.join(qis)}{f'  /  {sensitive}' if sensitive else ''}",
             "class: the size of the smallest class that attains the value",
-            folded=("what it means",),
+            folded=("model", "what it means"),
         )
 
     def _smallest(self) -> Iterator[Line]:
@@ -114,7 +116,21 @@ class Result:
                     held = "; ".join(f"{c}: {counts}" for c, counts in (w.sensitive or {}).items())
                     yield Line(f"  {w.values}  {held}")
         if self.worst and self.worst[0].values is None:
-            yield Line("Their values are those of nearly unique people; --show-values prints them.", quiet=True)
+            yield Line(f"{_whose(min(w.size for w in self.worst))}; --show-values prints them.", quiet=True)
+
+
+def _named(finding: Finding) -> str:
+    """A model as a requirement writes it: posterior(l=3) is negation_diversity (l=3)."""
+    return f"{finding.model} ({finding.parameters.replace(' = ', '=')})" if finding.parameters else finding.model
+
+
+def _whose(smallest: int) -> str:
+    """Whose values the smallest classes have: said of nobody of whom it is not true."""
+    if smallest == 1:
+        return "Some of their values are those of single people"
+    if smallest <= _NEARLY_UNIQUE:
+        return f"Some of their values are those of no more than {smallest} people"
+    return "Their values are not printed"
 
 
 def _line(verdict: Verdict) -> Line:

@@ -138,8 +138,8 @@ def _fewer(part: Line | Grid) -> Line | Grid:
     """Of the report a few models: a step is one screen."""
     if isinstance(part, Line):
         return part
-    chosen = ("k_anonymity", "l_diversity, distinct", "t_closeness", "risk, prosecutor", "risk, uniques")
-    return replace(part, rows=tuple(row for row in part.rows if str(row[-1]).endswith(chosen)))
+    chosen = {"k_anonymity", "l_diversity (distinct)", "t_closeness", "risk (prosecutor)", "risk (uniques)"}
+    return replace(part, rows=tuple(row for row in part.rows if row[0] in chosen))
 
 
 def _generalize(folder: Path) -> Facts:

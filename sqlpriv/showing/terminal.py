@@ -1,15 +1,23 @@
-"""Facts on a terminal: a title, lines and grids, and the warnings. Nothing here knows what the facts are about."""
+"""Facts on a terminal: a title, lines and grids, and the warnings. Nothing here knows what the facts are about.
+
+Nothing is ever cut and no word is split: a grid that is too wide for the screen folds its wide columns at words, then
+stands closer together, and at last tells its rows one after the other, each cell beside its heading.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import textwrap
+from collections.abc import Iterator, Sequence
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
-from sqlpriv.facts import Facts, Grid, Line
+from sqlpriv.facts import Facts, Grid, Line, cell, reads_as_number
 
 _STYLES = {
     "holds": "green",
@@ -19,32 +27,92 @@ _STYLES = {
     "claimed": "yellow",
     "warning": "yellow",
 }
+_GAPS = (3, 2)  # between columns: as rich has it, and where that is too much
+_EDGES = 2
+_READABLE = 24  # a folded column narrower than this is a tower of words
 
 
 def show(console: Console, facts: Facts) -> None:
     """Print facts for people to read."""
     if facts.title:
-        console.print(f"[bold]{escape(facts.title)}[/bold]", soft_wrap=True)
+        _show_line(console, Line(facts.title), "bold")
     for part in facts.parts:
         if isinstance(part, Line):
             _show_line(console, part)
         else:
-            console.print(_table(part))
+            _show_grid(console, part)
     for warning in facts.warnings:
         _show_line(console, Line(warning, "warning"))
 
 
-def _show_line(console: Console, line: Line) -> None:
-    style = _STYLES.get(line.mark, "bold")
-    mark = f"[{style}]{escape(line.mark)}[/{style}]  " if line.mark else ""
-    text = f"[dim]{escape(line.text)}[/dim]" if line.quiet else escape(line.text)
-    console.print(mark + text, soft_wrap=True)
+def _show_line(console: Console, line: Line, style: str = "") -> None:
+    """A sentence: on a screen folded at words, below itself; in a file or a pipe on one line, to be searched."""
+    mark_style = _STYLES.get(line.mark, "bold")
+    mark = f"[{mark_style}]{escape(line.mark)}[/{mark_style}]  " if line.mark else ""
+    text = Text(line.text, style="dim" if line.quiet else style)
+    if not console.is_terminal:
+        console.print(Text.from_markup(mark) + text, soft_wrap=True)
+        return
+    room = len(line.mark) + 2 if line.mark else len(line.text) - len(line.text.lstrip())
+    first, *rest = text.wrap(console, max(console.width - room, 1)) or [Text("")]
+    console.print(Text.from_markup(mark) + first)
+    for piece in rest:
+        console.print(Padding(piece, (0, 0, 0, room)))
 
 
-def _table(grid: Grid) -> Table:
+def _show_grid(console: Console, grid: Grid) -> None:
+    texts = [[cell(v) for v in row] for row in grid.rows]
+    for gap in _GAPS:
+        widths = _widths(grid, texts, console.width - _EDGES, gap)
+        if widths is not None:
+            console.print(_table(grid, texts, widths, gap))
+            return
+    if grid.title:
+        console.print(Text(grid.title, style="bold"))
+    for row in texts:
+        for line in _told(grid, row, console.width):
+            console.print(line, soft_wrap=True)
+    if grid.caption:
+        console.print(Text(grid.caption, style="dim italic"))
+
+
+def _widths(grid: Grid, texts: Sequence[Sequence[str]], room: int, gap: int) -> list[int] | None:
+    """How wide the columns are; None where they do not fit unless a word is split."""
+    columns = len(grid.headings) or max((len(row) for row in texts), default=0)
+    cells = [
+        [*(row[i] for row in texts), *([grid.headings[i]] if grid.headings else [])] for i in range(columns)
+    ]  # fmt: skip
+    natural = [max(map(cell_len, column), default=0) for column in cells]
+    left = room - gap * (columns - 1)
+    if sum(natural) <= left:
+        return natural
+    folded = [i for i in range(columns) if _folds(grid, i, columns) or _is_prose(cells[i])]
+    if not folded:
+        return None
+    least = {i: max((cell_len(word) for text in cells[i] for word in text.split()), default=0) for i in folded}
+    widths = [least.get(i, width) for i, width in enumerate(natural)]
+    spare = left - sum(widths)
+    last = folded[-1]
+    widths[last] = min(natural[last], widths[last] + spare)
+    readable = widths[last] >= min(natural[last], _READABLE)
+    return widths if spare >= 0 and readable else None
+
+
+def _folds(grid: Grid, place: int, columns: int) -> bool:
+    """Columns that say so, and the values of a list of names and values."""
+    return grid.headings[place] in grid.folded if grid.headings else place == columns - 1
+
+
+def _is_prose(texts: Sequence[str]) -> bool:
+    """Long texts of several words, whatever their column says."""
+    return any(cell_len(text) > _READABLE and " " in text for text in texts)
+
+
+def _table(grid: Grid, texts: Sequence[Sequence[str]], widths: Sequence[int], gap: int) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD if grid.headings else box.SIMPLE,
         show_header=bool(grid.headings),
+        padding=(0, gap - 2, 0, 1),
         pad_edge=False,
         title=escape(grid.title) or None,
         title_justify="left",
@@ -52,33 +120,40 @@ def _table(grid: Grid) -> Table:
         caption=escape(grid.caption) or None,
         caption_justify="left",
     )
-    for place, heading in enumerate(grid.headings):
-        numbers = all(isinstance(row[place], int | float) or _is_number(row[place]) for row in grid.rows)
-        right = numbers and heading not in grid.left
-        if heading in grid.folded:
-            table.add_column(escape(heading), overflow="fold")
-        else:
-            table.add_column(escape(heading), justify="right" if right else "left", overflow="fold")
-    for number, row in enumerate(grid.rows):
-        table.add_row(*(escape(cell(v)) for v in row), style="bold" if number in grid.marked else None)
+    for place, width in enumerate(widths):
+        heading = grid.headings[place] if grid.headings else ""
+        numbers = bool(heading) and heading not in grid.left and all(reads_as_number(row[place]) for row in grid.rows)
+        table.add_column(escape(heading), justify="right" if numbers else "left", width=width, overflow="fold")
+    for number, row in enumerate(texts):
+        table.add_row(*map(escape, row), style="bold" if number in grid.marked else None)
     return table
 
 
-def _is_number(value: Any) -> bool:
-    """Whether a text is a number that was written for people."""
-    return isinstance(value, str) and bool(value) and value.replace(",", "").replace(".", "", 1).lstrip("-").isdigit()
+def _told(grid: Grid, row: Sequence[str], width: int) -> Iterator[Text]:
+    """A row that is too wide for a table: all cells that hold something, behind their headings."""
+    indent = 2
+    line = Text()
+    for heading, text in zip(grid.headings, row, strict=True):
+        if not text:
+            continue
+        pair = Text.assemble((f"{heading}: ", "dim"), text)
+        if not line:
+            line = pair
+        elif cell_len(line.plain) + 2 + cell_len(pair.plain) <= width:
+            line = Text.assemble(line, "  ", pair)
+        else:
+            yield from _folded_text(line, width, indent)
+            line = Text.assemble(" " * indent, pair)
+    yield from _folded_text(line, width, indent)
 
 
-def cell(value: Any) -> str:
-    """A value as a cell: numbers with their separators, lists between commas, nothing for None."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, float):
-        return f"{value:,.4f}".rstrip("0").rstrip(".") if 1 <= abs(value) < 1e15 else f"{value:.6g}"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, list | tuple):
-        return ", ".join("NULL" if v is None else str(v) for v in value)
-    return str(value)
+def _folded_text(line: Text, width: int, indent: int) -> Iterator[Text]:
+    """The line, folded at spaces where it is too long; a word that is longer has a line of its own."""
+    if cell_len(line.plain) <= width:
+        yield line
+        return
+    below = " " * 2 * indent
+    for piece in textwrap.wrap(
+        line.plain, width, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
+    ):
+        yield Text(piece)

@@ -22,12 +22,13 @@ class Done:
     stderr: str
 
 
-def run(folder: Path, *arguments: str) -> Done:
+def run(folder: Path, *arguments: str, columns: int = 120, stdin: str = "") -> Done:
     """The command line in this process, because starting Python takes longer than most checks."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(folder)
-        patch.setenv("COLUMNS", "120")
+        patch.setenv("COLUMNS", str(columns))
+        patch.setattr(sys, "stdin", io.StringIO(stdin))
         patch.setattr(sys, "argv", ["sqlpriv", *arguments])
         try:
             main()
