@@ -25,6 +25,8 @@ class Line:
     text: str
     mark: str = ""
     quiet: bool = False
+    private: bool = False
+    """Whether it holds values of people: then it is shown to who asks for them, and nobody else."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Grid:
     folded: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     marked: tuple[int, ...] = ()
+    private: bool = False
+    """Whether it holds values of people: then it is shown to who asks for them, and nobody else."""
 
 
 Part = Line | Grid
@@ -59,8 +63,12 @@ class Facts:
     passed: bool = True
     """False where something that was required fails: the exit code 1."""
 
+    def shown(self, values: bool = False) -> tuple[Part, ...]:
+        """The parts to show: those with values of people only when asked for."""
+        return tuple(part for part in self.parts if values or not part.private)
+
     def _repr_html_(self) -> str:
-        """The facts in a notebook."""
+        """The facts in a notebook, which others may read: without values of people."""
         return f"<div>{''.join(_html(self))}</div>"
 
     def to_json(self) -> str:
@@ -138,7 +146,7 @@ def _is_float(text: str) -> bool:
 def _html(facts: Facts) -> Iterator[str]:
     if facts.title:
         yield f"<p><b>{escape(facts.title)}</b></p>"
-    for part in facts.parts:
+    for part in facts.shown():
         yield _html_line(part) if isinstance(part, Line) else "".join(_html_grid(part))
     for warning in facts.warnings:
         yield _html_line(Line(warning, "warning"))

@@ -32,11 +32,11 @@ _EDGES = 2
 _READABLE = 24  # a folded column narrower than this is a tower of words
 
 
-def show(console: Console, facts: Facts) -> None:
-    """Print facts for people to read."""
+def show(console: Console, facts: Facts, values: bool = False) -> None:
+    """Print facts for people to read; with `values` also what holds values of people."""
     if facts.title:
         _show_line(console, Line(facts.title), "bold")
-    for part in facts.parts:
+    for part in facts.shown(values):
         if isinstance(part, Line):
             _show_line(console, part)
         else:

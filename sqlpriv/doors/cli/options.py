@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts
 
 Database = Annotated[
@@ -23,7 +24,18 @@ LedgerFile = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
 
 
-def tell(facts: Facts, as_json: bool = False) -> None:
+ShowValues = Annotated[
+    bool, typer.Option("--show-values", help="Print rows before and after: values of people, for the owner alone.")
+]
+
+
+def refuse_values_in_json(as_json: bool, show_values: bool) -> None:
+    """What goes to machines goes anywhere."""
+    if as_json and show_values:
+        raise InputError("--show-values is for a person at a terminal; --json never holds values: leave one out")
+
+
+def tell(facts: Facts, as_json: bool = False, values: bool = False) -> None:
     """Print facts, as JSON or for people; exit code 1 where something that was required fails."""
     if as_json:
         print(facts.to_json())
@@ -32,7 +44,7 @@ def tell(facts: Facts, as_json: bool = False) -> None:
 
         from sqlpriv.showing.terminal import show
 
-        show(Console(highlight=False), facts)
+        show(Console(highlight=False), facts, values)
     if not facts.passed:
         raise typer.Exit(1)
 

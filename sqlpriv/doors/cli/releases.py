@@ -10,7 +10,15 @@ import typer
 from typer.core import TyperGroup
 
 from sqlpriv import publishing
-from sqlpriv.doors.cli.options import AsJson, LedgerFile, PolicyFile, ReleasePath, tell
+from sqlpriv.doors.cli.options import (
+    AsJson,
+    LedgerFile,
+    PolicyFile,
+    ReleasePath,
+    ShowValues,
+    refuse_values_in_json,
+    tell,
+)
 from sqlpriv.errors import InputError
 from sqlpriv.methods.method import Request
 from sqlpriv.policy.file import Policy
@@ -37,8 +45,10 @@ def plan_command(
         Path | None, typer.Option(metavar="FILE", help="A file of such questions, with semicolons between them.")
     ] = None,
     as_json: AsJson = False,
+    show_values: ShowValues = False,
 ) -> None:
     """Show what a policy would publish, guarantee and cost; nothing is written."""
+    refuse_values_in_json(as_json, show_values)
     read = publishing.read_policy(policy)
     asked = (*(query or []), *(_questions(queries) if queries is not None else []))
     request = Request(time_limit=time_limit, queries=asked)
@@ -54,7 +64,7 @@ def plan_command(
         from sqlpriv.showing.charts import draw_privacy_cost
 
         draw_privacy_cost(curve, read.release["gamma"], chart)
-    tell(facts, as_json)
+    tell(facts, as_json, show_values)
 
 
 def _questions(file: Path) -> list[str]:
@@ -81,12 +91,14 @@ def publish_command(
         bool, typer.Option("--force", help="Publish also what says nothing about the table; never what is not private.")
     ] = False,
     as_json: AsJson = False,
+    show_values: ShowValues = False,
 ) -> None:
     """Publish a table under its policy, and enter the release in the ledger.
 
     The file is verified from what was written before it takes its place. The same table, policy and key again give the
     release that is there.
     """
+    refuse_values_in_json(as_json, show_values)
     read = publishing.read_policy(policy)
     with progress("publishing") as on_progress:
         if dry_run:
@@ -94,7 +106,7 @@ def publish_command(
         else:
             done = publishing.publish(read, output, key_file, ledger, on_progress, force=force, time_limit=time_limit)
             facts = done.facts
-    tell(facts, as_json)
+    tell(facts, as_json, show_values)
 
 
 def verify_command(

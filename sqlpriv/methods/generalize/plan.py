@@ -22,6 +22,9 @@ from sqlpriv.table.digest import content_digest
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
+_FREQUENT = 5
+"""A row is called frequent when it occurs so often."""
+
 
 @dataclass(frozen=True)
 class GeneralizePlan:
@@ -133,9 +136,15 @@ class GeneralizePlan:
         """None: the lattice is the choice, and `sqlpriv lattice` draws it."""
         return []
 
-    def _sample(self) -> Grid:
-        """A few rows before and after, quasi-identifiers only: for the owner, to see what generalization does."""
+    def _sample(self) -> Part:
+        """Frequent rows before and after, quasi-identifiers only: for the owner, to see what generalization does."""
         qis = self.policy.qis
+        listed_qis = ", ".join(map(quoted, qis))
+        counted = f"count(DISTINCT {quoted(self.policy.person)})" if self.policy.person else "sum(__priv_n)"
+        frequent = (
+            f"SELECT {listed_qis}, CAST({counted} AS BIGINT) AS __priv_n FROM __frequencies GROUP BY {listed_qis} "
+            f"HAVING {counted} >= {_FREQUENT} ORDER BY __priv_n DESC, {listed_qis} LIMIT 5"
+        )
         before = ", ".join(f"CAST(t.{quoted(q)} AS VARCHAR)" for q in qis)
         joins = "".join(
             f" JOIN paths AS p{a} ON p{a}.attribute = {a} "
@@ -148,11 +157,18 @@ class GeneralizePlan:
         )
         rows = fetch(
             self.source.con,
-            f"SELECT {before}, {after} FROM (FROM __frequencies ORDER BY __priv_n DESC LIMIT 5) AS t{joins}",
+            f"SELECT {before}, {after}, t.__priv_n FROM ({frequent}) AS t{joins} ORDER BY t.__priv_n DESC, {before}",
         )
+        if not rows:
+            text = (
+                f"No values of {', '.join(qis)} occur {_FREQUENT} times together: there are no frequent rows to show."
+            )
+            return Line(text, private=True)
         width = len(qis)
-        listed = tuple((_cells(r[:width]), _cells(r[width:])) for r in rows)
-        return Grid(("before", "after"), listed, title="frequent rows", folded=("before", "after"))
+        listed = tuple((_cells(r[:width]), _cells(r[width:-1]), r[-1]) for r in rows)
+        title, folded = "frequent rows", ("before", "after")
+        how_many = "persons" if self.policy.person else "rows"
+        return Grid(("before", "after", how_many), listed, title=title, folded=folded, private=True)
 
 
 def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> GeneralizePlan:
