@@ -34,6 +34,9 @@ _TRANSLATIONS: tuple[tuple[str, str], ...] = (
     (r'Duplicate struct entry name "([^"\n]+)"', "the column {0!r} is named twice"),
     (r"No files found that match the pattern", "there is no such file"),
     (r"Out of Memory Error", "DuckDB ran out of memory; raise memory_limit or give it a temp_directory"),
+    (r"not utf-8 encoded|nvalid unicode",
+     "the file is not UTF-8: name its encoding, as in --encoding latin-1 "
+     "(in [table] of a policy: encoding = 'latin-1')"),
     (r"Error when sniffing|CSV Error", "the file cannot be read as CSV; convert it to Parquet or name its format"),
 )  # fmt: skip
 
@@ -137,12 +140,21 @@ def attached(
 
 def may_hold_a_database(path: Path) -> bool:
     """DuckDB 2.0 opens a CSV or Parquet file too, in memory, where nothing would stay installed."""
+    start = _start(path)  # of no file yet, or of one that DuckDB will complain about, there is none
+    return not start or start[8:] == b"DUCK"
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is a DuckDB database, whatever it is called."""
+    return _start(path)[8:] == b"DUCK"
+
+
+def _start(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            start = file.read(12)
-    except OSError:  # no file yet, or one that DuckDB will complain about
-        return True
-    return not start or start[8:] == b"DUCK"
+            return file.read(12)
+    except OSError:
+        return b""
 
 
 def locked_by(error: duckdb.Error) -> str:

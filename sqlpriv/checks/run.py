@@ -114,7 +114,7 @@ class Result:
             for w in worst:
                 if w.values is not None:
                     held = "; ".join(f"{c}: {counts}" for c, counts in (w.sensitive or {}).items())
-                    yield Line(f"  {w.values}  {held}", private=True)
+                    yield Line(f"  {w.values}  {held}")
         if self.worst and self.worst[0].values is None:
             yield Line(f"{_whose(min(w.size for w in self.worst))}; --show-values prints them.", quiet=True)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import attach, fetch, translate
+from sqlpriv.engine import attach, fetch, is_database, translate
 from sqlpriv.errors import InputError, InternalError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.sqltext import reader, table_parts
@@ -75,16 +75,25 @@ def open_source(data: str, database: Path | None = None, options: Mapping[str, A
 
 
 def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any]) -> str:
+    name = Path(data).name
     if not Path(data).is_file():
         raise InputError(f"there is no file {data!r}; for a table name its database with --database")
+    if is_database(Path(data)):
+        raise InputError(
+            f"{name} is a DuckDB database: name one of its tables, and the file with --database {name} "
+            f"(in a policy: database = {name!r})"
+        )
     try:
         con.execute(f"CREATE VIEW {FILE_VIEW} AS FROM {reader(data, options)}").fetchall()
     except duckdb.Error as error:
-        name = Path(data).name
         if options:
-            raise InputError(f"{name} cannot be read as CSV with the options {', '.join(options)}") from None
+            raise InputError(
+                f"{name} cannot be read as CSV with the options {', '.join(options)}; check what they say of the file"
+            ) from None
         if isinstance(error, duckdb.CatalogException):
-            raise InputError(f"{name} is neither Parquet nor CSV nor JSON by its name") from None
+            raise InputError(
+                f"{name} is neither Parquet nor CSV nor JSON by its name; rename it after what it is"
+            ) from None
         if isinstance(translated := translate(error), InternalError):
             raise InputError(f"{name} cannot be read; is it what its name says?") from None
         raise translated from None

@@ -191,7 +191,7 @@ def test_several_combinations_and_sensitive_columns(folder: Path) -> None:
         "patients.csv",
         "--qi",
         "zip",
-        "--qi",
+        "--or-qi",
         "age",
         "--sensitive",
         "disease",
@@ -203,6 +203,40 @@ def test_several_combinations_and_sensitive_columns(folder: Path) -> None:
     assert verdicts == [(["zip"], 4, False), (["age"], 4, False)]
     both = run(folder, "check", "patients.csv", "--qi", "zip", "--sensitive", "disease,age", "--json")
     assert {r["sensitive"] for r in json.loads(both.stdout)["report"]} == {"disease", "age"}
+
+
+def test_columns_named_one_by_one_are_one_combination(folder: Path) -> None:
+    """Or a check of zip and age together would silently become two weaker ones."""
+    together = json.loads(run(folder, "check", "patients.csv", "--qi", "zip,age", "--json").stdout)
+    apart = json.loads(run(folder, "check", "patients.csv", "--qi", "zip", "--qi", "age", "--json").stdout)
+    assert apart == together
+    assert apart["report"][0]["qis"] == ["zip", "age"]
+
+
+def test_lists_given_again_are_refused_with_both_readings(folder: Path) -> None:
+    done = run(folder, "check", "patients.csv", "--qi", "zip,age", "--qi", "zip,disease")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--qi zip,age,disease" in done.stderr
+    assert "--qi zip,age --or-qi zip,disease" in done.stderr
+
+
+def test_a_csv_file_that_is_not_what_duckdb_expects(tmp_path: Path) -> None:
+    (tmp_path / "latin.csv").write_bytes("zip;name\n1;J\xf6rg\n1;b,c\n".encode("latin-1"))
+    done = run(tmp_path, "check", "latin.csv", "--qi", "zip")
+    assert done.returncode == 2
+    assert "--encoding latin-1" in done.stderr
+    found = run(tmp_path, "check", "latin.csv", "--qi", "zip,name", "--encoding", "latin-1", "--show-values")
+    assert found.returncode == 0, found.stderr
+    assert "J\xf6rg" in found.stdout
+    (tmp_path / "bare.csv").write_text("1|2\n1|2\n")
+    arguments = ("check", "bare.csv", "--qi", "column0", "--delimiter", "|", "--no-header", "--json")
+    assert json.loads(run(tmp_path, *arguments).stdout)["rows"] == 2
+
+
+def test_a_database_in_the_place_of_a_file_is_told_how_to_be_named(folder: Path) -> None:
+    done = run(folder, "check", "hospital.duckdb", "--qi", "zip")
+    assert done.returncode == 2
+    assert "name one of its tables, and the file with --database hospital.duckdb" in done.stderr
 
 
 def test_without_a_sensitive_column_there_is_k_and_risk(folder: Path) -> None:
