@@ -41,6 +41,13 @@ CREATE MACRO _ratio_centre(ratio, pull, square) AS CASE WHEN square > 0 THEN rat
 CREATE MACRO _ratio_half(variance, pull, square, zz) AS
 CASE WHEN square > 0 THEN sqrt(pull * pull + square * zz * greatest(variance, 0)) / square END;
 
+-- An average lies between the least and the greatest value of its column, whatever the coins say: its bounds are cut to that range. Where
+-- there are no bounds, or they lie beyond the range, it is all that is known. Of no rows, or of a column without values, there is none.
+CREATE MACRO _within_low(ratio, low, high, bottom, top) AS
+CASE WHEN ratio IS NULL OR bottom IS NULL THEN low WHEN low IS NULL OR low > top OR high < bottom THEN bottom ELSE greatest(low, bottom) END;
+CREATE MACRO _within_high(ratio, low, high, bottom, top) AS
+CASE WHEN ratio IS NULL OR top IS NULL THEN high WHEN high IS NULL OR low > top OR high < bottom THEN top ELSE least(high, top) END;
+
 -- Half the interval of a smooth function of sums, by its derivatives: the delta method.
 CREATE MACRO _delta_half(variance, zz) AS sqrt(zz * greatest(variance, 0));
 

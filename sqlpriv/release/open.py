@@ -68,6 +68,10 @@ class OpenRelease:
         answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
         return Explained(answer.sql, "\n".join(answer.plans), answer.cost)
 
+    def warnings(self, query: str) -> tuple[str, ...]:
+        """What to know beside the answer: values that a query asks for, and the domain of a column has not."""
+        return self._rewritten(query, options=Options(budget=self._budget)).warnings
+
     def close(self) -> None:
         """Give the release file back."""
         self._con.close()

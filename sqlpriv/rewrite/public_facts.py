@@ -1,4 +1,4 @@
-"""What rewriting asks of public relations, once each: which columns are unique, and of which type."""
+"""What rewriting asks of public relations, once each: which columns are unique, of which type, with which values."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class AskedFacts:
         self._con = con
         self._unique: dict[tuple[str, frozenset[str], frozenset[str]], bool] = {}
         self._types: dict[str, dict[str, str]] = {}
+        self._values: dict[tuple[str, str], bool] = {}
 
     @cached_property
     def _has_collations(self) -> bool:
@@ -49,3 +50,20 @@ class AskedFacts:
             except SqlprivError:
                 self._types[relation] = {}
         return self._types[relation].get(column, "")
+
+    def has_value(self, domain: str, value: str) -> bool:
+        """Whether a domain has a value, given as SQL text; true if that cannot be known."""
+        key = (domain, value)
+        if key not in self._values:
+            try:
+                found = fetch(self._con, f'SELECT 1 FROM {domain} WHERE "value" = {value} LIMIT 1')
+            except SqlprivError:  # The answer itself will fail, and say why.
+                found = [(1,)]
+            self._values[key] = bool(found)
+        return self._values[key]
+
+    def some_values(self, domain: str, most: int) -> list[str]:
+        """The values of a domain as text, if they are so many at most."""
+        asked = f'SELECT CAST("value" AS VARCHAR) FROM {domain} WHERE "value" IS NOT NULL ORDER BY "value"'
+        found = fetch(self._con, f"{asked} LIMIT {most + 1}")
+        return [text for (text,) in found] if len(found) <= most else []

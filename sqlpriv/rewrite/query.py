@@ -68,7 +68,8 @@ def _rewritten(sql: str, release: Release, options: Options) -> Answer:
                 f"the query does not read {release.table!r}; ask for counts, sums or averages of it"
             )
         refuse(sql, statement, "a SELECT of single rows", ROWS)
-    return replace(answer, sql=rewriting.names.with_definitions(answer.sql))
+    sql, warnings = rewriting.names.with_definitions(answer.sql), tuple(rewriting.names.warnings)
+    return replace(answer, sql=sql, warnings=warnings)
 
 
 class _Rewriting:

@@ -22,6 +22,12 @@ class PublicFacts(Protocol):
     def type_of(self, relation: str, column: str) -> str:
         """The type of a column, "" if it cannot be known."""
 
+    def has_value(self, domain: str, value: str) -> bool:
+        """Whether a domain has a value, given as SQL text; true if that cannot be known."""
+
+    def some_values(self, domain: str, most: int) -> list[str]:
+        """The values of a domain as text, if they are so many at most."""
+
 
 @dataclass(frozen=True)
 class Weights:

@@ -37,7 +37,7 @@ def test_counts_sums_and_averages(opened: OpenRelease, oracle: Oracle, where: st
     found = opened.sql(sql).fetchall()
     assert len(found) == 1
     expected = [*oracle.linear("1", where), *oracle.linear("1", f"({where}) AND nationality IS NOT NULL")]
-    expected += [*oracle.linear("age - 25", where), *oracle.ratio("score", "1", where)]
+    expected += [*oracle.linear("age - 25", where), *oracle.average("score", where)]
     assert same(found[0], expected)
 
 

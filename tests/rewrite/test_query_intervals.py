@@ -43,7 +43,7 @@ def test_the_confidence_widens_the_interval(opened: OpenRelease, oracle: Oracle,
     found = one(opened, "count(*)", "age > 30", confidence=confidence)
     assert same(found, oracle.linear("1", "age > 30", confidence))
     found = one(opened, "avg(score)", "age > 30", confidence=confidence)
-    assert same(found, oracle.ratio("score", "1", "age > 30", confidence))
+    assert same(found, oracle.average("score", "age > 30", confidence))
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,24 @@ def test_what_has_no_sound_bounds_has_none(opened: OpenRelease) -> None:
         assert one(opened, expression)[1:] == (None, None)
 
 
-def test_an_average_whose_count_may_be_0_has_no_bounds(opened: OpenRelease) -> None:
-    assert one(opened, "avg(score)", "age = 20 AND score = 81 AND nationality = 'US'")[1:] == (None, None)
+FEW = "age = 20 AND score = 81 AND nationality = 'US'"
+
+
+def test_a_ratio_whose_count_may_be_0_has_no_bounds(opened: OpenRelease) -> None:
+    assert one(opened, "avg(score + 0)", FEW)[1:] == (None, None)
+
+
+def test_an_average_of_a_column_is_bounded_by_its_domain(opened: OpenRelease, oracle: Oracle) -> None:
+    scores = [row[oracle.made.names.index("score")] for row in oracle.made.domain]
+    assert one(opened, "avg(score)", FEW)[1:] == (min(scores), max(scores))
+    assert one(opened, "round(avg((score)))", FEW)[1:] == (min(scores), max(scores))
+    for where in ("true", "age > 30", "age IN (21, 22)"):
+        for expression in ("avg(score)", "avg(score) FILTER (WHERE true)"):
+            assert same(one(opened, expression, where), oracle.average("score", where))
+    by_group = "SELECT nationality, age, avg(score) AS s FROM people GROUP BY ALL ORDER BY ALL"
+    rows = opened.sql(by_group).fetchall()
+    assert all(min(scores) <= row[3] <= row[4] <= max(scores) for row in rows if row[2] is not None)
+    assert [row[:3] for row in rows] == opened.sql(by_group, intervals=False).fetchall()  # estimates are not cut
 
 
 # --- options ------------------------------------------------------------------------------------

@@ -180,6 +180,17 @@ class Oracle:
             highs.append((q + root) / p)
         return a / c, min(lows), max(highs)
 
+    def average(self, column: str, where: str = "true", confidence: float = 0.95) -> Interval:
+        """The average of a column: the ratio, its bounds cut to what the domain of the column allows."""
+        place = self.made.names.index(column)
+        values = [row[place] for row in self.made.domain if row[place] is not None]
+        estimate, low, high = self.ratio(column, "1", where, confidence)
+        if estimate is None:
+            return None, None, None
+        if low is None or high is None or low > max(values) or high < min(values):
+            return estimate, min(values), max(values)
+        return estimate, max(low, min(values)), min(high, max(values))
+
 
 @dataclass(frozen=True)
 class Moments:

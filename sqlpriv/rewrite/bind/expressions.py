@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.bind.functions import allowed, misread
 from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.outside import outside_domains
 from sqlpriv.rewrite.bind.public_subquery import resolve_public
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
 from sqlpriv.rewrite.bind.relations import SCALAR, Rows, column
@@ -27,6 +28,9 @@ class Expressions:
         self._visit(node, scope, aggregates, alias_first)
         resolved: exp.Expr = holder.this
         resolved.pop()
+        self._names.warnings += (
+            w for w in outside_domains(resolved, self._names.release) if w not in self._names.warnings
+        )
         return resolved
 
     def _visit(self, node: exp.Expr, scope: Scope, aggregates: bool, alias_first: bool) -> None:

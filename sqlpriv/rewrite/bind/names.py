@@ -20,6 +20,8 @@ class Names:
         self.release = release
         self.scalars: list[Answer] = []
         """Answers that stand as one value in an expression over estimates."""
+        self.warnings: list[str] = []
+        """What the one who asks should know, beside the answer."""
         self._taken = {folded(a.name) for a in release.attributes}
         self._defined: dict[str, str] = {}
         """Relations of public tables, as common table expressions by their names."""

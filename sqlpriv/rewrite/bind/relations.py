@@ -85,6 +85,8 @@ class Answer:
     """Whether it surely has more than one row."""
     aggregated: Aggregated | None = None
     """What is below it, where nothing was chosen by estimates: then sums over it are sums over that."""
+    warnings: tuple[str, ...] = ()
+    """What the one who asked should know beside it."""
 
     @property
     def names(self) -> list[str]:

@@ -12,6 +12,7 @@ from sqlglot import exp
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.release import Attribute, Release
 from sqlpriv.rewrite.syntax import without_parentheses
+from sqlpriv.sqltext import NUMERIC_TYPE
 
 _TRUTHS = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,
@@ -48,6 +49,14 @@ def summands(node: exp.Expr, release: Release, sql: str) -> tuple[Summand, ...]:
     if total.expression is not None:
         total = Summand(total.expression, present)  # Where both sums have the same filters, so have their moments.
     return (total, Summand(None, present))
+
+
+def averaged_domain(node: exp.Expr, release: Release) -> str | None:
+    """The domain of the numbers that are averaged, where these are a column of the private table as it is."""
+    average = node.this if isinstance(node, exp.Filter) else node
+    averaged = without_parentheses(average.this)
+    found = _attribute(averaged, release) if isinstance(averaged, exp.Column) else None
+    return found.domain if found is not None and NUMERIC_TYPE.fullmatch(found.type) else None
 
 
 def _summed(node: exp.Expr, outside: tuple[exp.Expr, ...], release: Release) -> Summand:

@@ -44,8 +44,8 @@ class Formulas:
         self._apart = apart and not sums.release.has_cross_terms
         self.zz = zz
         self.nonnegative = nonnegative
-        self._layers: dict[str, dict[str, str]] = {"r": {}, "v": {}, "s": {}, "q": {}, "i": {}}
-        """In this order: ratios; moments at them; slopes, jumps, quantiles; quadratic equations; centres, halves."""
+        self._layers: dict[str, dict[str, str]] = {"r": {}, "v": {}, "s": {}, "q": {}, "i": {}, "b": {}}
+        """In order: ratios; moments at them; slopes, jumps, quantiles; quadratic equations; centres, halves; bounds."""
 
     def layered(self, source: str) -> str:
         """The sums, with the intervals beside them."""
@@ -82,10 +82,17 @@ class Formulas:
             low, high = self._score(form)
             return (f"greatest({low}, 0e0)", f"greatest({high}, 0e0)") if self._clamped(form) else (low, high)
         if isinstance(form, Ratio):
-            return self._fieller(form)
+            low, high = self._fieller(form)
+            return (low, high) if form.domain is None else self._within(form, form.domain, low, high)
         if isinstance(form, Smooth):
             return self._around(form.text, formula("_delta_half", self._squared(form.slopes, form.slopes), self.zz))
         return (form.low, form.high) if isinstance(form, Bounded) else None
+
+    def _within(self, form: Ratio, domain: str, low: str, high: str) -> tuple[str, str]:
+        ends = [self._once("r", f'(SELECT CAST({end}("value") AS DOUBLE) FROM {domain})') for end in ("min", "max")]
+        ratio = self._once("r", f"({self._linear(form.upper)}) / nullif({self._linear(form.lower)}, 0e0)")
+        given = ratio, self._once("b", low), self._once("b", high), *ends
+        return formula("_within_low", *given), formula("_within_high", *given)
 
     def bounded(self, form: Form) -> Bounded | Opaque:
         """The form with its bounds worked out."""

@@ -31,10 +31,11 @@ class Linear:
 
 @dataclass(frozen=True)
 class Ratio:
-    """One combination of sums over another."""
+    """One combination of sums over another. Of an average of a column also its domain: it lies within its range."""
 
     upper: Linear
     lower: Linear
+    domain: str | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import SCALAR, Answer, AnswerColumn, mark
-from sqlpriv.rewrite.estimate.aggregates import summands
+from sqlpriv.rewrite.estimate.aggregates import averaged_domain, summands
 from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms import (
     Bounded,
@@ -110,7 +110,7 @@ class Forms:
     def _aggregate(self, node: exp.Expr) -> Form:
         sums = self.formulas.sums
         found = [Linear({sums.summands.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
-        return found[0] if len(found) == 1 else Ratio(found[0], found[1])
+        return found[0] if len(found) == 1 else Ratio(found[0], found[1], averaged_domain(node, sums.release))
 
     def _grouping(self, node: exp.Expr) -> str:
         asked = node.expressions or ([node.this] if node.this else [])
