@@ -130,7 +130,7 @@ def cell(value: Any) -> str:
 def reads_as_number(value: Any) -> bool:
     """Whether a value is a number, or a text that is one, written for people: it stands at the right of its column."""
     if isinstance(value, str):
-        text = value.replace(",", "").lstrip("-")
+        text = value.replace(",", "").removeprefix("* ").lstrip("-")
         return text in {"inf", "nan"} or text.replace(".", "", 1).isdigit() or ("e" in text and _is_float(text))
     return isinstance(value, int | float) and not isinstance(value, bool)
 

@@ -110,7 +110,7 @@ def tell(console: Console, folder: Path) -> None:
         console.print(Rule(title, align="left"))
         if command:
             console.print(f"$ {command}\n", soft_wrap=True, style="bold")
-        show(console, step(folder), values=True)
+        show(console, step(folder))
         console.print()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich import box
 from rich.cells import cell_len
@@ -122,11 +123,16 @@ def _table(grid: Grid, texts: Sequence[Sequence[str]], widths: Sequence[int], ga
     )
     for place, width in enumerate(widths):
         heading = grid.headings[place] if grid.headings else ""
-        numbers = bool(heading) and heading not in grid.left and all(reads_as_number(row[place]) for row in grid.rows)
+        numbers = heading not in grid.left and _is_of_numbers([row[place] for row in grid.rows])
         table.add_column(escape(heading), justify="right" if numbers else "left", width=width, overflow="fold")
     for number, row in enumerate(texts):
         table.add_row(*map(escape, row), style="bold" if number in grid.marked else None)
     return table
+
+
+def _is_of_numbers(values: Sequence[Any]) -> bool:
+    present = [v for v in values if v not in (None, "", "NULL")]
+    return bool(present) and all(map(reads_as_number, present))
 
 
 def _told(grid: Grid, row: Sequence[str], width: int) -> Iterator[Text]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -47,6 +50,28 @@ def tell(facts: Facts, as_json: bool = False, values: bool = False) -> None:
         show(Console(highlight=False), facts, values)
     if not facts.passed:
         raise typer.Exit(1)
+
+
+def can_write(path: Path) -> None:
+    """Refuse a file that cannot be written, before the work."""
+    if path.is_dir():
+        raise InputError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {str(path)!r}: there is no such folder")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"cannot write {str(path)!r}: you may not write there; name another file")
+
+
+def write_csv(target: Path | TextIO, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as CSV, NULL as nothing; into a file, or to where the output goes."""
+    if not isinstance(target, Path):
+        csv.writer(target, lineterminator="\n").writerows([headings, *rows])
+        return
+    try:
+        with target.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([headings, *rows])
+    except OSError:
+        raise InputError(f"cannot write {str(target)!r}; is the disk full?") from None
 
 
 def say(text: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -11,17 +13,24 @@ from typing import Annotated, Any
 import typer
 
 from sqlpriv import publishing
-from sqlpriv.doors.cli.options import tell
+from sqlpriv.doors.cli.options import can_write, tell, write_csv
 from sqlpriv.errors import InputError
-from sqlpriv.facts import Facts, Grid
+from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.rewrite.clauses import BUDGET
+
+Row = Sequence[Any]
+_STDIN = "-"
 
 
 def query_command(
     release: Annotated[Path, typer.Argument(help="The release file.")],
     query: Annotated[
-        str, typer.Argument(metavar="SQL", help="A SELECT over the private table's own name and columns.")
-    ],
+        str | None,
+        typer.Argument(metavar="SQL", help="A SELECT over the private table's own name and columns; - reads it."),
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the SQL from this file; - is stdin.")] = None,
+    most: Annotated[int, typer.Option(min=1, help="How many rows to print; all go to --csv and --json.")] = 40,
+    to_csv: Annotated[Path | None, typer.Option("--csv", help="Write every row there; - prints them.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as objects.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the rewritten SQL and its cost; run nothing.")
@@ -41,15 +50,91 @@ def query_command(
 ) -> None:
     """Ask a randomized release ordinary SQL: unbiased estimates with their bounds."""
     tables = dict(_named(text) for text in public or [])
+    to_stdout = to_csv is not None and str(to_csv) == _STDIN
+    if to_stdout and as_json:
+        raise InputError("--csv - and --json both print the rows: leave one out")
+    if to_csv and not to_stdout:
+        can_write(to_csv)
+    sql = _sql(query, file)
     with publishing.open_release(release, *(views or []), public=tables, budget=budget or BUDGET) as opened:
         if explain:
-            print(opened.explain(query, confidence, intervals, nonnegative))
+            print(opened.explain(sql, confidence, intervals, nonnegative))
             return
-        answer = opened.sql(query, confidence, intervals, nonnegative)
-        columns, rows = list(answer.columns), answer.fetchall()
-    content = [dict(zip(_distinct(columns), map(_plain, row), strict=True)) for row in rows]
-    grid = Grid(tuple(columns), tuple(tuple(_shown(v) for v in row) for row in rows), left=tuple(columns))
-    tell(Facts("", content, (grid,)), as_json)
+        answer = opened.sql(sql, confidence, intervals, nonnegative)
+        columns, rows, warnings = list(answer.columns), answer.fetchall(), opened.warnings(sql)
+    if to_csv:
+        plain = ([_plain(value) for value in row] for row in rows)
+        write_csv(sys.stdout if to_stdout else to_csv, _distinct(columns), plain)
+    if as_json or to_stdout:
+        print(*(f"sqlpriv: warning: {w}" for w in warnings), sep="\n", end="\n" if warnings else "", file=sys.stderr)
+    if not to_stdout:
+        tell(facts_of(columns, rows, most, warnings), as_json)
+
+
+def _sql(query: str | None, file: Path | None) -> str:
+    """The query: an argument, a file, or what comes in where nobody types."""
+    if query is not None and file is not None:
+        raise InputError("the SQL is given twice, as an argument and with --file: leave one out")
+    if query not in {None, _STDIN}:
+        text = str(query)
+    elif file is not None and str(file) != _STDIN:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            raise InputError(f"cannot read the SQL in {str(file)!r}; name a text file in UTF-8") from None
+    elif query == _STDIN or file is not None or not sys.stdin.isatty():
+        text = sys.stdin.read()
+    else:
+        text = ""
+    if not text.strip():
+        raise InputError("there is no SQL to ask: give it as an argument, with --file, or on standard input")
+    return text
+
+
+def facts_of(columns: list[str], rows: Sequence[Row], most: int, warnings: tuple[str, ...]) -> Facts:
+    """The first rows for people, all of them as data."""
+    names = _distinct(columns)
+    bounds = dict(_bounds(names))
+    cells = tuple(tuple(_cell(row, place, bounds) for place in range(len(names))) for row in rows[:most])
+    parts: list[Part] = [Grid(tuple(columns), cells)]
+    if any(text.startswith(_OUTSIDE) for row in cells for text in row):
+        parts.append(Line(f"{_OUTSIDE}beyond what its column can hold: too few rows to tell more than its bounds say"))
+    if len(rows) > most:
+        parts.append(Line(f"{len(rows) - most:,} more rows; --csv FILE writes all {len(rows):,}, --most prints more"))
+    content = [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
+    return Facts("", content, tuple(parts), warnings)
+
+
+_OUTSIDE = "* "
+
+
+def _bounds(names: list[str]) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Where the bounds of each estimate are; a bound has itself."""
+    places = {name: place for place, name in enumerate(names)}
+    for name, place in places.items():
+        low, high = places.get(f"{name}_low"), places.get(f"{name}_high")
+        if low is not None and high is not None:
+            yield from ((place, (low, high)), (low, (low, low)), (high, (high, high)))
+
+
+def _cell(row: Row, place: int, bounds: dict[int, tuple[int, int]]) -> str:
+    """A value for people: of an estimate few digits, and a mark where it lies beyond its bounds; all of a group key."""
+    value = row[place]
+    if value is None:
+        return "NULL"
+    if not isinstance(value, float):
+        return str(value)
+    if place not in bounds:
+        return shown_number(value, 6) if math.isfinite(value) and not bounds else str(value)
+    low, high = (row[bound] for bound in bounds[place])
+    text = shown_number(value)
+    return f"{_OUTSIDE}{text}" if _is_beyond(value, low, high) else text
+
+
+def _is_beyond(value: float, low: float | None, high: float | None) -> bool:
+    """Only bounds that were cut to a range leave their estimate outside; a rounding error does not count."""
+    room = 1e-9 * max(abs(value), 1.0)
+    return low is not None and high is not None and not low - room <= value <= high + room
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -80,9 +165,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.2f}"
-    return "" if value is None else str(value)
