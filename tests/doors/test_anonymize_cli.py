@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +235,40 @@ def test_a_lattice_for_people(tmp_path: Path) -> None:
     assert "node: the levels of age, zip" in done.stdout
     assert "(1) k>=5, with nothing suppressed" in done.stdout
     assert "of 30 nodes meet the policy; 27 more, see --csv" in done.stdout
+
+
+def test_pictures_are_drawn_as_asked(tmp_path: Path) -> None:
+    done = run(ready(tmp_path), "lattice", "policy.toml", "--charts", "pictures", "--format", "png")
+    assert done.returncode == 0, done.stderr
+    assert {p.name for p in (tmp_path / "pictures").iterdir()} == {"lattice.png", "tradeoff.png"}
+    assert "stubbornness" not in done.stdout
+    epsilon = 'epsilon = [{ column = "ill", adversary = "class3", shape = "uniform", at_most = 5 }]'
+    done = run(ready(tmp_path, epsilon), "lattice", "policy.toml", "--charts", "more")
+    assert {p.name for p in (tmp_path / "more").iterdir()} == {"lattice.svg", "tradeoff.svg", "stubbornness-1.svg"}
+
+
+def test_what_cannot_be_drawn_is_told_and_the_nodes_are_kept(tmp_path: Path) -> None:
+    """Every node of this policy would suppress the whole table."""
+    done = run(ready(tmp_path, "k = 401"), "lattice", "policy.toml", "--charts", "p", "--csv", "nodes.csv")
+    assert done.returncode == 0, done.stderr
+    assert "not drawn: tradeoff.svg: every node would suppress the whole table" in done.stdout
+    assert len((tmp_path / "nodes.csv").read_text().splitlines()) == 31
+
+
+def test_a_library_that_is_missing_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("sqlpriv.doors.cli.policies.prepare", lambda *_: pytest.fail("the work began"))
+    monkeypatch.setattr("sqlpriv.publishing.planned", lambda *_: pytest.fail("the work began"))
+    ready(tmp_path)
+    done = run(tmp_path, "lattice", "policy.toml", "--charts", "pictures", "--csv", "nodes.csv")
+    refused(done, "pip install 'sqlpriv[report]'")
+    refused(run(tmp_path, "plan", "policy.toml", "--chart", "cost.svg"), "pip install 'sqlpriv[report]'")
+    assert {p.name for p in tmp_path.iterdir()} == {"policy.toml", "private.duckdb"}
+
+
+@pytest.mark.parametrize("command", ["lattice", "plan"])
+def test_help_names_the_extra_to_install(tmp_path: Path, command: str) -> None:
+    assert "sqlpriv[report]" in run(tmp_path, command, "--help").stdout
 
 
 def test_infinite_measures_are_told_as_such(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
 from sqlpriv.publishing import open_private
 from sqlpriv.showing.charts import draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
 from sqlpriv.showing.charts.canvas import COLOURS, shown
-from sqlpriv.showing.charts.lattice import MOST_DRAWN
+from sqlpriv.showing.charts.lattice import MOST_DRAWN, holds_suppressed
 from sqlpriv.showing.charts.tradeoff import frontier
 
 pytestmark = pytest.mark.one_version
@@ -110,6 +110,21 @@ def test_the_lattice_names_every_node_and_requirement(lattice: Lattice, tmp_path
     assert_no_value(svg)
 
 
+def test_the_lattice_counts_suppression(tmp_path: Path) -> None:
+    """A node that meets the policy with a few rows suppressed must not look like one that fails everything."""
+    outcome = Outcome(7, 0, 3, 4, 1, 1, 0.0, 0.0, False, (7, 2, 0), (1.0, 1.0, 0.5))
+    row = NodeRow((1, 0), outcome, (False, False, False), True, True, {"loss": 0.1})
+    assert [holds_suppressed(row, i, 7) for i in range(3)] == [True, True, True]
+    assert [holds_suppressed(row, i, 6) for i in range(3)] == [False, True, False]
+    failing = replace(row, outcome=replace(outcome, table_fails=True))
+    assert [holds_suppressed(failing, i, 7) for i in range(3)] == [True, True, False]
+    texts = ["k>=2", "t<=0.1", "uniques<=0"]
+    svg = draw_lattice([row], ["age", "city"], texts, tmp_path / "l.svg", None, 7).read_text()
+    assert "half filled: holds once the rows that fail it are suppressed (-n; up to 7)" in svg
+    assert ">-7<" in svg
+    assert "half filled" not in draw_lattice([row], ["age", "city"], texts, tmp_path / "l.svg").read_text()
+
+
 def test_the_tradeoff_shows_risk_where_k_is_measured(lattice: Lattice, tmp_path: Path) -> None:
     svg = draw_tradeoff(lattice.rows, lattice.best, "loss", tmp_path / "t.svg", lattice.measures).read_text()
     assert "re-identification risk" in svg
@@ -169,7 +184,7 @@ def test_without_matplotlib_the_message_says_what_to_install(tmp_path: Path, mon
 
 def grid(levels: int, minimal: set[Node]) -> list[NodeRow]:
     """Nodes of three attributes; valid is what lies above a minimal node."""
-    outcome = Outcome(0, 0, 1, 1, 1, 1, 0.0, 0.0, False, (), ())
+    outcome = Outcome(0, 0, 1, 1, 1, 1, 0.0, 0.0, False, (1,), ())
     return [
         NodeRow(node, outcome, (node in minimal,), any(all(map(int.__ge__, node, m)) for m in minimal),
                 node in minimal, {"loss": sum(node) / 100})
@@ -210,6 +225,9 @@ def test_nothing_to_draw_is_refused(tmp_path: Path) -> None:
         draw_tradeoff(grid(2, set()), None, "beauty", tmp_path / "l.svg")
     with pytest.raises(InputError, match="every sigma was too small"):
         draw_stubbornness({"one": []}, tmp_path / "l.svg")
+    with pytest.raises(InputError, match="no epsilon holds"):
+        draw_stubbornness({"one": [(10.0, math.inf)]}, tmp_path / "l.svg")
+    assert not list(tmp_path.iterdir())
 
 
 def test_curves_pass_through_what_the_policy_measures(lattice: Lattice, of_persons: Lattice) -> None:

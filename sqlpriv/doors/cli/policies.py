@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +14,10 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from sqlpriv import publishing
-from sqlpriv.doors.cli.options import AsJson, Data, Database, PolicyFile, say, tell
+from sqlpriv.doors.cli.options import AsJson, Data, Database, PolicyFile, can_write, say, tell, write_csv
 from sqlpriv.errors import InputError
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.generalize.evaluate import Node
+from sqlpriv.methods.generalize.evaluate import Node, allowance
 from sqlpriv.methods.generalize.measures import ClassMeasure
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes, lattice_facts, minimal_nodes
 from sqlpriv.methods.generalize.plan import prepare
@@ -66,24 +67,43 @@ def lattice_command(
     minimal: Annotated[bool, typer.Option("--minimal", help="Only the minimal nodes that meet the policy.")] = False,
     most: Annotated[int, typer.Option(min=1, help="How many nodes to print; all go to --csv and --json.")] = 40,
     to_csv: Annotated[Path | None, typer.Option("--csv", help="Write every node with every measure there.")] = None,
-    charts: Annotated[Path | None, typer.Option(help="Draw the pictures into this folder (needs [report]).")] = None,
+    charts: Annotated[
+        Path | None, typer.Option(help=r"Draw the pictures into this folder (needs sqlpriv\[report]).")
+    ] = None,
+    kind: Annotated[str, typer.Option("--format", help="Of the pictures: svg or png.")] = "svg",
     as_json: AsJson = False,
 ) -> None:
     """Show every node of the lattice: what it meets and what it costs."""
     read = _generalizing(policy)
-    if to_csv and not to_csv.parent.is_dir():
-        raise InputError(f"cannot write {str(to_csv)!r}: there is no such folder")
+    if to_csv:
+        can_write(to_csv)
+    if charts:
+        _can_draw(charts, kind)
     with publishing.open_private(read) as source, progress("evaluating") as on_progress:
         scan, measures, objective = prepare(source, read)
         rows = minimal_nodes(scan, measures, on_progress) if minimal else all_nodes(scan, measures, on_progress)
+        texts = [m.requirement.text for m in measures]
+        if to_csv:
+            _write_csv(to_csv, read.qis, texts, rows)
         best = search(scan, measures, objective).best if charts else None
-        drawn = _draw(charts, scan, measures, rows, None if best is None else best.node) if charts else []
-    texts = [m.requirement.text for m in measures]
-    if to_csv:
-        _write_csv(to_csv, read.qis, texts, rows)
+        drawn = _draw(charts, kind, scan, measures, rows, None if best is None else best.node) if charts else []
     tell(lattice_facts(read.qis, texts, rows, most), as_json)
-    for path in [] if as_json else drawn:
-        print(f"drawn: {path.name}")
+    for text in [] if as_json else drawn:
+        print(text)
+
+
+def _can_draw(folder: Path, kind: str) -> None:
+    """Refuse pictures that could not be drawn, before the lattice is evaluated."""
+    from sqlpriv.showing import charts
+
+    if kind not in charts.KINDS:
+        raise InputError(f"--format {kind} is no format of pictures here; it is {' or '.join(charts.KINDS)}")
+    charts.ready()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise InputError(f"cannot make the folder {str(folder)!r} for the pictures; name another") from None
+    can_write(folder / f"lattice.{kind}")
 
 
 def _generalizing(policy: Path) -> GeneralizePolicy:
@@ -95,31 +115,42 @@ def _generalizing(policy: Path) -> GeneralizePolicy:
 
 
 def _draw(
-    folder: Path, scan: Scan, measures: tuple[ClassMeasure, ...], rows: list[NodeRow], chosen: Node | None
-) -> list[Path]:
-    """The lattice, risk against utility, and for each sensitive column epsilon against stubbornness."""
+    folder: Path, kind: str, scan: Scan, measures: tuple[ClassMeasure, ...], rows: list[NodeRow], chosen: Node | None
+) -> list[str]:
+    """The lattice, risk against utility, and epsilon against stubbornness for each column that requires one.
+
+    What cannot be drawn is told in its place: the nodes were found all the same.
+    """
     from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
     from sqlpriv.showing import charts
 
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = [folder / "lattice.svg", folder / "tradeoff.svg"]
-    charts.draw_lattice(rows, scan.policy.qis, [m.requirement.text for m in measures], drawn[0], chosen=chosen)
-    charts.draw_tradeoff(rows, chosen, "loss", drawn[1], measures=measures)
-    for number, column in enumerate(scan.policy.sensitive, 1):
-        drawn.append(folder / f"stubbornness-{number}.svg")
+    def stubborn(column: str, path: Path) -> Path:
         curves = stubbornness_curves(scan, chosen or scan.heights, column, _SIGMAS)
-        charts.draw_stubbornness(curves, drawn[-1], title=f"{column}: minimum epsilon against stubbornness")
-    return drawn
+        return charts.draw_stubbornness(curves, path, title=f"{column}: minimum epsilon against stubbornness")
+
+    texts, allowed = [m.requirement.text for m in measures], allowance(scan)
+    pictures: dict[str, Callable[[Path], Path]] = {
+        "lattice": lambda path: charts.draw_lattice(rows, scan.policy.qis, texts, path, chosen, allowed),
+        "tradeoff": lambda path: charts.draw_tradeoff(rows, chosen, "loss", path, measures=measures),
+    }
+    bounded = {m.requirement.sensitive for m in measures if m.requirement.name.startswith("epsilon")}
+    for number, column in enumerate(scan.policy.sensitive, 1):
+        if column in bounded:
+            pictures[f"stubbornness-{number}"] = partial(stubborn, column)
+    told = []
+    for name, paint in pictures.items():
+        try:
+            told.append(f"drawn: {paint(folder / f'{name}.{kind}').name}")
+        except InputError as error:
+            told.append(f"not drawn: {name}.{kind}: {error}")
+    return told
 
 
 def _write_csv(path: Path, qis: tuple[str, ...], texts: list[str], rows: list[NodeRow]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        objectives = list(rows[0].objectives) if rows else []
-        writer.writerow([*qis, "valid", "minimal", "suppressed_rows", "classes", *texts, *objectives])
-        for row in rows:
-            counts = [row.valid, row.minimal, row.outcome.suppressed, row.outcome.classes]
-            writer.writerow([*row.node, *counts, *row.outcome.worst, *row.objectives.values()])
+    objectives = list(rows[0].objectives) if rows else []
+    counts = ((r.valid, r.minimal, r.outcome.suppressed, r.outcome.classes) for r in rows)
+    listed = ([*r.node, *n, *r.outcome.worst, *r.objectives.values()] for r, n in zip(rows, counts, strict=True))
+    write_csv(path, [*qis, "valid", "minimal", "suppressed_rows", "classes", *texts, *objectives], listed)
 
 
 @hierarchies.command("show")

@@ -24,6 +24,7 @@ from sqlpriv.methods.method import Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.show import show_ledger, void_entry
 from sqlpriv.rewrite.bind.parse import statements
+from sqlpriv.showing import charts
 from sqlpriv.showing.progress import progress
 
 TimeLimit = Annotated[
@@ -34,7 +35,9 @@ TimeLimit = Annotated[
 def plan_command(
     policy: PolicyFile,
     time_limit: TimeLimit = None,
-    chart: Annotated[Path | None, typer.Option(help="Draw error against gamma there (needs [report]).")] = None,
+    chart: Annotated[
+        Path | None, typer.Option(help=r"Draw error against gamma there (needs sqlpriv\[report]).")
+    ] = None,
     query: Annotated[
         list[str] | None,
         typer.Option(
@@ -49,6 +52,8 @@ def plan_command(
 ) -> None:
     """Show what a policy would publish, guarantee and cost; nothing is written."""
     refuse_values_in_json(as_json, show_values)
+    if chart is not None:
+        charts.ready(chart)
     read = publishing.read_policy(policy)
     asked = (*(query or []), *(_questions(queries) if queries is not None else []))
     request = Request(time_limit=time_limit, queries=asked)
@@ -61,9 +66,7 @@ def plan_command(
     if chart is not None:
         if not curve:
             raise InputError(f"a plan by {read.method} has no curve to draw; `sqlpriv lattice --charts` draws a search")
-        from sqlpriv.showing.charts import draw_privacy_cost
-
-        draw_privacy_cost(curve, read.release["gamma"], chart)
+        charts.draw_privacy_cost(curve, read.release["gamma"], chart)
     tell(facts, as_json, show_values)
 
 

@@ -3,9 +3,10 @@
 They show levels, requirements and measures, never a value of the table. matplotlib is imported when a picture is drawn.
 """
 
+from sqlpriv.showing.charts.canvas import KINDS, ready
 from sqlpriv.showing.charts.lattice import draw_lattice
 from sqlpriv.showing.charts.privacy_cost import draw_privacy_cost
 from sqlpriv.showing.charts.stubbornness import draw_stubbornness
 from sqlpriv.showing.charts.tradeoff import draw_tradeoff
 
-__all__ = ["draw_lattice", "draw_privacy_cost", "draw_stubbornness", "draw_tradeoff"]
+__all__ = ["KINDS", "draw_lattice", "draw_privacy_cost", "draw_stubbornness", "draw_tradeoff", "ready"]

@@ -28,24 +28,40 @@ _STYLE: dict[Any, Any] = {
 }
 
 
+KINDS = ("svg", "png")
+
+
+def ready(*paths: str | Path) -> None:
+    """Refuse pictures that could not be drawn: asked before the work, so that none of it is lost."""
+    for target in map(Path, paths):
+        if target.suffix.lower().removeprefix(".") not in KINDS:
+            raise InputError(f"cannot draw {target.name!r}: pictures are written as .svg or .png")
+        if not target.parent.is_dir():
+            raise InputError(f"there is no folder for the picture {target.name!r}; make it first")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise InputError("pictures need matplotlib: pip install 'sqlpriv[report]'") from None
+
+
 def draw(path: str | Path, paint: Callable[[Figure], None], width: float = WIDTH, height: float = HEIGHT) -> Path:
     """Paint a figure (inches) and write it as SVG or PNG, by the suffix of the file."""
     target = Path(path)
+    ready(target)
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
     kind = target.suffix.lower().removeprefix(".")
-    if kind not in {"svg", "png"}:
-        raise InputError(f"cannot draw {target.name!r}: pictures are written as .svg or .png")
-    if not target.parent.is_dir():
-        raise InputError(f"there is no folder for the picture {target.name!r}")
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("pictures need matplotlib: pip install 'sqlpriv[report]'") from None
     # A Figure of its own, without pyplot, never opens a window and leaves the caller's figures alone.
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(width, height), facecolor=PAPER, layout="constrained")
         paint(figure)
-        figure.savefig(target, format=kind, dpi=DPI, metadata={"Date": None} if kind == "svg" else None)
+        try:
+            figure.savefig(target, format=kind, dpi=DPI, metadata={"Date": None} if kind == "svg" else None)
+        except OSError:
+            raise InputError(
+                f"cannot write the picture {target.name!r}; is its folder yours, and the disk full?"
+            ) from None
     return target
 
 

@@ -1,8 +1,10 @@
 """The lattice by what each requirement allows: the paper's Figure 3.
 
 The original table is at the bottom, the most general one at the top, and lines join a node with its immediate
-generalizations. Each node carries one segment a requirement, always in the same place, filled where it holds: place and
-colour say the same, so the picture can be read without colours.
+generalizations. Each node carries one segment a requirement, always in the same place: filled where it holds, half
+filled where it holds once the rows that fail it are suppressed and no more are than the policy allows, empty where it
+fails. Place and colour say the same, so the picture can be read without colours. A node that suppresses rows says how
+many.
 """
 
 from __future__ import annotations
@@ -35,11 +37,12 @@ def draw_lattice(
     requirements: Sequence[str],
     path: str | Path,
     chosen: Node | None = None,
+    allowed: int = 0,
 ) -> Path:
     """Draw the nodes; of a large lattice the least lossy minimal valid ones, with their neighbours.
 
     A steward asks of a large lattice where the border runs between what may be published and what may not, so those
-    are the nodes to show; the title says how many were left out.
+    are the nodes to show; the title says how many were left out. `allowed` is how many rows may be suppressed.
     """
     if not rows:
         raise InputError("there are no nodes to draw")
@@ -50,7 +53,7 @@ def draw_lattice(
     legend = 0.25 * (len(requirements) + 1)
     return draw(
         path,
-        lambda figure: _paint(figure, drawn, places, qis, requirements, chosen, title),
+        lambda figure: _paint(figure, drawn, places, qis, requirements, chosen, title, allowed),
         max(WIDTH, widest * _INCHES_A_NODE + 1),
         max(HEIGHT, levels * _INCHES_A_LEVEL + legend + 1.2),
     )
@@ -108,6 +111,7 @@ def _paint(
     requirements: Sequence[str],
     chosen: Node | None,
     title: str,
+    allowed: int,
 ) -> None:
     from matplotlib.collections import LineCollection, PatchCollection
 
@@ -122,7 +126,7 @@ def _paint(
     axes.add_collection(LineCollection(lines, colors="#C8C8C8", linewidths=0.7, zorder=1))
     boxes = [_box(row, places[row.node], row.node == chosen) for row in rows]
     axes.add_collection(PatchCollection(boxes, match_original=True, zorder=2))
-    segments = [s for row in rows for s in _segments(row, places[row.node], len(requirements))]
+    segments = [s for row in rows for s in _segments(row, places[row.node], len(requirements), allowed)]
     axes.add_collection(PatchCollection(segments, match_original=True, zorder=3))
     for row in rows:
         x, y = places[row.node]
@@ -130,7 +134,9 @@ def _paint(
         label = shown(row.node)
         # Deep nodes of many attributes have long names; they have to stay inside their box.
         size = min(8.0, 8.0 * _LETTERS / len(label))
-        axes.text(x, y + 0.09, label, ha="center", va="center", fontsize=size, color=colour, fontweight=weight)
+        axes.text(x, y + 0.14, label, ha="center", va="center", fontsize=size, color=colour, fontweight=weight)
+        if row.valid and row.outcome.suppressed:
+            axes.text(x, y, f"-{row.outcome.suppressed:,}", ha="center", va="center", fontsize=6, color=colour)
     xs, ys = [x for x, _ in places.values()], sorted({y for _, y in places.values()})
     axes.set_xlim(min(xs) - 0.7, max(xs) + 0.7)
     axes.set_ylim(ys[0] - 0.5, ys[-1] + 0.5)
@@ -139,7 +145,7 @@ def _paint(
     axes.spines["bottom"].set_visible(False)
     axes.set_ylabel("height: sum of the levels (0 is the original table)")
     axes.set_title(f"Levels of [{', '.join(qis)}]\n{title}", fontsize=11)
-    _paint_legend(figure, requirements, chosen)
+    _paint_legend(figure, requirements, chosen, allowed)
 
 
 def _box(row: NodeRow, place: tuple[float, float], chosen: bool) -> Rectangle:
@@ -151,27 +157,42 @@ def _box(row: NodeRow, place: tuple[float, float], chosen: bool) -> Rectangle:
     return Rectangle(corner, _BOX_WIDTH, _BOX_HEIGHT, facecolor=face, edgecolor=edge, linewidth=width)
 
 
-def _segments(row: NodeRow, place: tuple[float, float], requirements: int) -> Iterable[Rectangle]:
+def _segments(row: NodeRow, place: tuple[float, float], requirements: int, allowed: int) -> Iterable[Rectangle]:
     from matplotlib.patches import Rectangle
 
     room = _BOX_WIDTH * 0.9 / max(requirements, 1)
     left, bottom = place[0] - _BOX_WIDTH * 0.45, place[1] - _BOX_HEIGHT / 2 + 0.06
     for i, holds in enumerate(row.holds):
-        face, edge = (_colour(i), _colour(i)) if holds else (PAPER, "#D0D0D0")
-        yield Rectangle((left + i * room, bottom), room * 0.8, 0.12, facecolor=face, edgecolor=edge, linewidth=0.6)
+        suppressed = not holds and holds_suppressed(row, i, allowed)
+        face = _colour(i) if holds else PAPER
+        edge = _colour(i) if holds or suppressed else "#D0D0D0"
+        corner, width = (left + i * room, bottom), room * 0.8
+        yield Rectangle(corner, width, 0.12, facecolor=face, edgecolor=edge, linewidth=0.6)
+        if suppressed:
+            yield Rectangle(corner, width / 2, 0.12, facecolor=_colour(i), edgecolor=edge, linewidth=0.6)
+
+
+def holds_suppressed(row: NodeRow, i: int, allowed: int) -> bool:
+    """Whether a requirement that fails as it is holds once rows are suppressed, no more than are allowed."""
+    rows = row.outcome.suppressed_by[i]
+    # A requirement on the table as a whole suppresses no class of its own: it is judged on what is published.
+    return rows <= allowed if rows else not row.outcome.table_fails and row.outcome.suppressed <= allowed
 
 
 def _colour(i: int) -> str:
     return COLOURS[i % len(COLOURS)]
 
 
-def _paint_legend(figure: Figure, requirements: Sequence[str], chosen: Node | None) -> None:
+def _paint_legend(figure: Figure, requirements: Sequence[str], chosen: Node | None, allowed: int) -> None:
     from matplotlib.patches import Patch
 
     handles = [
         Patch(facecolor=_colour(i), edgecolor=_colour(i), label=f"segment {i + 1}: {text}")
         for i, text in enumerate(requirements)
     ]
+    if allowed:
+        text = f"half filled: holds once the rows that fail it are suppressed (-n; up to {allowed:,})"
+        handles.append(Patch(facecolor="none", edgecolor="none", label=text))
     handles.append(Patch(facecolor=_VALID, edgecolor=FAINT, label="meets all requirements"))
     handles.append(Patch(facecolor=_VALID, edgecolor=_DARK, linewidth=2.2, label="minimal: nothing below it does"))
     if chosen is not None:

@@ -30,6 +30,8 @@ def draw_stubbornness(
     finite = [sigma for curve in curves.values() for sigma, _ in curve if not math.isinf(sigma)]
     if not finite:
         raise InputError("there is no stubbornness to draw: every sigma was too small for the number of values")
+    if not any(math.isfinite(epsilon) for curve in curves.values() for _, epsilon in curve):
+        raise InputError("there is no stubbornness to draw: no epsilon holds against any adversary")
     text = title or f"{quantity.capitalize()} against stubbornness"
     return draw(path, lambda figure: _paint(figure, curves, (min(finite), max(finite)), text, quantity))
 
