@@ -1,4 +1,8 @@
-"""sqlpriv: privacy inside DuckDB. `load(con)` or `install("x.duckdb")`, then `FROM priv.report(...)`."""
+"""sqlpriv: privacy inside DuckDB. `load(con)` or `install("x.duckdb")`, then `FROM priv.report(...)`.
+
+Every command is a call, too: `check`, `init`, `plan`, `publish`, `verify`, `show`, `ledger`. They return Facts, which
+know their JSON and show themselves in a notebook; `open_release` answers queries.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -6,34 +10,46 @@ from typing import TYPE_CHECKING
 from sqlpriv.version import __version__
 
 if TYPE_CHECKING:
+    from sqlpriv.doors.python import check, init, ledger
     from sqlpriv.errors import SqlprivError
+    from sqlpriv.facts import Facts
     from sqlpriv.macros.install import install, load
     from sqlpriv.macros.views import create_view
-    from sqlpriv.publishing import open_release, plan, publish, read_policy, verify
+    from sqlpriv.publishing import open_release, plan, publish, read_policy, show, verify
 
 __all__ = [
+    "Facts",
     "SqlprivError",
     "__version__",
+    "check",
     "create_view",
+    "init",
     "install",
+    "ledger",
     "load",
     "open_release",
     "plan",
     "publish",
     "read_policy",
+    "show",
     "verify",
 ]
 
 # Where each name is found when it is first used: what a program does not use it need not wait for.
 _PLACES = {
+    "Facts": "sqlpriv.facts",
     "SqlprivError": "sqlpriv.errors",
+    "check": "sqlpriv.doors.python",
     "create_view": "sqlpriv.macros.views",
+    "init": "sqlpriv.doors.python",
     "install": "sqlpriv.macros.install",
+    "ledger": "sqlpriv.doors.python",
     "load": "sqlpriv.macros.install",
     "open_release": "sqlpriv.publishing",
     "plan": "sqlpriv.publishing",
     "publish": "sqlpriv.publishing",
     "read_policy": "sqlpriv.publishing",
+    "show": "sqlpriv.publishing",
     "verify": "sqlpriv.publishing",
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -56,9 +56,9 @@ class Facts:
     """What a command found or did."""
 
     title: str
-    content: Any
+    content: Any = field(repr=False)
     """By name, or a list of such."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Part, ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = ()
     passed: bool = True
     """False where something that was required fails: the exit code 1."""
@@ -66,6 +66,10 @@ class Facts:
     def shown(self, values: bool = False) -> tuple[Part, ...]:
         """The parts to show: those with values of people only when asked for."""
         return tuple(part for part in self.parts if values or not part.private)
+
+    def __str__(self) -> str:
+        """The facts as plain text, without values of people."""
+        return "\n".join(_text(self))
 
     def _repr_html_(self) -> str:
         """The facts in a notebook, which others may read: without values of people."""
@@ -141,6 +145,21 @@ def _is_float(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _text(facts: Facts) -> Iterator[str]:
+    if facts.title:
+        yield facts.title
+    for part in (*facts.shown(), *(Line(w, "warning") for w in facts.warnings)):
+        if isinstance(part, Line):
+            yield f"{part.mark}  {part.text}" if part.mark else part.text
+            continue
+        yield from filter(None, [part.title])
+        rows = [[cell(v) for v in row] for row in part.rows]
+        table = [list(part.headings), *rows] if part.headings else rows
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in table)
+        yield from filter(None, [part.caption])
 
 
 def _html(facts: Facts) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a check looks at: a file, or a table or view in a database file, opened for reading only."""
+"""What a check looks at: a file, a table or view in a database file, opened for reading only, or a data frame."""
 
 from __future__ import annotations
 
@@ -60,18 +60,44 @@ class Source:
 
 
 @contextmanager
-def open_source(data: str, database: Path | None = None, options: Mapping[str, Any] | None = None) -> Iterator[Source]:
-    """Open DATA: a file by its path, or with a database a table or view by its name. `options` are read_csv's."""
+def open_source(data: Any, database: Path | None = None, options: Mapping[str, Any] | None = None) -> Iterator[Source]:
+    """Open DATA: a file by its path, or with a database a table or view by its name. `options` are read_csv's.
+
+    Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation.
+    """
     con = duckdb.connect()
     try:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
-        table = _attach(con, data, database) if database else _file(con, data, options or {})
+        if isinstance(data, Path):
+            data = str(data)
+        if not isinstance(data, str):
+            if database is not None or options:
+                raise InputError("a data frame comes from no database and from no file: leave database and options out")
+            _held(con, data)
+            table, label = FILE_VIEW, "the data"
+        else:
+            table = _attach(con, data, database) if database else _file(con, data, options or {})
+            label = Path(data).name if database is None else data
         found: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
-        label = Path(data).name if database is None else data
         yield Source(con, Calls(con), table, label, tuple(found), _schema(data) if database else None, found)
     finally:
         con.close()
+
+
+def _held(con: duckdb.DuckDBPyConnection, data: Any) -> None:
+    """Give what a program holds the name of the view. It is read several times, so a stream is read into memory."""
+    if isinstance(data, duckdb.DuckDBPyRelation):
+        data = data.to_arrow_table()
+    for whole in ("read_all", "collect"):  # an Arrow stream, a lazy frame of polars
+        if hasattr(data, whole):
+            data = getattr(data, whole)()
+    try:
+        con.register(FILE_VIEW, data)
+    except (duckdb.Error, TypeError):
+        raise InputError(
+            f"a {type(data).__name__} is no table; give a file, a data frame, an Arrow table or a DuckDB relation"
+        ) from None
 
 
 def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any]) -> str:

@@ -1,0 +1,124 @@
+"""The commands as calls: what they return is what the commands tell, whatever holds the table."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+from support.commands import run
+from support.policies import policy_text, qi, role, write_policy
+
+import sqlpriv
+
+PATIENTS = [("130**", 28, "flu"), ("130**", 29, "gout"), ("148**", 40, "flu"), ("148**", 41, None)] * 3
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    frame().to_csv(tmp_path / "patients.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(PATIENTS, columns=["zip", "age", "disease"])
+
+
+def report(facts: sqlpriv.Facts) -> list[tuple[object, ...]]:
+    return [(f["qis"], f["sensitive"], f["model"], f["parameters"], f["value"]) for f in facts.content["report"]]
+
+
+def test_a_check_says_what_the_command_says(folder: Path) -> None:
+    facts = sqlpriv.check("patients.csv", ["zip", "age"], "disease", require=["k>=4"])
+    done = run(
+        folder, "check", "patients.csv", "--qi", "zip,age", "--sensitive", "disease", "--require", "k>=4", "--json"
+    )
+    assert json.loads(facts.to_json()) == json.loads(done.stdout)
+    assert (facts.passed, done.returncode) == (False, 1)
+    assert "FAILS" in str(facts)
+    assert "<td>k_anonymity</td>" in facts._repr_html_()
+
+
+def held() -> dict[str, Any]:
+    table = duckdb.connect().from_df(frame())
+    arrow = table.to_arrow_table()
+    return {"pandas": frame(), "arrow": arrow, "stream": arrow.to_reader(), "relation": table}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "stream", "relation"])
+def test_whatever_holds_the_table(kind: str) -> None:
+    expected = report(sqlpriv.check(frame(), ["zip", "age"], ["disease"], show_values=True))
+    assert len(expected) > 10
+    assert report(sqlpriv.check(held()[kind], ["zip", "age"], ["disease"])) == expected
+
+
+def test_a_frame_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    made = polars.DataFrame({"zip": ["a", "a", "b", "b"]})
+    assert report(sqlpriv.check(made, "zip")) == report(sqlpriv.check(made.lazy(), "zip"))
+    assert sqlpriv.check(made, "zip").content["rows"] == 4
+
+
+def test_several_combinations() -> None:
+    found = sqlpriv.check(frame(), [["zip"], ["zip", "age"]], require="k>=4").content["requirements"]
+    assert [(r["qis"], r["value"]) for r in found] == [(("zip",), 6), (("zip", "age"), 3)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((3, "zip"), {}, "a int is no table; give a file"),
+        ((frame(), []), {}, r"write \['zip', 'age'\]"),
+        ((frame(), ["zip", ["age"]]), {}, r"write \['zip', 'age'\]"),
+        ((frame(), "zip"), {"database": "x.duckdb"}, "leave database and options out"),
+        ((frame(), "zipp"), {}, "the data has no column 'zipp'; it has zip, age, disease"),
+        (("none.csv", "zip"), {}, "there is no file 'none.csv'"),
+    ],
+)
+def test_what_makes_no_sense(arguments: tuple[Any, ...], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(sqlpriv.SqlprivError, match=message):
+        sqlpriv.check(*arguments, **options)
+
+
+def test_from_a_policy_to_a_ledger(folder: Path) -> None:
+    columns = {"zip": qi("mask:5"), "age": qi("ranges:10"), "disease": role("sensitive")}
+    table = 'source = "patients.csv"'
+    write_policy(folder, policy_text(columns, "k = 2", table=table))
+    assert sqlpriv.ledger("policy.toml").content == []
+    assert sqlpriv.plan("policy.toml").content["output"] is None
+    assert sqlpriv.publish("policy.toml").facts.content["output"] == "people-release.duckdb"
+    assert sqlpriv.show("people-release.duckdb").content["method"] == "generalize"
+    assert sqlpriv.verify("people-release.duckdb", "policy.toml").passed
+    assert [e["output"] for e in sqlpriv.ledger("policy.toml").content] == ["people-release.duckdb"]
+    assert "people-release.duckdb" in str(sqlpriv.ledger("policy.toml"))
+
+
+def test_a_policy_is_proposed(folder: Path) -> None:
+    facts = sqlpriv.init("patients.csv", "proposed.toml")
+    assert (folder / "proposed.toml").is_file()
+    assert facts.content
+    with pytest.raises(sqlpriv.SqlprivError, match="exists"):
+        sqlpriv.init("patients.csv", "proposed.toml")
+    sqlpriv.init(folder / "patients.csv", "proposed.toml", force=True)
+
+
+def test_values_of_people_are_in_no_repr(folder: Path) -> None:
+    columns = {"zip": qi("mask:5"), "age": role("drop"), "disease": role("sensitive")}
+    write_policy(folder, policy_text(columns, "k = 2", table='source = "patients.csv"'))
+    facts = sqlpriv.plan("policy.toml")
+    assert any(part.private for part in facts.parts)
+    for text in (repr(facts), str(facts), facts._repr_html_(), facts.to_json()):
+        assert "148**" not in text
+
+
+def test_every_name_is_there_and_importing_loads_nothing() -> None:
+    assert all(getattr(sqlpriv, name) is not None for name in sqlpriv.__all__)
+    script = "import sys, sqlpriv; print(*(m for m in sys.modules if m.startswith(('sqlpriv.', 'duckdb', 'rich'))))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["sqlpriv.version"]
