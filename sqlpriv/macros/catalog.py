@@ -6,6 +6,7 @@ A macro is read and inlined when it is asked for: a check needs one of them, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -48,7 +49,7 @@ def macro(name: str) -> Macro:
     """The public macro of that name, or an error that lists the nearest ones."""
     found = macros().get(name.removeprefix(f"{SCHEMA}."))
     if found is None:
-        near = [m for m in macros() if name.split("_", maxsplit=1)[0] in m] or list(macros())
+        near = get_close_matches(name.removeprefix(f"{SCHEMA}."), macros(), n=5) or list(macros())
         raise InputError(f"there is no macro {name!r} in {SCHEMA}; there are {', '.join(near)}")
     return found
 

@@ -104,6 +104,8 @@ def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any])
     name = Path(data).name
     if not Path(data).is_file():
         raise InputError(f"there is no file {data!r}; for a table name its database with --database")
+    if Path(data).stat().st_size == 0:
+        raise InputError(f"{name} is empty: there is nothing to read; write the table there first")
     if is_database(Path(data)):
         raise InputError(
             f"{name} is a DuckDB database: name one of its tables, and the file with --database {name} "
@@ -116,21 +118,40 @@ def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any])
             raise InputError(
                 f"{name} cannot be read as CSV with the options {', '.join(options)}; check what they say of the file"
             ) from None
-        if isinstance(error, duckdb.CatalogException):
-            raise InputError(
-                f"{name} is neither Parquet nor CSV nor JSON by its name; rename it after what it is"
-            ) from None
         if isinstance(translated := translate(error), InternalError):
-            raise InputError(f"{name} cannot be read; is it what its name says?") from None
+            raise InputError(
+                f"{name} cannot be read as what its name says: Parquet, CSV and JSON files are called .parquet, .csv "
+                "and .json; rename or convert it"
+            ) from None
         raise translated from None
     return FILE_VIEW
 
 
 def _attach(con: duckdb.DuckDBPyConnection, data: str, database: Path) -> str:
     if not database.is_file():
-        raise InputError(f"there is no database file {str(database)!r}")
+        raise InputError(f"there is no database file {str(database)!r}; check the path")
     attach(con, database, ATTACHED)
-    return ".".join(f'"{part}"' for part in [ATTACHED, *table_parts(data)])
+    table = ".".join(f'"{part}"' for part in [ATTACHED, *table_parts(data)])
+    try:
+        con.execute(f"DESCRIBE FROM {table}").fetchall()
+    except duckdb.CatalogException as error:
+        if "does not exist" not in str(error):
+            raise translate(error) from None
+        raise InputError(f"{database.name} has no table {data!r}; it has {_tables(con)}") from None
+    except duckdb.Error as error:
+        raise translate(error) from None
+    return table
+
+
+def _tables(con: duckdb.DuckDBPyConnection) -> str:
+    """The tables and views of the attached database, as they are named here."""
+    found = fetch(
+        con,
+        "SELECT CASE WHEN table_schema = 'main' THEN '' ELSE table_schema || '.' END || table_name "
+        f"FROM information_schema.tables WHERE table_catalog = '{ATTACHED}' ORDER BY 1 LIMIT 21",
+    )
+    names = [name for (name,) in found]
+    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "") if names else "none"
 
 
 def _schema(data: str) -> str:

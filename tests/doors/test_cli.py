@@ -259,7 +259,7 @@ def test_without_a_sensitive_column_there_is_k_and_risk(folder: Path) -> None:
             ["check", "nobody", "-d", "hospital.duckdb", "--qi", "zip", "--sensitive", "disease"],
             "the table has no rows",
         ),
-        (["check", "nothere", "-d", "hospital.duckdb", "--qi", "zip"], "there is no table"),
+        (["check", "nothere", "-d", "hospital.duckdb", "--qi", "zip"], "has no table 'nothere'; it has "),
         (["check", "patients", "-d", "no.duckdb", "--qi", "zip"], "there is no database file 'no.duckdb'"),
         (["check", "patients", "-d", "patients.csv", "--qi", "zip"], "cannot open patients.csv"),
         (["check", "patients.csv", "--qi", "zip", "--require", "k<=5"], "does not protect anybody: write k>=5"),

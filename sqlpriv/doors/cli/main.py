@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from pathlib import PurePath
 from typing import Annotated, Any
 
 import typer
@@ -87,14 +88,47 @@ def root(
 def main() -> None:
     """Run the command line; every refusal is one sentence."""
     try:
-        app()
-    except SqlprivError as error:
+        code = app(standalone_mode=False)
+    except Exception as error:
+        said = _sentence(error)
+        if said is None:
+            raise
         from rich.console import Console
         from rich.markup import escape
 
         err = Console(stderr=True, highlight=False)
-        err.print(f"[bold red]sqlpriv:[/bold red] {escape(str(error))}", soft_wrap=True)
+        err.print(f"[bold red]sqlpriv:[/bold red] {escape(said)}", soft_wrap=True)
         sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _sentence(error: Exception) -> str | None:
+    """What to tell of an error: what is wrong and what to change; None where it is a fault of our own."""
+    if isinstance(error, SqlprivError):
+        return str(error)
+    if isinstance(error, _USAGE):
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()  # type: ignore[attr-defined]
+            sys.exit(2)
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "sqlpriv"
+        message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
+        return f"{message}{'' if message.endswith('?') else ';'} see {command} --help"
+    if isinstance(error, OSError):
+        name = PurePath(str(error.filename)).name if error.filename else "a file"
+        return (
+            f"{name} cannot be read or written ({error.strerror or 'the system refuses'}); is it yours, with room left?"
+        )
+    engine = sys.modules.get("duckdb")
+    if engine is not None and isinstance(error, engine.Error):
+        from sqlpriv.engine import translate
+
+        return str(translate(error))
+    return None
+
+
+# The errors of wrong options, wherever typer has them from: its own copy of click, or click.
+_USAGE = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 if __name__ == "__main__":
