@@ -33,7 +33,7 @@ class Line:
 class Grid:
     """A table: headings (none: a list of names and values), rows of plain values, what stands above and below it.
 
-    Columns whose values are wide are folded at words, the last of them gets the room that is left; all others stay
+    Columns whose values are wide are folded at words where there is no room for them; all others stay
     whole. `marked` are the numbers of rows to set off.
     """
 

@@ -90,13 +90,14 @@ def _widths(grid: Grid, texts: Sequence[Sequence[str]], room: int, gap: int) -> 
     folded = [i for i in range(columns) if _folds(grid, i, columns) or _is_prose(cells[i])]
     if not folded:
         return None
-    least = {i: max((cell_len(word) for text in cells[i] for word in text.split()), default=0) for i in folded}
-    widths = [least.get(i, width) for i, width in enumerate(natural)]
-    spare = left - sum(widths)
-    last = folded[-1]
-    widths[last] = min(natural[last], widths[last] + spare)
-    readable = widths[last] >= min(natural[last], _READABLE)
-    return widths if spare >= 0 and readable else None
+    words = {i: max((cell_len(word) for text in cells[i] for word in text.split()), default=0) for i in folded}
+    widths = [words.get(i, width) for i, width in enumerate(natural)]
+    for _ in range(left - sum(widths)):  # a column more for what is folded most
+        most = max(folded, key=lambda i: natural[i] / max(widths[i], 1))
+        widths[most] += 1
+    widest = max(folded, key=lambda i: natural[i])
+    readable = widths[widest] >= min(natural[widest], _READABLE)
+    return widths if sum(widths) <= left and readable else None
 
 
 def _folds(grid: Grid, place: int, columns: int) -> bool:

@@ -168,7 +168,7 @@ def test_an_existing_policy_is_kept(folder: Path, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["nobody", "--database", "data.duckdb"], "has no rows"),
-        (["missing", "--database", "data.duckdb"], "there is no table"),
+        (["missing", "--database", "data.duckdb"], "has no table 'missing'"),
         (["missing.csv"], "there is no file"),
         (["hospital.parquet", "--output", "hospital.parquet", "--force"], "is the data itself"),
         (["hospital", "--database", "data.duckdb", "--output", "data.duckdb", "--force"], "is the data itself"),

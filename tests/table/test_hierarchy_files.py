@@ -90,7 +90,7 @@ def test_every_kind(tmp_path: Path, hierarchy: str, values: str, files: Files, e
         ("h.csv", "['a']", {"h.csv": ""}, "it has no level above the value"),
         ("h.csv", "['a']", {"h.csv": "a,g,*\nb,g,*\n"}, "it has no level above the value; levels are separated by ;"),
         ("h.csv", "['a']", {"h.csv": f"{FLAT}{MARKER};*\n"}, "the file cannot be read as CSV"),
-        ("h.csv", "['a']", {"h.csv": b"a;g\xe9;*\nb;g;*\n"}, "the file cannot be read as CSV"),
+        ("h.csv", "['a']", {"h.csv": b"a;g\xe9;*\nb;g;*\n"}, "the file is not UTF-8: write it as UTF-8"),
         ("h.csv", "['a']", {"h.csv": bytes(range(256))}, "the file cannot be read as CSV"),
         ("no.csv", "['a']", {}, "'no.csv' is neither a file nor a kind of hierarchy; there are ranges:5,10@0"),
         ("x" * 5000, "['a']", {}, "is neither a file nor a kind of hierarchy"),
@@ -313,8 +313,8 @@ def test_options_that_make_no_sense_are_named(tmp_path: Path, option: str) -> No
 
 def test_a_file_that_is_not_what_its_name_says(tmp_path: Path) -> None:
     for name, message in (
-        ("people.parquet", "is it what its name says"),
-        ("people.xyz", "cannot be read; is it what its name says"),
+        ("people.parquet", "cannot be read as what its name says"),
+        ("people.xyz", "cannot be read as what its name says"),
     ):
         path = write_policy(tmp_path, policy_text({"q": qi()}, table=f'source = "{name}"'), files={name: "q\n1\n"})
         with pytest.raises(InputError, match=message):
@@ -325,7 +325,7 @@ def test_sources_that_are_not_there(tmp_path: Path) -> None:
     for table, message in (
         ('source = "no.csv"', "there is no file"),
         ('database = "no.duckdb"\nsource = "t"', "there is no database file"),
-        (IN_DATABASE.replace("people", "nobody"), "there is no table"),
+        (IN_DATABASE.replace("people", "nobody"), "has no table 'nobody'"),
     ):
         path = write_policy(
             tmp_path, policy_text({"q": qi()}, table=table), "CREATE TABLE IF NOT EXISTS people AS SELECT 1 AS q"
