@@ -12,6 +12,7 @@ from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts, OnProgress
+from sqlpriv.methods import METHODS
 from sqlpriv.policy import draft
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger import ledger_facts, ledger_path
@@ -49,12 +50,17 @@ def check(
 
 
 def init(
-    data: str | Path, output: str | Path = "policy.toml", *, database: str | Path | None = None, force: bool = False
+    data: str | Path,
+    output: str | Path = "policy.toml",
+    *,
+    method: str | None = None,
+    database: str | Path | None = None,
+    force: bool = False,
 ) -> Facts:
-    """Look at a table and write a policy for it, for you to review."""
+    """Look at a table and write a policy for it, for you to review; without a method one is proposed."""
     target, held = Path(output), None if database is None else Path(database)
     draft.check_target(target, str(data), held, force)
-    proposed = draft.draft(str(data), held, target.parent)
+    proposed = draft.draft(str(data), held, target.parent, METHODS, method)
     draft.write(proposed, target)
     return proposed.facts()
 

@@ -32,8 +32,8 @@ from support.coverage_runs import COLUMNS, people, runs
 
 pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 
-# avg(v + 0) has the interval itself. That of avg(v) is cut to the range of its column: where there was none it becomes all
-# of the range, and excludes nothing.
+# avg(v + 0) has the interval itself. That of avg(v) is cut to the range of its column: where there was none it becomes
+# all of the range, and excludes nothing.
 PLAIN = {"c": "count(*)", "t": "sum(v)", "m": "avg(v + 0)", "a": "avg(a + 0)", "r": "sum(v) / sum(b)"}
 PERCENT = {"y": "100.0 * count(*) FILTER (WHERE s = 'y') / count(*)"}
 SMALL = {"c": "count(*)", "t": "sum(v)", "b": "sum(b)", "m": "avg(b + 0)"}
