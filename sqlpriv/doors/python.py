@@ -15,7 +15,7 @@ from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.policy import draft
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.ledger import ledger_facts, ledger_path
+from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.table.source import open_source
 
 
@@ -65,10 +65,10 @@ def init(
     return proposed.facts()
 
 
-def ledger(policy: Policy | str | Path, ledger_file: str | Path | None = None) -> Facts:
-    """What has been released from the table of a policy."""
-    read = policy if isinstance(policy, Policy) else publishing.read_policy(policy)
-    return ledger_facts(ledger_path(read.table, None if ledger_file is None else Path(ledger_file)))
+def ledger(policy: Policy | str | Path | None = None, ledger_file: str | Path | None = None) -> Facts:
+    """What has been released from the table of a policy; without one, all that the ledger holds."""
+    read = policy if policy is None or isinstance(policy, Policy) else publishing.read_policy(policy)
+    return show_ledger(read, None if ledger_file is None else Path(ledger_file))
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
