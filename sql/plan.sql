@@ -74,7 +74,7 @@ FROM (
 -- example: FROM priv.small_count(24000, 5760)
 -- expect: [(1200.0, 288.0)]
 CREATE MACRO small_count(rows, domain) AS TABLE
-SELECT ceil(n / 20) AS hits, ceil(m / 20) AS domain_hits
+SELECT CASE WHEN m IS NOT NULL THEN ceil(n / 20) END AS hits, CASE WHEN n IS NOT NULL THEN ceil(m / 20) END AS domain_hits
 FROM (SELECT _amount(rows, 1, 'rows') AS n, _amount(domain, 1, 'domain') AS m) AS __priv_n;
 
 -- The probability that a tuple of a signed bag has noise at all, above or below 0.

@@ -130,6 +130,8 @@ COINS = {
     "rows_each": ("rows_each must be a whole number", [*SIZES, "0"]),
     "n_public": ("n_public must be a whole number", [*SIZES, "0"]),
     "most_rows": ("most_rows must be a whole number", [*SIZES, "0"]),
+    "least_beta": ("beta, the probability of noise, must", [*TEXT, "-0.1", "1", INF]),
+    "most_beta": ("beta, the probability of noise, must", [*TEXT, "-0.1", "1", INF]),
 }
 RANDOMIZED = ["alpha_beta.sql", "alpha_beta_source.sql", "frapp.sql", "plan.sql"]
 RANDOMIZED += ["belief.sql", "bag.sql", "signed_bag.sql"]
