@@ -47,6 +47,12 @@ Given = str | tuple[str, ...]
 """Where a hierarchy comes from, in the words of a policy."""
 
 
+def comes_from_a_table(given: Given) -> bool:
+    """Whether labels are read from a file or table, and not made by words of the policy."""
+    kind = given.partition(":")[0] if isinstance(given, str) else ""
+    return isinstance(given, str) and kind not in {"ranges", "mask", "dates", "bins", "suppression"}
+
+
 def make_hierarchies(source: Source, given: Mapping[str, Given], values: str) -> tuple[Hierarchy, ...]:
     """Make the hierarchies of these columns. `values` is a table that holds every value of the private one."""
     fetch(source.con, f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from sqlpriv.methods.generalize.objectives import Objective, make_objective, wor
 from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalize.scan import Scan, scan_table
 from sqlpriv.methods.generalize.search import Found, Searched, nodes_total, search
+from sqlpriv.methods.generalize.shown import Stars, judge_stars, write_shown
 from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload
 from sqlpriv.methods.method import Request, Written
 from sqlpriv.sqltext import quoted
@@ -49,10 +51,26 @@ class GeneralizePlan:
         return dict(zip(self.policy.qis, self.scan.heights, strict=True))
 
     @cached_property
+    def starred(self) -> Stars | None:
+        """Suppressed rows judged as the one class that they would be with stars; None where none are to be kept."""
+        write_shown(self.scan, self.measures, self.best.node)
+        if not self.policy.keep_suppressed or self.best.outcome.suppressed == 0:
+            return None
+        return judge_stars(self.scan, self.measures, self.best.node)
+
+    @property
+    def stars(self) -> bool:
+        """Whether suppressed rows are published, with stars. From here on, tables suppressed and shown are there."""
+        return self.starred is not None and self.starred.kept
+
+    @cached_property
     def worst(self) -> dict[str, float | None]:
         """What is required, and the worst value of a published class."""
+        texts = [m.requirement.text for m in self.measures]
+        if self.starred is not None and self.starred.kept and self.starred.outcome is not None:
+            return dict(zip(texts, self.starred.outcome.worst, strict=True))
         (published,) = evaluate(self.scan, self.measures, [self.best.node], with_costs=True)
-        return dict(zip((m.requirement.text for m in self.measures), published.published_worst, strict=True))
+        return dict(zip(texts, published.published_worst, strict=True))
 
     @cached_property
     def digest(self) -> str:
@@ -94,6 +112,7 @@ class GeneralizePlan:
             "loss": best.loss,
             "rows": rows,
             "suppressed_rows": suppressed,
+            "kept_suppressed": self.stars,
             "classes": best.outcome.classes,
             "nodes_total": answer.nodes_total,
             "nodes_evaluated": answer.nodes_evaluated,
@@ -116,6 +135,7 @@ class GeneralizePlan:
                 f"{rows - suppressed:,} of {rows:,} rows in {best.outcome.classes:,} classes; {suppressed:,} "
                 f"suppressed ({suppressed / rows:.2%}); loss {best.loss:.4f}{named}"
             ),
+            *self._fate_of_suppressed(),
             *(Line(f"{text}  (is {_number(worst)})", "holds") for text, worst in self.worst.items()),
             self._sample(),
             Line(
@@ -136,9 +156,24 @@ class GeneralizePlan:
         """None: the lattice is the choice, and `sqlpriv lattice` draws it."""
         return []
 
+    def _fate_of_suppressed(self) -> Iterator[Line]:
+        """Where the policy wants suppressed rows kept: whether they are."""
+        if self.starred is None:
+            return
+        rows = f"{self.best.outcome.suppressed:,} suppressed rows"
+        if self.starred.kept:
+            yield Line(f"The {rows} stay as one class, with * in every quasi-identifier.")
+        else:
+            yield Line(
+                f"The {rows} are left out although keep_suppressed is set: as one class with * in every "
+                f"quasi-identifier they would fail {', '.join(self.starred.failing)}.",
+                "warning",
+            )
+
     def _sample(self) -> Part:
         """Frequent rows before and after, quasi-identifiers only: for the owner, to see what generalization does."""
         qis = self.policy.qis
+        _ = self.starred  # writes the tables suppressed and shown
         listed_qis = ", ".join(map(quoted, qis))
         counted = f"count(DISTINCT {quoted(self.policy.person)})" if self.policy.person else "sum(__priv_n)"
         frequent = (
@@ -147,17 +182,16 @@ class GeneralizePlan:
         )
         before = ", ".join(f"CAST(t.{quoted(q)} AS VARCHAR)" for q in qis)
         joins = "".join(
-            f" JOIN paths AS p{a} ON p{a}.attribute = {a} "
-            f"AND p{a}.labels[1] IS NOT DISTINCT FROM CAST(t.{quoted(q)} AS VARCHAR)"
+            f" JOIN shown AS l{a} ON l{a}.attribute = {a} "
+            f"AND l{a}.value IS NOT DISTINCT FROM CAST(t.{quoted(q)} AS VARCHAR)"
             for a, q in enumerate(qis)
         )
-        after = ", ".join(
-            f"p{a}.labels[{level + 1}]" if level < h else "'*'"
-            for a, (level, h) in enumerate(zip(self.best.node, self.scan.heights, strict=True))
-        )
+        after = ", ".join(f"l{a}.label" for a in range(len(qis)))
+        number = " + ".join(f"l{a}.number" for a in range(len(qis)))
         rows = fetch(
             self.source.con,
-            f"SELECT {before}, {after}, t.__priv_n FROM ({frequent}) AS t{joins} ORDER BY t.__priv_n DESC, {before}",
+            f"SELECT {before}, {after}, t.__priv_n FROM ({frequent}) AS t{joins} "
+            f"WHERE ({number}) NOT IN (FROM suppressed) ORDER BY t.__priv_n DESC, {before}",
         )
         if not rows:
             text = (
