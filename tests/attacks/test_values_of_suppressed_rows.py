@@ -79,9 +79,7 @@ def test_a_table_of_labels_that_was_made_from_the_data_is_refused(tmp_path: Path
     made = f"""{CARS}; CREATE TABLE hierarchy_mileage AS SELECT mileage AS value,
       CASE WHEN mileage < 20000 THEN '1000-19954' ELSE '20071-{OUTLIER}' END AS level1, '*' AS level2 FROM people"""
     path = write_policy(tmp_path, policy_text(columns("table:hierarchy_mileage"), "k = 5", RELEASE), made)
-    with pytest.raises(
-        ReleaseError, match=r"1 label.s. of 'mileage' hold a value that only suppressed rows"
-    ):
+    with pytest.raises(ReleaseError, match=r"1 label.s. of 'mileage' hold a value that only suppressed rows"):
         generalize(path)
     assert not list(tmp_path.glob("*release*"))
 

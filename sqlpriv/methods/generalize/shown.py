@@ -18,6 +18,7 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
 from sqlpriv.methods.generalize.measures import POPULATION, TABLE, ClassMeasure
+from sqlpriv.methods.generalize.refusals import holds
 from sqlpriv.methods.generalize.scan import FREQUENCIES, Scan, number_rows
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP, Hierarchy
@@ -113,7 +114,7 @@ def judge_stars(scan: Scan, measures: tuple[ClassMeasure, ...], node: Node) -> S
     fetch(scan.source.con, f"CREATE OR REPLACE TABLE starred AS SELECT {', '.join([*columns, *listed])} FROM base")
     (outcome,) = evaluate(scan, measures, [node], base="starred")
     failing = [m.requirement.text for m in measures if outcome.suppressed_by[m.number] > 0]
-    failing += [m.requirement.text for m in measures if m.kind == TABLE and not _holds(m, outcome)]
+    failing += [m.requirement.text for m in measures if m.kind == TABLE and not holds(m, outcome)]
     return Stars(tuple(failing), outcome)
 
 
@@ -126,11 +127,6 @@ def one_class(scan: Scan, hidden: str, numbers: Sequence[str]) -> list[str]:
         f"list_resize([{n}], {height + 1}, {n}) AS a{a}"
         for a, (n, height) in enumerate(zip(given, scan.heights, strict=True))
     ]
-
-
-def _holds(measure: ClassMeasure, outcome: Outcome) -> bool:
-    value = outcome.worst[measure.number]
-    return value is None or measure.requirement.holds(float(value))
 
 
 def _refuse_other_stars(scan: Scan) -> None:

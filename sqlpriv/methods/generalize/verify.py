@@ -146,11 +146,17 @@ def _keeps_to(file: ReleaseFile, policy: GeneralizePolicy) -> Check:
         wrong.append(f"the policy counts {'rows' if policy.person is None else 'persons'}")
     if _has_stars(file) and not policy.keep_suppressed:
         wrong.append("the policy leaves suppressed rows out")
+    if policy.node is not None and _folded(json.loads(about["node"])) != _folded(policy.node):
+        wrong.append("the policy asks for another node")
     suppressed = _suppressed(file)
     rows = _count(file, published(file)) + (0 if _has_stars(file) else suppressed)
     if suppressed > policy.suppression * rows + 1e-9 * rows:
         wrong.append(f"{suppressed:,} of {rows:,} rows are suppressed, more than {policy.suppression:g} of them")
     return Check("table, persons and suppression are those of the policy", not wrong, "; ".join(wrong))
+
+
+def _folded(node: Mapping[str, Any]) -> dict[str, Any]:
+    return {folded(str(name)): level for name, level in node.items()}
 
 
 # -------------------- rows and labels
@@ -191,7 +197,7 @@ def _levels(file: ReleaseFile, qis: Sequence[Stated]) -> Check:
         node = None
     if not isinstance(node, dict):
         return Check(title, False, "the node cannot be read")
-    if {folded(str(name)): level for name, level in node.items()} != {folded(str(q["name"])): q["level"] for q in qis}:
+    if _folded(node) != {folded(str(q["name"])): q["level"] for q in qis}:
         return Check(title, False, "the node has other levels")
     for q in qis:
         above = [f"level{i}" for i in range(int(q["level"]) + 1, int(q["levels"]) + 1)]

@@ -129,7 +129,7 @@ def _about(plan: GeneralizePlan) -> dict[str, str]:
         "node": json.dumps(plan.node),
         "suppressed_rows": str(suppressed),
         "kept_suppressed": "yes" if plan.stars else "no",
-        "optimal": "yes" if plan.answer.optimal else "no",
+        "optimal": "yes" if plan.optimal else "no",
         "counts": "persons" if policy.person is not None else "rows",
         # By what is published alone: a name made from the private table would let anyone test a guess at it.
         "release": rows_digest(plan.source.con, ROWS),
