@@ -114,7 +114,7 @@ def _from_expressions(column: str, levels: tuple[str, ...], values: str) -> str:
     top = len(levels) + 1
     return (
         f"SELECT DISTINCT CAST({field} AS VARCHAR) AS value, {labels}, {literal(TOP)} AS level{top} "
-        f"FROM (SELECT DISTINCT {field} FROM {quoted(values)})"
+        f"FROM (SELECT {field} FROM {quoted(values)} GROUP BY {field}, CAST({field} AS VARCHAR))"
     )
 
 

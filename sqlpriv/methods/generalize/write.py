@@ -29,6 +29,7 @@ from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_num
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.hierarchies import TOP
+from sqlpriv.table.private import reads_apart
 
 _ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 # Types in which the number 1 and the text '1' are two values.
@@ -75,9 +76,10 @@ def _published_rows(scan: Scan, node: Node, stars: bool) -> str:
             shown.append(f"{cell} AS {name}")
             starred.append(f"{cell} AS {name}")
         else:
-            # A column that was not generalized keeps its type, unless a star has to stand in it, or the type tells
-            # values apart that are one text, and so one class.
-            typed = node[a] == 0 and not policy.keep_suppressed and not _TWO_OF_ONE_TEXT.search(kinds[column])
+            # A column that was not generalized keeps its type, unless a star has to stand in it, or values and texts
+            # of the type are not the same: classes go by texts.
+            by_text = _TWO_OF_ONE_TEXT.search(kinds[column]) or reads_apart(kinds[column])
+            typed = node[a] == 0 and not policy.keep_suppressed and not by_text
             label = cell if typed else f"l{a}.label"
             shown.append(f"{label} AS {name}")
             starred.append(f"{literal(TOP)} AS {name}")
