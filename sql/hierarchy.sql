@@ -55,8 +55,8 @@ FROM query(_hierarchy_text(tbl, attribute, ', __priv_labelled AS (SELECT value, 
 -- A hierarchy of any ordered column by equal frequency: level i cuts its rows into at most bins[i] bins of about as many
 -- rows each; one more level is `*`. A value goes to bin floor(bins * rows before it / rows); equal values stay together.
 -- nulls: NULL gets a row of its own, counted in no bin: NULL on every level, `*` at the top.
--- guarantee: levels nest: each number of bins divides the one before. The bins are read from the data and so tell a little
--- about it; for a public hierarchy use hierarchy_ranges. A bin of one value is written as that value.
+-- guarantee: levels nest: each number of bins divides the one before. A bin is named by its smallest and its largest value, and so
+-- tells that somebody has these; for a public hierarchy use hierarchy_ranges. A bin of one value is written as that value.
 -- example: FROM priv.hierarchy_bins('salaries', 'salary', [3])
 -- expect: [('3', '3-5', '*'), ('4', '3-5', '*'), ('5', '3-5', '*'), ('6', '6-8', '*'), ('7', '6-8', '*'), ('8', '6-8', '*'), ('9', '9-11', '*'), ('10', '9-11', '*'), ('11', '9-11', '*')]
 CREATE MACRO hierarchy_bins(tbl, attribute, bins) AS TABLE

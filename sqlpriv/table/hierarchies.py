@@ -66,13 +66,23 @@ def _make(source: Source, column: str, given: Given, values: str) -> Hierarchy:
         fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS {rows}")
     except InternalError:
         what = "its SQL" if isinstance(given, tuple) else "what it is made from"
-        raise PolicyError(f"hierarchy of {column!r}: {what} does not work on the values of the column") from None
+        raise PolicyError(
+            f"{_place(source, column, given)}: {what} does not work on the values of the column"
+        ) from None
     except SqlprivError as error:
-        raise PolicyError(f"hierarchy of {column!r}: {error}") from None
+        raise PolicyError(f"{_place(source, column, given)}: {error}") from None
     width = len(fetch(source.con, f"DESCRIBE {table}"))
     if width < 2:
         raise PolicyError(f"hierarchy of {column!r}: it has no level above the value; levels are separated by ;")
     return Hierarchy(column, table, width - 1)
+
+
+def _place(source: Source, column: str, given: Given) -> str:
+    """The column, its type, and what the policy says of it. The type of an ENUM would tell its values."""
+    kinds = {folded(name): kind for name, kind in source.types.items()}
+    kind = "ENUM" if "ENUM" in kinds.get(folded(column), "") else kinds.get(folded(column), "")
+    words = given if isinstance(given, str) else list(given)
+    return f"hierarchy of {column!r}{f', a column of type {kind},' if kind else ''} in [columns], {words!r}"
 
 
 def wide_rows(source: Source, given: Given, column: str, values: str) -> str:

@@ -17,7 +17,7 @@ from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalize.refusals import not_met, unreachable
 from sqlpriv.methods.generalize.scan import Scan, scan_table
 from sqlpriv.methods.generalize.search import Found, Searched, look_at, nodes_total, search
-from sqlpriv.methods.generalize.shown import Stars, judge_stars, write_shown
+from sqlpriv.methods.generalize.shown import Stars, is_binned, judge_stars, write_shown
 from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload
 from sqlpriv.methods.method import Request, Written
 from sqlpriv.sqltext import folded, quoted
@@ -137,6 +137,7 @@ class GeneralizePlan:
                 f"suppressed ({suppressed / rows:.2%}); loss {best.loss:.4f}{named}"
             ),
             *self._fate_of_suppressed(),
+            *self._told_by_bins(),
             *(Line(f"{text}  (is {_number(worst)})", "holds") for text, worst in self.worst.items()),
             self._sample(),
             Line(self._search(bound)),
@@ -180,6 +181,16 @@ class GeneralizePlan:
             yield Line(
                 f"The {rows} are left out although keep_suppressed is set: as one class with * in every "
                 f"quasi-identifier they would fail {', '.join(self.starred.failing)}.",
+                "warning",
+            )
+
+    def _told_by_bins(self) -> Iterator[Line]:
+        """What labels tell that are read from the data."""
+        binned = [repr(q) for a, q in enumerate(self.policy.qis) if is_binned(self.scan, a)]
+        if binned:
+            yield Line(
+                f"Bins of {', '.join(binned)} end at values that published rows have, and tell them; ranges with round "
+                "ends would not.",
                 "warning",
             )
 
