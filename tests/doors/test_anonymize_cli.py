@@ -146,6 +146,8 @@ def test_a_requirement_out_of_reach_is_named_with_what_can_be_met(tmp_path: Path
     done = run(ready(tmp_path, "k = 50000\ndistinct_l = { ill = 3 }"), "anonymize", "policy.toml")
     refused(done, "k>=50000 fails: 400 is the most that can be met")
     assert "distinct_l" not in done.stderr
+    done = run(ready(tmp_path, "k = 401\nmarketer = 0.001"), "anonymize", "policy.toml")
+    refused(done, "k>=401 fails: 400 is the most that can be met. Ask for less")
     done = run(ready(tmp_path, "marketer = 0.001"), "anonymize", "policy.toml")
     refused(done, "marketer<=0.001 fails: 0.0025 is the least that can be met")
     assert {p.name for p in tmp_path.iterdir()} == {"policy.toml", "private.duckdb"}

@@ -15,7 +15,7 @@ from sqlpriv.methods.generalize.search import Searched
 def unreachable(scan: Scan, measures: Sequence[ClassMeasure], answer: Searched) -> str:
     """Why no node was found. What fails at the top, where all rows are one class, is what really cannot be met."""
     top = answer.seen[scan.heights]
-    failing = [m for m in measures if not holds(m, top)]
+    failing = [m for m in measures if not holds(m, top) and _numbers(m, [top])]
     each = [f"{m.requirement.text} fails{_nearest(m, top, answer)}" for m in failing]
     left = "; more nodes were left when the time was over" if not answer.optimal else ""
     where = f"even at the top ({_listed(scan, scan.heights)}), where all {scan.rows:,} rows are one class,"
@@ -42,7 +42,7 @@ def holds(measure: ClassMeasure, outcome: Outcome) -> bool:
 def _nearest(measure: ClassMeasure, top: Outcome, answer: Searched) -> str:
     """The value that can be met, as a sentence: that of the top, unless another node that was seen comes nearer."""
     required = measure.requirement
-    seen = [float(v) for v in (o.worst[measure.number] for o in (top, *answer.seen.values())) if v is not None]
+    seen = _numbers(measure, [top, *answer.seen.values()])
     if required.operator.startswith(">"):
         return f": {shown_number(max(seen))} is the most that can be met"
     least = min(seen)
@@ -50,6 +50,12 @@ def _nearest(measure: ClassMeasure, top: Outcome, answer: Searched) -> str:
         return ": no number can be met"
     strictly = "more than " if required.operator == "<" else ""
     return f": {strictly}{shown_number(least)} is the least that can be met"
+
+
+def _numbers(measure: ClassMeasure, outcomes: Sequence[Outcome]) -> list[float]:
+    """The values of a measure, but not where nothing is left that could have one."""
+    values = [o.worst[measure.number] for o in outcomes]
+    return [float(v) for v in values if v is not None and not math.isnan(v)]
 
 
 def _listed(scan: Scan, node: Node) -> str:
