@@ -10,14 +10,13 @@ value is written as DuckDB would write it.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.sqltext import csv_arguments, folded, literal, quoted, reader
+from sqlpriv.sqltext import csv_arguments, folded, quoted, reader
 from sqlpriv.table.reference import TableReference
 from sqlpriv.table.source import FILE_VIEW as _FILE
 from sqlpriv.table.source import Source, open_source
@@ -30,17 +29,10 @@ _CSV = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$", re.IGNORECASE)
 
 @contextmanager
 def open_table(reference: TableReference, by_text: Sequence[str]) -> Iterator[Source]:
-    """The private table of a policy. `by_text`: columns compared as text, so that a file's 01305 keeps its zero.
-
-    What does not fit into memory is written to a folder that only its owner can read.
-    """
+    """The private table of a policy. `by_text`: columns compared as text, so that a file's 01305 keeps its zero."""
     data = reference.source if reference.database is not None else str(reference.file)
     database = None if reference.database is None else reference.file
-    with (
-        tempfile.TemporaryDirectory(prefix="sqlpriv-") as spill,
-        open_source(data, database, reference.read_options) as source,
-    ):
-        fetch(source.con, f"SET temp_directory = {literal(spill)}")
+    with open_source(data, database, reference.read_options) as source:
         yield _private_view(replace(source, given=reference), by_text)
 
 

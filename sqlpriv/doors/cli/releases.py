@@ -37,7 +37,7 @@ Node = Annotated[
 ]
 
 
-def _read(policy: Path, node: str | None) -> Policy:
+def _at_node(policy: Path, node: str | None) -> Policy:
     """The policy, for the node that is asked for."""
     read = publishing.read_policy(policy)
     if node is None:
@@ -70,7 +70,7 @@ def plan_command(
     refuse_values_in_json(as_json, show_values)
     if chart is not None:
         charts.ready(chart)
-    read = _read(policy, node)
+    read = _at_node(policy, node)
     asked = (*(query or []), *(_questions(queries) if queries is not None else []))
     request = Request(time_limit=time_limit, queries=asked)
     with (
@@ -119,7 +119,7 @@ def publish_command(
     release that is there.
     """
     refuse_values_in_json(as_json, show_values)
-    read = _read(policy, node)
+    read = _at_node(policy, node)
     with progress("publishing") as on_progress:
         if dry_run:
             facts = publishing.plan(read, time_limit=time_limit, on_progress=on_progress)
