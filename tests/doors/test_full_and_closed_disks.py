@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
@@ -84,20 +83,14 @@ def test_errors_of_files_are_sentences(number: int, sentence: str) -> None:
 
 
 def test_a_closed_folder_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_policy(tmp_path, TEXT, PEOPLE.format(rows=500))
-    opened = Path.open
+    def closed(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), "/no/such/out.duckdb")
 
-    def closed(path: Path, mode: str = "r", *arguments: Any, **named: Any) -> Any:
-        if path.name == "nodes.csv":
-            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
-        return opened(path, mode, *arguments, **named)
-
-    monkeypatch.setattr(Path, "open", closed)
-    done = run(tmp_path, "lattice", "policy.toml", "--csv", "nodes.csv")
+    monkeypatch.setattr("sqlpriv.publishing.read_policy", closed)
+    done = run(tmp_path, "publish", "policy.toml")
     assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        done.stderr
-        == f"sqlpriv: cannot write in the folder '{tmp_path}': it is read-only, or not yours; choose another\n"
+    assert done.stderr == (
+        "sqlpriv: cannot write in the folder '/no/such': it is read-only, or not yours; choose another\n"
     )
 
 
