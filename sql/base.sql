@@ -67,28 +67,57 @@ CREATE MACRO _holder(person) AS
 ('CASE WHEN ' || _field(_column(person)) || ' IS NULL THEN error(''sqlpriv: the person column holds NULL; give every row a person'') ELSE '
   || _field(_column(person)) || ' END');
 
+-- Some values are equal to DuckDB and different to whoever reads them: the month and the 30 days of an INTERVAL, a zero or NaN
+-- with a sign, numbers of a VARIANT, texts under a collation. Classes go by what a reader sees, so where a type can hold such
+-- values the rows are grouped by their texts, too. SQL text of a condition that holds exactly there: it is about types alone, so
+-- that DuckDB settles it while planning, and no other table pays for it. A collation shows in what it makes of constants.
+CREATE MACRO _apart(names) AS
+concat('(regexp_matches(typeof(ROW(', _fields(names), ')), ''INTERVAL|FLOAT|DOUBLE|VARIANT'') OR ', _collated(_fields(names)), ')');
+CREATE MACRO _collated(fields) AS
+concat('CASE WHEN false THEN CAST(', replace(fields, '", __priv_t."', '" AS VARCHAR) ELSE ''a'' END IN (''A'', ''ä'') OR CASE WHEN false THEN CAST(__priv_t."'),
+  ' AS VARCHAR) ELSE ''a'' END IN (''A'', ''ä'')');
+
+-- SQL text of a list with one mark for each column: what a reader sees beyond what DuckDB compares, NULL where that is nothing.
+CREATE MACRO _marks(names) AS
+concat('[', list_aggr(list_transform(names, lambda __priv_name: _mark(_field(__priv_name))), 'string_agg', ', '), ']');
+CREATE MACRO _mark(field) AS
+concat('CASE WHEN typeof(', field, ') IN (''FLOAT'', ''DOUBLE'') THEN CASE WHEN (TRY_CAST(', field, ' AS DOUBLE) = 0 OR isnan(TRY_CAST(', field,
+  ' AS DOUBLE))) AND signbit(TRY_CAST(', field, ' AS DOUBLE)) THEN encode(''-'') END WHEN regexp_matches(typeof(', field,
+  '), ''INTERVAL|FLOAT|DOUBLE|VARIANT'') OR ', _collated(field), ' THEN encode(CAST(', field, ' AS VARCHAR)) END');
+
+-- SQL text of a class: its values, and their marks. Only the values leave a macro.
+CREATE MACRO _class(names, marks) AS
+concat('struct_pack(__priv_class := struct_pack(', _fields(names), '), __priv_marks := ', marks, ')');
+CREATE MACRO _unmarked() AS 'CAST(NULL AS BLOB[])';
+
+-- SQL text of the rows of a table, aggregated by names and by what a reader sees of the quasi-identifiers among them; the mark of
+-- a row is __priv_marks. The aggregate is called __priv_n.
+CREATE MACRO _grouped(tbl, qis, names, counted, columns) AS
+concat('SELECT ', _class(qis, _unmarked()), ' AS class, ', columns, ' FROM (SELECT ', _fields(names), ', ', counted, ' AS __priv_n', _from(tbl),
+  ' WHERE NOT ', _apart(qis), ' GROUP BY ALL) AS __priv_t UNION ALL SELECT ', _class(qis, '__priv_t.__priv_marks'), ' AS class, ', columns,
+  ' FROM (SELECT ', _fields(names), ', ', _marks(qis), ' AS __priv_marks, ', counted, ' AS __priv_n', _from(tbl), ' WHERE ', _apart(qis), ' GROUP BY ALL) AS __priv_t');
+
 -- The classes of a table with their sizes, in rows or in persons. Packed after the aggregation, because a struct made
 -- beside a GROUP BY spells its fields as the caller does and not as the table does.
 CREATE MACRO _sizes(tbl, qis) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(*)'));
 CREATE MACRO _sizes(tbl, qis, person) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(DISTINCT ' || _holder(person) || ')'));
-CREATE MACRO _sizes_text(tbl, qis, counted) AS
-concat('SELECT struct_pack(', _fields(_columns(qis)), ') AS class, __priv_t.__priv_n AS size FROM (SELECT ', _fields(qis), ', ', counted,
-  ' AS __priv_n', _from(tbl), ' GROUP BY ALL) AS __priv_t');
+CREATE MACRO _sizes_text(tbl, qis, counted) AS _grouped(tbl, _columns(qis), qis, counted, '__priv_t.__priv_n AS size');
 
 -- The histogram: class, value, n = n(q,s), size = n(q), pairs = sum of n over the class, members that add up to
 -- size, and r, the most concentrated count that fits (docs/definitions.md). In rows all of these are plain counts.
 CREATE MACRO _histogram(tbl, qis, sensitive) AS TABLE
 SELECT class, value, n, n AS members, n AS r,
   sum(n) OVER (PARTITION BY class) AS size, sum(n) OVER (PARTITION BY class) AS pairs
-FROM query(concat('SELECT struct_pack(', _fields(_columns(qis)), ') AS class, ', _field(_sensitive(qis, sensitive)), ' AS value, __priv_t.__priv_n AS n',
-  ' FROM (SELECT ', _fields(qis), ', ', _field(sensitive), ', count(*) AS __priv_n', _from(tbl), ' GROUP BY ALL) AS __priv_t'));
+FROM query(_grouped(tbl, _columns(qis), list_append(TRY_CAST(qis AS VARCHAR[]), _sensitive(qis, sensitive)), 'count(*)',
+  concat(_field(sensitive), ' AS value, __priv_t.__priv_n AS n')));
 CREATE MACRO _histogram(tbl, qis, sensitive, person) AS TABLE
 FROM _concentrated(_tallied(_held_by_persons(tbl, qis, sensitive, person)));
 
 -- Which person of which class has which value.
 CREATE MACRO _held_by_persons(tbl, qis, sensitive, person) AS TABLE
-FROM query('SELECT DISTINCT struct_pack(' || _fields(_columns(qis)) || ') AS class, ' || _field(_sensitive(qis, sensitive)) || ' AS value, '
-  || _holder(person) || ' AS holder' || _from(tbl));
+FROM query(concat('SELECT DISTINCT ', _class(_columns(qis), _unmarked()), ' AS class, ', _held(qis, sensitive, person), _from(tbl), ' WHERE NOT ', _apart(qis),
+  ' UNION ALL SELECT DISTINCT ', _class(qis, _marks(qis)), ' AS class, ', _held(qis, sensitive, person), _from(tbl), ' WHERE ', _apart(qis)));
+CREATE MACRO _held(qis, sensitive, person) AS concat(_field(_sensitive(qis, sensitive)), ' AS value, ', _holder(person), ' AS holder');
 
 -- Persons counted by class and value. Each person is a member of the class once, at the first of his values.
 CREATE MACRO _tallied(holdings) AS TABLE
@@ -134,20 +163,20 @@ CASE WHEN TRY_CAST(threshold AS DOUBLE) <= CAST('Infinity' AS DOUBLE) THEN TRY_C
 
 -- The classes that fail, smallest value first. A table without rows is an error here too: an empty answer means "all pass".
 CREATE MACRO _smallest_first(classes, fails) AS TABLE
-SELECT class, size, value
+SELECT struct_extract(marked, '__priv_class') AS class, size, value
 FROM (
-  SELECT class, size, value FROM classes WHERE fails
+  SELECT class AS marked, size, value FROM classes WHERE fails
   UNION ALL
   SELECT _unless_empty(any_value(class)), _unless_empty(max(size)), _unless_empty(max(value)) FROM classes HAVING _unless_empty(false)
 )
-ORDER BY value, size, class;
+ORDER BY value, size, marked;
 
 -- The classes that fail, largest value first.
 CREATE MACRO _largest_first(classes, fails) AS TABLE
-SELECT class, size, value
+SELECT struct_extract(marked, '__priv_class') AS class, size, value
 FROM (
-  SELECT class, size, value FROM classes WHERE fails
+  SELECT class AS marked, size, value FROM classes WHERE fails
   UNION ALL
   SELECT _unless_empty(any_value(class)), _unless_empty(max(size)), _unless_empty(max(value)) FROM classes HAVING _unless_empty(false)
 )
-ORDER BY value DESC, size, class;
+ORDER BY value DESC, size, marked;

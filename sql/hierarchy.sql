@@ -55,8 +55,8 @@ FROM query(_hierarchy_text(tbl, attribute, ', __priv_labelled AS (SELECT value, 
 -- A hierarchy of any ordered column by equal frequency: level i cuts its rows into at most bins[i] bins of about as many
 -- rows each; one more level is `*`. A value goes to bin floor(bins * rows before it / rows); equal values stay together.
 -- nulls: NULL gets a row of its own, counted in no bin: NULL on every level, `*` at the top.
--- guarantee: levels nest: each number of bins divides the one before. The bins are read from the data and so tell a little
--- about it; for a public hierarchy use hierarchy_ranges. A bin of one value is written as that value.
+-- guarantee: levels nest: each number of bins divides the one before. A bin is named by its smallest and its largest value, and so
+-- tells that somebody has these; for a public hierarchy use hierarchy_ranges. A bin of one value is written as that value.
 -- example: FROM priv.hierarchy_bins('salaries', 'salary', [3])
 -- expect: [('3', '3-5', '*'), ('4', '3-5', '*'), ('5', '3-5', '*'), ('6', '6-8', '*'), ('7', '6-8', '*'), ('8', '6-8', '*'), ('9', '9-11', '*'), ('10', '9-11', '*'), ('11', '9-11', '*')]
 CREATE MACRO hierarchy_bins(tbl, attribute, bins) AS TABLE
@@ -210,7 +210,22 @@ list_aggr(list_transform(bins, lambda number, place: concat(
 CREATE MACRO _end_of(field, place, direction) AS
 concat('first_value(', field, ') OVER (PARTITION BY bin', place, ' ORDER BY cell', direction, ', value)');
 
+-- _bins_named(placed, levels) -> value, label1, label2, ...
+-- The names of bins that were cut before, by the values that are left in them: a table of value, cell, bin1, bin2, ... A release
+-- asks for it, whose labels must not tell the ends of bins that only suppressed rows have.
+CREATE MACRO _bins_named(placed, levels) AS TABLE
+FROM query(concat('WITH __priv_named AS (SELECT value AS text', _bin_numbers_again(range(1, levels + 1)), _bin_names(range(1, levels + 1)),
+  ' FROM query_table(''', placed, ''')) SELECT n.text AS value', _bin_labels(range(1, levels + 1)), ' FROM __priv_named AS n'));
+
 -- Where two bins of a level would still share a name, as texts with commas can, all its names get their number.
 CREATE MACRO _bin_labels(bins) AS
 list_aggr(list_transform(bins, lambda number, place: concat(', CASE WHEN (SELECT count(DISTINCT bin', place, ') > count(DISTINCT name', place,
   ') FROM __priv_named) THEN concat(n.name', place, ', '' #'', n.bin', place, ' + 1) ELSE n.name', place, ' END AS label', place)), 'string_agg', '');
+
+-- What labels name: a label itself, its words and its numbers, those with a sign where it is written as an interval. 3-5 names 3 and 5,
+-- [-5, 2] names -5 and 2.
+CREATE MACRO _values_in_labels(labels) AS TABLE
+SELECT label, unnest(list_distinct([label]
+  || regexp_extract_all(label, '[^][(){}<>=,;|[:space:]]+')
+  || regexp_extract_all(label, CASE WHEN regexp_matches(label, '^[[(]') THEN '-?[0-9]+(?:[.][0-9]+)?' ELSE '[0-9]+(?:[.][0-9]+)?' END))) AS value
+FROM labels WHERE label IS NOT NULL;

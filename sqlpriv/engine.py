@@ -5,7 +5,10 @@ DuckDB's own text is never passed on, since it may hold cell values.
 
 from __future__ import annotations
 
+import errno
 import re
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, TimeoutError
@@ -22,6 +25,14 @@ Row = tuple[Any, ...]
 # Files written with this are read by DuckDB 1.x clients (command line, Node, WebAssembly) too.
 STORAGE = "v1.0.0"
 
+# The folders for what does not fit into memory.
+_SPILL = "sqlpriv-"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_CLOSED = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+_DISK = re.compile(
+    r'file "([^"\n]+)": (?:(No space left on device|Disk quota exceeded|File too large)'
+    "|Read-only file system|Permission denied|Operation not permitted)"
+)
 # What DuckDB says, as a pattern, and what we say; the group is a name, never a value.
 _TRANSLATIONS: tuple[tuple[str, str], ...] = (
     (r'does not have a column named "([^"\n]+)"', "there is no column {0!r} in the table"),
@@ -46,11 +57,61 @@ def translate(error: duckdb.Error) -> SqlprivError:
     text = str(error)
     if ours := refusal(error):
         return InputError(ours)
+    if found := _DISK.search(text):
+        return InputError(_trouble(Path(found[1]).parent, is_full=bool(found[2])))
+    if "max_temp_directory_size" in text:
+        return InputError(_trouble(Path(tempfile.gettempdir()) / _SPILL, is_full=True))
     for pattern, sentence in _TRANSLATIONS:
         match = re.search(pattern, text)
         if match:
             return InputError(sentence.format(*match.groups()))
     return InternalError(f"DuckDB could not run the check ({type(error).__name__})")
+
+
+def disk_trouble(error: OSError) -> SqlprivError:
+    """A file that cannot be written or read, as one of our errors."""
+    if error.filename is None:
+        why = "the disk is full; free some space" if error.errno in _FULL else "a file cannot be read or written"
+        return InputError(why)
+    path = Path(str(error.filename))
+    if error.errno in _FULL | _CLOSED:
+        return InputError(_trouble(path.parent, is_full=error.errno in _FULL))
+    return InputError(f"cannot read or write {path.name!r} in the folder {_shown(path.parent)}")
+
+
+def _trouble(folder: Path, *, is_full: bool) -> str:
+    """Which disk or folder it is, and what to do about it."""
+    if not is_full:
+        return f"cannot write in the folder {_shown(folder)}: it is read-only, or not yours; choose another"
+    spilt = folder.name.startswith(_SPILL)
+    place = folder.parent if spilt else folder
+    use = ", where what does not fit into memory is kept," if spilt else ""
+    other = "set TMPDIR to a folder on another disk" if spilt else "choose a folder on another disk"
+    return f"the disk of {_shown(place)}{use} is full{_left(place)}: free some space there, or {other}"
+
+
+def _shown(folder: Path) -> str:
+    return repr(str(folder.absolute()))
+
+
+def _left(folder: Path) -> str:
+    try:
+        return f" ({shutil.disk_usage(folder).free / 1e6:,.1f} MB are left)"
+    except OSError:
+        return ""
+
+
+@contextmanager
+def open_memory() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory; what does not fit goes to a folder that only its owner can read, and that goes with it."""
+    try:
+        spill = tempfile.TemporaryDirectory(prefix=_SPILL)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise disk_trouble(error) from None
+        raise InputError("there is no folder for temporary files; set TMPDIR to one that can be written") from None
+    with spill as folder, duckdb.connect(config={"temp_directory": folder}) as con:
+        yield con
 
 
 def fetch(

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 from sqlpriv.table.profile import DATE_LEVELS, ColumnProfile
@@ -19,6 +20,8 @@ K = 5
 L = 3
 _NEARLY_UNIQUE = 0.95
 _MANY_ROWS = 20  # with fewer, different values in every row say nothing
+_PARTS = 16  # into how many ranges the most usual numbers of a column are cut
+_MOST_LEVELS = 4
 _FEW_NUMBERS = 12  # so few are rather codes, whose order means nothing
 _CODE_REPEATS = 20  # an id that this many rows share on average names a ward or a product, not a person
 
@@ -219,7 +222,7 @@ def _dates(c: ColumnProfile) -> str:
 
 
 def _numbers(c: ColumnProfile) -> str | None:
-    """Ranges for numbers that people say in full, bins for amounts, whose spread is uneven; None for a few codes."""
+    """Ranges with round ends, which anybody could have chosen; None for a few codes. Bins would tell values."""
     spread = c.high - c.low
     is_age = bool(_AGES & set(_words(c.name)))
     if c.whole and (is_age or (c.distinct > _FEW_NUMBERS and spread <= 250)):
@@ -227,8 +230,18 @@ def _numbers(c: ColumnProfile) -> str | None:
         first = 5 if is_age else nice_width(spread / 25)
         widths = [width for width in (first * 2**level for level in range(4)) if width == first or width < spread]
         return "ranges:" + ",".join(str(width) for width in widths)
-    bins = [count for count in (16, 8, 4, 2) if count * 2 <= c.distinct]
-    return "bins:" + ",".join(str(count) for count in bins) if c.distinct > _FEW_NUMBERS else None
+    if c.distinct <= _FEW_NUMBERS or not c.finite:
+        return None
+    return "ranges:" + ",".join(
+        f"{width.normalize():f}" for width in _round_widths(c.middle or spread, spread, c.whole)
+    )
+
+
+def _round_widths(middle: float, spread: float, whole: bool) -> list[Decimal]:
+    """Widths such as 200, 1000, 5000: each a multiple of the one before. An outlier does not make them wider."""
+    steps = [Decimal(digit).scaleb(power) for power in range(-9, 27) for digit in (1, 5)]
+    fitting = [w for w in steps if w >= Decimal(middle / _PARTS) and (w > 1 or not whole)]
+    return [w for place, w in enumerate(fitting[:_MOST_LEVELS]) if place == 0 or w < Decimal(spread)] or steps[-1:]
 
 
 def nice_width(width: float) -> int:

@@ -47,6 +47,12 @@ Given = str | tuple[str, ...]
 """Where a hierarchy comes from, in the words of a policy."""
 
 
+def comes_from_a_table(given: Given) -> bool:
+    """Whether labels are read from a file or table, and not made by words of the policy."""
+    kind = given.partition(":")[0] if isinstance(given, str) else ""
+    return isinstance(given, str) and kind not in {"ranges", "mask", "dates", "bins", "suppression"}
+
+
 def make_hierarchies(source: Source, given: Mapping[str, Given], values: str) -> tuple[Hierarchy, ...]:
     """Make the hierarchies of these columns. `values` is a table that holds every value of the private one."""
     fetch(source.con, f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
@@ -60,13 +66,23 @@ def _make(source: Source, column: str, given: Given, values: str) -> Hierarchy:
         fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS {rows}")
     except InternalError:
         what = "its SQL" if isinstance(given, tuple) else "what it is made from"
-        raise PolicyError(f"hierarchy of {column!r}: {what} does not work on the values of the column") from None
+        raise PolicyError(
+            f"{_place(source, column, given)}: {what} does not work on the values of the column"
+        ) from None
     except SqlprivError as error:
-        raise PolicyError(f"hierarchy of {column!r}: {error}") from None
+        raise PolicyError(f"{_place(source, column, given)}: {error}") from None
     width = len(fetch(source.con, f"DESCRIBE {table}"))
     if width < 2:
         raise PolicyError(f"hierarchy of {column!r}: it has no level above the value; levels are separated by ;")
     return Hierarchy(column, table, width - 1)
+
+
+def _place(source: Source, column: str, given: Given) -> str:
+    """The column, its type, and what the policy says of it. The type of an ENUM would tell its values."""
+    kinds = {folded(name): kind for name, kind in source.types.items()}
+    kind = "ENUM" if "ENUM" in kinds.get(folded(column), "") else kinds.get(folded(column), "")
+    words = given if isinstance(given, str) else list(given)
+    return f"hierarchy of {column!r}{f', a column of type {kind},' if kind else ''} in [columns], {words!r}"
 
 
 def wide_rows(source: Source, given: Given, column: str, values: str) -> str:
@@ -108,7 +124,7 @@ def _from_expressions(column: str, levels: tuple[str, ...], values: str) -> str:
     top = len(levels) + 1
     return (
         f"SELECT DISTINCT CAST({field} AS VARCHAR) AS value, {labels}, {literal(TOP)} AS level{top} "
-        f"FROM (SELECT DISTINCT {field} FROM {quoted(values)})"
+        f"FROM (SELECT {field} FROM {quoted(values)} GROUP BY {field}, CAST({field} AS VARCHAR))"
     )
 
 

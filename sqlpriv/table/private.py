@@ -1,44 +1,38 @@
 """The private table as a policy reads it: view `__private`, in which equal means what a reader of a release sees.
 
 Three things are put right. A collation would make texts equal that a reader can tell apart, so text compares by its
-bytes. A double has two zeros that are equal but written differently, so there is one. And a CSV file does not say
-which columns are text: DuckDB looks at its first rows, and a code such as 01305 that comes later would lose its zero.
-So where a hierarchy goes by text, the column is read as text, and becomes what DuckDB took it for only when every
+bytes. A double has two zeros that are equal but written differently, so there is one, and one NaN. And a CSV file does
+not say which columns are text: DuckDB looks at its first rows, and a code such as 01305 that comes later would lose its
+zero. So where a hierarchy goes by text, the column is read as text, and becomes what DuckDB took it for only when every
 value is written as DuckDB would write it.
 """
 
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.sqltext import csv_arguments, folded, literal, quoted, reader
+from sqlpriv.sqltext import csv_arguments, folded, quoted, reader
 from sqlpriv.table.reference import TableReference
 from sqlpriv.table.source import FILE_VIEW as _FILE
 from sqlpriv.table.source import Source, open_source
 
 _VIEW = "__private"
+# Types with values that are equal to DuckDB and different to a reader: 1 month and 30 days, two zeros in a list.
+_READS_APART = re.compile(r"\b(INTERVAL|VARIANT)\b|\b(FLOAT|DOUBLE)\b.")
 _CSV = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$", re.IGNORECASE)
 
 
 @contextmanager
 def open_table(reference: TableReference, by_text: Sequence[str]) -> Iterator[Source]:
-    """The private table of a policy. `by_text`: columns compared as text, so that a file's 01305 keeps its zero.
-
-    What does not fit into memory is written to a folder that only its owner can read.
-    """
+    """The private table of a policy. `by_text`: columns compared as text, so that a file's 01305 keeps its zero."""
     data = reference.source if reference.database is not None else str(reference.file)
     database = None if reference.database is None else reference.file
-    with (
-        tempfile.TemporaryDirectory(prefix="sqlpriv-") as spill,
-        open_source(data, database, reference.read_options) as source,
-    ):
-        fetch(source.con, f"SET temp_directory = {literal(spill)}")
+    with open_source(data, database, reference.read_options) as source:
         yield _private_view(replace(source, given=reference), by_text)
 
 
@@ -71,13 +65,19 @@ def settle_types(source: Source, frequencies: str) -> None:
     _write_view(source, _FILE)
 
 
+def reads_apart(kind: str) -> bool:
+    """Whether values of a type, as the private table has it, are told apart by their texts alone."""
+    return _READS_APART.search(kind) is not None
+
+
 def _write_view(source: Source, table: str) -> None:
     replaced = []
     for name, kind in source.types.items():
         if kind == "VARCHAR" and table != _FILE:
             replaced.append(f'{quoted(name)} COLLATE "binary" AS {quoted(name)}')
         elif kind in {"FLOAT", "DOUBLE"} and name not in source.texts:
-            replaced.append(f"{quoted(name)} + CAST(0 AS {kind}) AS {quoted(name)}")
+            number, zero, nan = quoted(name), f"CAST(0 AS {kind})", f"CAST('nan' AS {kind})"
+            replaced.append(f"CASE WHEN isnan({number}) THEN {nan} ELSE {number} + {zero} END AS {number}")
     values = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
     fetch(source.con, f"CREATE OR REPLACE VIEW {_VIEW} AS SELECT {values} FROM {table}")
 

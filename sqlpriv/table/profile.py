@@ -53,6 +53,8 @@ class ColumnProfile:
     infinite: int = 0  # numbers and dates that are infinite, or no number
     low: float = 0.0
     high: float = 0.0
+    middle: float = 0.0  # how far apart the numbers are but for the lowest and the highest twentieth
+    finite: bool = False  # numbers without infinity and NaN
     whole: bool = False  # numbers without a fraction
     date_levels: dict[str, int] = field(default_factory=dict)  # how many different labels each level would have
     first_year: int = 0
@@ -127,6 +129,8 @@ def _measures(name: str, kind: str) -> str:
             "longest": f"max(length(CAST({column} AS VARCHAR)))",
             "low": f"min({number}) {finite}",
             "high": f"max({number}) {finite}",
+            "middle": f"quantile_cont({number}, 0.95) {finite} - quantile_cont({number}, 0.05) {finite}",
+            "finite": f"bool_and(isfinite({number}))",
             "whole": f"bool_and({number} = floor({number})) {finite}",
         }
     elif kind in {"date", "timestamp"}:

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import attach, fetch, is_database, translate
+from sqlpriv.engine import attach, fetch, is_database, open_memory, translate
 from sqlpriv.errors import InputError, InternalError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.sqltext import reader, table_parts
@@ -65,8 +65,7 @@ def open_source(data: Any, database: Path | None = None, options: Mapping[str, A
 
     Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation.
     """
-    con = duckdb.connect()
-    try:
+    with open_memory() as con:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
         if isinstance(data, Path):
@@ -81,8 +80,6 @@ def open_source(data: Any, database: Path | None = None, options: Mapping[str, A
             label = Path(data).name if database is None else data
         found: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
         yield Source(con, Calls(con), table, label, tuple(found), _schema(data) if database else None, found)
-    finally:
-        con.close()
 
 
 def _held(con: duckdb.DuckDBPyConnection, data: Any) -> None:

@@ -138,16 +138,57 @@ def test_without_time_the_best_so_far_comes_with_its_bound(tmp_path: Path) -> No
     assert precision["bound"] >= precision["value"]
 
 
-def test_a_requirement_out_of_reach_is_named_with_the_nearest_node(tmp_path: Path) -> None:
+def test_a_requirement_out_of_reach_is_named_with_what_can_be_met(tmp_path: Path) -> None:
     done = run(ready(tmp_path, "k = 2\ndistinct_l = { ill = 6 }"), "anonymize", "policy.toml")
-    refused(done, "no node meets the requirements: at the nearest one (")
-    assert "because of distinct_l(ill)>=6." in done.stderr
+    refused(done, "no node meets the requirements: even at the top (age=4, zip=5), where all 400 rows are one class, ")
+    assert "distinct_l(ill)>=6 fails: 5 is the most that can be met. Ask for less" in done.stderr
     assert "k>=2" not in done.stderr
-    assert "400 of 400 rows would have to be suppressed" in done.stderr
-    done = run(ready(tmp_path, "k = 401"), "anonymize", "policy.toml")
-    refused(done, "because of k>=401")
+    done = run(ready(tmp_path, "k = 50000\ndistinct_l = { ill = 3 }"), "anonymize", "policy.toml")
+    refused(done, "k>=50000 fails: 400 is the most that can be met")
+    assert "distinct_l" not in done.stderr
+    done = run(ready(tmp_path, "k = 401\nmarketer = 0.001"), "anonymize", "policy.toml")
+    refused(done, "k>=401 fails: 400 is the most that can be met. Ask for less")
     done = run(ready(tmp_path, "marketer = 0.001"), "anonymize", "policy.toml")
-    refused(done, "because of marketer<=0.001")
+    refused(done, "marketer<=0.001 fails: 0.0025 is the least that can be met")
+    assert {p.name for p in tmp_path.iterdir()} == {"policy.toml", "private.duckdb"}
+
+
+def test_the_node_that_is_asked_for_is_published(tmp_path: Path) -> None:
+    ready(tmp_path, "k = 2")
+    best = asked(tmp_path, "plan", "policy.toml")
+    assert best["node"] != {"age": 2, "zip": 2}
+    found = asked(tmp_path, "publish", "policy.toml", "--node", "ZIP=2, age=2")
+    assert (found["node"], found["optimal"], found["nodes_evaluated"]) == ({"age": 2, "zip": 2}, False, 1)
+    assert found["loss"] > best["loss"]
+    checks = asked(tmp_path, "verify", "people-release.duckdb", "--policy", "policy.toml")
+    assert checks["passed"]
+    done = run(tmp_path, "plan", "policy.toml", "--node", "age=2,zip=2")
+    assert "It is the node that was asked for, one of 30; others may lose less." in " ".join(done.stdout.split())
+
+
+def test_a_node_of_the_policy_gives_way_to_that_of_the_command(tmp_path: Path) -> None:
+    ready(tmp_path, "k = 2", release="node = { age = 3, zip = 2 }")
+    assert asked(tmp_path, "plan", "policy.toml")["node"] == {"age": 3, "zip": 2}
+    assert asked(tmp_path, "publish", "policy.toml", "--node", "age=2,zip=2")["node"] == {"age": 2, "zip": 2}
+    done = run(tmp_path, "verify", "people-release.duckdb", "--policy", "policy.toml")
+    assert done.returncode == 1
+    assert "the policy asks for another node" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        ("age=0,zip=0", "the node age=0, zip=0 does not meet the policy: "),
+        ("age=9,zip=0", "the node asks for level 9 of 'age', and the top of its hierarchy is 4"),
+        ("age=1", "--node: the node needs one level for each quasi-identifier, also for 'zip'"),
+        ("age=1,ill=1,zip=1", "--node: 'ill' is no quasi-identifier, so it has no level; there are age, zip"),
+        ("age=1,zip=x", "cannot read the node 'age=1,zip=x'; write the level of each quasi-identifier: age=2,zip=1"),
+        ("age=1,age=2", "cannot read the node"),
+        ("", "cannot read the node"),
+    ],
+)
+def test_a_node_that_cannot_be_published_is_refused(tmp_path: Path, node: str, message: str) -> None:
+    refused(run(ready(tmp_path, "k = 5"), "publish", "policy.toml", "--node", node), message)
     assert {p.name for p in tmp_path.iterdir()} == {"policy.toml", "private.duckdb"}
 
 

@@ -109,7 +109,18 @@ def refuse_bad_input(rows: Rows, qis: Sequence[str], sensitive: str | None) -> N
 
 
 def class_of(row: Row, qis: Sequence[str]) -> Class:
-    return tuple(canon(row[name]) for name in qis)
+    return tuple(seen(row[name]) for name in qis)
+
+
+def seen(value: object) -> object:
+    """A hashable stand-in that is equal exactly when a reader sees the same value: zeros and NaN have a sign."""
+    if isinstance(value, float) and (value == 0 or math.isnan(value)):
+        return ("signed", canon(value), math.copysign(1, value))
+    if isinstance(value, (list, tuple)):
+        return ("list", tuple(seen(item) for item in value))
+    if isinstance(value, dict):
+        return ("struct", tuple((key, seen(item)) for key, item in value.items()))
+    return canon(value)
 
 
 def group(

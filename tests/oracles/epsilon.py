@@ -15,6 +15,7 @@ from .counting import (
     PerClass,
     Rows,
     canon,
+    class_of,
     group,
     largest,
     text,
@@ -96,7 +97,7 @@ def _read(
     texts = {canon(row[sensitive]): text(row[sensitive]) for row in rows}
     owners: dict[Class, set[str | None]] = {}
     for row in rows:
-        key = tuple(canon(row[name]) for name in qis)
+        key = class_of(row, qis)
         owners.setdefault(key, set()).add(None if person is None else text(row[person]))
     secrets = _secrets(list(dict.fromkeys(texts.values())), predicates, id_column)
     return _Table(groups, texts, owners, secrets)

@@ -45,6 +45,8 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
                    '"workload:w.sql"'], ['"beauty"', '"workload:"', '""', "5", "true", '["loss"]']),
     "suppression": (["0", "0.0", "0.5", "0.999"], ["1", "1.0", "-0.1", "inf", "nan", HUGE, "true", '"0.1"', "[0.1]"]),
     "keep_suppressed": FLAGS,
+    "node": (["{ q = 0, z = 1 }", "{ Z = 0, Q = 7 }", "{ q = 1000, z = 1 }"],
+             ["{}", "{ q = -1 }", "{ q = 1001 }", "{ q = 1.0 }", "{ q = true }", '{ q = "1" }', '"q=1"', "1", "[1]"]),
     "hierarchy": HIERARCHIES,
     "gamma": UNIT,
     "d": UNIT,

@@ -332,3 +332,21 @@ def test_sources_that_are_not_there(tmp_path: Path) -> None:
         )
         with pytest.raises(InputError, match=message):
             plan(path)
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "values", "where"),
+    [
+        ("ranges:5", "['x']", "hierarchy of 'q', a column of type VARCHAR, in [columns], 'ranges:5': "),
+        ("dates:month", "[5]", "hierarchy of 'q', a column of type INTEGER, in [columns], 'dates:month': "),
+        ("ranges:5", f"['{MARKER}'::ENUM('{MARKER}')]",
+         "hierarchy of 'q', a column of type ENUM, in [columns], 'ranges:5': "),
+    ],
+)  # fmt: skip
+def test_a_type_that_does_not_fit_is_named_with_its_column_and_place(
+    tmp_path: Path, hierarchy: str, values: str, where: str
+) -> None:
+    with pytest.raises(PolicyError) as refused:
+        labels(tmp_path, hierarchy, values)
+    assert str(refused.value).startswith(where)
+    assert MARKER not in str(refused.value)

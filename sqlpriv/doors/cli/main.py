@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from pathlib import PurePath
 from typing import Annotated, Any
 
 import typer
@@ -115,10 +114,9 @@ def _sentence(error: Exception) -> str | None:
         message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
         return f"{message}{'' if message.endswith('?') else ';'} see {command} --help"
     if isinstance(error, OSError):
-        name = PurePath(str(error.filename)).name if error.filename else "a file"
-        return (
-            f"{name} cannot be read or written ({error.strerror or 'the system refuses'}); is it yours, with room left?"
-        )
+        from sqlpriv.engine import disk_trouble
+
+        return str(disk_trouble(error))
     engine = sys.modules.get("duckdb")
     if engine is not None and isinstance(error, engine.Error):
         from sqlpriv.engine import translate

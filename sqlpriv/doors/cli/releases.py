@@ -20,6 +20,7 @@ from sqlpriv.doors.cli.options import (
     tell,
 )
 from sqlpriv.errors import InputError
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.method import Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.show import show_ledger, void_entry
@@ -30,11 +31,26 @@ from sqlpriv.showing.progress import progress
 TimeLimit = Annotated[
     float | None, typer.Option(min=0, help="Stop a search after so many seconds and take the best so far.")
 ]
+Node = Annotated[
+    str | None,
+    typer.Option(help="Publish this node, as in age=2,zip=1, and not the best one; it must meet the policy."),
+]
+
+
+def _at_node(policy: Path, node: str | None) -> Policy:
+    """The policy, for the node that is asked for."""
+    read = publishing.read_policy(policy)
+    if node is None:
+        return read
+    if not isinstance(read, GeneralizePolicy):
+        raise InputError(f"{policy.name} is a policy for {read.method}, which has no nodes; --node is for generalize")
+    return read.with_node(node)
 
 
 def plan_command(
     policy: PolicyFile,
     time_limit: TimeLimit = None,
+    node: Node = None,
     chart: Annotated[
         Path | None, typer.Option(help=r"Draw error against gamma there (needs sqlpriv\[report]).")
     ] = None,
@@ -54,7 +70,7 @@ def plan_command(
     refuse_values_in_json(as_json, show_values)
     if chart is not None:
         charts.ready(chart)
-    read = publishing.read_policy(policy)
+    read = _at_node(policy, node)
     asked = (*(query or []), *(_questions(queries) if queries is not None else []))
     request = Request(time_limit=time_limit, queries=asked)
     with (
@@ -89,6 +105,7 @@ def publish_command(
     ] = None,
     ledger: LedgerFile = None,
     time_limit: TimeLimit = None,
+    node: Node = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan it and write nothing.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Publish also what says nothing about the table; never what is not private.")
@@ -102,7 +119,7 @@ def publish_command(
     release that is there.
     """
     refuse_values_in_json(as_json, show_values)
-    read = publishing.read_policy(policy)
+    read = _at_node(policy, node)
     with progress("publishing") as on_progress:
         if dry_run:
             facts = publishing.plan(read, time_limit=time_limit, on_progress=on_progress)

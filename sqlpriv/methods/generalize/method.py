@@ -10,6 +10,7 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize import write
+from sqlpriv.methods.generalize.compare import compare
 from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
 from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, GeneralizePolicy
 from sqlpriv.methods.generalize.verify import verify_file
@@ -63,7 +64,7 @@ class Generalize:
     def compare(self, plan: Plan, path: Path) -> None:
         """Judge the file against the private table once more."""
         assert isinstance(plan, GeneralizePlan)
-        write.compare(plan, path)
+        compare(plan, path)
 
     def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
         """Judge a release from its file alone."""

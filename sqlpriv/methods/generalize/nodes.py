@@ -15,6 +15,7 @@ from sqlpriv.methods.generalize.evaluate import Node, Outcome, evaluate, rules_o
 from sqlpriv.methods.generalize.measures import TABLE, ClassMeasure
 from sqlpriv.methods.generalize.objectives import make_objective
 from sqlpriv.methods.generalize.policy import OBJECTIVES
+from sqlpriv.methods.generalize.refusals import holds
 from sqlpriv.methods.generalize.scan import Scan
 from sqlpriv.methods.generalize.search import is_valid, nodes_total, of_middle_height
 
@@ -141,18 +142,13 @@ def _rows(
         NodeRow(
             node,
             outcome,
-            tuple(_holds(m, outcome) for m in measures),
+            tuple(holds(m, outcome) for m in measures),
             is_valid(scan, outcome),
             node in minimal,
             {name: shown(costs[node]) for name, (shown, costs) in priced.items()},
         )
         for node, outcome in outcomes.items()
     ]
-
-
-def _holds(measure: ClassMeasure, outcome: Outcome) -> bool:
-    value = outcome.worst[measure.number]
-    return value is None or measure.requirement.holds(float(value))
 
 
 def _minimal(valid: set[Node]) -> set[Node]:

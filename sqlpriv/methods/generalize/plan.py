@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,15 +10,17 @@ from typing import Any
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
-from sqlpriv.methods.generalize.evaluate import evaluate
+from sqlpriv.methods.generalize.evaluate import Node, evaluate
 from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalize.objectives import Objective, make_objective, workload_objective
 from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
+from sqlpriv.methods.generalize.refusals import not_met, unreachable
 from sqlpriv.methods.generalize.scan import Scan, scan_table
-from sqlpriv.methods.generalize.search import Found, Searched, nodes_total, search
+from sqlpriv.methods.generalize.search import Found, Searched, look_at, nodes_total, search
+from sqlpriv.methods.generalize.shown import Stars, is_binned, judge_stars, write_shown
 from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload
 from sqlpriv.methods.method import Request, Written
-from sqlpriv.sqltext import quoted
+from sqlpriv.sqltext import folded, quoted
 from sqlpriv.table.digest import content_digest
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
@@ -48,11 +51,32 @@ class GeneralizePlan:
         """The top level of every quasi-identifier."""
         return dict(zip(self.policy.qis, self.scan.heights, strict=True))
 
+    @property
+    def optimal(self) -> bool:
+        """Whether no other node is better, as far as was looked."""
+        return self.answer.optimal and self.policy.node is None
+
+    @cached_property
+    def starred(self) -> Stars | None:
+        """Suppressed rows judged as the one class that they would be with stars; None where none are to be kept."""
+        write_shown(self.scan, self.measures, self.best.node)
+        if not self.policy.keep_suppressed or self.best.outcome.suppressed == 0:
+            return None
+        return judge_stars(self.scan, self.measures, self.best.node)
+
+    @property
+    def stars(self) -> bool:
+        """Whether suppressed rows are published, with stars. From here on, tables suppressed and shown are there."""
+        return self.starred is not None and self.starred.kept
+
     @cached_property
     def worst(self) -> dict[str, float | None]:
         """What is required, and the worst value of a published class."""
+        texts = [m.requirement.text for m in self.measures]
+        if self.starred is not None and self.starred.kept and self.starred.outcome is not None:
+            return dict(zip(texts, self.starred.outcome.worst, strict=True))
         (published,) = evaluate(self.scan, self.measures, [self.best.node], with_costs=True)
-        return dict(zip((m.requirement.text for m in self.measures), published.published_worst, strict=True))
+        return dict(zip(texts, published.published_worst, strict=True))
 
     @cached_property
     def digest(self) -> str:
@@ -94,35 +118,29 @@ class GeneralizePlan:
             "loss": best.loss,
             "rows": rows,
             "suppressed_rows": suppressed,
+            "kept_suppressed": self.stars,
             "classes": best.outcome.classes,
             "nodes_total": answer.nodes_total,
             "nodes_evaluated": answer.nodes_evaluated,
             "nodes_pruned_by_requirement": answer.pruned_by_requirement,
             "nodes_pruned_by_bound": answer.pruned_by_bound,
-            "optimal": answer.optimal,
+            "optimal": self.optimal,
             "bound": bound,
             "requirements": [{"requirement": text, "value": worst} for text, worst in self.worst.items()],
             "output": None if written is None else str(written.output),
         }
         levels = ", ".join(f"{q} {level}/{self.heights[q]}" for q, level in self.node.items())
         named = f"; {self.objective.name} {_number(value)}" if self.objective.name != "loss" else ""
-        proof = (
-            "No node is better: this is the optimum."
-            if answer.optimal
-            else f"The time was over: an unseen node may reach {_number(bound)}."
-        )
         parts: list[Part] = [
             Line(
                 f"{rows - suppressed:,} of {rows:,} rows in {best.outcome.classes:,} classes; {suppressed:,} "
                 f"suppressed ({suppressed / rows:.2%}); loss {best.loss:.4f}{named}"
             ),
+            *self._fate_of_suppressed(),
+            *self._told_by_bins(),
             *(Line(f"{text}  (is {_number(worst)})", "holds") for text, worst in self.worst.items()),
             self._sample(),
-            Line(
-                f"{answer.nodes_evaluated:,} of {answer.nodes_total:,} nodes looked at, "
-                f"{answer.pruned_by_requirement:,} ruled out by a requirement, {answer.pruned_by_bound:,} by "
-                f"their cost. {proof}"
-            ),
+            Line(self._search(bound)),
         ]
         if written is not None and written.again:
             parts.append(
@@ -136,9 +154,50 @@ class GeneralizePlan:
         """None: the lattice is the choice, and `sqlpriv lattice` draws it."""
         return []
 
+    def _search(self, bound: float | None) -> str:
+        """How the node was found."""
+        answer = self.answer
+        if self.policy.node is not None:
+            return f"It is the node that was asked for, one of {answer.nodes_total:,}; others may lose less."
+        proof = (
+            "No node is better: this is the optimum."
+            if answer.optimal
+            else f"The time was over: an unseen node may reach {_number(bound)}."
+        )
+        return (
+            f"{answer.nodes_evaluated:,} of {answer.nodes_total:,} nodes looked at, "
+            f"{answer.pruned_by_requirement:,} ruled out by a requirement, {answer.pruned_by_bound:,} by "
+            f"their cost. {proof}"
+        )
+
+    def _fate_of_suppressed(self) -> Iterator[Line]:
+        """Where the policy wants suppressed rows kept: whether they are."""
+        if self.starred is None:
+            return
+        rows = f"{self.best.outcome.suppressed:,} suppressed rows"
+        if self.starred.kept:
+            yield Line(f"The {rows} stay as one class, with * in every quasi-identifier.")
+        else:
+            yield Line(
+                f"The {rows} are left out although keep_suppressed is set: as one class with * in every "
+                f"quasi-identifier they would fail {', '.join(self.starred.failing)}.",
+                "warning",
+            )
+
+    def _told_by_bins(self) -> Iterator[Line]:
+        """What labels tell that are read from the data."""
+        binned = [repr(q) for a, q in enumerate(self.policy.qis) if is_binned(self.scan, a)]
+        if binned:
+            yield Line(
+                f"Bins of {', '.join(binned)} end at values that published rows have, and tell them; ranges with round "
+                "ends would not.",
+                "warning",
+            )
+
     def _sample(self) -> Part:
         """Frequent rows before and after, quasi-identifiers only: for the owner, to see what generalization does."""
         qis = self.policy.qis
+        _ = self.starred  # writes the tables suppressed and shown
         listed_qis = ", ".join(map(quoted, qis))
         counted = f"count(DISTINCT {quoted(self.policy.person)})" if self.policy.person else "sum(__priv_n)"
         frequent = (
@@ -147,17 +206,16 @@ class GeneralizePlan:
         )
         before = ", ".join(f"CAST(t.{quoted(q)} AS VARCHAR)" for q in qis)
         joins = "".join(
-            f" JOIN paths AS p{a} ON p{a}.attribute = {a} "
-            f"AND p{a}.labels[1] IS NOT DISTINCT FROM CAST(t.{quoted(q)} AS VARCHAR)"
+            f" JOIN shown AS l{a} ON l{a}.attribute = {a} "
+            f"AND l{a}.value IS NOT DISTINCT FROM CAST(t.{quoted(q)} AS VARCHAR)"
             for a, q in enumerate(qis)
         )
-        after = ", ".join(
-            f"p{a}.labels[{level + 1}]" if level < h else "'*'"
-            for a, (level, h) in enumerate(zip(self.best.node, self.scan.heights, strict=True))
-        )
+        after = ", ".join(f"l{a}.label" for a in range(len(qis)))
+        number = " + ".join(f"l{a}.number" for a in range(len(qis)))
         rows = fetch(
             self.source.con,
-            f"SELECT {before}, {after}, t.__priv_n FROM ({frequent}) AS t{joins} ORDER BY t.__priv_n DESC, {before}",
+            f"SELECT {before}, {after}, t.__priv_n FROM ({frequent}) AS t{joins} "
+            f"WHERE ({number}) NOT IN (FROM suppressed) ORDER BY t.__priv_n DESC, {before}",
         )
         if not rows:
             text = (
@@ -172,12 +230,27 @@ class GeneralizePlan:
 
 
 def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> GeneralizePlan:
-    """Search the lattice, or say which requirement cannot be met."""
+    """Search the lattice, or take the node that is asked for; or say which requirement cannot be met."""
     scan, measures, objective = prepare(source, policy)
-    answer = search(scan, measures, objective, request.time_limit, request.on_progress)
+    if policy.node is not None:
+        answer = look_at(scan, measures, objective, _asked_for(scan, policy.node))
+    else:
+        answer = search(scan, measures, objective, request.time_limit, request.on_progress)
+    if answer.best is None and policy.node is not None:
+        raise PolicyError(not_met(scan, measures, *next(iter(answer.seen.items()))))
     if answer.best is None:
-        raise PolicyError(_unreachable(scan, measures, answer))
+        raise PolicyError(unreachable(scan, measures, answer))
     return GeneralizePlan(policy, source, scan, measures, objective, answer, answer.best)
+
+
+def _asked_for(scan: Scan, given: Mapping[str, int]) -> Node:
+    """The node that the policy names, with levels that there are."""
+    wanted = {folded(name): level for name, level in given.items()}
+    node = tuple(wanted[folded(q)] for q in scan.policy.qis)
+    for name, level, height in zip(scan.policy.qis, node, scan.heights, strict=True):
+        if level > height:
+            raise PolicyError(f"the node asks for level {level} of {name!r}, and the top of its hierarchy is {height}")
+    return node
 
 
 def prepare(source: Source, policy: GeneralizePolicy) -> tuple[Scan, tuple[ClassMeasure, ...], Objective]:
@@ -191,22 +264,6 @@ def prepare(source: Source, policy: GeneralizePolicy) -> tuple[Scan, tuple[Class
     if queries is not None:
         return scan, measures, workload_objective(Workload(scan, measures, queries))
     return scan, measures, make_objective(scan, policy.objective)
-
-
-def _unreachable(scan: Scan, measures: tuple[ClassMeasure, ...], answer: Searched) -> str:
-    """Which requirement cannot be met, and the node that comes nearest."""
-    if not answer.seen:
-        return "the time limit was too short to look at any node"
-    node, outcome = min(answer.seen.items(), key=lambda item: (item[1].suppressed, item[0]))
-    failing = [m.requirement.text for m in measures if outcome.suppressed_by[m.number] > 0]
-    failing += [m.requirement.text for m in measures if m.kind == "table" and outcome.table_fails]
-    listed = ", ".join(f"{q}={level}" for q, level in zip(scan.policy.qis, node, strict=True))
-    left = "; more nodes were left when the time was over" if not answer.optimal else ""
-    return (
-        f"no node meets the requirements: at the nearest one ({listed}) {outcome.suppressed:,} of {scan.rows:,} rows "
-        f"would have to be suppressed because of {', '.join(failing) or 'all of them together'}{left}. "
-        "Ask for less, or allow more suppression"
-    )
 
 
 def _cells(values: tuple[Any, ...]) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import csv
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
+from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import FLAG, HIERARCHY, Fail, Key, Keys, Kind, share
+from sqlpriv.sqltext import folded
 
 OBJECTIVES = ("loss", "height", "precision", "discernibility", "average_class_size", "kl", "entropy")
 WORKLOAD = "workload:"
 # Hierarchies that need a number or a date, or leave it to the owner's SQL.
+_HIGHEST = 1000  # no hierarchy has so many levels
 _TYPED = ("ranges", "dates", "bins")
 ROLES: Mapping[str, Keys] = {
     "identifier": (),
@@ -36,11 +41,23 @@ def _read_objective(value: object) -> str | None:
 
 
 _OBJECTIVE = Kind(f'one of {", ".join(OBJECTIVES)}, or "{WORKLOAD}queries.sql"', _read_objective)
+
+
+def _read_node(value: object) -> dict[str, int] | None:
+    if not isinstance(value, Mapping) or not value:
+        return None
+    levels = all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= _HIGHEST for v in value.values())
+    return {str(name): int(level) for name, level in value.items()} if levels else None
+
+
+_NODE = Kind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", _read_node)
 OPTIONS: Keys = (
     Key("objective", _OBJECTIVE, "what the best node makes smallest", "loss"),
     Key("suppression", share(), "the share of the rows that may be left out", 0.0,
         complaint="suppression is a share of the rows: from 0 to less than 1"),
-    Key("keep_suppressed", FLAG, "whether suppressed rows stay, with stars", False),
+    Key("keep_suppressed", FLAG,
+        "whether suppressed rows stay, with stars: as one class, where it meets every requirement", False),
+    Key("node", _NODE, "the node to publish, instead of the best one; it must meet the policy"),
 )  # fmt: skip
 
 
@@ -64,6 +81,11 @@ class GeneralizePolicy(Policy):
         return bool(self.release["keep_suppressed"])
 
     @property
+    def node(self) -> Mapping[str, int] | None:
+        """The node that the owner picks, if any: a level for each quasi-identifier."""
+        return self.release.get("node")
+
+    @property
     def hierarchies(self) -> dict[str, str | tuple[str, ...]]:
         """Where the hierarchy of each quasi-identifier comes from."""
         return {c.name: c.given["hierarchy"] for c in self.columns if c.role == "quasi-identifier"}
@@ -82,6 +104,28 @@ class GeneralizePolicy(Policy):
             raise fail("only one column can be the person", "columns", persons[1])
         if not self.requirements:
             raise fail("nothing is required: write at least k = 5", "require")
+        if self.node is not None:
+            self._check_node(self.node, lambda message: fail(message, "release", "node"))
+
+    def with_node(self, text: str) -> GeneralizePolicy:
+        """The policy for the node in a text such as age=2,zip=1, whatever node it names itself."""
+        parts = [part.rpartition("=") for part in next(csv.reader([text], skipinitialspace=True), [])]
+        node = {name.strip(): level.strip() for name, _, level in parts}
+        if not parts or len(node) < len(parts) or not all(re.fullmatch("[0-9]{1,3}", v) for v in node.values()):
+            raise InputError(f"cannot read the node {text!r}; write the level of each quasi-identifier: age=2,zip=1")
+        levels = {name: int(level) for name, level in node.items()}
+        self._check_node(levels, lambda message: InputError(f"--node: {message}"))
+        return replace(self, release={**self.release, "node": levels})
+
+    def _check_node(self, node: Mapping[str, int], fail: Callable[[str], SqlprivError]) -> None:
+        """A node names every quasi-identifier once, and nothing else."""
+        named, wanted = [folded(name) for name in node], {folded(q): q for q in self.qis}
+        strange = [name for name in node if folded(name) not in wanted]
+        if strange:
+            raise fail(f"{strange[0]!r} is no quasi-identifier, so it has no level; there are {', '.join(self.qis)}")
+        missing = [q for key, q in wanted.items() if named.count(key) != 1]
+        if missing:
+            raise fail(f"the node needs one level for each quasi-identifier, also for {missing[0]!r}")
 
 
 def _goes_by_text(hierarchy: str | tuple[str, ...]) -> bool:

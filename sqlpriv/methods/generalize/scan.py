@@ -24,7 +24,7 @@ from sqlpriv.methods.generalize.labels import Labels, number_type, write_labels
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import Hierarchy, make_hierarchies
-from sqlpriv.table.private import settle_types
+from sqlpriv.table.private import reads_apart, settle_types
 from sqlpriv.table.source import Source
 
 FREQUENCIES = "__frequencies"
@@ -143,11 +143,15 @@ def _scan(source: Source, policy: GeneralizePolicy, others: Sequence[str]) -> in
     """Write the frequencies; return how many there are."""
     columns = dict.fromkeys([*policy.qis, *policy.sensitive, *filter(None, [policy.person]), *others])
     listed = ", ".join(f"__priv_t.{quoted(c)}" for c in columns)
+    kinds = {folded(name): kind for name, kind in source.types.items()}
+    # Classes go by what a reader sees, which is more than DuckDB compares in some types.
+    texts = [f"CAST(__priv_t.{quoted(q)} AS VARCHAR)" for q in policy.qis if reads_apart(kinds[folded(q)])]
+    grouped = ", ".join([listed, *texts]) if texts else "ALL"
     guard = f" WHERE {_person_guard(policy.person)}" if policy.person else ""
     written = fetch(
         source.con,
         f"CREATE OR REPLACE TABLE {FREQUENCIES} AS SELECT {listed}, count(*) AS __priv_n "
-        f"FROM {source.table} AS __priv_t{guard} GROUP BY ALL",
+        f"FROM {source.table} AS __priv_t{guard} GROUP BY {grouped}",
     )
     return int(written[0][0])
 

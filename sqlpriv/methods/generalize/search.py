@@ -83,6 +83,11 @@ def search(
     return _Search(scan, measures, objective).run(time_limit, on_progress)
 
 
+def look_at(scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective, node: Node) -> Searched:
+    """One node, with its costs; the best there is if it meets the requirements."""
+    return _Search(scan, measures, objective).look_at(node)
+
+
 class _Search:
     def __init__(self, scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective) -> None:
         total = nodes_total(scan)
@@ -99,6 +104,11 @@ class _Search:
         self._answer = Searched(None, total)
         self._allowance = allowance(scan)
         self._all_rule_out = all(m.kind != TABLE and rules_out(scan, m) for m in measures)
+
+    def look_at(self, node: Node) -> Searched:
+        """Evaluate one node and no other."""
+        self._look_at([node])
+        return self._answer
 
     def run(self, time_limit: float | None, on_progress: Callable[[float], None] | None) -> Searched:
         """Evaluate until nothing is open, or the time is over."""

@@ -74,10 +74,13 @@ def verify_file(calls: Calls, file: ReleaseFile, policy: Policy | None) -> Itera
         yield _labelled(file, qi)
     names = [str(q["name"]) for q in qis]
     if _has_stars(file):
-        yield _stars(file, names, [str(c["name"]) for c in columns if c["role"] == "sensitive"])
-    judged = _judged(file, names)
+        yield _stars(file, names)
+    elif _suppressed(file):
+        yield Check(
+            "no value that only suppressed rows have", None, "they are not in the file; publishing searched it for them"
+        )
     for row in file.rows("requirements"):
-        yield _requirement(calls, file, row, columns, judged)
+        yield _requirement(calls, file, row, columns)
 
 
 def _unread(file: ReleaseFile) -> str:
@@ -143,11 +146,17 @@ def _keeps_to(file: ReleaseFile, policy: GeneralizePolicy) -> Check:
         wrong.append(f"the policy counts {'rows' if policy.person is None else 'persons'}")
     if _has_stars(file) and not policy.keep_suppressed:
         wrong.append("the policy leaves suppressed rows out")
+    if policy.node is not None and _folded(json.loads(about["node"])) != _folded(policy.node):
+        wrong.append("the policy asks for another node")
     suppressed = _suppressed(file)
     rows = _count(file, published(file)) + (0 if _has_stars(file) else suppressed)
     if suppressed > policy.suppression * rows + 1e-9 * rows:
         wrong.append(f"{suppressed:,} of {rows:,} rows are suppressed, more than {policy.suppression:g} of them")
     return Check("table, persons and suppression are those of the policy", not wrong, "; ".join(wrong))
+
+
+def _folded(node: Mapping[str, Any]) -> dict[str, Any]:
+    return {folded(str(name)): level for name, level in node.items()}
 
 
 # -------------------- rows and labels
@@ -188,7 +197,7 @@ def _levels(file: ReleaseFile, qis: Sequence[Stated]) -> Check:
         node = None
     if not isinstance(node, dict):
         return Check(title, False, "the node cannot be read")
-    if {folded(str(name)): level for name, level in node.items()} != {folded(str(q["name"])): q["level"] for q in qis}:
+    if _folded(node) != {folded(str(q["name"])): q["level"] for q in qis}:
         return Check(title, False, "the node has other levels")
     for q in qis:
         above = [f"level{i}" for i in range(int(q["level"]) + 1, int(q["levels"]) + 1)]
@@ -239,34 +248,17 @@ def _starred(qis: Sequence[str]) -> str:
     return " AND ".join(f"{quoted(q)} IS NOT DISTINCT FROM {literal(TOP)}" for q in qis)
 
 
-def _stars(file: ReleaseFile, qis: Sequence[str], sensitive: Sequence[str]) -> Check:
-    """Suppressed rows that were kept are as many as are stated, and tell nothing sensitive."""
-    told = " OR ".join(f"{quoted(s)} IS NOT NULL" for s in sensitive) or "false"
-    rows, telling = fetch(
-        file.con, f"SELECT count(*), count(*) FILTER (WHERE {told}) FROM {published(file)} WHERE {_starred(qis)}"
-    )[0]
-    wrong = [f"there are {rows:,}"] if rows != _suppressed(file) else []
-    wrong += [f"{telling:,} tell a sensitive value"] if telling else []
-    return Check(f"{_suppressed(file):,} suppressed rows are kept, with stars", not wrong, "; ".join(wrong))
-
-
-def _judged(file: ReleaseFile, qis: Sequence[str]) -> str:
-    """The rows that requirements are about: suppressed rows that were kept are told by their stars."""
-    if not _has_stars(file):
-        return published(file)
-    fetch(
-        file.con,
-        f"CREATE OR REPLACE TEMP VIEW __judged AS SELECT * FROM {published(file)} WHERE NOT ({_starred(qis)})",
-    )
-    return "__judged"
+def _stars(file: ReleaseFile, qis: Sequence[str]) -> Check:
+    """Suppressed rows that were kept are as many as are stated. They are a class, and judged with all the others."""
+    rows = _count(file, f"{published(file)} WHERE {_starred(qis)}")
+    found = "" if rows == _suppressed(file) else f"there are {rows:,}"
+    return Check(f"{_suppressed(file):,} suppressed rows are kept, with stars", not found, found)
 
 
 # -------------------- requirements
 
 
-def _requirement(
-    calls: Calls, file: ReleaseFile, row: Mapping[str, Any], columns: Sequence[Stated], judged: str
-) -> Check:
+def _requirement(calls: Calls, file: ReleaseFile, row: Mapping[str, Any], columns: Sequence[Stated]) -> Check:
     """Judge a requirement as the file states it; its text is made anew, so that it cannot say more than is judged."""
     stated = str(row["requirement"])
     try:
@@ -286,7 +278,7 @@ def _requirement(
     why = _why_not(file, requirement, str(sensitive[0]["type"]) if sensitive else "")
     if why is not None and not (why == _PERSONS and requirement.name in _FEWER_PERSONS):
         return Check(text, None, why)
-    given: list[object] = [judged, [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]]
+    given: list[object] = [published(file), [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]]
     given += [requirement.sensitive] if measure.needs_sensitive else []
     given += [requirement.arguments[name] for name in measure.extra or {}]
     listed = ", ".join(literal(a) for a in given)
@@ -308,7 +300,7 @@ def _why_not(file: ReleaseFile, requirement: Requirement, kind: str) -> str | No
     known = set(requirement.measure.extra or {})
     if name in _NOT_IN_THE_FILE or set(requirement.arguments) - known or set(known) - set(requirement.arguments):
         return "what it is judged against is not in the file"
-    if name in _AGAINST_THE_TABLE and file.about["suppressed_rows"] != "0":
+    if name in _AGAINST_THE_TABLE and file.about["suppressed_rows"] != "0" and not _has_stars(file):
         return "it is about the whole table, and suppressed rows are not in the file"
     if name == "t_ordered" and "VARCHAR" in kind:
         return "the order of the values may be that of an ENUM, which is published as text"

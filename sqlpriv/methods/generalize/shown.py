@@ -1,0 +1,139 @@
+"""What a node shows of the table: which classes are suppressed, the labels of the others, and the class of stars.
+
+    suppressed   the numbers of the classes that fail
+    shown        each value's label and number under the node, and the labels above it
+    starred      a base like that of the table in which all suppressed rows are one class
+
+Labels of bins are read from the data, so they are made once more here, from the rows that are published: the ends of a
+bin would else tell a value that only a suppressed row has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import ReleaseError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalize.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
+from sqlpriv.methods.generalize.measures import POPULATION, TABLE, ClassMeasure
+from sqlpriv.methods.generalize.refusals import holds
+from sqlpriv.methods.generalize.scan import FREQUENCIES, Scan, number_rows
+from sqlpriv.sqltext import literal, quoted
+from sqlpriv.table.hierarchies import TOP, Hierarchy
+
+NEVER_SHOWN = "__priv_suppressed"
+"""In the place of the label of a bin of which no row is published."""
+
+
+@dataclass(frozen=True)
+class Stars:
+    """Suppressed rows as one class: what they would fail, and what is published with them."""
+
+    failing: tuple[str, ...]
+    outcome: Outcome | None
+
+    @property
+    def kept(self) -> bool:
+        """Whether they are published, as a class that holds like any other."""
+        return not self.failing
+
+
+def is_binned(scan: Scan, attribute: int) -> bool:
+    """Whether the labels of an attribute are read from the data."""
+    given = scan.policy.hierarchies[scan.policy.qis[attribute]]
+    return isinstance(given, str) and given.startswith("bins:")
+
+
+def write_shown(scan: Scan, measures: Sequence[ClassMeasure], node: Node) -> None:
+    """Tables suppressed and shown."""
+    con = scan.source.con
+    write_nodes(scan, [node])
+    query = f"WITH {class_ctes(scan, measures)} SELECT class FROM __priv_classes WHERE fails"
+    fetch(con, f"CREATE OR REPLACE TABLE suppressed AS {query}")
+    fetch(con, "CREATE OR REPLACE TABLE shown_paths AS FROM paths")
+    if fetch(con, "SELECT count(*) FROM suppressed")[0][0]:
+        for a, hierarchy in enumerate(scan.hierarchies):
+            if is_binned(scan, a):
+                _name_bins(scan, node, a, hierarchy)
+    listed = ", ".join(f"({a}, {level}, {h})" for a, (level, h) in enumerate(zip(node, scan.heights, strict=True)))
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE shown AS SELECT l.attribute, l.value, l.numbers[level + 1] AS number, "
+        f"CASE WHEN level = height THEN {literal(TOP)} ELSE p.labels[level + 1] END AS label, "
+        f"p.labels[level + 2 : height] || CASE WHEN level < height THEN [{literal(TOP)}] ELSE [] END AS above "
+        f"FROM leaves AS l JOIN (VALUES {listed}) AS n(attribute, level, height) ON l.attribute = n.attribute "
+        f"JOIN shown_paths AS p ON l.attribute = p.attribute AND l.value IS NOT DISTINCT FROM p.labels[1]",
+    )
+
+
+def _name_bins(scan: Scan, node: Node, attribute: int, hierarchy: Hierarchy) -> None:
+    """Give the bins of an attribute the names that its published rows give them."""
+    con, column, levels = scan.source.con, quoted(hierarchy.column), range(1, hierarchy.height)
+    number = " + ".join(f"l{a}.numbers[{level + 1}]" for a, level in enumerate(node))
+    rows = number_rows(scan.policy, FREQUENCIES, f"t.{column} AS cell")
+    cells = (
+        f"SELECT CAST(cell AS VARCHAR) AS value, first(cell) AS cell FROM ({rows} WHERE ({number}) NOT IN "
+        f"(FROM suppressed) AND t.{column} IS NOT NULL) GROUP BY 1"
+    )
+    labelled = ", ".join(f"p.labels[{i + 1}] AS old{i}, min(cell) OVER (PARTITION BY old{i}) AS low{i}" for i in levels)
+    numbered = ", ".join(f"dense_rank() OVER (ORDER BY low{i}) - 1 AS bin{i}" for i in levels)
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE kept_bins AS SELECT *, {numbered} FROM (SELECT c.*, {labelled} FROM ({cells}) AS c "
+        f"JOIN paths AS p ON p.attribute = {attribute} AND p.labels[1] = c.value)",
+    )
+    renamed = inlined(f"FROM _bins_named('kept_bins', {len(levels)})")
+    names = " UNION ALL ".join(
+        f"SELECT DISTINCT {i} AS level, old{i} AS old, label{i} AS name FROM kept_bins JOIN ({renamed}) USING (value)"
+        for i in levels
+    )
+    fetch(con, f"CREATE OR REPLACE TABLE bin_names AS {names}")
+    renaming = ", ".join(
+        f"CASE WHEN labels[{i + 1}] IS NOT NULL THEN coalesce((SELECT name FROM bin_names WHERE level = {i} "
+        f"AND old = labels[{i + 1}]), {literal(NEVER_SHOWN)}) END"
+        for i in levels
+    )
+    fetch(
+        con,
+        f"UPDATE shown_paths SET labels = [labels[1], {renaming}, {literal(TOP)}] WHERE attribute = {attribute}",
+    )
+
+
+def judge_stars(scan: Scan, measures: tuple[ClassMeasure, ...], node: Node) -> Stars:
+    """Judge all suppressed rows as the one class that a reader would see. Tables suppressed and shown are there."""
+    _refuse_other_stars(scan)
+    beside = tuple(m.requirement.text for m in measures if m.kind == POPULATION)
+    if beside:
+        # Of the population nobody shows stars, so there is nothing that the class could be compared with.
+        return Stars(beside, None)
+    number = " + ".join(f"a{a}[{level + 1}]" for a, level in enumerate(node))
+    listed = [f"s{j}" for j in range(len(scan.policy.sensitive))] + (["holder"] if scan.policy.person else []) + ["n"]
+    columns = one_class(scan, f"({number}) IN (FROM suppressed)", [f"a{a}[{i + 1}]" for a, i in enumerate(node)])
+    fetch(scan.source.con, f"CREATE OR REPLACE TABLE starred AS SELECT {', '.join([*columns, *listed])} FROM base")
+    (outcome,) = evaluate(scan, measures, [node], base="starred")
+    failing = [m.requirement.text for m in measures if outcome.suppressed_by[m.number] > 0]
+    failing += [m.requirement.text for m in measures if m.kind == TABLE and not holds(m, outcome)]
+    return Stars(tuple(failing), outcome)
+
+
+def one_class(scan: Scan, hidden: str, numbers: Sequence[str]) -> list[str]:
+    """The columns a<i> of a base in which the rows that are `hidden` have the number of one suppressed class."""
+    star = f"CAST((SELECT min(class) FROM suppressed) AS {scan.number_type})"
+    given = [f"CASE WHEN {hidden} THEN {star if a == 0 else 0} ELSE {n} END" for a, n in enumerate(numbers)]
+    # The number stands on every level, so that the one that is looked at is right.
+    return [
+        f"list_resize([{n}], {height + 1}, {n}) AS a{a}"
+        for a, (n, height) in enumerate(zip(given, scan.heights, strict=True))
+    ]
+
+
+def _refuse_other_stars(scan: Scan) -> None:
+    """Kept rows are told from the others by their stars, so the others must not show stars in all columns, too."""
+    starred = fetch(scan.source.con, f"SELECT count(DISTINCT attribute) FROM shown WHERE label = {literal(TOP)}")
+    if starred[0][0] == len(scan.policy.qis):
+        raise ReleaseError(
+            f"rows that are published could show {TOP} in every quasi-identifier, like the suppressed rows that are "
+            "kept; call that value or label something else, or set keep_suppressed = false"
+        )
