@@ -12,23 +12,6 @@ CREATE MACRO bag_noise(p, factor, rows_each) AS TABLE
 SELECT _hiding(keep, limit_of_row) AS q
 FROM (SELECT _keeping(p) AS keep, _row_factor(_factor(factor), _each(rows_each)) AS limit_of_row) AS __priv_p;
 
--- bag_share_noise(p, public_share, times, gamma) -> d, factor, q, covered
--- The noise of the tuples with one sensitive value, where it is public which share of people has it: d as of linking_prior_of_share,
--- factor the one that takes d to gamma, and q as of bag_noise. A rarer value is believed in less, so its tuples need less noise. With
--- several sensitive columns a tuple takes the largest q of its values.
--- nulls: NULL in, NULL out.
--- guarantee: a belief of at most d in a value with this share becomes at most gamma, also to one who knows every other column. Shares of
--- the SENSITIVE values only: noise by the share of a whole tuple lets that one reach .81 for .3. epsilon is ln of the largest factor. A value
--- with d >= gamma is not covered and has no q of its own: give it the largest of the others.
--- example: SELECT round(d, 6), round(factor, 4), round(q, 6), covered FROM priv.bag_share_noise(0.4, 0.05, 2, 0.3)
--- expect: [(0.095238, 4.0714, 0.217054, True)]
-CREATE MACRO bag_share_noise(p, public_share, times, gamma) AS TABLE
-SELECT CASE WHEN keep + bound IS NOT NULL THEN prior END AS d,
-  CASE WHEN keep IS NOT NULL AND prior < bound * (1 - 1e-9) THEN _factor_of(prior, bound) END AS factor,
-  CASE WHEN keep IS NOT NULL AND prior < bound * (1 - 1e-9) THEN _hiding(keep, _factor_of(prior, bound)) END AS q,
-  CASE WHEN keep IS NOT NULL THEN prior < bound * (1 - 1e-9) END AS covered
-FROM (SELECT _keeping(p) AS keep, _linking(_public_share(public_share), _positive(times, 'times')) AS prior, _posterior_bound(gamma) AS bound) AS __priv_p;
-
 -- bag_choice(n_public, domain, factor [, most_rows]) -> p, q, expected_rows, noise_rows, standard_error, half_domain_error
 -- The p, with its q as of bag_noise, that makes the error of count(*) smallest for n_public rows in a domain of `domain` tuples, and
 -- what the bag will then be like: its expected rows, how many of them are noise, the standard error of count(*), and that of a
@@ -76,7 +59,7 @@ FROM _judged((
 -- With mu = q / (1 - q): 1 / p and (1 - p) / p^2 for a row of the view, -mu / p and mu (mu + p) / p^2 for a tuple of the domain.
 -- nulls: NULL in, NULL out.
 -- guarantee: all three are unbiased over the coins, whatever the counts. skew is variance (1 - p) / p for both sources. Where noise
--- follows shares, a tuple has the weights of its own q. q = 0 is a plain sample.
+-- follows shares, a tuple has the weights of its own q, see bag_share_weights. q = 0 is a plain sample.
 -- example: SELECT source, round(weight, 6), round(variance, 6), round(skew, 6) FROM priv.bag_weights(0.5, 0.2)
 -- expect: [('view', 2.0, 2.0, 2.0), ('domain', -0.5, 0.75, 0.75)]
 CREATE MACRO bag_weights(p, q) AS TABLE

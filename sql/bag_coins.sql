@@ -30,14 +30,18 @@ CREATE MACRO _kept_highest(copies, p) AS least(_kept_mode(copies, p) + _kept_rea
 
 -- The number of copies of noise, P(N >= j) = q^j: the largest j with q^j >= 1 - share, put together from powers of two, the largest first. For a
 -- q that is the same for all rows the powers are made once; share is to be a column. q^j is right to about j 2^-53, enough for q up to .999.
-CREATE MACRO _geometric(share, q) AS
+CREATE MACRO _geometric(share, q) AS _geometric_of(share, _squares(q));
+CREATE MACRO _geometric_of(share, squares) AS
 CAST(list_reduce(
-  list_prepend(CAST([1, 0] AS DOUBLE[]), list_reverse(_squares(q))),
+  list_prepend(CAST([1, 0] AS DOUBLE[]), list_reverse(squares)),
   lambda x, y: CASE WHEN 1 - share <= x[1] * y[1] THEN [x[1] * y[1], x[2] + y[2]] ELSE x END
 )[2] AS BIGINT);
 -- [q, 1], [q^2, 2], [q^4, 4], ...
 CREATE MACRO _squares(q) AS
 list_reduce(list_transform(range(36), lambda x: [CAST([q, 1] AS DOUBLE[])]), lambda x, y: list_append(x, [x[-1][1] * x[-1][1], x[-1][2] * 2]));
+
+-- Where noise is drawn with the probability `most` and a tuple is to have it with q: the share of what is drawn that is left.
+CREATE MACRO _part_of_noise(q, most) AS (q / most);
 
 -- The noise of a signed bag, from two coins: the difference of two geometric numbers.
 CREATE MACRO _two_sided(share, other_share, a) AS (_geometric(share, a) - _geometric(other_share, a));

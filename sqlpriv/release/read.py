@@ -86,8 +86,10 @@ def _attributes(con: duckdb.DuckDBPyConnection, catalog: str) -> tuple[Attribute
 def attribute(con: duckdb.DuckDBPyConnection, name: str, kind: str, size: int, domain: str) -> Attribute:
     """A published column, from the relation of its domain."""
     least = 'coalesce(min("value") >= 0, true)' if NUMERIC_TYPE.fullmatch(kind) else "false"
-    asked = f'SELECT count(*) > count("value"), count("share") > 0, {least} FROM {domain}'
-    return Attribute(name, kind, size, domain, *fetch(con, asked)[0])
+    share = "noise" if "noise" in {r[0] for r in fetch(con, f"DESCRIBE {domain}")} else "share"
+    asked = f'SELECT count(*) > count("value"), count("{share}") > 0, {least} FROM {domain}'
+    has_null, has_shares, never_below_zero = fetch(con, asked)[0]
+    return Attribute(name, kind, size, domain, has_null, share if has_shares else None, never_below_zero)
 
 
 def _published(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str], attributes: Sequence[Attribute]) -> str:

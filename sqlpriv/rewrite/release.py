@@ -47,7 +47,8 @@ class Attribute:
     size: int
     domain: str
     has_null: bool = True
-    has_shares: bool = False
+    share: str | None = None
+    """The column of the domain that says what share a value has of the noise, where values differ in it."""
     never_below_zero: bool = False
 
 

@@ -21,7 +21,7 @@ from sqlpriv.methods.randomized.instance import refuse_copies
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.terms import Asked, Terms
-from sqlpriv.methods.randomized.verify import Numbers
+from sqlpriv.methods.randomized.verify import Numbers, shared_columns
 from sqlpriv.methods.randomized.weights import AllWeights, Expected, expected
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
@@ -55,7 +55,7 @@ class AlphaBeta(Randomized):
     def stated_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
         """What the macros give for the parameters that a file states."""
         if is_bag(file.parameters):
-            return make_bag_weights(calls, file.parameters)
+            return make_bag_weights(calls, file.parameters, by_shares=bool(shared_columns(file)))
         view = int(file.about["view"].partition(" ")[0])
         return make_weights(calls, file.parameters, int(file.parameters["slots"]), view)
 

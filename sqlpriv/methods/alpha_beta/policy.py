@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlpriv.methods.randomized.policy import BOUND, RandomizedPolicy
 from sqlpriv.policy.keys import FILES, Fail, Key, Keys, choice, number
+from sqlpriv.sqltext import folded
 
 MOST_VIEWS = 1000
 MOST_SLOTS = 1_000_000
@@ -62,6 +63,11 @@ class AlphaBetaPolicy(RandomizedPolicy):
     def is_bag(self) -> bool:
         """Whether the release is a bag: rows kept, and noise on every tuple of the domain."""
         return self.duplicates == "bag"
+
+    @property
+    def shared(self) -> str | None:
+        """The wanted column whose public shares the noise of a bag follows, if it does."""
+        return next((c.name for c in self.published if c.share is not None), None) if self.is_bag else None
 
     @property
     def protects_persons(self) -> bool:
@@ -123,7 +129,7 @@ class AlphaBetaPolicy(RandomizedPolicy):
         if self.is_distinct and "slots" in self.written:
             raise fail('slots are for duplicates = "slots"', "release", "slots")
         self._check_views(fail)
-        if self.has_source:
+        if self.has_source and not self.is_bag:
             self._check_source(fail)
 
     def _check_bag(self, fail: Fail) -> None:
@@ -148,8 +154,38 @@ class AlphaBetaPolicy(RandomizedPolicy):
                 "tell whether a row was dropped", "columns", dropping[0], "outside",
             )  # fmt: skip
         if self.has_source:
-            name = next(c.name for c in self.published if c.share is not None)
-            raise fail("the noise of a bag cannot follow shares: they would break its bound", "columns", name, "share")
+            self._check_shares(fail)
+
+    def _check_shares(self, fail: Fail) -> None:
+        """Noise may follow the shares of one wanted column: by those of whole tuples rare ones would be bare."""
+        first, *others = [c.name for c in self.published if c.share is not None]
+        wanted = {folded(name) for name in self.wanted}
+        bare = [name for name in (first, *others) if folded(name) not in wanted]
+        if bare:
+            raise fail(
+                f"the noise of a bag cannot follow the shares of {bare[0]!r}, which nobody wants: who knows it would find "
+                "rare tuples bare; give the shares of the sensitive column only", "columns", bare[0], "share",
+            )  # fmt: skip
+        if others:
+            raise fail(
+                f"the noise of a bag follows the shares of one column, and {first!r} has some: leave out those of "
+                f"{others[0]!r}", "columns", others[0], "share",
+            )  # fmt: skip
+        for name in ("d", "k"):
+            if name in self.written:
+                raise fail(
+                    f"the shares of {first!r} say what is believed beforehand: leave out {name}", "release", name
+                )
+        if self.rows_each > 1:
+            raise fail(
+                f"shares are of rows, and the rows of a person may be tied: leave out those of {first!r}, or publish "
+                "one row of each person", "columns", first, "share",
+            )  # fmt: skip
+        if self.combinations:
+            raise fail(
+                f"where some combinations are impossible, values have other shares than {first!r} says: leave out one "
+                "of both", "release", "combinations",
+            )  # fmt: skip
 
     def _refuse_foreign(self, fail: Fail) -> None:
         """What only slots and distinct tuples have; a sequence of views must tell its rows apart."""

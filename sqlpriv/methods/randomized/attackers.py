@@ -26,11 +26,12 @@ _HEADINGS = ("knows", "wants", "before", "after", "")
 
 @dataclass(frozen=True)
 class Wanted:
-    """A column that an attacker wants: its choices given all others, or the public share of its commonest value."""
+    """A column that an attacker wants: its choices given all others."""
 
     column: str
     choices: int
-    share: float | None = None
+    shares: tuple[float, ...] = ()
+    """The public shares of its values, in the order of the domain, where attackers know them and noise follows them."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Known:
     tuples: int
     times: float
     rows_each: int
+
+    @property
+    def shared(self) -> Wanted | None:
+        """The column with public shares, if there is one."""
+        return next((w for w in self.wanted if w.shares), None)
 
 
 @dataclass(frozen=True)
@@ -60,10 +66,19 @@ class Attacker:
         return {name: getattr(self, name) for name in COLUMNS}
 
 
+@dataclass(frozen=True)
+class Believed:
+    """What one believes of a row, and by how much the odds of it may change: the release's own factor, or another."""
+
+    knows: str
+    wants: str
+    prior: float
+    factor: float | None = None
+    is_linking: bool = False
+
+
 def row_prior(calls: Calls, wanted: Wanted, times: float) -> float:
-    """What a linking attacker believes, at most, of one row."""
-    if wanted.share is not None:
-        return float(calls.row("linking_prior_of_share", wanted.share, times)[0])
+    """What a linking attacker believes, at most, of one row, where values are guessed evenly."""
     return float(calls.row("linking_prior", wanted.choices, times)[0])
 
 
@@ -72,23 +87,42 @@ def person_prior(calls: Calls, prior: float, rows_each: int) -> float:
     return prior if rows_each == 1 else float(calls.row("person_prior", prior, rows_each)[0])
 
 
-def linking_prior(calls: Calls, known: Known) -> float:
-    """The prior bound that covers a linking attacker on every column that is wanted, about a row."""
-    priors = [row_prior(calls, w, known.times) for w in _open(known)]
+def linking_prior(calls: Calls, known: Known, gamma: float) -> float:
+    """The prior bound that covers a linking attacker on every column that is wanted, about a row.
+
+    Of a column with public shares, it is the largest belief in a value that can be kept below gamma, if one can.
+    """
+    priors = [row_prior(calls, w, known.times) for w in _open(known) if not w.shares]
+    if known.shared:
+        rows = calls.rows("bag_share_factors", known.shared.shares, known.times, gamma)
+        priors.append(max((d for _, d, _, covered in rows if covered), default=max(row[1] for row in rows)))
     if not priors:
         raise PolicyError("the sensitive columns have one possible value each, so there is nothing to hide")
     return max(priors)
 
 
-def list_attackers(calls: Calls, known: Known, gamma: float, factor: float) -> tuple[Attacker, ...]:
-    """All of them, for a release that changes odds by at most `factor`."""
+def list_attackers(
+    calls: Calls, known: Known, gamma: float, factor: float, of_values: Sequence[float] = ()
+) -> tuple[Attacker, ...]:
+    """All of them, for a release that changes odds by at most `factor`.
 
-    def attacker(knows: str, wants: str, prior: float, *, is_linking: bool = False) -> Attacker:
-        belief = person_prior(calls, prior, known.rows_each)
-        posterior = 1.0 if math.isinf(factor) else float(calls.row("posterior_bound", belief, factor)[0])
-        return Attacker(knows, wants, belief, posterior <= gamma * (1 + _HAIR), posterior, is_linking)
+    With public shares, the odds of each value of that column change by at most its own factor.
+    """
 
-    return tuple(attacker(k, w, prior, is_linking=linking) for k, w, prior, linking in _beliefs(calls, known))
+    def attacker(believed: Believed) -> Attacker:
+        belief = person_prior(calls, believed.prior, known.rows_each)
+        change = believed.factor or factor
+        posterior = 1.0 if math.isinf(change) else float(calls.row("posterior_bound", belief, change)[0])
+        covered = is_covered(posterior, gamma)
+        return Attacker(believed.knows, believed.wants, belief, covered, posterior, believed.is_linking)
+
+    found = _beliefs(calls, known) if known.shared is None else _shared_beliefs(calls, known, gamma, of_values)
+    return tuple(map(attacker, found))
+
+
+def is_covered(posterior: float, gamma: float) -> bool:
+    """Whether a belief stays at or below gamma, but for the last digits."""
+    return posterior <= gamma * (1 + _HAIR)
 
 
 def _open(known: Known) -> Iterator[Wanted]:
@@ -96,22 +130,54 @@ def _open(known: Known) -> Iterator[Wanted]:
     return (w for w in known.wanted if w.choices > 1)
 
 
-def _beliefs(calls: Calls, known: Known) -> Iterator[tuple[str, str, float, bool]]:
-    """Who knows what, wants what, and believes it how much of a row; whether it is a linking attacker."""
-    yield "nothing", "the whole row", float(calls.row("linking_prior", float(known.tuples), known.times)[0]), False
+def _beliefs(calls: Calls, known: Known) -> Iterator[Believed]:
+    """Who knows and wants what, where values are guessed evenly."""
+    yield Believed("nothing", "the whole row", float(calls.row("linking_prior", float(known.tuples), known.times)[0]))
     for wanted in _open(known):
         prior = row_prior(calls, wanted, known.times)
         if known.quasi_identifiers:
-            listed = ", ".join(q for q in known.quasi_identifiers if q != wanted.column)
-            yield f"the quasi-identifiers: {listed}", wanted.column, prior, False
+            yield Believed(_quasi_identifiers(known, wanted), wanted.column, prior)
     for wanted in _open(known):
-        yield f"all but {wanted.column}", wanted.column, row_prior(calls, wanted, known.times), True
-    shares = {w.share: w.column for w in _open(known) if w.share is not None}
-    if shares:
-        most = max(shares)
-        yield f"all but {shares[most]}", f"{shares[most]}, its commonest value", most, False
+        prior = row_prior(calls, wanted, known.times)
+        yield Believed(f"all but {wanted.column}", wanted.column, prior, is_linking=True)
+    yield Believed("all but one column", f"a value that {COMMON:.0%} of people have", COMMON)
+
+
+def _shared_beliefs(calls: Calls, known: Known, gamma: float, of_values: Sequence[float]) -> Iterator[Believed]:
+    """The same where the shares of a column are public: those of its values that can be covered, and the others."""
+    shared = known.shared
+    assert shared is not None
+    shares, name = shared.shares, shared.column
+
+    def believed(others: int) -> list[tuple[float, float, float]]:
+        """Of each value: the belief afterwards and before, and its factor; `others` are the tuples it may have."""
+        rows = calls.rows("bag_share_beliefs", shares, list(of_values), known.times, others)
+        return [(after, before, of_values[value - 1]) for value, before, after in rows]
+
+    linking = believed(1)
+    bare = [b for b in linking if not is_covered(b[0], gamma)]
+    _, prior, factor = max(b for b in linking if is_covered(b[0], gamma))
+    covered = f"{name}, its rarer values" if bare else name
+    _, of_row, row_factor = max(believed(known.tuples // len(shares)))
+    yield Believed("nothing", "the whole row", of_row, row_factor)
+    if known.quasi_identifiers:
+        yield Believed(_quasi_identifiers(known, shared), covered, prior, factor)
+    yield Believed(f"all but {name}", covered, prior, factor, is_linking=True)
+    for wanted in _open(known):
+        if wanted is not shared:
+            belief = row_prior(calls, wanted, known.times)
+            yield Believed(f"all but {wanted.column}", wanted.column, belief, is_linking=True)
+    if bare:
+        wants = f"{name}, its commonest value" if len(bare) == 1 else f"{name}, its {len(bare)} commonest values"
+        _, prior, factor = max(bare)
+        yield Believed(f"all but {name}", wants, prior, factor, is_linking=True)
     else:
-        yield "all but one column", f"a value that {COMMON:.0%} of people have", COMMON, False
+        most = max(shares)
+        yield Believed(f"all but {name}", f"{name}, its commonest value", most, of_values[shares.index(most)])
+
+
+def _quasi_identifiers(known: Known, wanted: Wanted) -> str:
+    return f"the quasi-identifiers: {', '.join(q for q in known.quasi_identifiers if q != wanted.column)}"
 
 
 def uncovered(attackers: Sequence[Attacker]) -> list[Attacker]:

@@ -4,7 +4,8 @@ attributes       the published columns: type and size of their domains, role, an
 attackers        who knows and wants what, and may come to believe it how much
 published        the view as a weighted relation: __weight, __variance, __skew beside the columns
 domain_weights   the weights of a tuple of the domain, by powers of its share
-domain.<column>  value and share; public.<name>: tables that queries may join
+domain.<column>  value and share; where the noise of a bag follows the shares, `noise`: a tuple's copies in the mean
+public.<name>    tables that queries may join
 """
 
 from __future__ import annotations
@@ -87,11 +88,15 @@ def write_attackers(con: duckdb.DuckDBPyConnection, attackers: Sequence[Attacker
 
 
 def _write_domains(plan: RandomizedPlan) -> None:
+    by_value = plan.terms.by_value
     for column in plan.columns:
+        noise = ""
+        if by_value is not None and by_value.column == column.name:
+            noise = f", CAST({literal(by_value.copies)} AS DOUBLE[])[id + 1] AS noise"
         fetch(
             plan.source.con,
             f"CREATE TABLE {quoted(WRITTEN, 'domain', column.name)} AS "
-            f"SELECT value, share FROM {column.table} ORDER BY id",
+            f"SELECT value, share{noise} FROM {column.table} ORDER BY id",
         )
 
 

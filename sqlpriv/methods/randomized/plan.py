@@ -31,6 +31,7 @@ from sqlpriv.methods.randomized.terms import (
     with_uncovered,
 )
 from sqlpriv.methods.randomized.told import Considered, planned_facts, published_facts
+from sqlpriv.sqltext import folded
 from sqlpriv.table.source import Source
 
 GAMMAS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)
@@ -159,7 +160,8 @@ def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -
     if policy.is_distinct:
         fetch(source.con, "UPDATE __tuples SET copies = 1")
         rows = int(fetch(source.con, "SELECT count(*) FROM __tuples")[0][0])
-    aliases = _aliases(source, columns) if policy.has_source else None
+    _share_out(source, policy, columns)
+    aliases = _aliases(source, columns) if policy.has_source and policy.shared is None else None
     known = _known(source, policy, columns)
     try:
         terms = _terms(source, policy, rows, known, columns, aliases, make_terms)
@@ -174,8 +176,9 @@ def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -
 def _known(source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedColumn]) -> Known:
     """What attackers are made from."""
     choices = possible_choices(source, policy, columns)
+    shared = {c.name: c for c in columns if _is_shared(policy, c)}
     return Known(
-        tuple(Wanted(name, number) for name, number in choices.items()),
+        tuple(Wanted(name, n, _shares(source, shared[name]) if name in shared else ()) for name, n in choices.items()),
         tuple(c.name for c in columns if c.column.role == "quasi-identifier"),
         math.prod(c.size for c in columns),
         policy.times,
@@ -198,6 +201,26 @@ def _terms(
         shares = (largest, math.prod((min(a.shares) for a in aliases), start=Fraction(1)))
     asked = asked_for(source.calls, policy, rows, known, [c.size for c in columns], shares)
     return with_uncovered(make_terms(source, policy, asked), policy.uncovered)
+
+
+def _is_shared(policy: RandomizedPolicy, column: NumberedColumn) -> bool:
+    return policy.shared is not None and folded(column.name) == folded(policy.shared)
+
+
+def _share_out(source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedColumn]) -> None:
+    """What attackers know of a column are shares of 1, whatever the policy counts in."""
+    for column in columns:
+        if _is_shared(policy, column):
+            if column.size == 1:
+                raise PolicyError(f"domain of {column.name!r}: it has one value, which needs no share")
+            total = f"(SELECT sum(share ORDER BY id) FROM {column.table})"
+            fetch(source.con, f"UPDATE {column.table} SET share = share / {total}")
+            if min(_shares(source, column)) == 0:
+                raise PolicyError(f"domain of {column.name!r}: some shares are too small beside the others")
+
+
+def _shares(source: Source, column: NumberedColumn) -> tuple[float, ...]:
+    return tuple(float(r[0]) for r in fetch(source.con, f"SELECT share FROM {column.table} ORDER BY id"))
 
 
 def _aliases(source: Source, columns: Sequence[NumberedColumn]) -> tuple[Alias, ...]:

@@ -135,6 +135,11 @@ class RandomizedPolicy(Policy):
         return any(c.share is not None for c in self.published)
 
     @property
+    def shared(self) -> str | None:
+        """The wanted column whose public shares attackers know and noise follows, where it follows these alone."""
+        return None
+
+    @property
     def by_text(self) -> tuple[str, ...]:
         """Columns whose domain is not numbers or dates by what the policy says."""
         return tuple(c.name for c in self.published if _goes_by_text(c.domain))

@@ -16,7 +16,8 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.randomized.attackers import Attacker, Known, linking_prior, person_prior, uncovered
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 
-_FINEST = 2.0**-40
+FINEST = 2.0**-40
+"""The least probability that a coin here can toss."""
 SCOPE = (
     "A row is taken as independent of the others: rows that come in pairs by nature (couples, several visits of one "
     "person) are not covered together.",
@@ -40,6 +41,19 @@ class Asked:
     """The prior bound, of a person."""
     known: Known
     """What attackers are made from."""
+
+
+@dataclass(frozen=True)
+class NoiseByValue:
+    """Of each value of a column, in the order of its domain: what noise by its public share is like."""
+
+    column: str
+    factors: tuple[float, ...]
+    """By how much the odds of the value may change."""
+    ratios: tuple[float, ...]
+    """The q of its tuples."""
+    copies: tuple[float, ...]
+    """How many copies of noise a tuple has in the mean."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +93,8 @@ class Terms:
     slots: int = 1
     views: int = 1
     rows_each: int = 1
+    by_value: NoiseByValue | None = None
+    """Where noise follows the public shares of a column."""
     warnings: tuple[str, ...] = ()
     """What the release may tell, too."""
 
@@ -121,7 +137,7 @@ def asked_for(
     elif policy.k is not None:
         d = calls.row("prior_of_multiple", policy.k, n_public, float(1 / share))[0]
     else:
-        d = linking_prior(calls, known)
+        d = linking_prior(calls, known, policy.gamma)
     if d < 1:
         d = person_prior(calls, d, known.rows_each)
     if d >= policy.gamma:
@@ -145,7 +161,7 @@ def _no_bound(calls: Calls, policy: RandomizedPolicy, d: float, n_public: int, s
 
 def refuse_coins(probability: float) -> None:
     """Coins have 52 bits: one that falls on the same side all the time, or nearly so, is none."""
-    if not _FINEST <= probability <= 1 - _FINEST:
+    if not FINEST <= probability <= 1 - FINEST:
         raise PolicyError(
             f"rows would be kept with probability {probability:.3g}, which no coin here can toss; "
             + ("every row would be published" if probability > 0.5 else "the view would say nothing")
@@ -154,7 +170,7 @@ def refuse_coins(probability: float) -> None:
 
 def refuse_noise(probability: float) -> None:
     """Noise that no coin can make hides nobody."""
-    if probability < _FINEST:
+    if probability < FINEST:
         raise PolicyError(
             f"noise would fall with probability {probability:.3g}, which no coin here can toss, so every published row "
             "would be true; take a larger d or a smaller gamma"
@@ -172,10 +188,13 @@ def useless(terms: Terms) -> str:
 def not_covered(terms: Terms) -> str:
     """Which linking attackers are not covered, and what to do about it."""
     worst = max(terms.uncovered, key=lambda a: a.posterior)
+    wants, instead = f"a value of {worst.wants!r}", "Leave out d and k, and the bound comes from this attacker"
+    if terms.by_value is not None:
+        wants, instead = worst.wants, "Take a larger gamma, or publish by another method"
     return (
-        f"an attacker who knows {worst.knows} of a person is not covered: a belief of {worst.prior:.4g} in a value of "
-        f"{worst.wants!r} may become {worst.posterior:.4g}, and gamma is {terms.gamma:g}. Leave out d and k, and the "
-        'bound comes from this attacker; or say in [release] why to publish all the same: uncovered = "..."'
+        f"an attacker who knows {worst.knows} of a person is not covered: a belief of {worst.prior:.4g} in {wants} may "
+        f"become {worst.posterior:.4g}, and gamma is {terms.gamma:g}. {instead}; or say in [release] why to publish all "
+        'the same: uncovered = "..."'
     )
 
 
@@ -209,7 +228,8 @@ def uncovered_sentence(attackers: Sequence[Attacker], gamma: float, why: str) ->
     """Who is not covered, how far they may come, and the owner's reason."""
     worst = max(uncovered(attackers), key=lambda a: a.posterior)
     reason = why.strip().rstrip(".")
+    about = "" if worst.knows.endswith(worst.wants) else f" in {worst.wants}"
     return (
-        f"NOT covered is an attacker who knows {worst.knows} of a person: a belief of {worst.prior:.3g} may become "
+        f"NOT covered is an attacker who knows {worst.knows} of a person: a belief of {worst.prior:.3g}{about} may become "
         f"{worst.posterior:.3g}, above {gamma:g}; it is published all the same, because: {reason}."
     )

@@ -87,6 +87,8 @@ class Stated:
     promise: str
     details: tuple[str, ...]
     factor: float
+    of_values: tuple[float, ...] = ()
+    """By how much the odds of each value of the column with public shares may change."""
 
 
 def verify_file(
@@ -140,6 +142,12 @@ def is_sequence(file: ReleaseFile) -> bool:
     return file.parameters.get("views", 1) > 1
 
 
+def shared_columns(file: ReleaseFile) -> list[str]:
+    """The columns whose public shares the noise of a bag follows: their domains state the noise of each value."""
+    names = [str(r["name"]) for r in file.rows("attributes")]
+    return [name for name in names if "noise" in file.columns("domain", name)]
+
+
 def stated_public(file: ReleaseFile) -> set[str]:
     """The public tables that the file says it has."""
     try:
@@ -168,6 +176,8 @@ def _follows(file: ReleaseFile, policy: RandomizedPolicy, columns: Mapping[str, 
         listed.append("a column of the policy is missing")
     listed += _roles_differ(file, policy)
     listed += policy.differs(file.about, file.parameters)
+    if [folded(c) for c in shared_columns(file)] != [folded(c) for c in (policy.shared,) if c is not None]:
+        listed.append("the noise does not follow the shares that the policy gives")
     return Check("columns, public tables and the bound are those of the policy", not listed, "; ".join(listed))
 
 
@@ -182,7 +192,11 @@ def _roles_differ(file: ReleaseFile, policy: RandomizedPolicy) -> list[str]:
 def _forms(file: ReleaseFile, columns: Mapping[str, str]) -> Check:
     """No table has a column more or less."""
     wanted = {(SCHEMA, table): dict(form) for table, form in _TABLES.items()}
-    wanted |= {("domain", name): {"value": kind, "share": "DOUBLE"} for name, kind in columns.items()}
+    shared = shared_columns(file) if "q" in file.parameters else []
+    wanted |= {
+        ("domain", name): {"value": kind, "share": "DOUBLE"} | ({"noise": "DOUBLE"} if name in shared else {})
+        for name, kind in columns.items()
+    }
     wrong = [".".join(t) for t, form in wanted.items() if not _fits(file.columns(*t), form)]
     return Check("the tables have the columns of their kind", not wrong, f"not {', '.join(wrong)}" if wrong else "")
 
@@ -248,8 +262,9 @@ def _in_domains(file: ReleaseFile, columns: Mapping[str, str]) -> Check:
 
 def _domains(file: ReleaseFile) -> Check:
     """Domains have the sizes that are stated, no value twice, and shares where noise follows them."""
-    wrong, tuples = [], 1
-    has_shares = "rate" in file.parameters
+    wrong, tuples, shared = [], 1, shared_columns(file)
+    if len(shared) > 1:
+        wrong.append("more than one column has noise by shares")
     for attribute in file.rows("attributes"):
         name = str(attribute["name"])
         size, distinct, shares, good, total = fetch(
@@ -259,6 +274,7 @@ def _domains(file: ReleaseFile) -> Check:
             f"FROM {quoted(file.catalog, 'domain', name)}",
         )[0]
         tuples *= size
+        has_shares = "rate" in file.parameters or name in shared
         if size != attribute["size"]:
             wrong.append(f"{name!r} has {size:,} values")
         elif distinct != size:

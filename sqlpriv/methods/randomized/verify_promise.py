@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.randomized.attackers import Attacker, Known, Wanted, list_attackers, uncovered
 from sqlpriv.methods.randomized.policy import PUBLISHED
 from sqlpriv.methods.randomized.terms import uncovered_sentence
-from sqlpriv.methods.randomized.verify import Stated, is_close
+from sqlpriv.methods.randomized.verify import Stated, is_close, shared_columns
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check
+from sqlpriv.sqltext import quoted
 from sqlpriv.version import __version__
 
 
@@ -21,7 +23,7 @@ def promise_checks(calls: Calls, file: ReleaseFile, stated: Stated) -> Iterator[
     yield roles
     if not roles.passed:
         return
-    attackers = list_attackers(calls, _known(file), file.parameters["gamma"], stated.factor)
+    attackers = list_attackers(calls, known_of(file), file.parameters["gamma"], stated.factor, stated.of_values)
     yield Check("the attackers are those of the parameters", _same(file, attackers))
     said = bool(file.about.get("uncovered"))
     yield Check("an attacker who is not covered is named with a reason", said == bool(uncovered(attackers)))
@@ -48,19 +50,28 @@ def _wanted_role(file: ReleaseFile) -> str:
     return "sensitive" if any(r["role"] == "sensitive" for r in file.rows("attributes")) else "published"
 
 
-def _known(file: ReleaseFile) -> Known:
+def known_of(file: ReleaseFile) -> Known:
     """What attackers are made from, as the file states it."""
-    rows, wanted = file.rows("attributes"), _wanted_role(file)
+    rows, wanted, shared = file.rows("attributes"), _wanted_role(file), shared_columns(file)
     tuples = 1
     for row in rows:
         tuples *= int(row["size"])
     return Known(
-        tuple(Wanted(str(r["name"]), int(r["choices"])) for r in rows if r["role"] == wanted),
+        tuple(
+            Wanted(str(r["name"]), int(r["choices"]), _shares(file, str(r["name"])) if r["name"] in shared else ())
+            for r in rows
+            if r["role"] == wanted
+        ),
         tuple(str(r["name"]) for r in rows if r["role"] == "quasi-identifier"),
         tuples,
         file.parameters["times"],
         int(file.parameters["rows_each"]),
     )
+
+
+def _shares(file: ReleaseFile, column: str) -> tuple[float, ...]:
+    domain = quoted(file.catalog, "domain", column)
+    return tuple(float(r[0]) for r in fetch(file.con, f"SELECT share FROM {domain} ORDER BY rowid"))
 
 
 def _same(file: ReleaseFile, attackers: Sequence[Attacker]) -> bool:

@@ -119,7 +119,7 @@ class DomainPart:
         release = self._release
         weighted = any(power > 0 for power in release.domain_weights)
         attributes = [
-            Variable(a.name, a.domain, {VALUE: a.type}, a.size, "share" if weighted and a.has_shares else None)
+            Variable(a.name, a.domain, {VALUE: a.type}, a.size, a.share if weighted else None)
             for a in release.attributes
         ]
         public = [

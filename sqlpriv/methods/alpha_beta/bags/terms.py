@@ -7,9 +7,18 @@ from dataclasses import dataclass
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.alpha_beta.bags import shares
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
-from sqlpriv.methods.randomized.attackers import list_attackers
-from sqlpriv.methods.randomized.terms import SCOPE, Asked, Terms, active_domains, refuse_coins, refuse_noise
+from sqlpriv.methods.randomized.attackers import Attacker, list_attackers
+from sqlpriv.methods.randomized.terms import (
+    SCOPE,
+    Asked,
+    NoiseByValue,
+    Terms,
+    active_domains,
+    refuse_coins,
+    refuse_noise,
+)
 from sqlpriv.table.source import Source
 
 ADVERSARY = "informed"
@@ -18,6 +27,8 @@ ADVERSARY = "informed"
 
 def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
     """The terms of a policy: the kind of bag and its p chosen, or p given and judged by what noise it needs."""
+    if asked.known.shared is not None:
+        return _terms_by_shares(source, policy, asked)
     calls, n, m, each = source.calls, asked.n_public, float(asked.tuples), policy.rows_each
     factor = calls.row("odds_factor", asked.d, policy.gamma)[0]
     of_row = calls.row("row_factor", factor, each)[0]
@@ -27,18 +38,67 @@ def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
         coins = {"p": p, "q": calls.row("bag_noise", p, factor, each)[0]}
         refuse_coins(p)
         refuse_noise(coins["q"])
-        expected, error, half, possible = calls.row("bag_error", n, m, p, coins["q"], hits, domain_hits)
+        cost = Cost(*calls.row("bag_error", n, m, p, coins["q"], hits, domain_hits))
     else:
         coins = {"a": calls.row("signed_bag_noise", factor, each)[0]}
         refuse_coins(coins["a"])
-        expected, error, half, possible = calls.row("signed_bag_error", n, m, coins["a"], domain_hits)
+        cost = Cost(*calls.row("signed_bag_error", n, m, coins["a"], domain_hits))
     worth = judge(calls, asked.d, policy.gamma, coins, each)
     if not worth.private:
         raise PolicyError(f"these coins are not private: a belief of {asked.d:.4g} can become {worth.posterior:.4g}")
     promised = Promised(asked.d, policy.gamma, worth, policy.told_size, each)
+    attackers = list_attackers(calls, asked.known, policy.gamma, worth.factor)
+    return _terms(
+        source, policy, asked, Found(coins, cost, worth, attackers, promise(promised), details(calls, promised))
+    )
+
+
+def _terms_by_shares(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
+    """The same where noise follows public shares; rows of all persons count, each has one."""
+    calls, n, m = source.calls, asked.n_public, float(asked.tuples)
+    found = shares.read_shares(calls, asked.known, policy.gamma)
+    p = policy.p if policy.p is not None else shares.choose_p(calls, n, m, found)
+    noise = shares.noise_of(calls, found, p)
+    refuse_coins(p)
+    refuse_noise(min(noise.ratios))
+    cost = Cost(*calls.row("bag_share_error", n, m, p, noise.ratios, *calls.row("small_count", n, m)))
+    worth = judge_shares(calls, policy.gamma, found, p, noise)
+    attackers = list_attackers(calls, asked.known, policy.gamma, worth.factor, noise.factors)
+    said = shares.promise(found, policy.gamma, (worth.replaced, None if policy.told_size else worth.added))
+    lines = shares.details(calls, found, told_size=policy.told_size)
+    coins = {"p": p, "q": max(noise.ratios)}
+    return _terms(source, policy, asked, Found(coins, cost, worth, attackers, said, lines, noise))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a bag will be like, by the macros: of a small count, its error."""
+
+    expected_rows: float
+    small_error: float
+    half_domain_error: float
+    possible: bool
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found for a policy, however its noise is made."""
+
+    coins: Mapping[str, float]
+    cost: Cost
+    worth: Worth
+    attackers: tuple[Attacker, ...]
+    promise: str
+    details: tuple[str, ...]
+    by_value: NoiseByValue | None = None
+
+
+def _terms(source: Source, policy: AlphaBetaPolicy, asked: Asked, found: Found) -> Terms:
+    calls, coins, cost, worth = source.calls, found.coins, found.cost, found.worth
+    hits = calls.row("small_count", asked.n_public, float(asked.tuples))[0]
     return Terms(
         rows=asked.rows,
-        n_public=n,
+        n_public=asked.n_public,
         tuples=asked.tuples,
         d=asked.d,
         gamma=policy.gamma,
@@ -46,21 +106,22 @@ def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
         coins=coins,
         kept=coins.get("p", 1.0),
         noise=coins.get("q", coins.get("a", 0.0)),
-        expected_rows=expected,
-        half_domain_error=half,
-        small_error=float(calls.value(f"_relative_error({error!r}, {hits!r})")),
-        possible=bool(possible),
+        expected_rows=cost.expected_rows,
+        half_domain_error=cost.half_domain_error,
+        small_error=float(calls.value(f"_relative_error({cost.small_error!r}, {hits!r})")),
+        possible=bool(cost.possible),
         epsilon=worth.replaced,
-        promise=promise(promised),
-        details=details(calls, promised),
+        promise=found.promise,
+        details=found.details,
         factor=worth.factor,
         replaced_epsilon=worth.replaced,
-        attackers=list_attackers(calls, asked.known, policy.gamma, worth.factor),
+        attackers=found.attackers,
         independent_posterior=worth.posterior,
         exclusive_posterior=worth.posterior,
         added_epsilon=None if policy.told_size else worth.added,
-        rows_each=each,
-        warnings=(*active_domains(policy), *_told(policy, n)),
+        rows_each=policy.rows_each,
+        by_value=found.by_value,
+        warnings=(*active_domains(policy), *_told(policy, asked.n_public)),
     )
 
 
@@ -80,6 +141,13 @@ def judge(calls: Calls, d: float, gamma: float, coins: Mapping[str, float], rows
     if "q" in coins:
         return Worth(*calls.row("bag_guarantee", d, gamma, coins["p"], coins["q"], rows_each))
     return Worth(*calls.row("signed_bag_guarantee", d, gamma, coins["a"], rows_each))
+
+
+def judge_shares(calls: Calls, gamma: float, found: shares.Shares, p: float, noise: NoiseByValue) -> Worth:
+    """What noise by public shares keeps: the rarest value has least, and the largest belief is the commonest's."""
+    private, factor, replaced, added, _ = calls.row("bag_guarantee", min(found.priors), gamma, p, min(noise.ratios), 1)
+    least = min(noise.factors)
+    return Worth(private, factor, replaced, added, calls.row("posterior_bound", found.largest_prior, least)[0])
 
 
 def smaller_kind(calls: Calls, n_public: int, tuples: float, factor: float) -> str:

@@ -14,8 +14,14 @@ def is_bag(coins: Mapping[str, float]) -> bool:
     return "q" in coins or "a" in coins
 
 
-def make_weights(calls: Calls, coins: Mapping[str, float]) -> AllWeights:
-    """The weights of these coins: one for every row of the view, or in a signed bag one for each sign."""
+def make_weights(calls: Calls, coins: Mapping[str, float], *, by_shares: bool = False) -> AllWeights:
+    """The weights of these coins: one for every row of the view, or in a signed bag one for each sign.
+
+    Where noise follows shares, a tuple of the domain weighs by powers of its noise.
+    """
+    if by_shares:
+        (_, _, *view), *domain = calls.rows("bag_share_weights", coins["p"])
+        return AllWeights({"view": Weights(*view)}, {int(power): Weights(*rest) for _, power, *rest in domain})
     if "q" in coins:
         rows = calls.rows("bag_weights", coins["p"], coins["q"])
     else:

@@ -4,8 +4,9 @@
 
 A coin is thrown for a tuple and not for a row: how many of its copies are kept is a binomial number, made from the one
 coin. Noise has the probability q on every tuple of the domain, in the table or not, so it is drawn like the noise of an
-alpha-beta view, and what is drawn has one row more for each further success of a geometric number. Kept rows and noise
-of a tuple are added up before anything is sorted or written: which is which is nowhere to be seen.
+alpha-beta view, and what is drawn has one row more for each further success of a geometric number. Where noise follows
+shares, it is drawn with the largest q, and a coin of its own decides whether a tuple with a smaller one is left. Kept
+rows and noise of a tuple are added up before anything is sorted or written: which is which is nowhere to be seen.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from sqlpriv.sqltext import literal
 def write(plan: RandomizedPlan, edition: Edition, request: Request, *, tells_size: bool) -> Made:
     """All tables of the release, into the file that is attached."""
     coins, con = plan.terms.coins, plan.source.con
-    weights = make_weights(plan.source.calls, coins)
+    weights = make_weights(plan.source.calls, coins, by_shares=plan.terms.by_value is not None)
     numbers = dict(coins) | ({"n_public": plan.terms.n_public} if tells_size else {})
     write_facts(plan, edition, weights, numbers)
     _write_kept(plan, edition.prefix)
+    _write_ratios(plan)
     noisy = coins["q"] if "q" in coins else plan.source.calls.value(f"_noisy_share({coins['a']!r})")
     ranges = list(uniform_draws(plan.elements, noisy, edition.prefix))
     for done, draws in enumerate(ranges):
@@ -64,13 +66,36 @@ def _write_kept(plan: RandomizedPlan, prefix: str) -> None:
     fetch(plan.source.con, f"CREATE OR REPLACE TABLE __kept AS {kept}")
 
 
+def _write_ratios(plan: RandomizedPlan) -> None:
+    """Table __ratios: for each value of the column with shares, how much noise is left, and powers of its q."""
+    if plan.terms.by_value is None:
+        return
+    ratios, most = literal(plan.terms.by_value.ratios), plan.terms.coins["q"]
+    each = f"SELECT unnest(range({len(plan.terms.by_value.ratios)})) AS id, unnest(CAST({ratios} AS DOUBLE[])) AS q"
+    made = inlined(f"SELECT id, _part_of_noise(q, {most!r}) AS part, _squares(q) AS squares")
+    fetch(plan.source.con, f"CREATE OR REPLACE TABLE __ratios AS {made} FROM ({each})")
+
+
+def _of_value(plan: RandomizedPlan, what: str) -> str:
+    """SQL for a column of __ratios, by an element."""
+    by_value = plan.terms.by_value
+    assert by_value is not None
+    place = next(i for i, c in enumerate(plan.columns) if c.name == by_value.column)
+    number = plan.elements.digits[place].of(plan.elements.columns)
+    return f"(SELECT list({what} ORDER BY id) FROM __ratios)[1 + {number}]"
+
+
 def _counts(plan: RandomizedPlan, draws: Draws, prefix: str) -> str:
     """SQL for the elements of the view in a range, with how often they are there; below 0 where rows count -1."""
     limbs, coins = ", ".join(plan.elements.columns), plan.terms.coins
     inside = f"e0 >= {draws.low} AND e0 < {draws.high}"
+    drawn = f"SELECT DISTINCT {limbs} FROM ({draws.sql})"
     more = inlined(f"1 + _geometric(share, {coins.get('q', coins.get('a'))!r})")
+    if plan.terms.by_value is not None:
+        drawn = f"SELECT * FROM ({drawn}) WHERE {_coin(plan, prefix, 'thin')} < {_of_value(plan, 'part')}"
+        more = inlined(f"1 + _geometric_of(share, {_of_value(plan, 'squares')})")
     sign = f"CASE WHEN {_coin(plan, prefix, 'sign')} < 0.5 THEN 1 ELSE -1 END" if "a" in coins else "1"
-    thrown = f"SELECT *, {_coin(plan, prefix, 'copies')} AS share FROM (SELECT DISTINCT {limbs} FROM ({draws.sql}))"
+    thrown = f"SELECT *, {_coin(plan, prefix, 'copies')} AS share FROM ({drawn})"
     noise = f"SELECT {limbs}, ({more}) * {sign} AS n FROM ({thrown})"
     return (
         f"SELECT {limbs}, CAST(sum(n) AS BIGINT) AS n FROM (SELECT {limbs}, n FROM __kept WHERE {inside} "
@@ -99,7 +124,8 @@ def _made(plan: RandomizedPlan) -> Made:
     rows, net = fetch(con, f"SELECT count(*), coalesce(sum(sign(__weight)), 0) FROM {PUBLISHED}")[0]
     m = float(terms.tuples)
     if "q" in terms.coins:
-        moments = plan.source.calls.row("bag_rows", terms.rows, m, terms.coins["p"], terms.coins["q"])
+        noise = ("bag_rows", terms.coins["q"]) if terms.by_value is None else ("bag_share_rows", terms.by_value.ratios)
+        moments = plan.source.calls.row(noise[0], terms.rows, m, terms.coins["p"], noise[1])
         return Made(int(rows), float(moments[0]), float(moments[1]), _room(float(moments[1]), terms.coins["q"]))
     variance = float(plan.source.calls.value(f"{m!r} * _signed_variance({terms.coins['a']!r})"))
     if abs(float(net) - terms.rows) > _room(variance, terms.coins["a"]):
