@@ -45,6 +45,8 @@ ALLOWED = {
     "methods/randomized/plan.py: math.prod((min(a.shares) for a in aliases), start=Fraction(1))":
         "a share in whole numbers, before it becomes a double",
     "methods/randomized/plan.py: math.prod((c.size for c in columns))": "the size of a domain, in whole numbers",
+    "methods/randomized/attackers.py: known.tuples // len(shares)": "the size of a domain, in whole numbers",
+    "methods/randomized/verify_policy.py: math.fsum(given[0])": "the shares of a policy need not add up to 1",
     "methods/alpha_beta/terms.py: 1 / elements": "the share of an element, if all have the same",
     "methods/alpha_beta/verify.py: _largest_share(file) / slots": "the share of an element, by those of the file",
     "methods/randomized/plan.py: math.prod((max(a.shares) for a in aliases), start=Fraction(1))":

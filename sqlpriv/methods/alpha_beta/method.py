@@ -20,8 +20,9 @@ from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.instance import refuse_copies
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.methods.randomized.stated import shared_columns
 from sqlpriv.methods.randomized.terms import Asked, Terms
-from sqlpriv.methods.randomized.verify import Numbers, shared_columns
+from sqlpriv.methods.randomized.verify import Numbers
 from sqlpriv.methods.randomized.weights import AllWeights, Expected, expected
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile

@@ -163,8 +163,8 @@ class AlphaBetaPolicy(RandomizedPolicy):
         bare = [name for name in (first, *others) if folded(name) not in wanted]
         if bare:
             raise fail(
-                f"the noise of a bag cannot follow the shares of {bare[0]!r}, which nobody wants: who knows it would find "
-                "rare tuples bare; give the shares of the sensitive column only", "columns", bare[0], "share",
+                f"the noise of a bag cannot follow the shares of {bare[0]!r}, which is not sensitive: who knows it "
+                "would find rare tuples bare; give shares of a sensitive column only", "columns", bare[0], "share",
             )  # fmt: skip
         if others:
             raise fail(

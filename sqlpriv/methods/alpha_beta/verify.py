@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.terms import Promised, details, linking_factor, prior_of_element, promise
-from sqlpriv.methods.randomized.verify import Stated, is_close, is_sequence, same_number
+from sqlpriv.methods.randomized.stated import is_close, is_sequence
+from sqlpriv.methods.randomized.verify import Stated, same_number
 from sqlpriv.methods.randomized.verify_promise import promise_checks
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, published

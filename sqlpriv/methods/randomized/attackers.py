@@ -156,7 +156,7 @@ def _shared_beliefs(calls: Calls, known: Known, gamma: float, of_values: Sequenc
 
     linking = believed(1)
     bare = [b for b in linking if not is_covered(b[0], gamma)]
-    _, prior, factor = max(b for b in linking if is_covered(b[0], gamma))
+    _, prior, factor = max((b for b in linking if is_covered(b[0], gamma)), key=lambda b: b[1])
     covered = f"{name}, its rarer values" if bare else name
     _, of_row, row_factor = max(believed(known.tuples // len(shares)))
     yield Believed("nothing", "the whole row", of_row, row_factor)
@@ -169,7 +169,7 @@ def _shared_beliefs(calls: Calls, known: Known, gamma: float, of_values: Sequenc
             yield Believed(f"all but {wanted.column}", wanted.column, belief, is_linking=True)
     if bare:
         wants = f"{name}, its commonest value" if len(bare) == 1 else f"{name}, its {len(bare)} commonest values"
-        _, prior, factor = max(bare)
+        _, prior, factor = max(bare, key=lambda b: b[1])
         yield Believed(f"all but {name}", wants, prior, factor, is_linking=True)
     else:
         most = max(shares)

@@ -18,6 +18,7 @@ sensitive one; `published` is a column of which nothing is said, and counts as s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -161,9 +162,9 @@ class RandomizedPolicy(Policy):
 
     def differs(self, about: Mapping[str, str], stated: Mapping[str, float]) -> list[str]:
         """Where what a file states is not what the policy asks for."""
-        asked: dict[str, Any] = {"gamma": self.gamma, "slots": self.slots, "views": self.views}
+        asked: dict[str, Any] = {"gamma": self.gamma, "times": self.times, "slots": self.slots, "views": self.views}
         asked |= {name: value for name, value in (("d", self.d), ("n_public", self.n_public)) if value is not None}
-        found = {"views": 1.0, "n_public": asked.get("n_public"), **stated}
+        found = {"views": 1.0, "times": math.nan, "n_public": asked.get("n_public"), **stated}
         listed = [f"{name} is {found[name]:g}, and not {asked[name]:g}" for name in asked if found[name] != asked[name]]
         if about.get("table") != self.table.name:
             listed.append("it is of another table")

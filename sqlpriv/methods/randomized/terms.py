@@ -193,8 +193,8 @@ def not_covered(terms: Terms) -> str:
         wants, instead = worst.wants, "Take a larger gamma, or publish by another method"
     return (
         f"an attacker who knows {worst.knows} of a person is not covered: a belief of {worst.prior:.4g} in {wants} may "
-        f"become {worst.posterior:.4g}, and gamma is {terms.gamma:g}. {instead}; or say in [release] why to publish all "
-        'the same: uncovered = "..."'
+        f"become {worst.posterior:.4g}, and gamma is {terms.gamma:g}. {instead}; or say in [release] why to publish "
+        'all the same: uncovered = "..."'
     )
 
 
@@ -230,6 +230,6 @@ def uncovered_sentence(attackers: Sequence[Attacker], gamma: float, why: str) ->
     reason = why.strip().rstrip(".")
     about = "" if worst.knows.endswith(worst.wants) else f" in {worst.wants}"
     return (
-        f"NOT covered is an attacker who knows {worst.knows} of a person: a belief of {worst.prior:.3g}{about} may become "
-        f"{worst.posterior:.3g}, above {gamma:g}; it is published all the same, because: {reason}."
+        f"NOT covered is an attacker who knows {worst.knows} of a person: a belief of {worst.prior:.3g}{about} may "
+        f"become {worst.posterior:.3g}, above {gamma:g}; it is published all the same, because: {reason}."
     )

@@ -5,7 +5,6 @@ Whatever a table of the file can hold is compared with what it should: what nobo
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,14 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.randomized.attackers import COLUMNS
 from sqlpriv.methods.randomized.file import WEIGHTS
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.methods.randomized.stated import CLOSE, is_close, is_sequence, shared_columns, stated_public
+from sqlpriv.methods.randomized.verify_policy import follows
 from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile, double
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.rewrite.release import Weights
-from sqlpriv.sqltext import folded, quoted
+from sqlpriv.sqltext import quoted
 
 COMMON = frozenset(
     {"d", "gamma", "elements", "slots", "cross_estimate", "cross_square", "epsilon", "times", "rows_each"}
@@ -61,7 +62,6 @@ _ABOUT_IF_ANY = frozenset({"beside", "public", "uncovered"})
 _OWN = "__weight", "__variance", "__skew"
 _SEQUENCE = {"__slot": "BIGINT", "__view": "BOOLEAN", "__earlier": "BOOLEAN"}
 _WHOLE = frozenset({"slots", "views", "rows", "n_public", "rows_each"})
-_CLOSE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def verify_file(
     columns = {str(r["name"]): str(r["type"]) for r in file.rows("attributes")}
     public = stated_public(file)
     if isinstance(policy, RandomizedPolicy):
-        yield _follows(file, policy, columns, public)
+        yield follows(file, policy, columns, public)
     expected = [(SCHEMA, t) for t in (*_TABLES, "published")]
     tables = check_tables(file, [*expected, *(("domain", c) for c in columns), *(("public", t) for t in public)])
     yield tables
@@ -137,56 +137,9 @@ def verify_file(
     yield from judged.checks
 
 
-def is_sequence(file: ReleaseFile) -> bool:
-    """Whether the release is a view of several."""
-    return file.parameters.get("views", 1) > 1
-
-
-def shared_columns(file: ReleaseFile) -> list[str]:
-    """The columns whose public shares the noise of a bag follows: their domains state the noise of each value."""
-    names = [str(r["name"]) for r in file.rows("attributes")]
-    return [name for name in names if "noise" in file.columns("domain", name)]
-
-
-def stated_public(file: ReleaseFile) -> set[str]:
-    """The public tables that the file says it has."""
-    try:
-        return set(map(str, json.loads(file.about.get("public", "[]"))))
-    except (ValueError, TypeError):
-        return set()
-
-
 def same_number(file: ReleaseFile, name: str, wanted: float) -> Check:
     """Whether a number that others depend on is the one that follows from them."""
     return Check(f"{name} is the one that the others make", is_close(file.parameters[name], wanted))
-
-
-def is_close(found: float | None, wanted: float) -> bool:
-    """The same number, but for the last digits; also where numbers are tiny, since domains are large."""
-    return found is not None and math.isclose(found, wanted, rel_tol=_CLOSE)
-
-
-def _follows(file: ReleaseFile, policy: RandomizedPolicy, columns: Mapping[str, str], public: set[str]) -> Check:
-    """No column and no public table beyond the policy, and what it asks for is what the file states."""
-    wanted = {folded(c.name) for c in policy.published}
-    listed = [f"{c!r} is not published by the policy" for c in columns if folded(c) not in wanted]
-    listed += [f"the policy names no public table {t!r}" for t in sorted(public - set(policy.public))]
-    listed += [f"the public table {t!r} of the policy is missing" for t in sorted(set(policy.public) - public)]
-    if wanted - {folded(c) for c in columns}:
-        listed.append("a column of the policy is missing")
-    listed += _roles_differ(file, policy)
-    listed += policy.differs(file.about, file.parameters)
-    if [folded(c) for c in shared_columns(file)] != [folded(c) for c in (policy.shared,) if c is not None]:
-        listed.append("the noise does not follow the shares that the policy gives")
-    return Check("columns, public tables and the bound are those of the policy", not listed, "; ".join(listed))
-
-
-def _roles_differ(file: ReleaseFile, policy: RandomizedPolicy) -> list[str]:
-    roles = {folded(c.name): c.role for c in policy.published}
-    if "role" not in file.columns(SCHEMA, "attributes"):
-        return ["the roles of the columns are missing"]
-    stated = {str(r["name"]): r["role"] for r in file.rows("attributes")}
-    return [f"{n!r} is not {role}" for n, role in stated.items() if roles.get(folded(n), role) != role]
 
 
 def _forms(file: ReleaseFile, columns: Mapping[str, str]) -> Check:
@@ -337,7 +290,7 @@ def _follows_shares(file: ReleaseFile, columns: Mapping[str, str]) -> bool:
     noise = f"_source_noise({rate}, {slots}, {shares})"
     weights = (f"_source_weight({alpha})", f"_source_variance({alpha}, {noise})", f"_source_skew({alpha}, {noise})")
     alike = " AND ".join(
-        f"coalesce(abs(p.{own} - ({sql})) <= {_CLOSE} * abs({sql}), false)"
+        f"coalesce(abs(p.{own} - ({sql})) <= {CLOSE} * abs({sql}), false)"
         for own, sql in zip(_OWN, map(inlined, weights), strict=True)
     )
     wrong = fetch(file.con, f"SELECT count(*) FROM {published(file)} AS p {joins} WHERE NOT ({alike})")[0][0]

@@ -9,8 +9,9 @@ from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.randomized.attackers import Attacker, Known, Wanted, list_attackers, uncovered
 from sqlpriv.methods.randomized.policy import PUBLISHED
+from sqlpriv.methods.randomized.stated import is_close, shared_columns
 from sqlpriv.methods.randomized.terms import uncovered_sentence
-from sqlpriv.methods.randomized.verify import Stated, is_close, shared_columns
+from sqlpriv.methods.randomized.verify import Stated
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import quoted

@@ -9,8 +9,9 @@ from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.bags import shares
 from sqlpriv.methods.alpha_beta.bags.terms import ADVERSARY, Promised, details, judge, judge_shares, promise
+from sqlpriv.methods.randomized.stated import is_close, shared_columns
 from sqlpriv.methods.randomized.terms import FINEST
-from sqlpriv.methods.randomized.verify import Numbers, Stated, is_close, same_number, shared_columns
+from sqlpriv.methods.randomized.verify import Numbers, Stated, same_number
 from sqlpriv.methods.randomized.verify_promise import known_of, promise_checks
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check
