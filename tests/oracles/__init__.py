@@ -1,5 +1,14 @@
 """One slow, obvious Python function per macro, same name, from docs/definitions.md alone."""
 
+from .bag_shares import (
+    bag_share_beliefs,
+    bag_share_choice,
+    bag_share_error,
+    bag_share_factors,
+    bag_share_noise,
+    bag_share_rows,
+    bag_share_weights,
+)
 from .bags import (
     bag_choice,
     bag_error,
@@ -7,7 +16,6 @@ from .bags import (
     bag_kind,
     bag_noise,
     bag_rows,
-    bag_share_noise,
     bag_weights,
     linking_factor,
     linking_prior,
@@ -163,7 +171,13 @@ __all__ = [
     "bag_kind",
     "bag_noise",
     "bag_rows",
+    "bag_share_beliefs",
+    "bag_share_choice",
+    "bag_share_error",
+    "bag_share_factors",
     "bag_share_noise",
+    "bag_share_rows",
+    "bag_share_weights",
     "bag_weights",
     "belief_in",
     "belief_out",

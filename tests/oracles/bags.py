@@ -137,18 +137,7 @@ def bag_noise(p: float, factor: float, rows_each: int = 1) -> float | None:
     return least_where(lambda q: bag_factor(p, q, rows_each) <= factor, 0.0, largest)
 
 
-def bag_share_noise(
-    p: float, public_share: float, times: float, gamma: float
-) -> tuple[float, float | None, float | None, bool]:
-    """The noise that takes the prior of the share to gamma."""
-    d = linking_prior_of_share(public_share, times)
-    if d >= gamma:
-        return d, None, None, False
-    factor = odds_factor(d, gamma)[0]
-    return d, factor, bag_noise(p, factor), True
-
-
-def bag_variance(rows: float, domain: float, p: Fraction, q: Fraction) -> Fraction:
+def bag_variance(rows: float | Fraction, domain: float | Fraction, p: Fraction, q: Fraction) -> Fraction:
     """Of a count that so many rows and tuples satisfy: the kept rows are coins, the noise geometric."""
     return (Fraction(rows) * p * (1 - p) + Fraction(domain) * q / (1 - q) ** 2) / p**2
 

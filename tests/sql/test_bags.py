@@ -23,7 +23,6 @@ TESTED = macros_of(
     "linking_factor",
     "small_count",
     "bag_noise",
-    "bag_share_noise",
     "bag_choice",
     "bag_guarantee",
     "bag_weights",
@@ -127,15 +126,6 @@ def test_the_noise_is_the_least_that_keeps_to_the_factor(con: Con, p: float, fac
     assert found == pytest.approx(expected, rel=1e-9)
     if rows == 1:
         assert call(con, "bag_noise", p, factor) == [(found,)]
-
-
-@strategies.fewer(4)
-@given(p=st.floats(0.01, 0.3), share=st.floats(1e-6, 0.9), times=st.sampled_from([1, 2]), gamma=gammas)
-@example(p=0.3, share=0.5, times=1, gamma=0.5)  # as common as gamma: not covered
-def test_the_noise_of_a_public_share_agrees(con: Con, p: float, share: float, times: int, gamma: float) -> None:
-    expected = oracles.bag_share_noise(p, share, times, gamma)
-    assume(not expected[3] or (expected[2] is not None and expected[2] < 1 - 1e-6))
-    assert_rows(call(con, "bag_share_noise", p, share, times, gamma), [expected], (p, share, times, gamma))
 
 
 @strategies.fewer(4)
@@ -270,7 +260,6 @@ def test_a_signed_bag_with_too_many_rows_is_not_taken(con: Con) -> None:
         ("bag_noise", [0.85, 6.4], "p must be below 1 - 1 / factor"),
         ("bag_noise", [1.0, 6.4], "p must be below 1 - 1 / factor"),
         ("bag_noise", [0.7, 6.4, 2], "p must be below 1 - 1 / factor"),
-        ("bag_share_noise", [0.8, 0.1, 1, 0.3], "p must be below 1 - 1 / factor"),
         ("bag_guarantee", [0.3, 0.2, 0.5, 0.1], "d must be below gamma"),
         ("bag_error", [5, 10, 0.4, 0.1, 6, 7], "do not fit"),
         ("bag_error", [5, 10, 0.4, 0.1, 1, 0], "do not fit"),

@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import test_bag_shares
 import test_bags
 import test_ck_safety
 import test_closeness
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.one_version
 
 Con = duckdb.DuckDBPyConnection
 MODULES = (
+    test_bag_shares,
     test_bags,
     test_ck_safety,
     test_closeness,
