@@ -177,34 +177,6 @@ def test_the_noise_for_one_row_does_not_protect_two(con: Con) -> None:
         assert_within(likely, np.array([0.19, 0, 0, 0.81]), factor)
 
 
-# --- Public shares --------------------------------------------------------------------------------
-
-
-def test_noise_by_shares_of_the_sensitive_values_bounds_each_of_them(con: Con) -> None:
-    """Who knows all other columns sees one slice, a tuple for each value; the commonest is beyond gamma before."""
-    p, gamma, shares = 0.3, 0.3, (0.02, 0.08, 0.15, 0.75)
-    found = [call(con, "bag_share_noise", p, share, 1, gamma)[0] for share in shares]
-    assert [row[3] for row in found] == [True, True, True, False]
-    noise = [row[2] if row[3] else found[2][2] for row in found]
-    assert noise == sorted(noise)
-    slice_of = [bag(p, q) for q in noise]
-    prior = np.array(shares)
-    for known in ((0, 0, 0, 0), (0, 1, 0, 3)):
-        likely = likelihoods(slice_of, known, one_row(4))
-        for place in range(3):
-            assert posteriors(likely, prior, [place]).max() == pytest.approx(gamma, rel=HAIR)
-        largest = max(row[1] for row in found if row[3])
-        assert assert_within(likely, prior, largest) == pytest.approx(largest, rel=HAIR)
-
-
-def test_noise_by_the_share_of_a_whole_tuple_breaks_the_bound(con: Con) -> None:
-    """A tenth of the people are alike in what is known, one in a hundred of them has the value: .81 for .3."""
-    p, gamma, known_share, share = 0.4, 0.3, 0.1, 0.01
-    tuples = [bag(p, call(con, "bag_share_noise", p, known_share * s, 1, gamma)[0][2]) for s in (share, 1 - share)]
-    reached = posteriors(likelihoods(tuples, (0, 0), one_row(2)), np.array([share, 1 - share]), [0]).max()
-    assert reached == pytest.approx(0.81, abs=0.005)
-
-
 # --- What can be learned by linking, and what can be estimated ------------------------------------
 
 

@@ -147,7 +147,9 @@ class Runs:
         names = [c.name for c in self.policy.published]
         weights = self.con.execute(f"SELECT power, weight FROM {release}.sqlpriv_release.domain_weights").fetchall()
         alpha = self._kept()
-        share = " * ".join(f"coalesce({n}.share, 1)" for n in names)
+        shared = self._plans[1].terms.by_value
+        columns = {n: "noise" if shared is not None and n == shared.column else "share" for n in names}
+        share = " * ".join(f"coalesce({n}.{column}, 1)" for n, column in columns.items())
         noise = " + ".join(f"{-alpha * w!r} * pow({share}, {p})" for p, w in weights)
         tables = ", ".join(f"{release}.domain.{n} AS {n}" for n in names)
         listed = ", ".join(f"{n}.value AS {n}" for n in names)

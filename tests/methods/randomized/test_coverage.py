@@ -61,6 +61,7 @@ SHARES = COLUMNS | {
     "s": COLUMNS["s"].replace(" }", ", share = [0.7, 0.2, 0.1] }"),
     "v": COLUMNS["v"].replace(" }", ", share = [1, 2, 20, 15, 12, 10, 8, 6, 4, 2, 1, 1] }"),
 }
+BY_SHARES = COLUMNS | {"v": SHARES["v"].replace("published", "sensitive")}
 POLICIES = {
     "exclusive, slots": (ALPHA_BETA + "k = 1\nslots = 16", COLUMNS),
     "exclusive, distinct": (DISTINCT + "k = 1", COLUMNS),
@@ -72,6 +73,7 @@ POLICIES = {
     "shares": (DISTINCT + 'k = 0.1\nadversary = "independent"', SHARES),
     "bag": (ALPHA_BETA + 'duplicates = "bag"\nd = 0.05', COLUMNS),
     "signed bag": (ALPHA_BETA + 'duplicates = "bag"\nd = 0.05', COLUMNS),
+    "bag by shares": (ALPHA_BETA.replace("0.3", "0.5") + 'duplicates = "bag"\ntimes = 1', BY_SHARES),
     "shares, slots": (ALPHA_BETA + 'k = 0.1\nslots = 16\nadversary = "independent"', SHARES),
 }
 SEQUENCE = DISTINCT + 'd = 0.01\nviews = 3\nadversary = "independent"'
