@@ -215,7 +215,7 @@ def _share_out(source: Source, policy: RandomizedPolicy, columns: Sequence[Numbe
                 raise PolicyError(f"domain of {column.name!r}: it has one value, which needs no share")
             total = f"(SELECT sum(share ORDER BY id) FROM {column.table})"
             fetch(source.con, f"UPDATE {column.table} SET share = share / {total}")
-            if min(_shares(source, column)) == 0:
+            if not all(0 < share < 1 for share in _shares(source, column)):
                 raise PolicyError(f"domain of {column.name!r}: some shares are too small beside the others")
 
 
