@@ -137,11 +137,14 @@ class RandomizedPlan:
                 self.policy, release={k: None if k in {"alpha", "beta", "p"} else v for k, v in release.items()}
             )
             try:
-                found.append(
-                    _terms(self.source, other, self.terms.rows, self.known, self.columns, self.aliases, self.make_terms)
+                terms = _terms(
+                    self.source, other, self.terms.rows, self.known, self.columns, self.aliases, self.make_terms
                 )
             except SqlprivError:
                 continue
+            # Where more values are as common as gamma, a smaller one costs less because it covers less.
+            if _bare(terms) <= _bare(self.terms):
+                found.append(terms)
         return found
 
     def curve(self) -> list[tuple[float, float]]:
@@ -201,6 +204,10 @@ def _terms(
         shares = (largest, math.prod((min(a.shares) for a in aliases), start=Fraction(1)))
     asked = asked_for(source.calls, policy, rows, known, [c.size for c in columns], shares)
     return with_uncovered(make_terms(source, policy, asked), policy.uncovered)
+
+
+def _bare(terms: Terms) -> int:
+    return 0 if terms.by_value is None else terms.by_value.bare
 
 
 def _is_shared(policy: RandomizedPolicy, column: NumberedColumn) -> bool:

@@ -54,6 +54,8 @@ class NoiseByValue:
     """The q of its tuples."""
     copies: tuple[float, ...]
     """How many copies of noise a tuple has in the mean."""
+    bare: int
+    """How many values are not covered, being as common as gamma."""
 
 
 @dataclass(frozen=True)

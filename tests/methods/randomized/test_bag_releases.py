@@ -119,12 +119,9 @@ def test_what_belongs_to_slots_is_refused(more: str, message: str) -> None:
         parse_policy(text, Path(), METHODS)
 
 
-def test_p_is_for_bags_and_shares_are_not() -> None:
+def test_p_is_for_bags() -> None:
     with pytest.raises(PolicyError, match='p is for duplicates = "bag"'):
         parse_policy(noise_policy_text(SMALL, BAG.replace('"bag"', '"slots"') + "p = 0.5"), Path(), METHODS)
-    shares = SMALL | {"b": published('["x", "y", "z"]', share="[1, 2, 3]")}
-    with pytest.raises(PolicyError, match="shares: they would break its bound"):
-        parse_policy(noise_policy_text(shares, BAG), Path(), METHODS)
 
 
 def test_a_p_that_leaves_no_room_for_noise_is_refused(tmp_path: Path) -> None:

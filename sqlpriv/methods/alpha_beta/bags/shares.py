@@ -30,6 +30,11 @@ class Shares:
     covered: tuple[bool, ...]
 
     @property
+    def bare(self) -> int:
+        """How many values are not covered."""
+        return self.covered.count(False)
+
+    @property
     def largest_prior(self) -> float:
         """The largest belief in a value that is covered."""
         return max(d for d, covered in zip(self.priors, self.covered, strict=True) if covered)
@@ -50,7 +55,8 @@ def read_shares(calls: Calls, known: Known, gamma: float) -> Shares:
 def noise_of(calls: Calls, shares: Shares, p: float) -> NoiseByValue:
     """The noise of the tuples with each value."""
     rows = calls.rows("bag_share_noise", p, shares.factors)
-    return NoiseByValue(shares.column, shares.factors, tuple(r[1] for r in rows), tuple(r[2] for r in rows))
+    ratios, copies = tuple(r[1] for r in rows), tuple(r[2] for r in rows)
+    return NoiseByValue(shares.column, shares.factors, ratios, copies, shares.bare)
 
 
 def choose_p(calls: Calls, n_public: int, tuples: float, shares: Shares) -> float:
@@ -61,7 +67,7 @@ def choose_p(calls: Calls, n_public: int, tuples: float, shares: Shares) -> floa
 def promise(shares: Shares, gamma: float, epsilons: tuple[float, float | None]) -> str:
     """The guarantee: two sentences to say aloud; the epsilons of a row replaced, and of one more or less if claimed."""
     replaced, added = epsilons
-    bare = shares.covered.count(False)
+    bare = shares.bare
     without = "" if not bare else ", its commonest left out," if bare == 1 else f", its {bare} commonest left out,"
     named = " or ".join(repr(name) for name in shares.others)
     others = f", or in one of {named} with as many times those of an even guess," if named else ""
