@@ -117,9 +117,10 @@ def advice(known: Known, sets: Sequence[ColumnSet]) -> str:
     few = min((w for w in known.wanted if w.choices > 1), key=lambda w: w.choices)
     listed = " or ".join(", ".join(s.columns) for s in sets[:2])
     fewer = f"publish fewer columns, as {listed}" if sets else "no set of the columns will do"
+    without = "leave out the shares, " if known.shared else ""
     return (
         f"of {few.column!r} only {few.choices} values are possible: leave it out or take a larger gamma; {fewer}; or "
-        "take another method (generalize with distinct_l); or give d yourself and say why in uncovered"
+        f"take another method (generalize with distinct_l); or {without}give d yourself and say why in uncovered"
     )
 
 
