@@ -65,9 +65,9 @@ class AlphaBeta(Randomized):
         calls, coins, slots = plan.source.calls, plan.terms.coins, plan.terms.slots
         if "rate" in coins:
             return expected_by_share(calls, coins, slots)
-        return expected(
-            calls, make_bag_weights(calls, coins) if is_bag(coins) else make_weights(calls, coins, slots, 1)
-        )
+        if is_bag(coins):
+            return expected(calls, make_bag_weights(calls, coins, by_shares=plan.terms.by_value is not None))
+        return expected(calls, make_weights(calls, coins, slots, 1))
 
     def numbers(self, file: ReleaseFile) -> Numbers:
         """Which numbers its files state."""

@@ -90,9 +90,7 @@ def write_attackers(con: duckdb.DuckDBPyConnection, attackers: Sequence[Attacker
 def _write_domains(plan: RandomizedPlan) -> None:
     by_value = plan.terms.by_value
     for column in plan.columns:
-        noise = ""
-        if by_value is not None and by_value.column == column.name:
-            noise = f", CAST({literal(by_value.copies)} AS DOUBLE[])[id + 1] AS noise"
+        noise = ", noise" if by_value is not None and by_value.column == column.name else ""
         fetch(
             plan.source.con,
             f"CREATE TABLE {quoted(WRITTEN, 'domain', column.name)} AS "

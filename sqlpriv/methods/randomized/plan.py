@@ -31,7 +31,7 @@ from sqlpriv.methods.randomized.terms import (
     with_uncovered,
 )
 from sqlpriv.methods.randomized.told import Considered, planned_facts, published_facts
-from sqlpriv.sqltext import folded
+from sqlpriv.sqltext import folded, literal
 from sqlpriv.table.source import Source
 
 GAMMAS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)
@@ -172,6 +172,7 @@ def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -
         sizes = {c.name: c.size for c in columns}
         sets = Trials(source, policy, rows, known, sizes, make_terms).sets()
         raise PolicyError(f"{error}; {advice(known, sets)}") from None
+    _write_noise(source, columns, terms)
     elements = number_elements([*(c.size for c in columns), terms.slots])
     return RandomizedPlan(policy, source, columns, aliases, elements, terms, known, make_terms)
 
@@ -224,6 +225,14 @@ def _share_out(source: Source, policy: RandomizedPolicy, columns: Sequence[Numbe
             fetch(source.con, f"UPDATE {column.table} SET share = share / {total}")
             if not all(0 < share < 1 for share in _shares(source, column)):
                 raise PolicyError(f"domain of {column.name!r}: some shares are too small beside the others")
+
+
+def _write_noise(source: Source, columns: Sequence[NumberedColumn], terms: Terms) -> None:
+    """Where noise follows public shares, the domain says how much each value has: who asks sums over it."""
+    if terms.by_value is not None:
+        table = next(c.table for c in columns if c.name == terms.by_value.column)
+        noise = f"CAST({literal(terms.by_value.copies)} AS DOUBLE[])[id + 1] AS noise"
+        fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS SELECT *, {noise} FROM {table} ORDER BY id")
 
 
 def _shares(source: Source, column: NumberedColumn) -> tuple[float, ...]:

@@ -38,9 +38,11 @@ class Expected:
 
 
 def expected(calls: Calls, weights: AllWeights) -> Expected:
-    """Those of a release in which every row of the view, and every tuple of the domain, has the same weights."""
-    view, domain = weights.view["view"], weights.domain[0]
-    given = (view.weight, view.variance, view.skew, domain.weight, domain.variance, domain.skew)
-    found = {source: numbers for source, *numbers in calls.rows("expected_weights", *given)}
-    row = {part.name: double(number) for part, number in zip(fields(Weights), found["table"], strict=True)}
-    return Expected(row, {0: Weights(*found["domain"])}, weights.cross_estimate, weights.cross_square)
+    """Those of a release whose rows in the view have all the same weights, and tuples of the domain by their share."""
+    view, row, domain = weights.view["view"], {}, {}
+    for power, of_tuple in weights.domain.items():
+        given = (view.weight, view.variance, view.skew, of_tuple.weight, of_tuple.variance, of_tuple.skew)
+        found = {source: numbers for source, *numbers in calls.rows("expected_weights", *given)}
+        row = {part.name: double(number) for part, number in zip(fields(Weights), found["table"], strict=True)}
+        domain[power] = Weights(*found["domain"])
+    return Expected(row, domain, weights.cross_estimate, weights.cross_square)

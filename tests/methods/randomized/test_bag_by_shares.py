@@ -244,8 +244,9 @@ def test_where_no_value_can_be_covered_nothing_is_published(tmp_path: Path) -> N
     for command in (plan, publish):
         with pytest.raises(
             PolicyError, match=r"believes in some value with 0\.75 before the release, and gamma is 0\.4"
-        ):
+        ) as error:
             command(policy)
+        assert str(error.value).endswith("or leave out the shares, give d yourself and say why in uncovered")
 
 
 def test_another_sensitive_column_is_covered_by_the_largest_noise(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ SHARES = COLUMNS | {
     "s": published('["x", "y", "z"]', share="[0.6, 0.3, 0.1]"),
     "v": published(str(list(VALUES)), share="[1, 2, 4, 3, 2, 1, 1, 1]"),
 }
+BY_SHARES = COLUMNS | {"v": SHARES["v"].replace("published", "sensitive")}
 LABELS = "s,worth\nx,1\nx,2\ny,5\n"
 PUBLIC = '[public]\nlabels = "labels.csv"'
 ALPHA_BETA = 'method = "alpha_beta"\ngamma = 0.3\n'
@@ -51,6 +52,7 @@ INDEPENDENT = 'adversary = "independent"\n'
 POLICIES = {
     "bag": (ALPHA_BETA + 'd = 0.05\nduplicates = "bag"\np = 0.5', COLUMNS),
     "signed bag": (ALPHA_BETA + 'd = 0.05\nduplicates = "bag"', COLUMNS),
+    "bag by shares": ('method = "alpha_beta"\ngamma = 0.5\ntimes = 1\nduplicates = "bag"', BY_SHARES),
     "slots": (ALPHA_BETA + "d = 0.01\nslots = 16", COLUMNS),
     "distinct": (ALPHA_BETA + 'd = 0.03\nduplicates = "distinct"', COLUMNS),
     "tight": (ALPHA_BETA + f'd = 0.01\nduplicates = "distinct"\nparameters = "tight"\n{INDEPENDENT}', COLUMNS),
