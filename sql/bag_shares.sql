@@ -2,14 +2,14 @@
 -- By how much a bag may change the odds of each value of a sensitive column, where it is public which share of people has it: a row for each of a
 -- list of shares. d is as of linking_prior_of_share, and factor the one that takes it to gamma. A rarer value is believed in less, so its odds may
 -- change more. Other sensitive columns allow most_factor, the least of theirs: no value gets more; left out, nothing else is hidden.
--- nulls: NULL in, NULL out, and no row for a list that is NULL; a list with a NULL in it is refused.
+-- nulls: NULL in, NULL out; a list with a NULL in it is refused.
 -- guarantee: a belief of at most d in a value with this share becomes at most gamma, also to one who knows every other column. Shares of ONE
 -- sensitive column only: noise by the share of a whole tuple lets that one reach .81 for .3. A value with d >= gamma is not covered; it has the least
 -- factor of the others, none if there are no others.
 -- example: SELECT value, round(d, 6), round(factor, 4), covered FROM priv.bag_share_factors([0.05, 0.1, 0.85], 2, 0.3)
 -- expect: [(1, 0.095238, 4.0714, True), (2, 0.181818, 1.9286, True), (3, 0.918919, 1.9286, False)]
 CREATE MACRO bag_share_factors(shares, times, gamma, most_factor) AS TABLE
-SELECT value, CASE WHEN bound + most IS NOT NULL THEN prior END AS d,
+SELECT CASE WHEN covered IS NOT NULL THEN value END AS value, CASE WHEN covered IS NOT NULL THEN prior END AS d,
   CASE WHEN covered IS NULL THEN NULL WHEN covered AND own < most THEN own WHEN covered THEN most WHEN least_own < most THEN least_own WHEN most < CAST('Infinity' AS DOUBLE) THEN most END AS factor, covered
 FROM (
   SELECT value, prior, bound, most, covered, own, min(own) OVER () AS least_own
@@ -19,7 +19,7 @@ FROM (
     FROM (
       SELECT value, bound, most, _linking(list_extract(parts, value), more) AS prior
       FROM (
-        SELECT parts, more, bound, most, unnest(range(1, len(parts) + 1)) AS value
+        SELECT parts, more, bound, most, unnest(range(1, coalesce(len(parts), 1) + 1)) AS value
         FROM (SELECT _share_list(shares) AS parts, _positive(times, 'times') AS more, _posterior_bound(gamma) AS bound, _most_factor(most_factor) AS most) AS __priv_c
       ) AS __priv_v
     ) AS __priv_d
@@ -29,17 +29,17 @@ ORDER BY value;
 
 -- bag_share_noise(p, factors) -> value, q, noise
 -- The noise of the tuples with each value, q as of bag_noise, by the factors of bag_share_factors; noise is how many copies that makes in the mean, q / (1 - q).
--- nulls: NULL in, NULL out, and no row for a list that is NULL; a list with a NULL in it is refused.
+-- nulls: NULL in, NULL out; a list with a NULL in it is refused.
 -- guarantee: the odds of a value of the column change by at most its factor upwards, and by the largest downwards, to one who knows all other rows
 -- and columns: replace-one differential privacy with epsilon = ln of the largest factor. Refused unless p < 1 - 1 / factor for all of them.
 -- example: SELECT value, round(q, 6), round(noise, 6) FROM priv.bag_share_noise(0.4, [4.0714, 1.9286])
 -- expect: [(1, 0.217056, 0.277231), (2, 0.717927, 2.545177)]
 CREATE MACRO bag_share_noise(p, factors) AS TABLE
-SELECT value, q, q / (1 - q) AS noise
+SELECT CASE WHEN q IS NOT NULL THEN value END AS value, q, q / (1 - q) AS noise
 FROM (
   SELECT value, _hiding(keep, list_extract(parts, value)) AS q
   FROM (
-    SELECT keep, parts, unnest(range(1, len(parts) + 1)) AS value FROM (SELECT _keeping(p) AS keep, _factor_list(factors) AS parts) AS __priv_p
+    SELECT keep, parts, unnest(range(1, coalesce(len(parts), 1) + 1)) AS value FROM (SELECT _keeping(p) AS keep, _factor_list(factors) AS parts) AS __priv_p
   ) AS __priv_v
 ) AS __priv_q
 ORDER BY value;
@@ -114,16 +114,16 @@ FROM (SELECT _amount(rows, 0, 'rows') AS n, _amount(domain, 1, 'domain') AS m, _
 -- bag_share_beliefs(shares, factors, times, others) -> value, prior, posterior
 -- What one may believe of a tuple with each value, with at most `times` times the odds of its public share, before and at most after a bag that changes its
 -- odds by its factor of bag_share_factors. `others` are the tuples of the other columns that it may be, all alike: 1 for one who knows them.
--- nulls: NULL in, NULL out, and no row for a list that is NULL; a list with a NULL in it is refused.
+-- nulls: NULL in, NULL out; a list with a NULL in it is refused.
 -- guarantee: exact, as of posterior_bound.
 -- example: SELECT value, round(prior, 6), round(posterior, 6) FROM priv.bag_share_beliefs([0.05, 0.1], [4.0714, 1.9286], 2, 1)
 -- expect: [(1, 0.095238, 0.299999), (2, 0.181818, 0.300003)]
 CREATE MACRO bag_share_beliefs(shares, factors, times, others) AS TABLE
-SELECT value, CASE WHEN l IS NOT NULL THEN b END AS prior, CASE WHEN l IS NOT NULL THEN _belief_at_most(b, 1 / l) END AS posterior
+SELECT CASE WHEN b + l IS NOT NULL THEN value END AS value, CASE WHEN l IS NOT NULL THEN b END AS prior, CASE WHEN l IS NOT NULL THEN _belief_at_most(b, 1 / l) END AS posterior
 FROM (
   SELECT value, _linking(list_extract(parts, value) / number, more) AS b, list_extract(changes, value) AS l
   FROM (
-    SELECT parts, changes, more, number, unnest(range(1, len(parts) + 1)) AS value
+    SELECT parts, changes, more, number, unnest(range(1, coalesce(len(parts), 1) + 1)) AS value
     FROM (SELECT _share_list(shares) AS parts, _positive(times, 'times') AS more, _amount(others, 1, 'others') AS number,
       CASE WHEN len(_number_list(shares, 'shares')) <> len(_number_list(factors, 'factors')) THEN error('sqlpriv: there must be a factor for each share')
         ELSE _factor_list(factors) END AS changes) AS __priv_c

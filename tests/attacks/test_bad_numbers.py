@@ -127,6 +127,11 @@ COINS = {
     "choices": ("choices must be a whole number", [*SIZES, "1"]),
     "times": ("times must be a number greater than 0", [*TEXT, "0", "-1", INF]),
     "public_share": ("public_share, what a value has of all people, must", [*TEXT, "0", "1", "-0.1"]),
+    "shares": ("shares must be a list of numbers", ["'x'", "['x']", "[]", "[0.1, NULL]"]),
+    "factors": ("factors must be a list of numbers", ["'x'", "['x']", "[]", "[2.0, NULL]"]),
+    "ratios": ("ratios must be a list of numbers", ["'x'", "['x']", "[]", "[0.1, NULL]"]),
+    "most_factor": ("factor, by which odds may change, must", [*TEXT, "1", "0", "-2", INF]),
+    "others": ("others must be a whole number", [*SIZES, "0"]),
     "rows_each": ("rows_each must be a whole number", [*SIZES, "0"]),
     "n_public": ("n_public must be a whole number", [*SIZES, "0"]),
     "most_rows": ("most_rows must be a whole number", [*SIZES, "0"]),
@@ -134,7 +139,7 @@ COINS = {
     "most_beta": ("beta, the probability of noise, must", [*TEXT, "-0.1", "1", INF]),
 }
 RANDOMIZED = ["alpha_beta.sql", "alpha_beta_source.sql", "frapp.sql", "plan.sql"]
-RANDOMIZED += ["belief.sql", "bag.sql", "signed_bag.sql"]
+RANDOMIZED += ["belief.sql", "bag.sql", "bag_shares.sql", "signed_bag.sql"]
 
 
 @pytest.mark.parametrize("attempt", arithmetic(*RANDOMIZED))

@@ -160,7 +160,7 @@ def test_what_cannot_be_is_refused(con: Con, name: str, arguments: list[object],
     ],
 )
 def test_null_in_null_out(con: Con, name: str, arguments: list[object]) -> None:
-    """Also for each argument alone; the number of a value is no answer."""
+    """For each argument alone."""
     for place in range(len(arguments)):
         given_rows = call(con, name, *arguments[:place], None, *arguments[place + 1 :])
-        assert all(set(row[1:] if isinstance(row[0], int) else row) == {None} for row in given_rows), place
+        assert all(set(row) == {None} for row in given_rows), place
