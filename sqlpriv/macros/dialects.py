@@ -111,7 +111,7 @@ def _plain_class(node: exp.Expr) -> exp.Expr:
 
 
 def _without_constants(node: exp.Expr) -> exp.Expr:
-    """A CASE over constants only, such as a check of a parameter, is computed now; not in a lambda, whose names are none."""
+    """A CASE over constants only, such as a check of a parameter, is computed now. The names of a lambda are none."""
     varying = (exp.Column, exp.AggFunc, exp.Window, exp.Subquery, exp.Select, exp.Star)
     if not isinstance(node, exp.Case) or node.find(*varying) or node.find_ancestor(exp.Lambda):
         return node
