@@ -58,7 +58,7 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "beta": UNIT,
     "p": UNIT,
     "attacker": (['"linking"'], ['"nosy"', '""', "1", "true", '["linking"]']),
-    "times": (["1", "2", "0.5", "1000000"], ["0", "-1", "1000001", "inf", "nan", HUGE, "true", '"2"', "[2]"]),
+    "times": (["1", "2", "1.5", "1000000"], ["0", "0.999", "-1", "1000001", "inf", "nan", HUGE, "true", '"2"', "[2]"]),
     "combinations": (["[]", '["x"]'], ['"x"', '[""]', "[5]", "true", "{}"]),
     "uncovered": TEXTS,
     "max_rows": (["1", "50000000", "1000000000000000"], [*WHOLE, "1000000000000001"]),
@@ -198,6 +198,8 @@ def test_an_option_that_nobody_knows(method: str) -> None:
 @pytest.mark.parametrize(("method", "role", "key"), list(column_keys()))
 def test_a_key_of_a_column_takes_what_is_inside_its_bounds(method: str, role: str, key: Key) -> None:
     for value in TAKEN[key.name][0]:
+        if (method, value) == ("frapp", '"drop"'):
+            continue  # its own message says why not
         if key.name == "share" and method == "frapp":
             assert "line 4: noise that follows shares is for one view of alpha_beta" in refused(
                 text_of(method, {}, column_of(role, key, value))

@@ -144,7 +144,8 @@ class AlphaBetaPolicy(RandomizedPolicy):
         active = [c.name for c in self.published if c.domain == "active"]
         if active:
             raise fail(
-                "a bag needs public domains: what is read from the table shows the value that only one person has",
+                "a bag needs public domains: what is read from the table shows the value that only one person has; "
+                'name its values, or write duplicates = "distinct" or "slots"',
                 "columns", active[0], "domain",
             )  # fmt: skip
         dropping = [c.name for c in self.published if c.outside == "drop"]

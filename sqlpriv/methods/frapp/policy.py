@@ -17,6 +17,12 @@ class FrappPolicy(RandomizedPolicy):
     def check(self, fail: Fail) -> None:
         """Records go anywhere with the same probability."""
         super().check(fail)
+        dropping = [c.name for c in self.published if c.outside == "drop"]
+        if dropping:
+            raise fail(
+                f"frapp tells the number of rows, and so whether a row was dropped by {dropping[0]!r}; write "
+                'outside = "other", widen the domain, or leave the rows out before', "columns", dropping[0], "outside",
+            )  # fmt: skip
         if self.has_source:
             name = next(c.name for c in self.published if c.share is not None)
             raise fail("noise that follows shares is for one view of alpha_beta", "columns", name, "share")

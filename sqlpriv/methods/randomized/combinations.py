@@ -1,9 +1,13 @@
-"""What columns can have together: public tables that narrow the choices of who knows the other columns.
+"""How many values an attacker guesses among: those of the domain, or fewer where it is public that they are not alike.
+
+Labels on a level of a hierarchy stand for different numbers of values, and values with a public share are not equally
+common: a column then has as many choices as would be alike if each were as common as the commonest.
 
 A table of [public] that [release] names in `combinations` says for its columns, two or more of those published, which
 values go together; nothing else is possible. Who knows the others then guesses among fewer values, and the prior bound
 has to say so: the choices of a column are those of the smallest slice that leaves at least two. A NULL is always
-possible where the domain has it. Noise falls on the impossible, too, and tells nothing there.
+possible where the domain has it. Noise falls on the impossible, too, and tells nothing there. Two columns that are
+wanted may not be in one table: who does not know the one would learn it by the other.
 """
 
 from __future__ import annotations
@@ -23,20 +27,52 @@ def possible_choices(source: Source, policy: RandomizedPolicy, columns: Sequence
     """How many values each wanted column can have, at the least, for one who knows all others. Reads table __tuples."""
     places = {folded(c.name): i for i, c in enumerate(columns)}
     wanted = {folded(name) for name in policy.wanted}
-    choices = {c.name: c.size for c in columns if folded(c.name) in wanted}
+    choices = {c.name: _alike(source, policy, c) for c in columns if folded(c.name) in wanted}
     narrowed: dict[str, str] = {}
     for number, name in enumerate(policy.combinations):
         together = _write_possible(source, policy, name, f"__possible_{number}", columns, places)
         _refuse_impossible(source, f"__possible_{number}", name, together)
+        tied = [columns[p].name for p in together if folded(columns[p].name) in wanted]
+        if len(tied) > 1:
+            raise PolicyError(
+                f"the combinations {name!r} tie {tied[0]!r} to {tied[1]!r}, and both are sensitive: who learns the one "
+                "would know more of the other; leave one of them out, or make one column of both"
+            )
         for place in together:
             column = columns[place].name
             if folded(column) not in wanted:
                 continue
             if column in narrowed:
-                raise PolicyError(f"{column!r} is in two tables of combinations, {narrowed[column]!r} and {name!r}")
+                raise PolicyError(
+                    f"{column!r} is in two tables of combinations, {narrowed[column]!r} and {name!r}; join them"
+                )
             narrowed[column] = name
-            choices[column] = _fewest(source, f"__possible_{number}", place, together, columns[place])
+            fewest = _fewest(source, f"__possible_{number}", place, together, columns[place])
+            if fewest == 1 < columns[place].size:
+                raise PolicyError(
+                    f"{column!r} follows from the other columns by the combinations {name!r}, so nothing can hide it; "
+                    "leave it out"
+                )
+            choices[column] = min(fewest, choices[column])
     return choices
+
+
+def _alike(source: Source, policy: RandomizedPolicy, column: NumberedColumn) -> int:
+    """The choices of a column by itself; of one whose noise follows its public shares they are judged one by one."""
+    if column.size == 1 and column.column.outside == "drop":
+        raise PolicyError(
+            f"{column.name!r} is sensitive, its domain has one value, and rows with others are dropped: who is in the "
+            "release has it; leave the column out"
+        )
+    counted = None
+    if column.mapping:
+        counted = f"SELECT count(*) AS n FROM {column.mapping} GROUP BY label"
+    elif column.column.share is not None and policy.shared is None:
+        counted = f"SELECT share AS n FROM {column.table}"
+    if counted is None or column.size == 1:
+        return column.size
+    alike = fetch(source.con, f"SELECT floor(sum(n) / max(n) + 1e-9) FROM ({counted})")[0][0]
+    return max(2, min(int(alike), column.size))
 
 
 def _write_possible(

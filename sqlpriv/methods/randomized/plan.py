@@ -100,7 +100,8 @@ class RandomizedPlan:
         terms = self.terms
         found = []
         if terms.uncovered and not self.policy.uncovered:
-            found.append(not_covered(terms))
+            is_given = self.policy.d is not None or self.policy.k is not None
+            found.append(not_covered(terms, is_given=is_given))
         if terms.expected_rows > self.policy.max_rows:
             found.append(too_many_rows(terms, self.policy.max_rows))
         if not terms.possible and not forced:
@@ -171,7 +172,8 @@ def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -
     except NoBound as error:
         sizes = {c.name: c.size for c in columns}
         sets = Trials(source, policy, rows, known, sizes, make_terms).sets()
-        raise PolicyError(f"{error}; {advice(known, sets)}") from None
+        is_given = policy.d is not None or policy.k is not None
+        raise PolicyError(str(error) if is_given else f"{error}; {advice(known, sets)}") from None
     _write_noise(source, columns, terms)
     elements = number_elements([*(c.size for c in columns), terms.slots])
     return RandomizedPlan(policy, source, columns, aliases, elements, terms, known, make_terms)

@@ -39,11 +39,12 @@ ROLES: Mapping[str, Keys] = {
 PUBLISHED = ("quasi-identifier", "sensitive", "other", "published")
 _COMBINATIONS = Kind("a list of names from [public]", FILES.read)
 MOST_ROWS = 50_000_000
+_TIMES = Kind("a number from 1 to 1e+06", lambda v: float(v) if number(0, 1e6).read(v) is not None and v >= 1 else None)
 PERSONS = 'alpha_beta with duplicates = "bag" and rows_each'
 BOUND: Keys = (
     Key("gamma", number(0, 1), "what nobody may come to believe with more than", required=True),
     Key("attacker", choice("linking"), "whom d comes from, or is judged by: who knows all but one column", "linking"),
-    Key("times", number(0, 1e6), "how many times the odds of an even guess the attacker may believe in a value", 2.0),
+    Key("times", _TIMES, "how many times the odds of an even guess the attacker may believe in a value", 2.0),
     Key("d", number(0, 1), "the prior bound, given: beliefs of at most d stay at most gamma"),
     Key("k", number(0, 1e18), "the prior bound, given as a multiple of the mean: d = k n / m"),
     Key("combinations", _COMBINATIONS, "public tables of what columns can have together: nothing else is possible", ()),

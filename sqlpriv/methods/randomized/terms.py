@@ -187,12 +187,15 @@ def useless(terms: Terms) -> str:
     )
 
 
-def not_covered(terms: Terms) -> str:
-    """Which linking attackers are not covered, and what to do about it."""
+def not_covered(terms: Terms, *, is_given: bool) -> str:
+    """Which linking attackers are not covered, and what to do about it; `is_given`: the policy has d or k."""
     worst = max(terms.uncovered, key=lambda a: a.posterior)
-    wants, instead = f"a value of {worst.wants!r}", "Leave out d and k, and the bound comes from this attacker"
-    if terms.by_value is not None:
-        wants, instead = worst.wants, "Take a larger gamma, or publish by another method"
+    wants = worst.wants if terms.by_value is not None else f"a value of {worst.wants!r}"
+    instead = "Take a larger gamma, or publish by another method"
+    if is_given:
+        instead = "Leave out d and k, and the bound comes from this attacker"
+    elif terms.slots > 1 or terms.views > 1:
+        instead = 'Publish a bag, duplicates = "bag", which covers them'
     return (
         f"an attacker who knows {worst.knows} of a person is not covered: a belief of {worst.prior:.4g} in {wants} may "
         f"become {worst.posterior:.4g}, and gamma is {terms.gamma:g}. {instead}; or say in [release] why to publish "

@@ -42,7 +42,7 @@ def _roles(file: ReleaseFile) -> Check:
             wrong.append(f"{name!r} has another number of choices")
         elif row["role"] != wanted and choices is not None:
             wrong.append(f"nobody wants {name!r}, and it has choices")
-    if not 0 < file.parameters["times"] <= 1e6:
+    if not 1 <= file.parameters["times"] <= 1e6:
         wrong.append("times is none")
     return Check("the roles of the columns make sense", not wrong, "; ".join(wrong))
 

@@ -168,6 +168,49 @@ def test_combinations_that_make_no_sense(tmp_path: Path, sql: str, table: str, r
         plan(possible(tmp_path, sql, table, release))
 
 
+def test_two_sensitive_columns_that_are_tied_are_refused(tmp_path: Path) -> None:
+    """Who does not know the one is not covered by averaging: a match in both is right four times in five."""
+    columns = COLUMNS | {"code": COLUMNS["ill"].replace("ill ", "code ")}
+    sql = PEOPLE.replace("i // 2 AS who", "i // 2 AS who, 'code ' || ((i * i + i // 7) % 20) AS code")
+    table = "ill,code\n" + "".join(f"ill {i},code {i}\n" for i in range(20))
+    public = '[public]\npairs = "pairs.csv"'
+    policy = write(
+        tmp_path, f'{DEFAULTS}\ncombinations = ["pairs"]', columns, public, sql, files={"pairs.csv": table}
+    )  # fmt: skip
+    with pytest.raises(PolicyError, match="the combinations 'pairs' tie 'ill' to 'code', and both are sensitive"):
+        plan(policy)
+
+
+def test_a_column_that_follows_from_the_others_cannot_be_hidden(tmp_path: Path) -> None:
+    table = "sex,ill\n" + "".join(f"{sex},ill {i}\n" for i, sex in enumerate("FMX"))
+    sql = PEOPLE.replace("'ill ' || ((i * i + i // 7) % 20)", "'ill ' || (i % 3)")
+    with pytest.raises(PolicyError, match="'ill' follows from the other columns by the combinations 'pairs'"):
+        plan(possible(tmp_path, sql, table))
+
+
+def test_labels_that_stand_for_many_values_are_likelier(tmp_path: Path) -> None:
+    """One of nine labels stands for 12 of 20 values: a blind guess at it is right three times in five."""
+    levels = "".join(f"ill {i};{'many' if i < 12 else f'only {i}'}\n" for i in range(20))
+    columns = COLUMNS | {"ill": '{ role = "sensitive", domain = "level:lev:1" }'}
+    with pytest.raises(PolicyError, match=r"a linking attacker believes in some value with 0\.6667 before the release"):
+        plan(write(tmp_path, columns=columns, files={"lev.csv": levels}))
+    even = "".join(f"ill {i};{'two' if i < 2 else f'only {i}'}\n" for i in range(20))
+    found = plan(write(tmp_path, columns=columns, sql="", files={"lev.csv": even})).content
+    assert found["d"] == pytest.approx(prior(10))  # as common as one of ten
+
+
+def test_one_value_and_all_others_dropped_tells_who_has_it(tmp_path: Path) -> None:
+    columns = COLUMNS | {"ill": '{ role = "sensitive", domain = ["ill 1"], outside = "drop" }'}
+    with pytest.raises(PolicyError, match="rows with others are dropped: who is in the release has it"):
+        plan(write(tmp_path, f"{DEFAULTS}\nd = 0.0001\nn_public = 100", columns))
+
+
+def test_frapp_tells_its_rows_and_so_drops_none(tmp_path: Path) -> None:
+    columns = COLUMNS | {"ill": COLUMNS["ill"].replace(" }", ', outside = "drop" }')}
+    with pytest.raises(PolicyError, match="frapp tells the number of rows, and so whether a row was dropped by 'ill'"):
+        plan(write(tmp_path, 'method = "frapp"\ngamma = 0.3', columns))
+
+
 # --- what is refused, by plan as by publish -------------------------------------------------------
 
 
@@ -324,6 +367,12 @@ def test_methods_that_cannot_protect_persons_say_so(tmp_path: Path, release: str
 
 
 # --- the words, and the other methods ----------------------------------------------------------------
+
+
+def test_slots_without_a_bound_of_their_own_point_at_the_bag(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"Publish a bag, duplicates = .bag., which covers them"):
+        publish(write(tmp_path, f"{DEFAULTS}\nslots = 100"))
+
 
 OTHERS = {
     "bag": DEFAULTS,
