@@ -86,11 +86,15 @@ def _same(file: ReleaseFile, attackers: Sequence[Attacker]) -> bool:
 
 
 def _same_words(file: ReleaseFile, stated: Stated, attackers: Sequence[Attacker]) -> Check:
-    """Whether the guarantee is, word by word, the one that these numbers have; other versions have other words."""
+    """Whether the guarantee is, word by word, the one that these numbers have.
+
+    Other versions have other words. What cannot be compared is not verified: a file may call itself of any version.
+    """
     title = "the guarantee is the one of the parameters"
     if file.about.get("sqlpriv") != __version__:
         written = file.about.get("sqlpriv", "another version")
-        return Check(title, None, f"in the words of sqlpriv {written}, which this version does not compare")
+        why = f"NOT compared: it is in the words of sqlpriv {written}, and this is {__version__}; verify it by that one"
+        return Check(title, False, why)
     promise = stated.promise
     if (why := file.about.get("uncovered")) and uncovered(attackers):
         promise = f"{uncovered_sentence(attackers, file.parameters['gamma'], why)} {promise}"
