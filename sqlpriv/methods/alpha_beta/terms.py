@@ -11,7 +11,8 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
 from sqlpriv.methods.randomized.attackers import list_attackers
-from sqlpriv.methods.randomized.terms import SCOPE, Asked, Terms, active_domains, refuse_coins
+from sqlpriv.methods.randomized.terms import SCOPE, Asked, Terms, refuse_coins
+from sqlpriv.methods.randomized.warned import active_domains, told_size
 from sqlpriv.table.source import Source
 
 
@@ -70,7 +71,7 @@ def make_terms(source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
         exclusive_posterior=worth[3],
         slots=slots,
         views=policy.views,
-        warnings=(*active_domains(policy), *_told_size(policy, asked.n_public)),
+        warnings=(*active_domains(policy), *told_size(policy, asked.n_public)),
     )
 
 
@@ -119,12 +120,6 @@ def _judge(
             f"in the table: a prior of {d:.4g} can become {known:.4g} (gamma is {policy.gamma:g}); raise beta or lower "
             "alpha"
         )
-
-
-def _told_size(policy: AlphaBetaPolicy, n_public: int) -> tuple[str, ...]:
-    if not policy.told_size:
-        return ()
-    return (f"n_public is not declared; the number of rows rounded up, {n_public:,}, becomes public",)
 
 
 @dataclass(frozen=True)

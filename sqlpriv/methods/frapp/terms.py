@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlpriv.methods.frapp.policy import FrappPolicy
 from sqlpriv.methods.randomized.attackers import list_attackers
-from sqlpriv.methods.randomized.terms import SCOPE, Asked, Terms, active_domains, refuse_coins
+from sqlpriv.methods.randomized.terms import SCOPE, Asked, Terms, refuse_coins
+from sqlpriv.methods.randomized.warned import ROWS_ARE_PUBLIC, active_domains
 from sqlpriv.table.source import Source
 
 
@@ -40,7 +41,7 @@ def make_terms(source: Source, policy: FrappPolicy, asked: Asked) -> Terms:
         attackers=list_attackers(calls, asked.known, policy.gamma, factor),
         independent_posterior=posterior,
         warnings=(
-            "frapp publishes as many rows as the table has, so their number is public",
+            ROWS_ARE_PUBLIC,
             *active_domains(policy),
         ),
     )

@@ -58,9 +58,20 @@ class NumberedColumn:
     @property
     def declared(self) -> str:
         """How the policy gave the domain, for the release: no values."""
-        kind = self.column.domain if isinstance(self.column.domain, str) else "list"
-        kind = kind.partition(":")[0] if kind.startswith(("table:", "level:")) else kind
-        return kind if self.column.hierarchy is None else f"level of {kind}"
+        return declared_as(self.column)
+
+
+def declared_as(column: PublishedColumn) -> str:
+    """How a release says that the policy gave a domain."""
+    kind = column.domain if isinstance(column.domain, str) else "list"
+    kind = kind.partition(":")[0] if kind.startswith(("table:", "level:")) else kind
+    return kind if column.hierarchy is None else f"level of {kind}"
+
+
+def is_declared(text: str) -> bool:
+    """Whether a release can say so of a domain: it holds no other text."""
+    kind = text.removeprefix("level of ")
+    return kind in {"list", "active", "table", "level"} or any(form.fullmatch(kind) for form in (_RANGE, _DATES))
 
 
 def read_domains(source: Source, policy: RandomizedPolicy) -> tuple[NumberedColumn, ...]:

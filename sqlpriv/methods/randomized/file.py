@@ -49,6 +49,8 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
     }
     if policy.uncovered and terms.uncovered:
         about["uncovered"] = policy.uncovered
+    if policy.combinations:
+        about["combinations"] = json.dumps(sorted(policy.combinations))
     write_about(con, about | ({"beside": policy.beside} if policy.beside else {}))
     common = {
         "d": terms.d,

@@ -45,7 +45,8 @@ BOUND: Keys = (
     Key("gamma", number(0, 1), "what nobody may come to believe with more than", required=True),
     Key("attacker", choice("linking"), "whom d comes from, or is judged by: who knows all but one column", "linking"),
     Key("times", _TIMES, "how many times the odds of an even guess the attacker may believe in a value", 2.0),
-    Key("d", number(0, 1), "the prior bound, given: beliefs of at most d stay at most gamma"),
+    Key("d", number(0, 1), "the prior bound, given, of a row: beliefs of at most d stay at most gamma; where a person "
+        "has several rows, the release states what it makes of their belief about the person"),
     Key("k", number(0, 1e18), "the prior bound, given as a multiple of the mean: d = k n / m"),
     Key("combinations", _COMBINATIONS, "public tables of what columns can have together: nothing else is possible", ()),
     Key("uncovered", TEXT, "why to publish although a linking attacker is not covered; the release starts with it"),
@@ -164,8 +165,8 @@ class RandomizedPolicy(Policy):
     def differs(self, about: Mapping[str, str], stated: Mapping[str, float]) -> list[str]:
         """Where what a file states is not what the policy asks for."""
         asked: dict[str, Any] = {"gamma": self.gamma, "times": self.times, "slots": self.slots, "views": self.views}
-        asked |= {name: value for name, value in (("d", self.d), ("n_public", self.n_public)) if value is not None}
-        found = {"views": 1.0, "times": math.nan, "n_public": asked.get("n_public"), **stated}
+        asked |= {"rows_each": self.rows_each} | ({} if self.n_public is None else {"n_public": self.n_public})
+        found = {"views": 1.0, "rows_each": math.nan, "times": math.nan, "n_public": asked.get("n_public"), **stated}
         listed = [f"{name} is {found[name]:g}, and not {asked[name]:g}" for name in asked if found[name] != asked[name]]
         if about.get("table") != self.table.name:
             listed.append("it is of another table")
@@ -203,6 +204,11 @@ class RandomizedPolicy(Policy):
     def rows_each(self) -> int:
         """How many rows a person may have; 1 where rows are persons."""
         return 1
+
+    @property
+    def told_size(self) -> bool:
+        """Whether the release tells the number of rows, rounded up: something in it is made from that."""
+        return False
 
     @property
     def protects_persons(self) -> bool:

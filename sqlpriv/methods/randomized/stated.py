@@ -29,6 +29,14 @@ def stated_public(file: ReleaseFile) -> set[str]:
         return set()
 
 
+def stated_combinations(file: ReleaseFile) -> list[str]:
+    """The public tables of what columns can have together."""
+    found = json.loads(file.about.get("combinations", "[]"))
+    if not isinstance(found, list):
+        raise TypeError
+    return list(map(str, found))
+
+
 def is_close(found: float | None, wanted: float) -> bool:
     """The same number, but for the last digits; also where numbers are tiny, since domains are large."""
     return found is not None and math.isclose(found, wanted, rel_tol=CLOSE)

@@ -211,17 +211,6 @@ def too_many_rows(terms: Terms, most: int) -> str:
     )
 
 
-def active_domains(policy: RandomizedPolicy) -> tuple[str, ...]:
-    """The warning of domains that are read from the data."""
-    active = [repr(c.name) for c in policy.published if c.domain == "active"]
-    if not active:
-        return ()
-    return (
-        f"the domains of {', '.join(active)} are what occurs in the table: the release tells that these values "
-        "occur, and that no others do",
-    )
-
-
 def with_uncovered(terms: Terms, why: str | None) -> Terms:
     """What is not covered, and why it is published all the same, is the first sentence of the guarantee."""
     if why is None or not terms.uncovered:

@@ -17,6 +17,8 @@ from sqlpriv.methods.randomized.file import WEIGHTS
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.methods.randomized.stated import CLOSE, is_close, is_sequence, shared_columns, stated_public
 from sqlpriv.methods.randomized.verify_policy import follows
+from sqlpriv.methods.randomized.verify_public import same_public
+from sqlpriv.methods.randomized.warned import wrong_declarations, wrong_warnings
 from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile, double
@@ -44,21 +46,10 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
     "domain_weights": {"power": "INTEGER", "weight": "DOUBLE", "variance": "DOUBLE", "skew": "DOUBLE"},
 }
 _ABOUT = frozenset(
-    {
-        "format",
-        "sqlpriv",
-        "method",
-        "table",
-        "guarantee",
-        "details",
-        "counts",
-        "adversary",
-        "view",
-        "release",
-        "warnings",
-    }
+    {"format", "sqlpriv", "method", "table", "guarantee", "details", "counts", "adversary", "view", "release"}
+    | {"warnings"}
 )
-_ABOUT_IF_ANY = frozenset({"beside", "public", "uncovered"})
+_ABOUT_IF_ANY = frozenset({"beside", "combinations", "public", "uncovered"})
 _OWN = "__weight", "__variance", "__skew"
 _SEQUENCE = {"__slot": "BIGINT", "__view": "BOOLEAN", "__earlier": "BOOLEAN"}
 _WHOLE = frozenset({"slots", "views", "rows", "n_public", "rows_each"})
@@ -103,6 +94,7 @@ def verify_file(
     public = stated_public(file)
     if isinstance(policy, RandomizedPolicy):
         yield follows(file, policy, columns, public)
+        yield same_public(file, policy)
     expected = [(SCHEMA, t) for t in (*_TABLES, "published")]
     tables = check_tables(file, [*expected, *(("domain", c) for c in columns), *(("public", t) for t in public)])
     yield tables
@@ -112,7 +104,7 @@ def verify_file(
     asked: tuple[Callable[[], Check], ...] = (
         lambda: _forms(file, columns),
         lambda: _names(file, numbers()),
-        lambda: _says(file),
+        lambda: _says(file, policy),
     )
     for ask in asked:
         stated = ask()
@@ -181,7 +173,7 @@ def _names(file: ReleaseFile, numbers: Numbers) -> Check:
     return Check("what is stated is what the method states", not wrong, "; ".join(wrong))
 
 
-def _says(file: ReleaseFile) -> Check:
+def _says(file: ReleaseFile, policy: Policy | None) -> Check:
     """Words and numbers fit each other."""
     slots, views, counts = file.parameters["slots"], file.parameters.get("views", 1), file.about["counts"]
     wrong = [f"{n} is no whole number" for n in sorted(_WHOLE & set(file.parameters)) if not _is_whole(file, n)]
@@ -190,6 +182,7 @@ def _says(file: ReleaseFile) -> Check:
     number, _, of = file.about["view"].partition(" of ")
     if not (number.isdecimal() and of == f"{views:g}" and 1 <= int(number) <= views):
         wrong.append("the number of the view does not fit the views")
+    wrong += [*wrong_declarations(file), *wrong_warnings(file, policy)]
     return Check("what is stated fits together", not wrong, "; ".join(wrong))
 
 

@@ -12,6 +12,7 @@ from sqlpriv.methods.randomized.policy import PUBLISHED
 from sqlpriv.methods.randomized.stated import is_close, shared_columns
 from sqlpriv.methods.randomized.terms import uncovered_sentence
 from sqlpriv.methods.randomized.verify import Stated
+from sqlpriv.methods.randomized.verify_public import most_choices
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import quoted
@@ -33,12 +34,12 @@ def promise_checks(calls: Calls, file: ReleaseFile, stated: Stated) -> Iterator[
 
 def _roles(file: ReleaseFile) -> Check:
     wrong = []
-    wanted = _wanted_role(file)
+    wanted, most = _wanted_role(file), most_choices(file)
     for row in file.rows("attributes"):
         name, choices = row["name"], row["choices"]
         if row["role"] not in PUBLISHED:
             wrong.append(f"{name!r} has no role that is published")
-        elif row["role"] == wanted and not (choices is not None and 1 <= choices <= row["size"]):
+        elif row["role"] == wanted and not (choices is not None and 1 <= choices <= most[name]):
             wrong.append(f"{name!r} has another number of choices")
         elif row["role"] != wanted and choices is not None:
             wrong.append(f"nobody wants {name!r}, and it has choices")
@@ -93,8 +94,10 @@ def _same_words(file: ReleaseFile, stated: Stated, attackers: Sequence[Attacker]
     title = "the guarantee is the one of the parameters"
     if file.about.get("sqlpriv") != __version__:
         written = file.about.get("sqlpriv", "another version")
-        why = f"NOT compared: it is in the words of sqlpriv {written}, and this is {__version__}; verify it by that one"
-        return Check(title, False, why)
+        said = (
+            f"NOT compared: it is in the words of sqlpriv {written}, and this is {__version__}; verify it by that one"
+        )
+        return Check(title, False, said)
     promise = stated.promise
     if (why := file.about.get("uncovered")) and uncovered(attackers):
         promise = f"{uncovered_sentence(attackers, file.parameters['gamma'], why)} {promise}"

@@ -15,10 +15,10 @@ from sqlpriv.methods.randomized.terms import (
     Asked,
     NoiseByValue,
     Terms,
-    active_domains,
     refuse_coins,
     refuse_noise,
 )
+from sqlpriv.methods.randomized.warned import active_domains, told_size
 from sqlpriv.table.source import Source
 
 ADVERSARY = "informed"
@@ -121,7 +121,7 @@ def _terms(source: Source, policy: AlphaBetaPolicy, asked: Asked, found: Found) 
         added_epsilon=None if policy.told_size else worth.added,
         rows_each=policy.rows_each,
         by_value=found.by_value,
-        warnings=(*active_domains(policy), *_told(policy, asked.n_public)),
+        warnings=(*active_domains(policy), *told_size(policy, asked.n_public)),
     )
 
 
@@ -153,12 +153,6 @@ def judge_shares(calls: Calls, gamma: float, found: shares.Shares, p: float, noi
 def smaller_kind(calls: Calls, n_public: int, tuples: float, factor: float) -> str:
     """Which kind of bag makes the smaller error."""
     return str(calls.row("bag_kind", n_public, tuples, factor)[0])
-
-
-def _told(policy: AlphaBetaPolicy, n_public: int) -> tuple[str, ...]:
-    if not policy.told_size:
-        return ()
-    return (f"n_public is not declared; the number of rows rounded up, {n_public:,}, becomes public",)
 
 
 @dataclass(frozen=True)

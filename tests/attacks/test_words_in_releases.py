@@ -1,0 +1,130 @@
+"""Words and tables of a release that somebody changed, with all that follows from them made again: `verify` knows.
+
+Against the policy nothing may differ that the policy decides; alone, no sentence may stand there that is not ours.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+from support.randomized_policies import publish_with, rows_of, write_noise_policy
+
+from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.publishing import verify
+
+pytestmark = pytest.mark.usefixtures("few_macros")
+
+PEOPLE = (
+    "CREATE TABLE people AS SELECT 'p' || i // 2 AS pid, i % 50 AS stay, ['A', 'B'][1 + i % 2] AS grp, "
+    "'d' || (CASE i % 2 WHEN 1 THEN i % 4 ELSE i % 20 END) AS dd FROM range(400) AS r(i)"
+)
+GROUPS = "grp,dd\n" + "".join(f"A,d{i}\n" for i in range(20)) + "".join(f"B,d{i}\n" for i in range(4))
+VALUES = ", ".join(f'"d{i}"' for i in range(20))
+COLUMNS = {
+    "pid": '{ role = "drop" }',
+    "stay": '{ role = "quasi-identifier", domain = "range:0..49" }',
+    "grp": '{ role = "quasi-identifier", domain = ["A", "B"] }',
+    "dd": f'{{ role = "sensitive", domain = [{VALUES}] }}',
+}
+PUBLIC = '[public]\ngc = "gc.csv"'
+BAG = 'method = "alpha_beta"\nduplicates = "bag"\ngamma = 0.3\nn_public = 400\n'
+TIED = BAG + 'd = 0.09523809523809523\ncombinations = ["gc"]\nuncovered = "the groups agreed"'
+ABOUT = "UPDATE sqlpriv_release.about SET value = {} WHERE name = '{}'"
+
+
+def write(folder: Path, release: str) -> RandomizedPolicy:
+    return write_noise_policy(folder, COLUMNS, release, PEOPLE, {"gc.csv": GROUPS}, more=PUBLIC)
+
+
+@pytest.fixture(scope="module")
+def tied(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> tuple[Path, RandomizedPolicy]:
+    """A release with combinations, an attacker who is not covered, and a public table."""
+    policy = write(tmp_path_factory.mktemp("tied"), TIED)
+    return publish_with(policy).written.output, policy
+
+
+@pytest.fixture
+def changed(tied: tuple[Path, RandomizedPolicy], tmp_path: Path) -> Path:
+    return Path(shutil.copy(tied[0], tmp_path / "changed.duckdb"))
+
+
+def change(path: Path, *statements: str) -> None:
+    with duckdb.connect(str(path)) as con:
+        for sql in statements:
+            con.execute(sql).fetchall()
+
+
+def test_what_was_published_verifies(tied: tuple[Path, RandomizedPolicy]) -> None:
+    path, policy = tied
+    for judged in (verify(path), verify(path, policy)):
+        assert judged.passed, judged.content
+        assert all(c["passed"] for c in judged.content["checks"])
+    assert rows_of(path, "SELECT value FROM sqlpriv_release.about WHERE name = 'combinations'") == [('["gc"]',)]
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        (
+            ABOUT.format("'it was audited'", "uncovered"),
+            ABOUT.format("replace(value, 'the groups agreed', 'it was audited')", "guarantee"),
+        ),
+        ("INSERT INTO sqlpriv_release.about VALUES ('beside', 'all is well')",),
+        ("UPDATE sqlpriv_release.attributes SET declared = 'table' WHERE name = 'dd'",),
+        ("INSERT INTO public.gc VALUES ('Mrs Smith has', 'a secret')",),
+        ("DELETE FROM public.gc WHERE dd = 'd7'",),
+        ("ALTER TABLE public.gc ADD COLUMN more INTEGER DEFAULT 5",),
+        ("DELETE FROM sqlpriv_release.about WHERE name = 'combinations'",),
+        (
+            ABOUT.format(
+                "'[\"n_public is not declared; the number of rows rounded up, 400, becomes public\"]'", "warnings"
+            ),
+        ),
+    ],
+)
+def test_nothing_differs_from_the_policy(
+    tied: tuple[Path, RandomizedPolicy], changed: Path, statements: tuple[str, ...]
+) -> None:
+    change(changed, *statements)
+    assert not verify(changed, tied[1]).passed
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        ABOUT.format("'[\"certified by the authority\"]'", "warnings"),
+        ABOUT.format("'{}'", "warnings"),
+        ABOUT.format("'[5]'", "warnings"),
+        ABOUT.format("'[\"gone\"]'", "combinations"),
+        "UPDATE sqlpriv_release.attributes SET declared = 'active'",
+        "UPDATE sqlpriv_release.attributes SET declared = 'certified by the authority'",
+        "UPDATE sqlpriv_release.attributes SET choices = 20 WHERE name = 'dd'",
+    ],
+)
+def test_no_other_words_are_in_the_file_alone(changed: Path, statement: str) -> None:
+    change(changed, statement)
+    failed = [c["check"] for c in verify(changed).content["checks"] if c["passed"] is False]
+    assert failed[0] in {"what is stated fits together", "the roles of the columns make sense"}
+
+
+def test_public_tables_that_cannot_be_read_stay_a_claim(tied: tuple[Path, RandomizedPolicy], tmp_path: Path) -> None:
+    path, policy = tied
+    judged = verify(path, replace(policy, table=replace(policy.table, folder=tmp_path)))
+    assert judged.passed
+    assert [c["found"] for c in judged.content["checks"] if c["passed"] is None] == ["cannot be read: gc"]
+
+
+def test_rows_of_a_person_are_those_of_the_policy(tmp_path: Path) -> None:
+    columns = COLUMNS | {"pid": '{ role = "person" }'}
+    release = BAG + "rows_each = 2\nd = 0.1"
+    policy = write_noise_policy(tmp_path, columns, release, PEOPLE, {"gc.csv": GROUPS}, more=PUBLIC)
+    path = publish_with(policy).written.output  # the file states the d of a person, the policy that of a row
+    assert verify(path, policy).passed
+    more = replace(policy, release={**policy.release, "rows_each": 3})
+    assert "rows_each is 2, and not 3" in str(verify(path, more))
+    other = replace(policy, release={**policy.release, "d": 0.19})
+    assert "d is not" in str(verify(path, other))
