@@ -128,3 +128,35 @@ def test_rows_of_a_person_are_those_of_the_policy(tmp_path: Path) -> None:
     assert "rows_each is 2, and not 3" in str(verify(path, more))
     other = replace(policy, release={**policy.release, "d": 0.19})
     assert "d is not" in str(verify(path, other))
+
+
+def again(policy: RandomizedPolicy, **release: str | float) -> RandomizedPolicy:
+    return replace(policy, release={**policy.release, **release})
+
+
+@pytest.mark.parametrize("changed_key", [{"uncovered": "the board agreed"}, {"times": 3.0}, {"beside": "for auditors"}])
+def test_publishing_again_prints_what_is_in_the_file(tmp_path: Path, changed_key: dict[str, str | float]) -> None:
+    """The coins are the same, so the rows are; the words are those of the policy of now."""
+    policy = write(tmp_path, TIED)
+    first = publish_with(policy).written
+    rows = rows_of(first.output)
+    second = publish_with(again(policy, **changed_key))
+    assert not second.written.again
+    assert rows_of(first.output) == rows
+    said = dict(rows_of(first.output, "FROM sqlpriv_release.about"))
+    assert said["guarantee"] == second.facts.content["guarantee"]
+    assert verify(first.output, again(policy, **changed_key)).passed
+    assert publish_with(again(policy, **changed_key)).written.again
+
+
+def test_a_public_table_beside_the_private_one_is_compared(tmp_path: Path) -> None:
+    policy = write_noise_policy(
+        tmp_path, COLUMNS, BAG, f"{PEOPLE}; CREATE TABLE places AS SELECT 'A' AS grp, 'north' AS place",
+        more='[public]\nplaces = "places"',
+    )  # fmt: skip
+    path = publish_with(policy).written.output
+    judged = verify(path, policy)
+    assert judged.passed
+    assert all(c["passed"] for c in judged.content["checks"])
+    change(path, "UPDATE public.places SET place = 'south'")
+    assert "others: places" in str(verify(path, policy))
