@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
-from sqlpriv.policy.keys import TEXT, Fail, Key, Keys, Kind, read_keys, refuse_unknown
+from sqlpriv.policy.keys import REASON, TEXT, Fail, Key, Keys, Kind, read_keys, refuse_unknown
 from sqlpriv.policy.lines import line_of
 from sqlpriv.policy.require import read_requirements
 from sqlpriv.sqltext import folded
@@ -40,7 +40,7 @@ RELEASE_KEYS: Keys = (
     Key("output", TEXT, "the release file, beside the policy"),
     Key(
         "beside",
-        TEXT,
+        REASON,
         "why this release may stand beside others of the same table; the ledger and the release carry it",
     ),
 )

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 from support.randomized_policies import publish_with, rows_of, write_noise_policy
 
+from sqlpriv.errors import PolicyError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import verify
 
@@ -160,3 +161,21 @@ def test_a_public_table_beside_the_private_one_is_compared(tmp_path: Path) -> No
     assert all(c["passed"] for c in judged.content["checks"])
     change(path, "UPDATE public.places SET place = 'south'")
     assert "others: places" in str(verify(path, policy))
+
+
+@pytest.mark.parametrize("key", ["uncovered", "beside"])
+@pytest.mark.parametrize(
+    "text", ["\\u001b[2J agreed", "agreed\\nAll is covered.", "\\u202edeerga", "agreed\\u0085", "...", " ", "\\u2028so"]
+)
+def test_a_reason_cannot_steer_a_terminal_and_has_words(tmp_path: Path, key: str, text: str) -> None:
+    release = f'{BAG}{key} = "{text}"'
+    with pytest.raises(
+        PolicyError, match=f"{key} must be a reason in one line: words, without control characters"
+    ) as e:
+        write(tmp_path, release)
+    assert "\x1b" not in str(e.value)
+
+
+@pytest.mark.parametrize("text", ['it\'s agreed: \\"yes\\"', "die Ärzte wissen es", "同意しました"])
+def test_a_reason_in_any_language(tmp_path: Path, text: str) -> None:
+    assert write(tmp_path, f'{BAG}uncovered = "{text}"').uncovered == text.replace("\\", "")

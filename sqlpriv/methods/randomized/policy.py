@@ -25,7 +25,7 @@ from typing import Any
 
 from sqlpriv.policy.domains import NOISY_KEYS, Domain, Share
 from sqlpriv.policy.file import Column, Policy
-from sqlpriv.policy.keys import FILES, TEXT, Fail, Key, Keys, Kind, choice, number
+from sqlpriv.policy.keys import FILES, REASON, Fail, Key, Keys, Kind, choice, number
 
 ROLES: Mapping[str, Keys] = {
     "quasi-identifier": NOISY_KEYS,
@@ -49,7 +49,7 @@ BOUND: Keys = (
         "has several rows, the release states what it makes of their belief about the person"),
     Key("k", number(0, 1e18), "the prior bound, given as a multiple of the mean: d = k n / m"),
     Key("combinations", _COMBINATIONS, "public tables of what columns can have together: nothing else is possible", ()),
-    Key("uncovered", TEXT, "why to publish although a linking attacker is not covered; the release starts with it"),
+    Key("uncovered", REASON, "why to publish although a linking attacker is not covered; the release starts with it"),
     Key("n_public", number(0, 10**15, whole=True), "the number of rows that may be told; else rounded up"),
     Key("adversary", choice("exclusive", "independent"), "whom the bound of slots and distinct tuples holds against",
         "exclusive"),
