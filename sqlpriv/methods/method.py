@@ -11,12 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.ledger import Entry
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
+
+
+class CannotPublish(PolicyError):
+    """Nothing can be published under a policy; `facts` tell a plan why, and what could be."""
+
+    def __init__(self, why: str, facts: Facts) -> None:
+        super().__init__(why)
+        self.facts = facts
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from sqlpriv.doors.cli.options import (
     tell,
 )
 from sqlpriv.errors import InputError
+from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.method import Request
+from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.show import show_ledger, void_entry
 from sqlpriv.rewrite.bind.parse import statements
@@ -73,12 +74,15 @@ def plan_command(
     read = _at_node(policy, node)
     asked = (*(query or []), *(_questions(queries) if queries is not None else []))
     request = Request(time_limit=time_limit, queries=asked)
-    with (
-        progress("planning") as on_progress,
-        publishing.planned(read, replace(request, on_progress=on_progress)) as plan,
-    ):
-        facts = plan.facts()
-        curve = plan.curve() if chart is not None else []
+    try:
+        with (
+            progress("planning") as on_progress,
+            publishing.planned(read, replace(request, on_progress=on_progress)) as plan,
+        ):
+            facts = plan.facts()
+            curve = plan.curve() if chart is not None else []
+    except CannotPublish as refused:
+        tell(refused.facts, as_json, show_values)
     if chart is not None:
         if not curve:
             raise InputError(f"a plan by {read.method} has no curve to draw; `sqlpriv lattice --charts` draws a search")
@@ -122,11 +126,19 @@ def publish_command(
     read = _at_node(policy, node)
     with progress("publishing") as on_progress:
         if dry_run:
-            facts = publishing.plan(read, time_limit=time_limit, on_progress=on_progress)
+            facts = _dry_run(read, time_limit, on_progress)
         else:
             done = publishing.publish(read, output, key_file, ledger, on_progress, force=force, time_limit=time_limit)
             facts = done.facts
     tell(facts, as_json, show_values)
+
+
+def _dry_run(policy: Policy, time_limit: float | None, on_progress: OnProgress) -> Facts:
+    """The plan; where nothing can be published, why."""
+    try:
+        return publishing.plan(policy, time_limit=time_limit, on_progress=on_progress)
+    except CannotPublish as refused:
+        return refused.facts
 
 
 def verify_command(

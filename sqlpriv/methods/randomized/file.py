@@ -16,15 +16,17 @@ from collections.abc import Mapping, Sequence
 import duckdb
 
 from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
+from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.methods.method import Edition
 from sqlpriv.methods.randomized.attackers import COLUMNS, Attacker
 from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.named import is_private, read_named
+from sqlpriv.table.named import find_named, is_private, read_named
+from sqlpriv.table.source import Source
 
 PUBLISHED = f"{WRITTEN}.{SCHEMA}.published"
 WEIGHTS = ("weight", "variance", "skew")
@@ -100,14 +102,22 @@ def _write_domains(plan: RandomizedPlan) -> None:
         )
 
 
-def write_public(plan: RandomizedPlan, catalog: str) -> None:
-    """The public tables of the policy, into the schema public of a database."""
-    table = plan.policy.table
-    for name, file in plan.policy.public.items():
-        if folded(name) == folded(table.name):
+def check_public(source: Source, policy: RandomizedPolicy) -> None:
+    """Refuse public tables that cannot be written, when a release is planned: a plan approves what is published."""
+    for name, file in policy.public.items():
+        if folded(name) == folded(policy.table.name):
             raise PolicyError(f"the public table {name!r} is called like the private one; give it another name")
-        if is_private(plan.source, file):
+        if is_private(source, file):
             raise PolicyError(f"the public table {name!r} is the private table itself, which must not be in a release")
+        try:
+            fetch(source.con, f"DESCRIBE FROM {find_named(source, file)}")
+        except SqlprivError as error:
+            raise PolicyError(f"the public table {name!r} cannot be read from {file!r}: {error}") from None
+
+
+def write_public(plan: RandomizedPlan, catalog: str) -> None:
+    """The public tables of the policy, which the plan has looked at, into the schema public of a database."""
+    for name, file in plan.policy.public.items():
         copy = read_named(plan.source, file, "__public")
         fetch(plan.source.con, f"CREATE TABLE {quoted(catalog, 'public', name)} AS FROM {copy}")
 

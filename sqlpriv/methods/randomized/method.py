@@ -14,6 +14,7 @@ from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.methods.randomized.attackers import attacker_grid
+from sqlpriv.methods.randomized.file import check_public
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
 from sqlpriv.methods.randomized.questions import ask
@@ -79,6 +80,7 @@ class Randomized(ABC):
         """Read domains and table, and find the terms."""
         assert isinstance(policy, RandomizedPolicy)
         plan = make_plan(source, policy, self.make_terms)
+        check_public(source, policy)
         if not request.queries:
             return plan
         return replace(plan, questions=ask(plan, self.expected(plan), request.queries))

@@ -11,7 +11,7 @@ from functools import cached_property
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.facts import Facts
-from sqlpriv.methods.method import Request, Written
+from sqlpriv.methods.method import CannotPublish, Request, Written
 from sqlpriv.methods.randomized.advice import GOOD_ERROR, MakeTerms, Trials, advice
 from sqlpriv.methods.randomized.alias import Alias, make_alias
 from sqlpriv.methods.randomized.attackers import Known, Wanted
@@ -30,7 +30,7 @@ from sqlpriv.methods.randomized.terms import (
     useless,
     with_uncovered,
 )
-from sqlpriv.methods.randomized.told import Considered, planned_facts, published_facts
+from sqlpriv.methods.randomized.told import Considered, planned_facts, published_facts, refused_facts
 from sqlpriv.sqltext import folded, literal
 from sqlpriv.table.source import Source
 
@@ -173,7 +173,8 @@ def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -
         sizes = {c.name: c.size for c in columns}
         sets = Trials(source, policy, rows, known, sizes, make_terms).sets()
         is_given = policy.d is not None or policy.k is not None
-        raise PolicyError(str(error) if is_given else f"{error}; {advice(known, sets)}") from None
+        why = str(error) if is_given else f"{error}; {advice(known, sets)}"
+        raise CannotPublish(why, refused_facts(source.calls, policy, known, sets, why)) from None
     _write_noise(source, columns, terms)
     elements = number_elements([*(c.size for c in columns), terms.slots])
     return RandomizedPlan(policy, source, columns, aliases, elements, terms, known, make_terms)

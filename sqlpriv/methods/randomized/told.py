@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import Written
 from sqlpriv.methods.randomized.advice import ColumnSet, set_parts
-from sqlpriv.methods.randomized.attackers import attacker_grid
+from sqlpriv.methods.randomized.attackers import Attacker, Known, attacker_grid, linking_prior, list_attackers
+from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.methods.randomized.terms import Terms
 from sqlpriv.version import __version__
 
@@ -61,6 +63,29 @@ def planned_facts(method: str, terms: Terms, considered: Considered) -> Facts:
         *set_parts(sets, considered.coarser),
     ]
     return Facts(method, content, tuple(parts), terms.for_the_owner, passed=not refusals)
+
+
+def refused_facts(calls: Calls, policy: RandomizedPolicy, known: Known, sets: Sequence[ColumnSet], why: str) -> Facts:
+    """Why nothing can be published at all: there are no terms, but there are attackers, and maybe fewer columns."""
+    listed = [a.to_json() for a in _unhindered(calls, known, policy.gamma)]
+    content = {
+        "method": policy.method,
+        "gamma": policy.gamma,
+        "attackers": listed,
+        "refused": [why],
+        "column_sets": [s.to_json() for s in sets],
+        "warnings": [],
+    }
+    parts = (Line(why, "REFUSED"), attacker_grid(listed), *set_parts(sets, {}))
+    return Facts(policy.method, content, parts, passed=False)
+
+
+def _unhindered(calls: Calls, known: Known, gamma: float) -> tuple[Attacker, ...]:
+    """The attackers where nothing bounds what they may come to believe."""
+    if known.shared is None:
+        return list_attackers(calls, known, gamma, math.inf)
+    name = known.shared.column
+    return (Attacker(f"all but {name}", name, linking_prior(calls, known, gamma), False, 1.0, is_linking=True),)
 
 
 def published_facts(method: str, terms: Terms, written: Written) -> Facts:
