@@ -27,13 +27,13 @@ import duckdb
 
 from sqlpriv.engine import translate
 from sqlpriv.errors import InputError, PolicyError, ReleaseError
-from sqlpriv.facts import Facts, OnProgress
+from sqlpriv.facts import Facts, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
 from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
 from sqlpriv.policy.file import Policy, read_policy_file
 from sqlpriv.release.file import ReleaseFile, check_target, count_rows, open_file, remove_partial
-from sqlpriv.release.ledger.book import Book, locked
+from sqlpriv.release.ledger.book import Book, locked, read_book
 from sqlpriv.release.ledger.entry import Entry, now
 from sqlpriv.release.ledger.judge import (
     refuse_another_key,
@@ -48,6 +48,8 @@ from sqlpriv.release.put import put_in_place
 from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.table.private import open_table
 from sqlpriv.table.source import Source
+
+_NO_OUTPUT = "the policy names no output; add it to [release], or give one"
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,54 @@ def plan(
     """
     request = Request(time_limit=time_limit, on_progress=on_progress, queries=tuple(queries))
     with planned(_read(policy), request) as found:
-        return found.facts()
+        return foretold(found)
+
+
+def dry_run(
+    policy: Policy,
+    output: Path | None = None,
+    key_file: Path | None = None,
+    ledger_file: Path | None = None,
+    on_progress: OnProgress = None,
+    *,
+    time_limit: float | None = None,
+) -> Facts:
+    """The plan, refused also where publishing with the same key and ledger would be; nothing is written."""
+    with planned(policy, Request(time_limit=time_limit, on_progress=on_progress)) as found:
+        facts, target = foretold(found, output), _target(policy, output)
+        try:
+            if target is None:
+                raise PolicyError(_NO_OUTPUT)
+            key = _key(METHODS[policy.method], policy, key_file)
+            book = read_book(ledger_of(policy, ledger_file), policy.table)
+            refuse_unknown_release(book, target, policy.table.name)
+            if book.entries:
+                _edition(found, key, book, target)
+        except (InputError, PolicyError, ReleaseError) as error:
+            return _refused(facts, str(error))
+    return facts
+
+
+def foretold(found: Plan, output: Path | None = None) -> Facts:
+    """The facts of a plan, with what publishing would say of the place of the release."""
+    facts, target = found.facts(), _target(found.policy, output)
+    if target is None:
+        content = {**facts.content, "warnings": [*facts.content.get("warnings", ()), _NO_OUTPUT]}
+        return replace(facts, content=content, warnings=(*facts.warnings, _NO_OUTPUT))
+    try:
+        check_target(target, found.policy.table)
+    except ReleaseError as error:
+        return _refused(facts, str(error))
+    return facts
+
+
+def _refused(facts: Facts, why: str) -> Facts:
+    content = {**facts.content, "refused": [*facts.content.get("refused", ()), why]}
+    return replace(facts, content=content, parts=(Line(why, "REFUSED"), *facts.parts), passed=False)
+
+
+def _target(policy: Policy, output: Path | None) -> Path | None:
+    return output or (policy.table.path(policy.output) if policy.output else None)
 
 
 def publish(
@@ -103,9 +152,9 @@ def publish(
     """
     policy = _read(policy)
     method = METHODS[policy.method]
-    target = output or (policy.table.path(policy.output) if policy.output else None)
+    target = _target(policy, output)
     if target is None:
-        raise PolicyError("the policy names no output; add it to [release], or give one")
+        raise PolicyError(_NO_OUTPUT)
     check_target(target, policy.table)
     key = _key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)

@@ -20,7 +20,6 @@ from sqlpriv.doors.cli.options import (
     tell,
 )
 from sqlpriv.errors import InputError
-from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
@@ -79,7 +78,7 @@ def plan_command(
             progress("planning") as on_progress,
             publishing.planned(read, replace(request, on_progress=on_progress)) as plan,
         ):
-            facts = plan.facts()
+            facts = publishing.foretold(plan)
             curve = plan.curve() if chart is not None else []
     except CannotPublish as refused:
         tell(refused.facts, as_json, show_values)
@@ -125,20 +124,18 @@ def publish_command(
     refuse_values_in_json(as_json, show_values)
     read = _at_node(policy, node)
     with progress("publishing") as on_progress:
-        if dry_run:
-            facts = _dry_run(read, time_limit, on_progress)
-        else:
-            done = publishing.publish(read, output, key_file, ledger, on_progress, force=force, time_limit=time_limit)
-            facts = done.facts
+        where = (read, output, key_file, ledger, on_progress)
+        try:
+            facts = (
+                publishing.dry_run(*where, time_limit=time_limit)
+                if dry_run
+                else publishing.publish(*where, force=force, time_limit=time_limit).facts
+            )
+        except CannotPublish as refused:
+            if not dry_run:
+                raise
+            facts = refused.facts
     tell(facts, as_json, show_values)
-
-
-def _dry_run(policy: Policy, time_limit: float | None, on_progress: OnProgress) -> Facts:
-    """The plan; where nothing can be published, why."""
-    try:
-        return publishing.plan(policy, time_limit=time_limit, on_progress=on_progress)
-    except CannotPublish as refused:
-        return refused.facts
 
 
 def verify_command(

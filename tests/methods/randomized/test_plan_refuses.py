@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.commands import run
-from support.randomized_policies import published, write_noise_policy
+from support.randomized_policies import publish_with, published, write_noise_policy
 
 from sqlpriv import publishing
 from sqlpriv.errors import PolicyError
@@ -63,3 +64,50 @@ def test_public_tables_are_looked_at_by_the_plan(tmp_path: Path, public: str, me
     for command in (publishing.plan, publishing.publish):
         with pytest.raises(PolicyError, match=message):
             command(policy)
+
+
+PLAIN = {name: published('"range:0..29"') for name in ("a", "few")} | {"ill": '{ role = "drop" }'}
+SLOTS = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.4\nslots = 300'
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [("gone/x.duckdb", "there is no folder for the release"), ("x.csv", "a release is a DuckDB file"),
+     ("notes", "is there already and is no release")],
+)  # fmt: skip
+def test_a_place_that_cannot_be_is_refused_by_the_plan(tmp_path: Path, output: str, message: str) -> None:
+    policy = write_noise_policy(tmp_path, PLAIN, SLOTS, PEOPLE, {"notes": "my own"})
+    for facts in (
+        publishing.plan(replace(policy, release={**policy.release, "output": output})),
+        publishing.dry_run(policy, tmp_path / output),
+    ):
+        assert not facts.passed
+        assert message in facts.content["refused"][0]
+        assert message in str(facts)
+
+
+def test_a_plan_without_an_output_warns(tmp_path: Path) -> None:
+    policy = write_noise_policy(tmp_path, PLAIN, SLOTS, PEOPLE)
+    facts = publishing.plan(replace(policy, release={**policy.release, "output": None}))
+    assert facts.passed
+    assert "the policy names no output; add it to [release], or give one" in facts.content["warnings"]
+
+
+def test_a_dry_run_hears_the_ledger_and_writes_none(tmp_path: Path) -> None:
+    policy, ledger = write_noise_policy(tmp_path, PLAIN, SLOTS, PEOPLE), tmp_path / "ledger.json"
+    before = set(tmp_path.iterdir())
+    assert publishing.dry_run(policy, ledger_file=ledger).passed
+    assert set(tmp_path.iterdir()) == before
+    publish_with(policy)
+    said = ledger.read_bytes()
+    refused = publishing.dry_run(policy, tmp_path / "second.duckdb", ledger_file=ledger)
+    assert not refused.passed
+    assert "A second release made independently would expose people" in refused.content["refused"][0]
+    assert publishing.dry_run(policy, None, tmp_path / "key", ledger).passed
+    assert ledger.read_bytes() == said
+
+
+def test_a_dry_run_of_a_sequence_needs_its_key(tmp_path: Path) -> None:
+    release = f'{SLOTS}\nadversary = "independent"\nviews = 2'
+    facts = publishing.dry_run(write_noise_policy(tmp_path, PLAIN, release, PEOPLE))
+    assert "a sequence needs a key that stays the same" in facts.content["refused"][0]
