@@ -16,6 +16,7 @@ from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.errors import refusal as our_refusal
 from sqlpriv.release.file import ReleaseFile, attach_release
 from sqlpriv.release.read import attach_public
+from sqlpriv.rewrite.bind.parameters import Values, as_constants
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import Release
@@ -52,20 +53,33 @@ class OpenRelease:
         return self._release.table
 
     def sql(
-        self, query: str, confidence: float = 0.95, intervals: bool = True, nonnegative: bool = False
+        self,
+        query: str,
+        confidence: float = 0.95,
+        intervals: bool = True,
+        nonnegative: bool = False,
+        parameters: Values = None,
     ) -> duckdb.DuckDBPyRelation:
         """The estimated answer, as a DuckDB relation; each estimate x is followed by x_low and x_high.
 
         A count that is estimated below 0 stays there unless `nonnegative`: clamping would bias what is summed up.
+        `parameters` are the values of `?` and `$1` in order, or those of `$name` by name.
         """
-        answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
+        options = Options(confidence, intervals, nonnegative, self._budget)
+        answer = self._rewritten(query, options=options, parameters=as_constants(parameters))
         return self._con.from_arrow(run_rewritten(self._con, answer.sql))
 
     def explain(
-        self, query: str, confidence: float = 0.95, intervals: bool = True, nonnegative: bool = False
+        self,
+        query: str,
+        confidence: float = 0.95,
+        intervals: bool = True,
+        nonnegative: bool = False,
+        parameters: Values = None,
     ) -> Explained:
         """The SQL that would run, and what it costs. Nothing of it runs; public tables may be asked what is unique."""
-        answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
+        options = Options(confidence, intervals, nonnegative, self._budget)
+        answer = self._rewritten(query, options=options, parameters=as_constants(parameters))
         return Explained(answer.sql, "\n".join(answer.plans), answer.cost)
 
     def warnings(self, query: str) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ class Clauses:
     def refuse_limit_of_rows(self, query: exp.Expr) -> None:
         """Which rows a query keeps must not depend on other rows."""
         for clause in ("distinct", "limit", "offset"):
-            if query.args.get(clause):
+            if query.args.get(clause) and not (clause == "limit" and is_limit_zero(query)):
                 refuse(self.sql, query.args[clause], f"{clause.upper()} over single rows", ROWS)
 
     def shown(self, item: exp.Expr, scope: Scope) -> list[Shown]:
@@ -194,6 +194,13 @@ class Clauses:
         if clause.args.get("limit_options") or not isinstance(node, exp.Literal) or not node.this.isdigit():
             refuse(self.sql, clause, f"{clause.key.upper()} that is no whole number", "write a number of rows")
         return str(node.this)
+
+
+def is_limit_zero(query: exp.Expr) -> bool:
+    """Whether a query asks for no row."""
+    limit = query.args.get("limit")
+    number = limit.expression if isinstance(limit, exp.Limit) else None
+    return isinstance(number, exp.Literal) and not number.is_string and number.this == "0"
 
 
 def mentions(node: exp.Expr, columns: frozenset[tuple[str, str]]) -> bool:

@@ -37,6 +37,14 @@ def aggregated(select: exp.Select) -> bool:
     return bool(select.args.get("group") or select.args.get("having")) or any(map(has_aggregates, select.expressions))
 
 
+def is_of_values(select: exp.Select) -> bool:
+    """Whether a SELECT asks which values there are: DISTINCT of expressions, and no aggregate."""
+    distinct = select.args.get("distinct")
+    if not isinstance(distinct, exp.Distinct) or distinct.args.get("on") or aggregated(select):
+        return False
+    return not any(map(is_star, select.expressions))
+
+
 def default_name(item: exp.Expr) -> str:
     """What DuckDB would call a column without an alias."""
     if isinstance(item, exp.Column):

@@ -84,8 +84,8 @@ class Expressions:
     def _column(self, node: exp.Column, scope: Scope, aggregates: bool, alias_first: bool) -> None:
         if isinstance(node.this, exp.Star):
             refuse(self._sql, node, "*", "name the columns")
-        if node.args.get("db") or node.args.get("join_mark"):
-            refuse(self._sql, node, "a column with more than one dot", "write table.column, with the table's alias")
+        if node.args.get("join_mark"):
+            refuse(self._sql, node, "(+)", "write a LEFT JOIN")
         found = scope.look_up(node, self._sql, alias_first)
         if found is None:
             unknown(self._sql, node, f"column {node.name!r}", self._columns(scope))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bind.catalog import SCHEMA
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.bind.scope import Ctes
 from sqlpriv.rewrite.release import Release
@@ -50,6 +51,16 @@ class Names:
             if any(quoted(name) in text for text in (sql, *needed)):
                 needed.insert(0, definition)
         return f"WITH {', '.join(needed)} {sql}" if needed else sql
+
+    def is_public(self, node: exp.Expr) -> bool:
+        """Whether all tables that a query names are public, or common table expressions of its own."""
+        own = {folded(cte.alias) for cte in node.find_all(exp.CTE)}
+        return not self.reads_private(node, {}) and all(
+            folded(table.name) in (own if not table.args.get("db") else ())
+            or folded(table.name) in self.release.public
+            or folded(table.db) == SCHEMA
+            for table in node.find_all(exp.Table)
+        )
 
     def reads_private(self, node: exp.Expr, ctes: Ctes) -> bool:
         """Whether a query reads the private table, perhaps by a common table expression."""

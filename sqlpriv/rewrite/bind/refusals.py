@@ -16,8 +16,6 @@ INSTEAD: dict[str, tuple[str, str]] = {
     "Max": ("max()", "extremes of a randomized release are noise; ask counts for ranges, as in GROUP BY"),
     "Median": ("median()", "ask counts for ranges, as in GROUP BY age // 10, and read the median off them"),
     "Window": ("a window function", "aggregate with GROUP BY, and window the answer in your own client"),
-    "Placeholder": ("a parameter", "write the value into the query"),
-    "Parameter": ("a parameter", "write the value into the query"),
     "PositionalColumn": ("a column by its position", "name the column"),
     "Columns": ("COLUMNS()", "name the columns"),
     "Explode": ("unnest()", "an estimate is of rows as they are; nothing may multiply them"),
@@ -40,6 +38,14 @@ INSTEAD: dict[str, tuple[str, str]] = {
 }
 _LISTED = "docs/query.md lists what can be"
 _AGGREGATES = (exp.AggFunc, exp.WithinGroup, exp.IgnoreNulls)
+INSTEAD_OF_STATEMENTS = {
+    "PIVOT": "write GROUP BY with both columns, as in SELECT a, b, count(*) FROM t GROUP BY a, b, or one aggregate with "
+    "FILTER for each column, as in count(*) FILTER (WHERE b = 'x') AS x",
+    "UNPIVOT": "write one aggregate for each column, and UNION ALL of these",
+    "SHOW": "write SHOW TABLES, DESCRIBE t, or read information_schema.columns",
+    "SUMMARIZE": "ask for each column what you want of it, as in SELECT count(x), avg(x), stddev(x), "
+    "quantile_cont(x, 0.5) FROM t, and SELECT x, count(*) FROM t GROUP BY x",
+}
 STATEMENTS = "only one SELECT can be asked of a release; write SELECT ... FROM its table"
 
 

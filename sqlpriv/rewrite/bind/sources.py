@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bind.catalog import SCHEMAS
 from sqlpriv.rewrite.bind.expressions import Expressions
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.outer_joins import PublicSide, left_join, public_side, semi_join
@@ -86,6 +87,7 @@ class Sources:
             semi_join(self._names, join, on, rows, right)
         else:
             scope.sources[right.called] = by_name(left_join(self._names, join, on, rows, right))
+            scope.qualified |= right.qualified
 
     def _condition(self, join: exp.Join, scope: Scope, right: PublicSide) -> exp.Expr:
         """ON, or what USING stands for, with names resolved."""
@@ -97,6 +99,7 @@ class Sources:
         if (on := join.args.get("on")) is None:
             refuse(self._sql, join.this, f"{join.side or join.kind} JOIN without ON", "write ON or USING")
         inside = Scope({**scope.sources, right.called: added}, scope.merged, ctes=scope.ctes)
+        inside.qualified = {**scope.qualified, **right.qualified}
         return self._expressions.resolve(on, inside)
 
     def _using(self, names: list[exp.Expr], added: Columns, scope: Scope) -> list[exp.Expr]:
@@ -131,6 +134,7 @@ class Sources:
         if folded(name) in scope.sources:
             refuse(self._sql, node, f"two tables called {name!r}", "give one of them another alias")
         scope.sources[folded(name)] = by_name([marked(s) for s in shown])
+        scope.qualify(name, node)
 
     def _renamed(self, shown: list[Shown], names: list[exp.Expr], node: exp.Expr) -> list[Shown]:
         if len(names) > len(shown):
@@ -144,13 +148,13 @@ class Sources:
                 self._sql, node, "a table function", f"only {self._release.table!r} and its public tables can be read"
             )
         name, key = node.name, folded(node.name)
-        if node.args.get("catalog") or (node.args.get("db") and folded(node.db) not in {"main", "public"}):
+        if node.args.get("db") and folded(node.db) not in SCHEMAS:
             unknown(self._sql, node, f"table {node.sql(dialect='duckdb')}", self._tables())
         if not node.args.get("db") and key in ctes:
             cte, seen = ctes[key]
             return self._merge(self._read_cte(cte, seen), rows, node), name
         public = self._release.public.get(key)
-        if key == folded(self._release.table) and folded(node.db or "main") == "main":
+        if key == folded(self._release.table) and (public is None or folded(node.db or "main") == "main"):
             if rows.private:
                 refuse_self_join(self._sql, node)
             rows.private = True

@@ -9,6 +9,8 @@ def spell_alike(statement: exp.Expr) -> None:
     """Change a parsed query in place."""
     for select in list(statement.find_all(exp.Select)):
         _lift_joins(select)
+    for fetch in list(statement.find_all(exp.Fetch)):
+        _write_limit(fetch)
     for node in list(statement.find_all(exp.Anonymous)):
         _name_average(node)
 
@@ -33,3 +35,10 @@ def _name_average(node: exp.Anonymous) -> None:
         same = exp.Avg(this=node.expressions[0])
         same._meta = node._meta
         node.replace(same)
+
+
+def _write_limit(fetch: exp.Fetch) -> None:
+    """FETCH FIRST 5 ROWS ONLY is LIMIT 5; PERCENT and WITH TIES stay, and are refused."""
+    options = fetch.args.get("limit_options")
+    if options is None or not (options.args.get("percent") or options.args.get("with_ties")):
+        fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
