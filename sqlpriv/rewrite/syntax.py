@@ -9,6 +9,11 @@ from sqlglot import exp
 PREFIX = "__priv_"
 """How the names begin that rewriting makes, so that none of a query is the same."""
 AGGREGATES = (exp.AggFunc, exp.Filter, exp.Window, exp.Grouping, exp.GroupingId, exp.WithinGroup)
+KNOWN_AGGREGATES = (
+    exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Grouping, exp.GroupingId, exp.Variance, exp.VariancePop, exp.Stddev,
+    exp.StddevPop, exp.StddevSamp, exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept,
+)  # fmt: skip
+"""The aggregates of rows that can be estimated from sums."""
 SELECT_ARGS = {
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"
 }  # fmt: skip

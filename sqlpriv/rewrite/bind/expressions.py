@@ -11,7 +11,7 @@ from sqlpriv.rewrite.bind.public_subquery import resolve_public
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
 from sqlpriv.rewrite.bind.relations import SCALAR, Rows, column
 from sqlpriv.rewrite.bind.scope import Reader, Scope
-from sqlpriv.rewrite.syntax import AGGREGATES, has_aggregates
+from sqlpriv.rewrite.syntax import AGGREGATES, KNOWN_AGGREGATES, has_aggregates
 
 
 class Expressions:
@@ -61,7 +61,7 @@ class Expressions:
                 f"{construct} inside WHERE, GROUP BY or another aggregate",
                 "aggregate in SELECT or HAVING",
             )
-        if not isinstance(inner, (exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Grouping, exp.GroupingId)):
+        if not isinstance(inner, KNOWN_AGGREGATES):
             if scope.flat is not None and isinstance(inner, exp.AggFunc):
                 scope.flat.aggregate(inner)
             refuse_node(self._sql, inner)

@@ -44,8 +44,10 @@ class Formulas:
         self._apart = apart and not sums.release.has_cross_terms
         self.zz = zz
         self.nonnegative = nonnegative
-        self._layers: dict[str, dict[str, str]] = {"r": {}, "v": {}, "s": {}, "q": {}, "i": {}, "b": {}}
-        """In order: ratios; moments at them; slopes, jumps, quantiles; quadratic equations; centres, halves; bounds."""
+        layers = ("m", "c", "d", "r", "v", "s", "q", "i", "b")
+        self._layers: dict[str, dict[str, str]] = {layer: {} for layer in layers}
+        """In this order: means; what is centred by them, and made of that; ratios; moments at them; slopes, jumps,
+        quantiles; quadratic equations; centres, halves; bounds."""
 
     def layered(self, source: str) -> str:
         """The sums, with the intervals beside them."""
@@ -60,6 +62,26 @@ class Formulas:
             return text
         known = self._layers[layer]
         return f'"{SUMS}"."{known.setdefault(text, f"{layer}_{len(known)}")}"'
+
+    def once_before(self, form: Ratio) -> str:
+        """A ratio as a constant that other forms may use."""
+        return self._once("m", self.value(form))
+
+    def once_after(self, text: str) -> str:
+        """A text over such constants."""
+        return self._once("c", text)
+
+    def once_last(self, text: str) -> str:
+        """A text over such texts."""
+        return self._once("d", text)
+
+    def once_inside(self, text: str) -> str:
+        """A text over all these."""
+        return self._once("r", text)
+
+    def half(self, form: Smooth) -> str:
+        """Half the interval by the delta method."""
+        return self._once("i", formula("_delta_half", self._squared(form.slopes, form.slopes), self.zz))
 
     def _around(self, centre: str, half: str) -> tuple[str, str]:
         middle, width = self._once("i", centre), self._once("i", half)
@@ -85,7 +107,8 @@ class Formulas:
             low, high = self._fieller(form)
             return (low, high) if form.domain is None else self._within(form, form.domain, low, high)
         if isinstance(form, Smooth):
-            return self._around(form.text, formula("_delta_half", self._squared(form.slopes, form.slopes), self.zz))
+            middle = self._once("i", form.text)
+            return f"{middle} - {self.half(form)}", f"{middle} + {self.half(form)}"
         return (form.low, form.high) if isinstance(form, Bounded) else None
 
     def _within(self, form: Ratio, domain: str, low: str, high: str) -> tuple[str, str]:

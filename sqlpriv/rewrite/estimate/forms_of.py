@@ -30,6 +30,7 @@ from sqlpriv.rewrite.estimate.forms import (
     scale,
     total,
 )
+from sqlpriv.rewrite.estimate.statistics import STATISTICS, squared, statistic
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import Texts
 from sqlpriv.rewrite.syntax import AGGREGATES, without_parentheses
@@ -108,6 +109,10 @@ class Forms:
         return self._keys.get((mark(node), node)) if type(node) in self._kinds else None
 
     def _aggregate(self, node: exp.Expr) -> Form:
+        if (variance := squared(node)) is not None:
+            return self._other(exp.Sqrt(this=variance))
+        if isinstance(node.this if isinstance(node, exp.Filter) else node, STATISTICS):
+            return statistic(self.formulas, node)
         sums = self.formulas.sums
         found = [Linear({sums.summands.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
         return found[0] if len(found) == 1 else Ratio(found[0], found[1], averaged_domain(node, sums.release))
@@ -154,7 +159,7 @@ class Forms:
             return Bounded(text, first.low, first.high)
         ends = [first.low, first.high]
         if isinstance(node, exp.Sqrt):
-            ends = [f"greatest({end}, 0e0)" for end in ends]
+            ends = [f"CASE WHEN ({end}) IS NOT NULL THEN greatest({end}, 0e0) END" for end in ends]
         return Bounded(text, *(self._where_defined(node, [end, *values[1:]]) for end in ends))
 
     def _where_defined(self, node: exp.Expr, texts: list[str]) -> str:
