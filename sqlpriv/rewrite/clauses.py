@@ -15,7 +15,7 @@ from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.forms_of import Forms
 from sqlpriv.rewrite.estimate.intervals import ONE_DEVIATION, squared_quantile
 from sqlpriv.rewrite.estimate.texts import Texts
-from sqlpriv.rewrite.syntax import conjuncts, default_name, is_star
+from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_star
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
@@ -78,7 +78,7 @@ class Clauses:
 
     def refuse_limit_of_rows(self, query: exp.Expr) -> None:
         """Which rows a query keeps must not depend on other rows."""
-        for clause in ("distinct", "limit", "offset"):
+        for clause in ("distinct", "limit", "offset", "qualify"):
             if query.args.get(clause) and not (clause == "limit" and is_limit_zero(query)):
                 refuse(self.sql, query.args[clause], f"{clause.upper()} over single rows", ROWS)
 
@@ -156,21 +156,28 @@ class Clauses:
         items: list[Item],
         forms: Forms,
         answers: frozenset[tuple[str, str]] = frozenset(),
+        having: exp.Expr | None = None,
     ) -> str:
-        """HAVING, ORDER BY and LIMIT, over estimates; `answers` as in `listed`."""
+        """HAVING, which is resolved already, QUALIFY, ORDER BY and LIMIT, over estimates; `answers` as in `listed`."""
         text = by_keys = ""
-        if having := select.args.get("having"):
-            resolved = self.resolve(having.this, scope, aggregates=True, alias_first=True)
-            text = f" WHERE {forms.text(resolved)}"
+        if having is not None:
+            text = f" WHERE {forms.text(having)}"
             if self.options.deviations:
-                exact = [
-                    c for c in conjuncts(resolved) if isinstance(forms.form(c), Exact) and not mentions(c, answers)
-                ]
+                exact = [c for c in conjuncts(having) if isinstance(forms.form(c), Exact) and not mentions(c, answers)]
                 by_keys = f" WHERE {' AND '.join(f'({forms.text(c)})' for c in exact)}" if exact else ""
+        if qualify := select.args.get("qualify"):
+            kept = forms.text(self.resolve(qualify.this, scope, aggregates=True, alias_first=True))
+            # DuckDB wants a window function there, and some are computed below.
+            text += f" QUALIFY ({kept}) AND row_number() OVER () > 0"
         if order := select.args.get("order"):
             text += f" ORDER BY {', '.join(self._ordered(o, scope, items, forms) for o in list(order.expressions))}"
         text += self.limits(select)
         return by_keys if self.options.deviations else text
+
+    def having(self, select: exp.Expr, scope: Scope) -> exp.Expr | None:
+        """HAVING, resolved."""
+        clause = select.args.get("having")
+        return None if clause is None else self.resolve(clause.this, scope, aggregates=True, alias_first=True)
 
     def _ordered(self, ordered: exp.Expr, scope: Scope, items: list[Item], forms: Forms) -> str:
         if not isinstance(ordered, exp.Ordered) or ordered.args.get("with_fill"):
@@ -206,9 +213,3 @@ def is_limit_zero(query: exp.Expr) -> bool:
 def mentions(node: exp.Expr, columns: frozenset[tuple[str, str]]) -> bool:
     """Whether an expression names one of these resolved columns."""
     return any((found.table, found.name) in columns for found in node.find_all(exp.Column))
-
-
-def direction(ordered: exp.Expr) -> str:
-    """In which direction ORDER BY sorts, and where NULLs come."""
-    direction = " DESC" if ordered.args.get("desc") else " ASC"
-    return direction + (" NULLS FIRST" if ordered.args.get("nulls_first") else " NULLS LAST")

@@ -13,30 +13,34 @@ from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms_of import Forms
 from sqlpriv.rewrite.estimate.multiplying import Joins
-from sqlpriv.rewrite.estimate.sums import SUMS, Sums
+from sqlpriv.rewrite.estimate.forms import Exact
+from sqlpriv.rewrite.estimate.sums import SUMS
+from sqlpriv.rewrite.estimate.windowed import WindowedSums
 from sqlpriv.rewrite.release import Release
-from sqlpriv.rewrite.syntax import has_aggregates, without_parentheses
+from sqlpriv.rewrite.syntax import has_aggregates, has_windows, windowed, without_parentheses
 
 
-def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
-    """The answer to SELECT ... GROUP BY over rows of the private table."""
-    if select.args.get("distinct"):
-        refuse(clauses.sql, select.args["distinct"], "SELECT DISTINCT", "use GROUP BY; each group comes back once")
+def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, known: Keys | None = None) -> Answer:
+    """The answer to SELECT ... GROUP BY over rows of the private table; `known` are its keys, if they are given."""
     items = [clauses.item(item, scope, aggregates=True) for item in list(select.expressions)]
     if where := select.args.get("where"):
         rows.conditions.append(clauses.resolve(where.this, scope))
-    keys, sets = _groups(clauses, select, items, scope)
+    keys, sets = _groups(clauses, select, items, scope) if known is None else (known, [tuple(range(len(known)))])
+    _refuse_distinct(clauses, select, keys, items)
     if scope.flat is not None:
         scope.flat.refuse_estimates([*rows.conditions, *keys])
-    below = aggregated_rows(rows, [(i.name, i.node) for i in items])
+    below = aggregated_rows(rows, [(i.name, i.node) for i in items], keys, windowed(select))
     condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
     groupings = [[keys[i] for i in chosen] for chosen in sets]
     options, names = clauses.options, clauses.names
-    sums = Sums(clauses.texts, Joins(names, rows.reads, condition, groupings))
+    sums = WindowedSums(clauses.texts, Joins(names, rows.reads, condition, groupings))
     formulas = Formulas(sums, clauses.zz, options.nonnegative, options.apart, options.deviations)
     forms = Forms(clauses.sql, clauses.texts, formulas, keys, None, names.scalars)
+    having = clauses.having(select, scope)
+    by_keys = having is None or isinstance(forms.form(having), Exact)
+    forms.adds_groups = len(sets) == 1 and by_keys and not sums.joins.multiply
     listed, columns = clauses.listed(items, forms)
-    tail = clauses.tail(select, scope, items, forms)
+    tail = clauses.tail(select, scope, items, forms, having=having)
     parts, cost, plans = [], 0.0, []
     for chosen in sets:
         groups = [key if i in chosen else None for i, key in enumerate(keys)]
@@ -45,8 +49,10 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> A
         plans.append(computed.plan)
         cost += computed.cost
     source = parts[0] if len(parts) == 1 else " UNION ALL ".join(f"({p})" for p in parts)
+    if having is not None and by_keys and sums.window_columns():
+        source = f'SELECT * FROM ({source}) AS "{SUMS}" WHERE {forms.text(having)}'
     sql = f'SELECT {", ".join(listed)} FROM ({formulas.layered(source)}) AS "{SUMS}"{tail}'
-    chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset"))
+    chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset", "qualify"))
     all_groups = not rows.conditions and not rows.reads and not chosen_from
     return Answer(
         sql,
@@ -58,6 +64,14 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> A
     )
 
 
+def _refuse_distinct(clauses: Clauses, select: exp.Select, keys: Keys, items: list[Item]) -> None:
+    """Where all keys are shown, no two rows are alike, and DISTINCT changes nothing."""
+    distinct = select.args.get("distinct")
+    shown = [without_parentheses(i.node) for i in items]
+    if distinct and (distinct.args.get("on") or not all(key in shown for key in keys)):
+        refuse(clauses.sql, distinct, "SELECT DISTINCT", "use GROUP BY; each group comes back once")
+
+
 def _has_values(key: exp.Expr, release: Release) -> bool:
     """Whether a group key is an attribute with several values: each of them is a group."""
     found = release.attribute(key.table) if isinstance(key, exp.Column) else None
@@ -65,7 +79,7 @@ def _has_values(key: exp.Expr, release: Release) -> bool:
 
 
 def _groups(clauses: Clauses, select: exp.Select, items: list[Item], scope: Scope) -> tuple[Keys, Sets]:
-    plain = [i.node for i in items if not has_aggregates(i.node)]
+    plain = [i.node for i in items if not has_aggregates(i.node) and not has_windows(i.node)]
 
     def resolve(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Literal) and not node.is_string:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.answers import over_answers, united_answers
 from sqlpriv.rewrite.asides import public_answer, rows_of_types, without_rows
-from sqlpriv.rewrite.bind.below_answers import flattened
+from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened
 from sqlpriv.rewrite.bind.catalog import tables_shown
 from sqlpriv.rewrite.bind.expressions import Expressions
 from sqlpriv.rewrite.bind.names import Names
@@ -136,13 +136,15 @@ class _Rewriting:
                 refuse(self._sql, cte, f"WITH ... AS ({cte.this.key.upper()})", "write a SELECT there")
 
     def _select(self, select: exp.Select, ctes: Ctes) -> Relation:
-        self._clauses.only(select, SELECT_ARGS)
+        self._clauses.only(select, SELECT_ARGS | {"qualify"})
         reads_private = partial(self.names.reads_private, ctes=ctes)
         select = with_answers_in_from(select, ctes, reads_private, self._sql)
         rows, scope = self._sources.read_from(select, ctes)
         if rows.over_answers and aggregated(select) and not rows.private:
             rows, scope.flat = flattened(self._sql, select, rows, scope)
         elif rows.over_answers:
+            if (below := as_aggregate(select, rows, scope)) is not None:
+                return grouped(self._clauses, select, *below)
             return over_answers(self._clauses, select, rows, scope)
         if rows.private and is_of_values(select):
             # Each value comes once, and which there are is public: DISTINCT a, b is GROUP BY a, b.

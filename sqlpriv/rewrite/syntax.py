@@ -33,8 +33,32 @@ def outside_subqueries(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def has_aggregates(node: exp.Expr) -> bool:
-    """Whether an expression aggregates, outside of queries inside it."""
-    return any(isinstance(n, AGGREGATES) for n in outside_subqueries(node))
+    """Whether an expression aggregates, outside of queries inside it. A window function does not, what is in it may."""
+    if isinstance(node, exp.Query):
+        return False
+    if isinstance(node, exp.Window):
+        function = node.this.this if isinstance(node.this, (exp.Filter, exp.IgnoreNulls)) else node.this
+        others = [child for child in node.iter_expressions() if child is not node.this]
+        return any(map(has_aggregates, [*function.iter_expressions(), *others]))
+    return isinstance(node, AGGREGATES) or any(map(has_aggregates, node.iter_expressions()))
+
+
+def has_windows(node: exp.Expr | None) -> bool:
+    """Whether there is a window function in an expression, outside of queries inside it."""
+    return node is not None and any(isinstance(n, exp.Window) for n in outside_subqueries(node))
+
+
+def windowed(select: exp.Select) -> bool:
+    """Whether a SELECT has window functions."""
+    return bool(select.args.get("qualify")) or any(
+        map(has_windows, [*select.expressions, *(select.args.get(c) for c in ("having", "order"))])
+    )
+
+
+def direction(ordered: exp.Expr) -> str:
+    """In which direction ORDER BY sorts, and where NULLs come."""
+    found = " DESC" if ordered.args.get("desc") else " ASC"
+    return found + (" NULLS FIRST" if ordered.args.get("nulls_first") else " NULLS LAST")
 
 
 def aggregated(select: exp.Select) -> bool:

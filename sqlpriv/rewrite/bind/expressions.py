@@ -38,6 +38,8 @@ class Expressions:
             self._column(node, scope, aggregates, alias_first)
         elif isinstance(node, exp.Query):
             self._subquery(node, scope, aggregates)
+        elif isinstance(node, exp.Window):
+            self._window(node, scope, aggregates, alias_first)
         elif isinstance(node, AGGREGATES):
             self._aggregate(node, scope, aggregates)
         elif (reason := misread(node, self._sql)) is not None:
@@ -51,14 +53,29 @@ class Expressions:
         for child in list(node.iter_expressions()):
             self._visit(child, scope, aggregates, alias_first)
 
+    def _window(self, node: exp.Window, scope: Scope, aggregates: bool, alias_first: bool) -> None:
+        """The parts of a window function, which is about the rows of an answer."""
+        if scope.flat is not None:
+            refuse(self._sql, node, "a window function beside aggregates of estimates", "window the sums in a query around")
+        if not aggregates and not scope.over_answers:
+            refuse_node(self._sql, node)
+        if node.args.get("alias"):
+            refuse(self._sql, node, f"the window {node.alias!r}", "define it by WINDOW, or write it out")
+        if not isinstance(node.this, exp.Func) or isinstance(node.this, exp.Anonymous):
+            refuse_node(self._sql, node.this if isinstance(node.this, exp.Func) else node)
+        for part in [*node.this.iter_expressions(), *(node.args.get("partition_by") or [])]:
+            if not isinstance(part, exp.Star):
+                self._visit(part, scope, aggregates, alias_first)
+        for ordered in node.args["order"].expressions if node.args.get("order") else []:
+            self._visit(ordered.this, scope, aggregates, alias_first)
+
     def _aggregate(self, node: exp.Expr, scope: Scope, aggregates: bool) -> None:
         inner = node.this if isinstance(node, exp.Filter) else node
         if not aggregates:
-            construct = "a window function" if isinstance(node, exp.Window) else f"an aggregate ({inner.key})"
             refuse(
                 self._sql,
                 node,
-                f"{construct} inside WHERE, GROUP BY or another aggregate",
+                f"an aggregate ({inner.key}) inside WHERE, GROUP BY or another aggregate",
                 "aggregate in SELECT or HAVING",
             )
         if not isinstance(inner, KNOWN_AGGREGATES):

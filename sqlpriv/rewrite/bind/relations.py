@@ -100,6 +100,9 @@ class Aggregated:
 
     rows: Rows
     columns: dict[str, exp.Expr]
+    keys: tuple[exp.Expr, ...] = ()
+    windowed: bool = False
+    """Whether there are window functions among the columns: then no row may be left out above it."""
 
 
 Relation: TypeAlias = Rows | Answer

@@ -32,6 +32,8 @@ class Scope:
     ctes: Ctes = field(default_factory=dict)
     qualified: dict[str, str] = field(default_factory=dict)
     """The tables that are read by their own names, with the catalog that was written before these, or none."""
+    over_answers: bool = False
+    """Whether its rows are those of an answer, which windows may be about."""
     flat: Flattening | None = None
     """How aggregates over an answer become aggregates over its rows."""
 

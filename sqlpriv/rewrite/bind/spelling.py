@@ -9,6 +9,8 @@ def spell_alike(statement: exp.Expr) -> None:
     """Change a parsed query in place."""
     for select in list(statement.find_all(exp.Select)):
         _lift_joins(select)
+    for select in list(statement.find_all(exp.Select)):
+        _write_windows_out(select)
     for fetch in list(statement.find_all(exp.Fetch)):
         _write_limit(fetch)
     for node in list(statement.find_all(exp.Anonymous)):
@@ -42,3 +44,19 @@ def _write_limit(fetch: exp.Fetch) -> None:
     options = fetch.args.get("limit_options")
     if options is None or not (options.args.get("percent") or options.args.get("with_ties")):
         fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
+
+
+def _write_windows_out(select: exp.Select) -> None:
+    """WINDOW w AS (...) gives a window a name; it is written out where it is used."""
+    named = {w.name.lower(): w for w in select.args.get("windows") or []}
+    for node in list(select.find_all(exp.Window)) if named else []:
+        alias = node.args.get("alias")
+        found = named.get(alias.name.lower()) if alias is not None else None
+        if found is None or node.parent is select and node.arg_key == "windows":
+            continue
+        for part in ("partition_by", "order", "spec"):
+            value = found.args.get(part)
+            if value and not node.args.get(part):
+                node.set(part, [v.copy() for v in value] if isinstance(value, list) else value.copy())
+        node.set("alias", None)
+    select.set("windows", None)

@@ -45,10 +45,10 @@ def summands(node: exp.Expr, release: Release, sql: str) -> tuple[Summand, ...]:
     total = _summed(node.this, outside, release)
     if isinstance(node, exp.Sum):
         return (total,)
-    present = (*outside, *present(node.this, release))
+    there = (*outside, *present(node.this, release))
     if total.expression is not None:
-        total = Summand(total.expression, present)  # Where both sums have the same filters, so have their moments.
-    return (total, Summand(None, present))
+        total = Summand(total.expression, there)  # Where both sums have the same filters, so have their moments.
+    return (total, Summand(None, there))
 
 
 def averaged_domain(node: exp.Expr, release: Release) -> str | None:

@@ -26,8 +26,9 @@ from sqlpriv.rewrite.estimate.forms import (
     times,
 )
 from sqlpriv.rewrite.estimate.intervals import ALONE, formula, widest
-from sqlpriv.rewrite.estimate.sums import SUMS, Sums
+from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import number
+from sqlpriv.rewrite.estimate.windowed import NoBoundsError, WindowedSums
 
 Bounds: TypeAlias = tuple[str, str] | None
 _MOST_TERMS_WITH_SKEW = 5
@@ -37,7 +38,7 @@ class Formulas:
     """The texts of forms: their values and their bounds."""
 
     def __init__(
-        self, sums: Sums, zz: str, nonnegative: bool = False, apart: bool = True, deviations: bool = False
+        self, sums: WindowedSums, zz: str, nonnegative: bool = False, apart: bool = True, deviations: bool = False
     ) -> None:
         self.sums = sums
         self.deviations = deviations
@@ -51,7 +52,7 @@ class Formulas:
 
     def layered(self, source: str) -> str:
         """The sums, with the intervals beside them."""
-        for layer in self._layers.values():
+        for layer in (self.sums.window_columns(), *self._layers.values()):
             if layer:
                 listed = ", ".join(f"{text} AS {name}" for text, name in layer.items())
                 source = f'SELECT *, {listed} FROM ({source}) AS "{SUMS}"'
@@ -98,6 +99,12 @@ class Formulas:
 
     def bounds(self, form: Form) -> Bounds:
         """Its bounds, if it has sound ones."""
+        try:
+            return self._bounds(form)
+        except NoBoundsError:
+            return None
+
+    def _bounds(self, form: Form) -> Bounds:
         if self.deviations and isinstance(form, (Linear, Ratio)):
             form = self.smooth(form) or form
         if isinstance(form, Linear):
@@ -205,7 +212,7 @@ class Formulas:
         one = self._as_one(form)
         if len(one.terms) == 1 and self._apart:
             ((i, coefficient),) = one.terms.items()
-            if (sides := signed(self.sums, i)) is not None:
+            if (sides := self._signed(i)) is not None:
                 return self._difference(form, coefficient, *sides)
         jump = self._jump(one, form)
         found = []
@@ -216,9 +223,18 @@ class Formulas:
             found.append(self._around(centre, half))
         return widest(found)
 
+    def _signed(self, i: int) -> tuple[int, int] | None:
+        """A sum as the difference of two, as `signed`; a sum over groups as the difference of two such sums."""
+        if not self.sums.is_windowed(i):
+            return signed(self.sums, i)
+        terms, frame = self.sums.parts_of(i)
+        ((j, coefficient), *more) = terms.items()
+        sides = signed(self.sums, j) if coefficient == "1" and not more else None
+        return None if sides is None else (self.sums.over({sides[0]: "1"}, frame), self.sums.over({sides[1]: "1"}, frame))
+
     def _as_one(self, form: Linear) -> Linear:
         """A combination of sums as the one sum that it is, if it can be computed as such."""
-        if len(form.terms) < 2 or not self._apart:
+        if len(form.terms) < 2 or not self._apart or any(map(self.sums.is_windowed, form.terms)):
             return form
         found = combined(self.sums, form.terms)
         return form if found is None else Linear({found: "1"})

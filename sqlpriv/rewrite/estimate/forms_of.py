@@ -33,6 +33,7 @@ from sqlpriv.rewrite.estimate.forms import (
 from sqlpriv.rewrite.estimate.statistics import STATISTICS, squared, statistic
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import Texts
+from sqlpriv.rewrite.estimate.windows import Written, window_form
 from sqlpriv.rewrite.syntax import AGGREGATES, without_parentheses
 from sqlpriv.sqltext import quoted
 
@@ -63,6 +64,8 @@ class Forms:
         self._keys = {(mark(key), key): f"g{i}" for i, key in reversed(list(enumerate(bare)))}
         self._kinds = set(map(type, bare))
         self._answers = answers
+        self.adds_groups = False
+        """Whether groups are about different rows, and all of them there, so that sums over them can be told."""
         self.groupings: dict[tuple[str, ...], str] = {}
         """The names of columns with grouping(...), by the keys asked about."""
 
@@ -82,6 +85,8 @@ class Forms:
             self._refuse_correlated(node)
         if _keeps_the_value(node):
             inner = self.form(node.this)
+            if isinstance(inner, Linear) and _fills_gaps(node):
+                inner = self._filled(node, inner)
             if isinstance(inner, (Linear, Ratio, Smooth)) and (isinstance(inner, Linear) or not _fills_gaps(node)):
                 return inner
         rounds = self.formulas.deviations and isinstance(node, _ROUNDING) and _is_numeric(node)
@@ -94,6 +99,16 @@ class Forms:
         if isinstance(node, exp.Neg):
             return self._scaled(self.form(node.this), Exact("-1", constant=True))
         return self._other(node)
+
+    def _filled(self, node: exp.Expr, form: Linear) -> Form:
+        """A sum over groups is NULL where there are none; with coalesce(x, 0) it is 0."""
+        sums = self.formulas.sums
+        if not any(map(sums.may_be_empty, form.terms)):
+            return form
+        second = node.expressions[0] if len(node.expressions) == 1 else None
+        if form.shift is not None or not (isinstance(second, exp.Literal) and second.this == "0"):
+            return self._other(node)
+        return Linear({sums.filled(i) if sums.may_be_empty(i) else i: c for i, c in form.terms.items()})
 
     def _refuse_correlated(self, query: exp.Expr) -> None:
         inside = {t.alias for t in query.find_all(exp.Table, exp.Subquery)}
@@ -109,6 +124,8 @@ class Forms:
         return self._keys.get((mark(node), node)) if type(node) in self._kinds else None
 
     def _aggregate(self, node: exp.Expr) -> Form:
+        if isinstance(node, exp.Window):
+            return self._window(node)
         if (variance := squared(node)) is not None:
             return self._other(exp.Sqrt(this=variance))
         if isinstance(node.this if isinstance(node, exp.Filter) else node, STATISTICS):
@@ -116,6 +133,13 @@ class Forms:
         sums = self.formulas.sums
         found = [Linear({sums.summands.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
         return found[0] if len(found) == 1 else Ratio(found[0], found[1], averaged_domain(node, sums.release))
+
+    def _window(self, node: exp.Window) -> Form:
+        keys = frozenset(f'"{SUMS}"."{name}"' for name in self._keys.values())
+        sums = self.formulas.sums if self._answers is None and self.adds_groups else None
+        written = Written(self.form, self.formulas.value, self._with, keys, sums)
+        found = window_form(node, written, self._sql)
+        return Opaque("NULL") if isinstance(found, Opaque) and self.formulas.deviations else found
 
     def _grouping(self, node: exp.Expr) -> str:
         asked = node.expressions or ([node.this] if node.this else [])
