@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.below_answers import aggregated_rows
@@ -9,7 +11,9 @@ from sqlpriv.rewrite.bind.group_sets import Keys, Sets, group_sets
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, Rows
 from sqlpriv.rewrite.bind.scope import Scope
+from sqlpriv.rewrite.by_value import ByValue
 from sqlpriv.rewrite.clauses import Clauses, Item
+from sqlpriv.rewrite.estimate.aggregates import Summand
 from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms_of import Forms
 from sqlpriv.rewrite.estimate.multiplying import Joins
@@ -36,11 +40,16 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
     sums = WindowedSums(clauses.texts, Joins(names, rows.reads, condition, groupings))
     formulas = Formulas(sums, clauses.zz, options.nonnegative, options.apart, options.deviations)
     forms = Forms(clauses.sql, clauses.texts, formulas, keys, None, names.scalars)
+    by_value = ByValue(clauses, rows, keys, partial(_answered, clauses))
+    by_value.can_be_asked = len(sets) == 1
+    forms.by_value = by_value.form
     having = clauses.having(select, scope)
     by_keys = having is None or isinstance(forms.form(having), Exact)
     forms.adds_groups = len(sets) == 1 and by_keys and not sums.joins.multiply
     listed, columns = clauses.listed(items, forms)
     tail = clauses.tail(select, scope, items, forms, having=having)
+    if by_value.answers and not keys:
+        sums.estimate(sums.summands.add(Summand(None)))  # else the rows of the view would not be aggregated
     parts, cost, plans = [], 0.0, []
     for chosen in sets:
         groups = [key if i in chosen else None for i, key in enumerate(keys)]
@@ -49,11 +58,15 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
         plans.append(computed.plan)
         cost += computed.cost
     source = parts[0] if len(parts) == 1 else " UNION ALL ".join(f"({p})" for p in parts)
+    source = by_value.joined(source)
     if having is not None and by_keys and sums.window_columns():
         source = f'SELECT * FROM ({source}) AS "{SUMS}" WHERE {forms.text(having)}'
     sql = f'SELECT {", ".join(listed)} FROM ({formulas.layered(source)}) AS "{SUMS}"{tail}'
     chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset", "qualify"))
     all_groups = not rows.conditions and not rows.reads and not chosen_from
+    for answer in by_value.answers:
+        cost += answer.cost
+        plans += answer.plans
     return Answer(
         sql,
         columns,
@@ -62,6 +75,19 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
         many=all_groups and any(_has_values(key, names.release) for key in keys),
         aggregated=None if chosen_from else below,
     )
+
+
+def _answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> Answer:
+    """The answer to a query whose parts are resolved already, with a row for each group."""
+    condition = exp.and_(*rows.conditions) if rows.conditions else None
+    sums = WindowedSums(clauses.texts, Joins(clauses.names, rows.reads, condition, [keys]))
+    formulas = Formulas(sums, clauses.zz, apart=clauses.options.apart)
+    forms = Forms(clauses.sql, clauses.texts, formulas, keys)
+    forms.adds_groups = not sums.joins.multiply
+    listed, columns = clauses.listed(items, forms)
+    computed = sums.query(list(keys), clauses.options.budget)
+    sql = f'SELECT {", ".join(listed)} FROM ({formulas.layered(computed.sql)}) AS "{SUMS}"'
+    return Answer(sql, columns, computed.cost, (computed.plan,))
 
 
 def _refuse_distinct(clauses: Clauses, select: exp.Select, keys: Keys, items: list[Item]) -> None:

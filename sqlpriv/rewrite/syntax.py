@@ -14,6 +14,10 @@ KNOWN_AGGREGATES = (
     exp.StddevPop, exp.StddevSamp, exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept,
 )  # fmt: skip
 """The aggregates of rows that can be estimated from sums."""
+HISTOGRAM = exp.AnonymousAggFunc
+"""DuckDB's histogram(), which sqlglot takes for any function; nothing else becomes this."""
+BY_VALUE = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, HISTOGRAM)
+"""The aggregates that are read off the counts of each value."""
 SELECT_ARGS = {
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"
 }  # fmt: skip

@@ -11,7 +11,7 @@ from sqlpriv.rewrite.bind.public_subquery import resolve_public
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
 from sqlpriv.rewrite.bind.relations import SCALAR, Rows, column
 from sqlpriv.rewrite.bind.scope import Reader, Scope
-from sqlpriv.rewrite.syntax import AGGREGATES, KNOWN_AGGREGATES, has_aggregates
+from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, KNOWN_AGGREGATES, has_aggregates
 
 
 class Expressions:
@@ -78,15 +78,27 @@ class Expressions:
                 f"an aggregate ({inner.key}) inside WHERE, GROUP BY or another aggregate",
                 "aggregate in SELECT or HAVING",
             )
-        if not isinstance(inner, KNOWN_AGGREGATES):
+        quantile = inner.this if isinstance(inner, exp.WithinGroup) else inner
+        if isinstance(quantile, BY_VALUE) and scope.flat is None:
+            self._visit_quantile(inner, scope)
+        elif not isinstance(inner, KNOWN_AGGREGATES):
             if scope.flat is not None and isinstance(inner, exp.AggFunc):
                 scope.flat.aggregate(inner)
             refuse_node(self._sql, inner)
-        self._visit_arguments(inner, scope)
+        else:
+            self._visit_arguments(inner, scope)
         if isinstance(node, exp.Filter):
             self._visit(node.expression.this, scope, False, False)
         if scope.flat is not None:
             node.replace(scope.flat.aggregate(node))
+
+    def _visit_quantile(self, node: exp.Expr, scope: Scope) -> None:
+        if isinstance(node, exp.WithinGroup):
+            self._visit(node.this.this, scope, False, False)
+            for ordered in node.expression.expressions:
+                self._visit(ordered.this, scope, False, False)
+        else:
+            self._visit_arguments(node, scope)
 
     def _visit_arguments(self, node: exp.Expr, scope: Scope) -> None:
         for child in list(node.iter_expressions()):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.syntax import HISTOGRAM
+
 
 def spell_alike(statement: exp.Expr) -> None:
     """Change a parsed query in place."""
@@ -14,7 +16,7 @@ def spell_alike(statement: exp.Expr) -> None:
     for fetch in list(statement.find_all(exp.Fetch)):
         _write_limit(fetch)
     for node in list(statement.find_all(exp.Anonymous)):
-        _name_average(node)
+        _name_aggregate(node)
 
 
 def _lift_joins(select: exp.Select) -> None:
@@ -31,10 +33,16 @@ def _lift_joins(select: exp.Select) -> None:
         select.set("joins", [*joins, *(select.args.get("joins") or [])])
 
 
-def _name_average(node: exp.Anonymous) -> None:
-    """DuckDB's mean() is avg(); sqlglot takes it for any function."""
-    if node.name.lower() == "mean" and len(node.expressions) == 1:
+def _name_aggregate(node: exp.Anonymous) -> None:
+    """DuckDB's mean() is avg(); sqlglot takes it, and histogram(), for any function."""
+    if len(node.expressions) != 1:
+        return
+    same: exp.Expr | None = None
+    if node.name.lower() == "mean":
         same = exp.Avg(this=node.expressions[0])
+    elif node.name.lower() == "histogram":
+        same = HISTOGRAM(this="histogram", expressions=node.expressions)
+    if same is not None:
         same._meta = node._meta
         node.replace(same)
 

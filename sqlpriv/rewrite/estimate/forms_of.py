@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -34,7 +34,7 @@ from sqlpriv.rewrite.estimate.statistics import STATISTICS, squared, statistic
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import Texts
 from sqlpriv.rewrite.estimate.windows import Written, window_form
-from sqlpriv.rewrite.syntax import AGGREGATES, without_parentheses
+from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, without_parentheses
 from sqlpriv.sqltext import quoted
 
 _ROUNDING = (exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast)
@@ -64,6 +64,8 @@ class Forms:
         self._keys = {(mark(key), key): f"g{i}" for i, key in reversed(list(enumerate(bare)))}
         self._kinds = set(map(type, bare))
         self._answers = answers
+        self.by_value: Callable[[exp.Expr], Form]
+        """What makes the forms of quantiles and histograms."""
         self.adds_groups = False
         """Whether groups are about different rows, and all of them there, so that sums over them can be told."""
         self.groupings: dict[tuple[str, ...], str] = {}
@@ -126,6 +128,9 @@ class Forms:
     def _aggregate(self, node: exp.Expr) -> Form:
         if isinstance(node, exp.Window):
             return self._window(node)
+        inner = node.this if isinstance(node, exp.Filter) else node
+        if isinstance(inner.this if isinstance(inner, exp.WithinGroup) else inner, BY_VALUE):
+            return self.by_value(node)
         if (variance := squared(node)) is not None:
             return self._other(exp.Sqrt(this=variance))
         if isinstance(node.this if isinstance(node, exp.Filter) else node, STATISTICS):
