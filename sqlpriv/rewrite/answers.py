@@ -49,7 +49,16 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope)
     chosen = windowed(select) or select.args.get("limit") or select.args.get("offset")
     below = None if chosen else still_aggregated(sql, rows, [(i.name, i.node) for i in items])
     tail = clauses.tail(select, scope, items, forms, estimated, clauses.having(select, scope))
-    return Answer(text + tail, columns, sum(a.cost for a in answered), plans, aggregated=below)
+    unique = _unique(rows, items)
+    return Answer(text + tail, columns, sum(a.cost for a in answered), plans, unique_by=unique, aggregated=below)
+
+
+def _unique(rows: Rows, items: list[Item]) -> tuple[str, ...] | None:
+    """What the group keys of the one answer that is read are called here, if all of them are shown."""
+    ((variable, read), *others) = rows.reads.items()
+    keys = read.answer.unique_by if read.answer is not None and not others else None
+    shown = {i.node.name: i.name for i in items if isinstance(i.node, exp.Column) and i.node.table == variable}
+    return tuple(shown[key] for key in keys) if keys and all(key in shown for key in keys) else None
 
 
 def _estimated(rows: Rows) -> frozenset[tuple[str, str]]:

@@ -7,6 +7,7 @@ from functools import partial
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.below_answers import aggregated_rows
+from sqlpriv.rewrite.bind.chosen import refuse_unless_grouped
 from sqlpriv.rewrite.bind.group_sets import Keys, Sets, group_sets
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, Rows
@@ -33,6 +34,9 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
     _refuse_distinct(clauses, select, keys, items)
     if scope.flat is not None:
         scope.flat.refuse_estimates([*rows.conditions, *keys])
+    chose = refuse_unless_grouped(clauses.names, rows, keys)
+    if chose and clauses.options.deviations:
+        refuse(clauses.sql, select, "groups chosen by estimates", "a plan shows no choice that the private rows make")
     below = aggregated_rows(rows, [(i.name, i.node) for i in items], keys, windowed(select))
     condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
     groupings = [[keys[i] for i in chosen] for chosen in sets]
@@ -72,8 +76,9 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
         columns,
         cost,
         tuple(plans),
+        unique_by=_shown_keys(keys, items) if len(sets) == 1 else None,
         many=all_groups and any(_has_values(key, names.release) for key in keys),
-        aggregated=None if chosen_from else below,
+        aggregated=None if chosen_from or chose else below,
     )
 
 
@@ -88,6 +93,12 @@ def _answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> An
     computed = sums.query(list(keys), clauses.options.budget)
     sql = f'SELECT {", ".join(listed)} FROM ({formulas.layered(computed.sql)}) AS "{SUMS}"'
     return Answer(sql, columns, computed.cost, (computed.plan,))
+
+
+def _shown_keys(keys: Keys, items: list[Item]) -> tuple[str, ...] | None:
+    """What the group keys are called, if all of them are shown."""
+    shown = {key: item.name for item in reversed(items) for key in [without_parentheses(item.node)]}
+    return tuple(shown[key] for key in keys) if all(key in shown for key in keys) else None
 
 
 def _refuse_distinct(clauses: Clauses, select: exp.Select, keys: Keys, items: list[Item]) -> None:

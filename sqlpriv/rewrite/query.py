@@ -16,6 +16,7 @@ from sqlpriv.rewrite.answers import over_answers, united_answers
 from sqlpriv.rewrite.asides import public_answer, rows_of_types, without_rows
 from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened
 from sqlpriv.rewrite.bind.catalog import tables_shown
+from sqlpriv.rewrite.bind.chosen import with_chosen
 from sqlpriv.rewrite.bind.expressions import Expressions
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.parameters import Bound
@@ -140,6 +141,8 @@ class _Rewriting:
         reads_private = partial(self.names.reads_private, ctes=ctes)
         select = with_answers_in_from(select, ctes, reads_private, self._sql)
         rows, scope = self._sources.read_from(select, ctes)
+        if rows.private and rows.over_answers:
+            with_chosen(self.names, select, rows, scope)
         if rows.over_answers and aggregated(select) and not rows.private:
             rows, scope.flat = flattened(self._sql, select, rows, scope)
         elif rows.over_answers:

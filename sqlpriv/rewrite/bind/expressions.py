@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bind.chosen import chosen_values
 from sqlpriv.rewrite.bind.functions import allowed, misread
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.outside import outside_domains
 from sqlpriv.rewrite.bind.public_subquery import resolve_public
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
-from sqlpriv.rewrite.bind.relations import SCALAR, Rows, column
+from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows, column
 from sqlpriv.rewrite.bind.scope import Reader, Scope
 from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, KNOWN_AGGREGATES, has_aggregates
 
@@ -130,7 +131,13 @@ class Expressions:
         return f"there are {', '.join(names[:20])}" + (" ..." if len(names) > 20 else "")
 
     def _subquery(self, node: exp.Expr, scope: Scope, aggregates: bool) -> None:
-        if not aggregates or not self._names.reads_private(node, scope.ctes):
+        reads_private = self._names.reads_private(node, scope.ctes)
+        if reads_private and not aggregates and isinstance(node.parent, exp.In):
+            answer = self._read(node.copy(), scope.ctes)
+            if isinstance(answer, Answer):
+                node.replace(chosen_values(self._names, answer, node, node.parent.this))
+                return
+        if not aggregates or not reads_private:
             resolve_public(self._names, node, scope)
             return
         answer = self._read(node.copy(), scope.ctes)

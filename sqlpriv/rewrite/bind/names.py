@@ -23,6 +23,8 @@ class Names:
         """Answers that stand as one value in an expression over estimates."""
         self.warnings: list[str] = []
         """What the one who asks should know, beside the answer."""
+        self.chosen: dict[str, list[exp.Expr]] = {}
+        """Relations of groups that are chosen by estimates, with what is compared with their keys."""
         self._taken = {folded(a.name) for a in release.attributes}
         self._defined: dict[str, str] = {}
         """Relations of public tables, as common table expressions by their names."""

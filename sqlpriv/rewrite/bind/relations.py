@@ -81,6 +81,8 @@ class Answer:
     columns: tuple[AnswerColumn, ...]
     cost: float = 0.0
     plans: tuple[str, ...] = ()
+    unique_by: tuple[str, ...] | None = None
+    """The columns that are its group keys, if all of them are shown."""
     many: bool = False
     """Whether it surely has more than one row."""
     aggregated: Aggregated | None = None
