@@ -10,7 +10,7 @@ from sqlpriv.rewrite.bind.below_answers import aggregated_rows
 from sqlpriv.rewrite.bind.chosen import refuse_unless_grouped
 from sqlpriv.rewrite.bind.group_sets import Keys, Sets, group_sets
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Answer, Rows
+from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows
 from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.by_value import ByValue
 from sqlpriv.rewrite.clauses import Clauses, Item
@@ -49,7 +49,10 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
     forms.by_value = by_value.form
     having = clauses.having(select, scope)
     by_keys = having is None or isinstance(forms.form(having), Exact)
-    forms.adds_groups = len(sets) == 1 and by_keys and not sums.joins.multiply
+    # A row that meets several public rows may be in several groups.
+    forms.adds_groups = len(sets) == 1 and by_keys and not Joins(names, rows.reads, condition, [[]]).multiply
+    if having is None and not chose:
+        forms.all_rows = partial(_of_same_rows, rows)
     listed, columns = clauses.listed(items, forms)
     tail = clauses.tail(select, scope, items, forms, having=having)
     if by_value.answers and not keys:
@@ -83,22 +86,36 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
 
 
 def _answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> Answer:
-    """The answer to a query whose parts are resolved already, with a row for each group."""
+    """The answer to a query whose parts are resolved already, with a row for each group; its windows are of those
+    groups that differ in the last key alone."""
     condition = exp.and_(*rows.conditions) if rows.conditions else None
     sums = WindowedSums(clauses.texts, Joins(clauses.names, rows.reads, condition, [keys]))
     formulas = Formulas(sums, clauses.zz, apart=clauses.options.apart)
     forms = Forms(clauses.sql, clauses.texts, formulas, keys)
-    forms.adds_groups = not sums.joins.multiply
+    forms.adds_groups = not Joins(clauses.names, rows.reads, condition, [keys[:-1]]).multiply
     listed, columns = clauses.listed(items, forms)
     computed = sums.query(list(keys), clauses.options.budget)
     sql = f'SELECT {", ".join(listed)} FROM ({formulas.layered(computed.sql)}) AS "{SUMS}"'
     return Answer(sql, columns, computed.cost, (computed.plan,))
 
 
+def _of_same_rows(rows: Rows, answer: Answer) -> exp.Expr | None:
+    """What a scalar subquery asks, if it is about all rows that the groups are made of: then it is a sum over these."""
+    below = answer.aggregated
+    if below is None or below.keys or below.windowed or rows.reads or below.rows.reads:
+        return None
+    mine, other = (sorted(c.sql(dialect="duckdb") for c in r.conditions) for r in (rows, below.rows))
+    return next(iter(below.columns.values())) if mine == other and len(below.columns) == 1 else None
+
+
 def _shown_keys(keys: Keys, items: list[Item]) -> tuple[str, ...] | None:
     """What the group keys are called, if all of them are shown."""
     shown = {key: item.name for item in reversed(items) for key in [without_parentheses(item.node)]}
     return tuple(shown[key] for key in keys) if all(key in shown for key in keys) else None
+
+
+def _has_scalars(node: exp.Expr) -> bool:
+    return any(c.table == SCALAR for c in node.find_all(exp.Column))
 
 
 def _refuse_distinct(clauses: Clauses, select: exp.Select, keys: Keys, items: list[Item]) -> None:
@@ -116,7 +133,7 @@ def _has_values(key: exp.Expr, release: Release) -> bool:
 
 
 def _groups(clauses: Clauses, select: exp.Select, items: list[Item], scope: Scope) -> tuple[Keys, Sets]:
-    plain = [i.node for i in items if not has_aggregates(i.node) and not has_windows(i.node)]
+    plain = [i.node for i in items if not (has_aggregates(i.node) or has_windows(i.node) or _has_scalars(i.node))]
 
     def resolve(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -126,7 +143,11 @@ def _groups(clauses: Clauses, select: exp.Select, items: list[Item], scope: Scop
             return without_parentheses(item.node)
         return without_parentheses(clauses.resolve(node, scope))
 
-    return group_sets(select.args.get("group"), plain, resolve, clauses.sql)
+    keys, sets = group_sets(select.args.get("group"), plain, resolve, clauses.sql)
+    for key in keys:
+        if scalar := next((c for c in key.find_all(exp.Column) if c.table == SCALAR), None):
+            refuse(clauses.sql, scalar, "GROUP BY an estimate", "group by columns or expressions of them")
+    return keys, sets
 
 
 def _grouping(forms: Forms, chosen: tuple[int, ...]) -> dict[str, int]:

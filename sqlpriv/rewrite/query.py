@@ -144,7 +144,8 @@ class _Rewriting:
         if rows.private and rows.over_answers:
             with_chosen(self.names, select, rows, scope)
         if rows.over_answers and aggregated(select) and not rows.private:
-            rows, scope.flat = flattened(self._sql, select, rows, scope)
+            never_null = frozenset(a.name for a in self.names.release.attributes if not a.has_null)
+            rows, scope.flat = flattened(self._sql, select, rows, scope, never_null)
         elif rows.over_answers:
             if (below := as_aggregate(select, rows, scope)) is not None:
                 return grouped(self._clauses, select, *below)

@@ -15,14 +15,16 @@ from sqlpriv.rewrite.syntax import has_windows, is_star, windowed
 from sqlpriv.sqltext import folded
 
 
-def flattened(sql: str, select: exp.Select, rows: Rows, scope: Scope) -> tuple[Rows, Flattening]:
+def flattened(
+    sql: str, select: exp.Select, rows: Rows, scope: Scope, never_null: frozenset[str]
+) -> tuple[Rows, Flattening]:
     """The rows that a query over an answer is about, once it is flattened. Its scope then shows what keys stand for."""
     answers = {name: read.answer for name, read in rows.reads.items() if read.answer is not None}
     variable, answer = next(iter(answers.items()))
     if len(answers) > 1 or answer.aggregated is None or answer.aggregated.windowed or select.args.get("distinct"):
         refuse(sql, select, "an aggregate over estimates", ONLY_SUMS)
     below = answer.aggregated
-    flat = Flattening(sql, variable, below.columns)
+    flat = Flattening(sql, variable, below.columns, never_null)
     conditions = [flat.exact(c) for c in rows.conditions]
     flat.refuse_estimates(conditions)
     for columns in (*scope.sources.values(), scope.merged):

@@ -9,7 +9,7 @@ from sqlpriv.rewrite.bind.functions import allowed, misread
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.outside import outside_domains
 from sqlpriv.rewrite.bind.public_subquery import resolve_public
-from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
+from sqlpriv.rewrite.bind.refusals import DISTINCT, refuse, refuse_node, unknown
 from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows, column
 from sqlpriv.rewrite.bind.scope import Reader, Scope
 from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, KNOWN_AGGREGATES, has_aggregates
@@ -60,6 +60,10 @@ class Expressions:
             refuse(self._sql, node, "a window function beside aggregates of estimates", "window the sums in a query around")
         if not aggregates and not scope.over_answers:
             refuse_node(self._sql, node)
+        if isinstance(node.this, exp.Filter):
+            refuse(self._sql, node, "FILTER of a window function", "put a CASE into the function")
+        if isinstance(node.this, exp.IgnoreNulls):
+            refuse(self._sql, node, "IGNORE NULLS", "leave it out; only a division by 0 leaves an estimate NULL")
         if node.args.get("alias"):
             refuse(self._sql, node, f"the window {node.alias!r}", "define it by WINDOW, or write it out")
         if not isinstance(node.this, exp.Func) or isinstance(node.this, exp.Anonymous):
@@ -107,8 +111,7 @@ class Expressions:
                 continue
             if isinstance(child, (exp.Distinct, exp.Order)):
                 what = "DISTINCT" if isinstance(child, exp.Distinct) else "ORDER BY"
-                instead = "a randomized release cannot tell which rows are equal; count rows, or GROUP BY the column"
-                refuse(self._sql, node, f"{node.key}({what} ...)", instead)
+                refuse(self._sql, node, f"{node.key}({what} ...)", DISTINCT)
             self._visit(child, scope, False, False)
 
     def _column(self, node: exp.Column, scope: Scope, aggregates: bool, alias_first: bool) -> None:

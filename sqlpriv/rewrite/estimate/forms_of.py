@@ -33,6 +33,7 @@ from sqlpriv.rewrite.estimate.forms import (
 from sqlpriv.rewrite.estimate.statistics import STATISTICS, squared, statistic
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import Texts
+from sqlpriv.rewrite.estimate.windowed import Frame
 from sqlpriv.rewrite.estimate.windows import Written, window_form
 from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, without_parentheses
 from sqlpriv.sqltext import quoted
@@ -66,6 +67,8 @@ class Forms:
         self._answers = answers
         self.by_value: Callable[[exp.Expr], Form]
         """What makes the forms of quantiles and histograms."""
+        self.all_rows: Callable[[Answer], exp.Expr | None] | None = None
+        """What a scalar subquery asks of the very rows that are grouped here, if it does."""
         self.adds_groups = False
         """Whether groups are about different rows, and all of them there, so that sums over them can be told."""
         self.groupings: dict[tuple[str, ...], str] = {}
@@ -156,6 +159,9 @@ class Forms:
     def _column(self, node: exp.Column) -> Form:
         if node.table == SCALAR:
             answer = self._scalars[int(node.name)]
+            asked = self.all_rows(answer) if self.all_rows is not None and self.adds_groups else None
+            if asked is not None and (found := self._over_all(self.form(asked))) is not None:
+                return found
             text = f"(SELECT {quoted(answer.columns[0].name)} FROM ({answer.sql}))"
             return Opaque("NULL" if self.formulas.deviations else text)  # Without its LIMIT it may have several rows.
         if self._answers is None:
@@ -167,6 +173,16 @@ class Forms:
         if found is None or found.low is None or found.high is None:
             return Exact(text)
         return Bounded(text, found.low, found.high)
+
+    def _over_all(self, form: Form) -> Form | None:
+        """A form of all rows, from the sums of all groups."""
+        sums = self.formulas.sums
+        if isinstance(form, Ratio):
+            upper, lower = self._over_all(form.upper), self._over_all(form.lower)
+            return Ratio(upper, lower) if isinstance(upper, Linear) and isinstance(lower, Linear) else None
+        if not isinstance(form, Linear) or form.shift is not None or not form.terms:
+            return None
+        return Linear({sums.over(form.terms, Frame()): "1"})
 
     def _other(self, node: exp.Expr) -> Form:
         """Any other node: exact if all below is, rising with its first argument, or opaque."""
