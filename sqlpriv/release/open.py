@@ -59,13 +59,15 @@ class OpenRelease:
         intervals: bool = True,
         nonnegative: bool = False,
         parameters: Values = None,
+        domain_extremes: bool = False,
     ) -> duckdb.DuckDBPyRelation:
         """The estimated answer, as a DuckDB relation; each estimate x is followed by x_low and x_high.
 
         A count that is estimated below 0 stays there unless `nonnegative`: clamping would bias what is summed up.
-        `parameters` are the values of `?` and `$1` in order, or those of `$name` by name.
+        `parameters` are the values of `?` and `$1` in order, or those of `$name` by name. With `domain_extremes`, a
+        query for min and max alone is answered from the public domain.
         """
-        options = Options(confidence, intervals, nonnegative, self._budget)
+        options = Options(confidence, intervals, nonnegative, self._budget, domain_extremes=domain_extremes)
         answer = self._rewritten(query, options=options, parameters=as_constants(parameters))
         return self._con.from_arrow(run_rewritten(self._con, answer.sql))
 
@@ -76,15 +78,17 @@ class OpenRelease:
         intervals: bool = True,
         nonnegative: bool = False,
         parameters: Values = None,
+        domain_extremes: bool = False,
     ) -> Explained:
         """The SQL that would run, and what it costs. Nothing of it runs; public tables may be asked what is unique."""
-        options = Options(confidence, intervals, nonnegative, self._budget)
+        options = Options(confidence, intervals, nonnegative, self._budget, domain_extremes=domain_extremes)
         answer = self._rewritten(query, options=options, parameters=as_constants(parameters))
         return Explained(answer.sql, "\n".join(answer.plans), answer.cost)
 
-    def warnings(self, query: str) -> tuple[str, ...]:
+    def warnings(self, query: str, parameters: Values = None, domain_extremes: bool = False) -> tuple[str, ...]:
         """What to know beside the answer: values that a query asks for, and the domain of a column has not."""
-        return self._rewritten(query, options=Options(budget=self._budget)).warnings
+        options = Options(budget=self._budget, domain_extremes=domain_extremes)
+        return self._rewritten(query, options=options, parameters=as_constants(parameters)).warnings
 
     def close(self) -> None:
         """Give the release file back."""

@@ -51,12 +51,14 @@ class ByValue:
         self._answered = answered
         self._made: dict[_Asked, Answer] = {}
         self.can_be_asked = True
+        self.was_asked = False
 
     def form(self, node: exp.Expr) -> Form:
         """The form of a quantile or a histogram."""
         if not self.can_be_asked:
             refuse(self._clauses.sql, node, "a quantile or a histogram in grouping sets", "ask for each GROUP BY alone")
         asked = self._asked(node)
+        self.was_asked = True
         if self._clauses.options.deviations:
             return Opaque("NULL")
         if asked not in self._made:

@@ -32,6 +32,8 @@ class Options:
     budget: float = BUDGET
     apart: bool = True
     """Whether values above and below 0 are bounded apart, which may take wider joins than bounding their sum."""
+    domain_extremes: bool = False
+    """Whether min() and max() are answered from the public domain, where nothing else is asked."""
     deviations: bool = False
     """Whether bounds reach one standard deviation to each side, and nothing is chosen or sorted by estimates.
 

@@ -44,7 +44,7 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
     sums = WindowedSums(clauses.texts, Joins(names, rows.reads, condition, groupings))
     formulas = Formulas(sums, clauses.zz, options.nonnegative, options.apart, options.deviations)
     forms = Forms(clauses.sql, clauses.texts, formulas, keys, None, names.scalars)
-    by_value = ByValue(clauses, rows, keys, partial(_answered, clauses))
+    by_value = ByValue(clauses, rows, keys, partial(answered, clauses))
     by_value.can_be_asked = len(sets) == 1
     forms.by_value = by_value.form
     having = clauses.having(select, scope)
@@ -55,7 +55,7 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
         forms.all_rows = partial(_of_same_rows, rows)
     listed, columns = clauses.listed(items, forms)
     tail = clauses.tail(select, scope, items, forms, having=having)
-    if by_value.answers and not keys:
+    if by_value.was_asked and not keys:
         sums.estimate(sums.summands.add(Summand(None)))  # else the rows of the view would not be aggregated
     parts, cost, plans = [], 0.0, []
     for chosen in sets:
@@ -85,7 +85,7 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
     )
 
 
-def _answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> Answer:
+def answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> Answer:
     """The answer to a query whose parts are resolved already, with a row for each group; its windows are of those
     groups that differ in the last key alone."""
     condition = exp.and_(*rows.conditions) if rows.conditions else None

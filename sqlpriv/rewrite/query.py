@@ -29,7 +29,8 @@ from sqlpriv.rewrite.bind.sources import Sources
 from sqlpriv.rewrite.bind.united_rows import united_rows
 from sqlpriv.rewrite.clauses import ROWS, Clauses, Options, is_limit_zero
 from sqlpriv.rewrite.domain.sums import TooWideError
-from sqlpriv.rewrite.grouped import grouped
+from sqlpriv.rewrite.extremes import asks_for_extremes, domain_extremes
+from sqlpriv.rewrite.grouped import answered, grouped
 from sqlpriv.rewrite.release import Release
 from sqlpriv.rewrite.syntax import SELECT_ARGS, aggregated, is_of_values
 
@@ -159,6 +160,8 @@ class _Rewriting:
         if not rows.private:
             instead = f"read {self.names.release.table!r}"
             refuse(self._sql, select, "a query that does not read the private table", instead)
+        if asks_for_extremes(self._clauses, select):
+            return domain_extremes(self._clauses, select, rows, scope, partial(answered, self._clauses))
         return grouped(self._clauses, select, rows, scope)
 
     def _projected(self, select: exp.Select, rows: Rows, scope: Scope) -> Rows:
