@@ -21,7 +21,6 @@ from sqlpriv.rewrite.estimate.forms import Bounded, Form, Opaque
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import number
 from sqlpriv.rewrite.syntax import HISTOGRAM, without_parentheses
-from sqlpriv.sqltext import quoted
 
 Answered = Callable[[list[Item], list[exp.Expr], Rows], Answer]
 _ROUNDING = "1e-9 * greatest(abs(t), 1e0)"
@@ -184,8 +183,13 @@ class ByValue:
         moved = [f"{number(share)} * t - {rank}" for rank in ranks]
         hulls = [f"(d{i}_high + {m} >= 0 AND coalesce(before{i} + {m}, 0) <= 0)" for m in moved]
         hull = f"t > 0 AND ({' OR '.join(hulls)})"
-        bounds = [f"{end}(v) FILTER (WHERE {hull})" for end in ("min", "max")]
-        return _between(*ends, part, asked.kind), *(_between(b, b, "0e0", asked.kind) for b in bounds)  # type: ignore[return-value]
+        low, high = (f"{end}(v) FILTER (WHERE {hull})" for end in ("min", "max"))
+        kind = asked.kind
+        return (
+            _between(ends[0], ends[1], part, kind),
+            _between(low, low, "0e0", kind),
+            _between(high, high, "0e0", kind),
+        )
 
 
 def _between(low: str, high: str, part: str, kind: str) -> str:

@@ -49,7 +49,8 @@ def domain_extremes(
     """The extremes of the values that the domain has where the conditions hold."""
     if where := select.args.get("where"):
         rows.conditions.append(clauses.resolve(where.this, scope))
-    listed, columns, plans, cost = [], [], [], 0.0
+    listed, columns, cost = [], [], 0.0
+    plans: list[str] = []
     for item in list(select.expressions):
         node = without_parentheses(item.unalias())
         name = f"{item.alias or default_name(item)}_domain"

@@ -16,9 +16,9 @@ from sqlpriv.rewrite.by_value import ByValue
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate.aggregates import Summand
 from sqlpriv.rewrite.estimate.bounds import Formulas
+from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.forms_of import Forms
 from sqlpriv.rewrite.estimate.multiplying import Joins
-from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.windowed import WindowedSums
 from sqlpriv.rewrite.release import Release

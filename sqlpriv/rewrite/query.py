@@ -107,11 +107,7 @@ class _Rewriting:
             query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=query.copy()))
         if not isinstance(query, exp.Query):
             refuse(self._sql, statement, "DESCRIBE of anything but a table or a SELECT", "name one of these")
-        found: Relation
-        if self.names.is_public(query):
-            found = public_answer(self._clauses, query)
-        else:
-            found = self.read(query, {})
+        found = public_answer(self._clauses, query) if self.names.is_public(query) else self.read(query, {})
         if isinstance(found, Rows):
             found = rows_of_types(self.names, found)
         names = ("column_name", "column_type", "null", "key", "default", "extra")

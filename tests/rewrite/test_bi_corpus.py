@@ -81,7 +81,8 @@ def test_the_refusal_says_what_to_write(case: Case, opened: OpenRelease) -> None
         opened.sql(case.query, parameters=case.parameters)
     message = str(refused.value)
     assert message.startswith(case.refused)
-    assert " at line " in message and ", column " in message
+    assert " at line " in message
+    assert ", column " in message
     assert " cannot be estimated: " in message
 
 

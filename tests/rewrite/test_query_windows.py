@@ -38,14 +38,17 @@ SAME_INTERVALS = [
     ("sum(sum(age - 30)) OVER ()", "sum(age - 30)"),
 ]
 SAME_DEVIATIONS = [
-    ("count(*) - lag(count(*)) OVER (ORDER BY age)", "count(*) FILTER (WHERE age = 30) - count(*) FILTER (WHERE age = 28)"),
+    (
+        "count(*) - lag(count(*)) OVER (ORDER BY age)",
+        "count(*) FILTER (WHERE age = 30) - count(*) FILTER (WHERE age = 28)",
+    ),
     (
         "avg(sum(score)) OVER (ORDER BY age ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)",
         "sum(score) FILTER (WHERE age BETWEEN 28 AND 32) / 3",
     ),
     (
-        "sum(count(*)) OVER (ORDER BY age) / sum(count(*)) OVER (ORDER BY age ROWS BETWEEN 1 PRECEDING AND 2 FOLLOWING)",
-        "count(*) FILTER (WHERE age <= 30) / count(*) FILTER (WHERE age BETWEEN 28 AND 34)",
+        "sum(count(*)) OVER (ORDER BY age) / sum(count(*)) OVER (ORDER BY age ROWS 1 PRECEDING)",
+        "count(*) FILTER (WHERE age <= 30) / count(*) FILTER (WHERE age BETWEEN 28 AND 30)",
     ),
     (
         "avg(score) - lag(avg(score)) OVER (ORDER BY age)",

@@ -42,7 +42,8 @@ def query_command(
         bool, typer.Option("--nonnegative", help="Counts below 0 become 0; sums of such counts are biased.")
     ] = False,
     parameters: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Values of ? and $1, as in '[\"x\", 3]', or of $name, as in '{...}'.")
+        str | None,
+        typer.Option(metavar="JSON", help="Values of ? and $1, as in '[\"x\", 3]', or of $name, as in '{...}'."),
     ] = None,
     domain_extremes: Annotated[
         bool, typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain.")

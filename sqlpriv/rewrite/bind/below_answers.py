@@ -57,7 +57,7 @@ def as_aggregate(select: exp.Select, rows: Rows, scope: Scope) -> tuple[Rows, Sc
     columns = {c.name for c in answer.columns} & below.columns.keys()
     if len(columns) != len(answer.columns) or len(scope.sources) != 1:
         return None
-    (called, shown), = scope.sources.items()
+    ((called, shown),) = scope.sources.items()
     of_bounds = {key for key, s in shown.items() if s.expression.name not in columns}
     clauses = [*select.expressions, *(select.args[c] for c in ("order", "having", "qualify") if select.args.get(c))]
     for node in (n for clause in clauses for n in clause.walk()):

@@ -74,9 +74,9 @@ def _equal(part: exp.Expr, variable: str) -> tuple[str | None, exp.Expr | None]:
     if isinstance(part, (exp.EQ, exp.NullSafeEQ)):
         for one, other in ((part.this, part.expression), (part.expression, part.this)):
             bare = without_parentheses(one)
-            if isinstance(bare, exp.Column) and bare.table == variable:
-                if not any(c.table == variable for c in other.find_all(exp.Column)):
-                    return bare.name, other
+            is_own = isinstance(bare, exp.Column) and bare.table == variable
+            if is_own and not any(c.table == variable for c in other.find_all(exp.Column)):
+                return bare.name, other
     return None, None
 
 

@@ -57,7 +57,9 @@ class Expressions:
     def _window(self, node: exp.Window, scope: Scope, aggregates: bool, alias_first: bool) -> None:
         """The parts of a window function, which is about the rows of an answer."""
         if scope.flat is not None:
-            refuse(self._sql, node, "a window function beside aggregates of estimates", "window the sums in a query around")
+            refuse(
+                self._sql, node, "a window function beside aggregates of estimates", "window the sums in a query around"
+            )
         if not aggregates and not scope.over_answers:
             refuse_node(self._sql, node)
         if isinstance(node.this, exp.Filter):

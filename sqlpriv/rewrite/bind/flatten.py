@@ -39,7 +39,7 @@ class _Term:
     decisive: tuple[exp.Expr, ...] = ()
     """The factors that make the term NULL where they are; not those below a coalesce()."""
     may_be_null: bool = False
-    """Whether it is a sum that may be over nothing in a group that has rows: then it is NULL, which no estimate shows."""
+    """Whether it is a sum that may be over nothing in a group that has rows: it is NULL there, as no estimate is."""
 
     def times(self, factor: exp.Expr) -> _Term:
         made = factor.copy() if self.factor is None else _times(self.factor, factor)

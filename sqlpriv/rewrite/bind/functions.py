@@ -39,7 +39,8 @@ NAMES = frozenset(_NAMES.split())
 _FOREIGN = """
 array char charindex convert datefromparts date_bin date_from_parts date_to_date_str dayofweek_iso day_of_month
 day_of_week day_of_year endswith iif is_inf is_nan last_day_of_month leftpad like locate nvl regexp_like rightpad sha2
-signum startswith str_position str_to_time timestamp_trunc time_to_unix time_to_str time_to_time_str truncate ts_or_ds_to_date_str
+signum startswith str_position str_to_time timestamp_trunc
+time_to_unix time_to_str time_to_time_str truncate ts_or_ds_to_date_str
 week_of_year
 """
 FOREIGN = frozenset(_FOREIGN.split())

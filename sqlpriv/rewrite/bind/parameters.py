@@ -76,7 +76,9 @@ def _joined(sql: str, places: list[int]) -> str:
 
 def move_back(statement: exp.Expr, places: list[int]) -> None:
     """Let the nodes say where they stand in the query as it was written."""
-    shifts = [(at + sum(len(str(n)) for n in range(1, number)), len(str(number))) for number, at in enumerate(places, 1)]
+    shifts = [
+        (at + sum(len(str(n)) for n in range(1, number)), len(str(number))) for number, at in enumerate(places, 1)
+    ]
     moved: set[int] = set()
     for node in statement.walk() if shifts else ():
         meta = node._meta

@@ -89,7 +89,7 @@ def _refuse_words(sql: str) -> None:
         if token.token_type.name == "NOT" and token.text == "!":
             where.meta["start"] = token.start
             refuse(sql, where, "the operator !", "DuckDB does not know it; write NOT")
-        if token.token_type.name == "SELECT" and after is not None and after.text.upper() == "TOP":
-            if last is not None and last.token_type.name == "NUMBER":
-                where.meta["start"] = after.start
-                refuse(sql, where, "TOP", f"DuckDB does not know it; write LIMIT {last.text} at the end of the query")
+        is_top = token.token_type.name == "SELECT" and after is not None and after.text.upper() == "TOP"
+        if is_top and last is not None and last.token_type.name == "NUMBER":
+            where.meta["start"] = after.start
+            refuse(sql, where, "TOP", f"DuckDB does not know it; write LIMIT {last.text} at the end of the query")

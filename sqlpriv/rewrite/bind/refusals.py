@@ -10,8 +10,8 @@ from sqlglot import exp
 from sqlpriv.errors import UnsupportedSQLError
 
 _EXTREMES = (
-    "extremes of a randomized release are noise; ask for the range of the public domain (--domain-extremes), counts for "
-    "ranges, as in GROUP BY x // 10"
+    "extremes of a randomized release are noise; ask for the range of the public domain (--domain-extremes), counts "
+    "for ranges, as in GROUP BY x // 10"
 )
 _LISTS = "SELECT x, count(*) ... GROUP BY x lists the values of the public domain with their counts"
 _VALUES = f"no release has the values of single rows; {_LISTS}"
@@ -55,8 +55,8 @@ INSTEAD: dict[str, tuple[str, str]] = {
 _LISTED = "docs/query.md lists what can be"
 _AGGREGATES = (exp.AggFunc, exp.WithinGroup, exp.IgnoreNulls)
 INSTEAD_OF_STATEMENTS = {
-    "PIVOT": "write GROUP BY with both columns, as in SELECT a, b, count(*) FROM t GROUP BY a, b, or one aggregate with "
-    "FILTER for each column, as in count(*) FILTER (WHERE b = 'x') AS x",
+    "PIVOT": "write GROUP BY with both columns, as in SELECT a, b, count(*) FROM t GROUP BY a, b, or one aggregate "
+    "with FILTER for each column, as in count(*) FILTER (WHERE b = 'x') AS x",
     "UNPIVOT": "write one aggregate for each column, and UNION ALL of these",
     "SHOW": "write SHOW TABLES, DESCRIBE t, or read information_schema.columns",
     "SUMMARIZE": "ask for each column what you want of it, as in SELECT count(x), avg(x), stddev(x), "

@@ -66,9 +66,10 @@ class Scope:
 
     def qualify(self, name: str, table: exp.Expr) -> None:
         """Note that a table is read by its own name, so that its schema may stand before it."""
-        if isinstance(table, exp.Table) and folded(table.name) == folded(name):
-            if table.args.get("db") or folded(table.name) not in self.ctes:
-                self.qualified[folded(name)] = folded(table.catalog)
+        key = folded(name)
+        is_own = isinstance(table, exp.Table) and folded(table.name) == key
+        if is_own and (table.args.get("db") or key not in self.ctes):
+            self.qualified[key] = folded(table.text("catalog"))
 
     def look_up(self, node: exp.Column, sql: str, alias_first: bool = False) -> exp.Expr | None:
         """What a column stands for, seen from here and then from the scopes around."""

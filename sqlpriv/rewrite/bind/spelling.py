@@ -60,7 +60,7 @@ def _write_windows_out(select: exp.Select) -> None:
     for node in list(select.find_all(exp.Window)) if named else []:
         alias = node.args.get("alias")
         found = named.get(alias.name.lower()) if alias is not None else None
-        if found is None or node.parent is select and node.arg_key == "windows":
+        if found is None or (node.parent is select and node.arg_key == "windows"):
             continue
         for part in ("partition_by", "order", "spec"):
             value = found.args.get(part)

@@ -230,7 +230,9 @@ class Formulas:
         terms, frame = self.sums.parts_of(i)
         ((j, coefficient), *more) = terms.items()
         sides = signed(self.sums, j) if coefficient == "1" and not more else None
-        return None if sides is None else (self.sums.over({sides[0]: "1"}, frame), self.sums.over({sides[1]: "1"}, frame))
+        return (
+            None if sides is None else (self.sums.over({sides[0]: "1"}, frame), self.sums.over({sides[1]: "1"}, frame))
+        )
 
     def _as_one(self, form: Linear) -> Linear:
         """A combination of sums as the one sum that it is, if it can be computed as such."""

@@ -15,21 +15,9 @@ from sqlglot import exp
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import SCALAR, Answer, AnswerColumn, mark
 from sqlpriv.rewrite.estimate.aggregates import averaged_domain, summands
+from sqlpriv.rewrite.estimate.arithmetic import Arithmetic
 from sqlpriv.rewrite.estimate.bounds import Formulas
-from sqlpriv.rewrite.estimate.forms import (
-    Bounded,
-    Exact,
-    Form,
-    Linear,
-    Opaque,
-    Ratio,
-    Smooth,
-    add,
-    product,
-    quotient,
-    scale,
-    total,
-)
+from sqlpriv.rewrite.estimate.forms import Bounded, Exact, Form, Linear, Opaque, Ratio, Smooth
 from sqlpriv.rewrite.estimate.statistics import STATISTICS, squared, statistic
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import Texts
@@ -61,6 +49,7 @@ class Forms:
         self._sql = sql
         self._texts = texts
         self.formulas = formulas
+        self._arithmetic = Arithmetic(formulas)
         bare = [without_parentheses(key) for key in keys]
         self._keys = {(mark(key), key): f"g{i}" for i, key in reversed(list(enumerate(bare)))}
         self._kinds = set(map(type, bare))
@@ -98,11 +87,11 @@ class Forms:
         if rounds and not isinstance(inner := self.form(node.this), Exact):
             return inner  # The bounds of round(avg(x)) may be equal; its error is that of avg(x).
         if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div)):
-            return self._arithmetic(node)
+            return self._calculated(node)
         if isinstance(node, exp.IntDiv):
             return self._whole_quotient(node)
         if isinstance(node, exp.Neg):
-            return self._scaled(self.form(node.this), Exact("-1", constant=True))
+            return self._arithmetic.scaled(self.form(node.this), Exact("-1", constant=True))
         return self._other(node)
 
     def _filled(self, node: exp.Expr, form: Linear) -> Form:
@@ -160,8 +149,8 @@ class Forms:
         if node.table == SCALAR:
             answer = self._scalars[int(node.name)]
             asked = self.all_rows(answer) if self.all_rows is not None and self.adds_groups else None
-            if asked is not None and (found := self._over_all(self.form(asked))) is not None:
-                return found
+            if asked is not None and (over_all := self._over_all(self.form(asked))) is not None:
+                return over_all
             text = f"(SELECT {quoted(answer.columns[0].name)} FROM ({answer.sql}))"
             return Opaque("NULL" if self.formulas.deviations else text)  # Without its LIMIT it may have several rows.
         if self._answers is None:
@@ -227,15 +216,15 @@ class Forms:
 
     # --- arithmetic -------------------------------------------------------------------------------
 
-    def _arithmetic(self, node: exp.Expr) -> Form:
+    def _calculated(self, node: exp.Expr) -> Form:
         left, right = self.form(node.this), self.form(node.expression)
         if isinstance(left, Exact) and isinstance(right, Exact):
             return Exact(f"({left.text}) {_OPERATORS[type(node)]} ({right.text})", left.constant and right.constant)
         if isinstance(node, (exp.Add, exp.Sub)):
-            return self._sum(left, right, "+" if isinstance(node, exp.Add) else "-")
+            return self._arithmetic.sum(left, right, "+" if isinstance(node, exp.Add) else "-")
         if isinstance(node, exp.Mul):
-            return self._product(left, right)
-        return self._quotient(left, self._without_nullif(node.expression, right))
+            return self._arithmetic.product(left, right)
+        return self._arithmetic.quotient(left, self._without_nullif(node.expression, right))
 
     def _whole_quotient(self, node: exp.IntDiv) -> Form:
         """The operator // of whole numbers drops what is left over; of estimates, which are doubles, it would not."""
@@ -256,66 +245,6 @@ class Forms:
         ):
             return self.form(bare.this)
         return form
-
-    def _sum(self, left: Form, right: Form, sign: str) -> Form:
-        factor = "1" if sign == "+" else "-1"
-        if isinstance(left, Linear) and isinstance(right, Linear):
-            return add(left, right, factor)
-        if isinstance(left, Linear) and isinstance(right, Exact):
-            return add(left, Linear({}, right.text), factor)
-        if isinstance(left, Exact) and isinstance(right, Linear):
-            return add(Linear({}, left.text), right, factor)
-        if isinstance(right, Exact):
-            return self._shifted(left, f"{sign} ({right.text})")
-        if isinstance(left, Exact):
-            turned = right if sign == "+" else self._scaled(right, Exact("-1", constant=True))
-            return self._shifted(turned, f"+ ({left.text})")
-        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
-        if first is None or second is None:
-            return Opaque(f"({self.formulas.value(left)}) {sign} ({self.formulas.value(right)})")
-        return total(first, second, sign)
-
-    def _shifted(self, form: Form, by: str) -> Form:
-        if isinstance(form, Smooth):
-            return Smooth(f"({form.text}) {by}", form.slopes)
-        moved = self.formulas.bounded(form)
-        if isinstance(moved, Opaque):
-            return Opaque(f"({moved.text}) {by}")
-        return Bounded(f"({moved.text}) {by}", f"({moved.low}) {by}", f"({moved.high}) {by}")
-
-    def _product(self, left: Form, right: Form) -> Form:
-        if isinstance(right, Exact):
-            return self._scaled(left, right)
-        if isinstance(left, Exact):
-            return self._scaled(right, left)
-        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
-        if first is None or second is None:
-            return Opaque(f"({self.formulas.value(left)}) * ({self.formulas.value(right)})")
-        return product(first, second)
-
-    def _quotient(self, left: Form, right: Form) -> Form:
-        if isinstance(right, Exact):
-            return self._scaled(left, Exact(f"1e0 / nullif({right.text}, 0)", right.constant))
-        if isinstance(right, Linear) and isinstance(left, (Linear, Exact)):
-            return Ratio(left if isinstance(left, Linear) else Linear({}, left.text), right)
-        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
-        if first is None or second is None:
-            return Opaque(f"({self.formulas.value(left)}) / nullif({self.formulas.value(right)}, 0)")
-        return quotient(first, second)
-
-    def _scaled(self, form: Form, by: Exact) -> Form:
-        if isinstance(form, Exact):
-            return Exact(f"({by.text}) * ({form.text})", by.constant and form.constant)
-        if isinstance(form, Linear):
-            return scale(form, by.text)
-        if isinstance(form, Ratio):
-            return Ratio(scale(form.upper, by.text), form.lower)
-        if isinstance(form, Smooth):
-            return product(Smooth(by.text), form)
-        if isinstance(form, Opaque):
-            return Opaque(f"({by.text}) * ({form.text})")
-        low, high = (f"({by.text}) * ({end})" for end in (form.low, form.high))
-        return Bounded(f"({by.text}) * ({form.text})", f"least({low}, {high})", f"greatest({low}, {high})")
 
 
 def _keeps_the_value(node: exp.Expr) -> bool:

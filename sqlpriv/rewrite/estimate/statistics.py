@@ -17,8 +17,8 @@ from sqlpriv.rewrite.estimate.intervals import formula
 _DEVIATIONS: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.Stddev: exp.Variance, exp.StddevSamp: exp.Variance, exp.StddevPop: exp.VariancePop,
 }  # fmt: skip
-_OF_TWO = (exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept)
-STATISTICS = (exp.Variance, exp.VariancePop, *_DEVIATIONS, *_OF_TWO)
+_OF_TWO: tuple[type[exp.Expr], ...] = (exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept)
+STATISTICS: tuple[type[exp.Expr], ...] = (exp.Variance, exp.VariancePop, *_DEVIATIONS, *_OF_TWO)
 
 
 def squared(node: exp.Expr) -> exp.Expr | None:
@@ -94,7 +94,11 @@ class _Moments:
         parts = (self.joint, self.spread, self._centred(self._y, self.sy, self.my))
         joint, of_x, of_y = (formulas.once_after(f"({formulas.value(p)}) / nullif({rows}, 0e0)") for p in parts)
         value = formulas.once_last(formula("_correlation", joint, of_x, of_y))
-        factors = (formula("_correlation", "1e0", of_x, of_y), f"-{value} / (2e0 * {of_x})", f"-{value} / (2e0 * {of_y})")
+        factors = (
+            formula("_correlation", "1e0", of_x, of_y),
+            f"-{value} / (2e0 * {of_x})",
+            f"-{value} / (2e0 * {of_y})",
+        )
         slopes: dict[int, str] = {}
         for factor, part in zip(factors, parts, strict=True):
             for i, c in part.terms.items():

@@ -112,7 +112,7 @@ class WindowedSums(Sums):
 
     # --- as of plain sums -------------------------------------------------------------------------
 
-    def estimate(self, i: int) -> str:  # noqa: D102
+    def estimate(self, i: int) -> str:
         if i < _FIRST:
             return super().estimate(i)
         return self._added(i, super().estimate)

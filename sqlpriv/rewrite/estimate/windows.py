@@ -70,9 +70,7 @@ def _text(node: exp.Window, written: Written, partition: list[str], order: list[
     return f"{written.call(node.this, values)} OVER ({' '.join(over)})"
 
 
-def _frame(
-    node: exp.Window, partition: list[Form], by: list[str], order: list[Form], written: Written
-) -> Frame | None:
+def _frame(node: exp.Window, partition: list[Form], by: list[str], order: list[Form], written: Written) -> Frame | None:
     """The frame of a window, if it is one of rows at fixed distances."""
     within = frozenset(written.value(p) for p in partition)
     if isinstance(node.this, _MOVED):

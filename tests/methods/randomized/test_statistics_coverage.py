@@ -27,7 +27,11 @@ STATISTICS = {
     "i": "regr_intercept(b, a) / 1",
 }
 QUANTILES = {"m": "median(a) / 1", "q": "quantile_cont(b, 0.9) / 1", "x": "quantile_disc(a, 0.25) / 1"}
-ASKED = [Asked(STATISTICS | QUANTILES), Asked(STATISTICS | QUANTILES, "s = 'x' AND v < 5"), Asked(QUANTILES, groups=("s",))]
+ASKED = [
+    Asked(STATISTICS | QUANTILES),
+    Asked(STATISTICS | QUANTILES, "s = 'x' AND v < 5"),
+    Asked(QUANTILES, groups=("s",)),
+]
 WINDOWS = [
     Asked(
         {
