@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.answers import over_answers, united_answers
 from sqlpriv.rewrite.asides import public_answer, rows_of_types, without_rows
-from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened
+from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened, is_of_keys
 from sqlpriv.rewrite.bind.catalog import tables_shown
 from sqlpriv.rewrite.bind.chosen import with_chosen
 from sqlpriv.rewrite.bind.expressions import Expressions
@@ -140,6 +140,10 @@ class _Rewriting:
         rows, scope = self._sources.read_from(select, ctes)
         if rows.private and rows.over_answers:
             with_chosen(self.names, select, rows, scope)
+        if is_of_values(select) and (rows.private or is_of_keys(select, rows, scope)):
+            # Each value comes once, and which there are is public: DISTINCT a, b is GROUP BY a, b.
+            select.set("group", exp.Group(all=True))
+            select.set("distinct", None)
         if rows.over_answers and aggregated(select) and not rows.private:
             never_null = frozenset(a.name for a in self.names.release.attributes if not a.has_null)
             rows, scope.flat = flattened(self._sql, select, rows, scope, never_null)
@@ -147,16 +151,12 @@ class _Rewriting:
             if (below := as_aggregate(select, rows, scope)) is not None:
                 return grouped(self._clauses, select, *below)
             return over_answers(self._clauses, select, rows, scope)
-        if rows.private and is_of_values(select):
-            # Each value comes once, and which there are is public: DISTINCT a, b is GROUP BY a, b.
-            select.set("group", exp.Group(all=True))
-            select.set("distinct", None)
         if not aggregated(select):
             return self._projected(select, rows, scope)
         if not rows.private:
             instead = f"read {self.names.release.table!r}"
             refuse(self._sql, select, "a query that does not read the private table", instead)
-        if asks_for_extremes(self._clauses, select):
+        if scope.flat is None and asks_for_extremes(self._clauses, select):
             return domain_extremes(self._clauses, select, rows, scope, partial(answered, self._clauses))
         return grouped(self._clauses, select, rows, scope)
 

@@ -10,6 +10,7 @@
     catalog                                  which tables and columns there are
     chosen                                   groups that a query chooses by its own estimates, as conditions
     outer_joins, united_rows                 joins and unions, as inner joins with public relations
+    joined_answers                           outer joins of answers
     scalar_select, flatten, below_answers    queries over answers, as queries over rows
     group_sets                               what is grouped by
 """

@@ -41,6 +41,17 @@ def aggregated_rows(
     return Aggregated(kept, {name: node.copy() for name, node in reversed(columns)}, tuple(keys), windowed)
 
 
+def is_of_keys(select: exp.Select, rows: Rows, scope: Scope) -> bool:
+    """Whether a query over one answer shows group keys of it alone."""
+    read = next(iter(rows.reads.values()), None)
+    if read is None or read.answer is None or len(rows.reads) > 1 or read.answer.aggregated is None:
+        return False
+    exact = {c.name for c in read.answer.columns if c.exact}
+    named = [c for item in select.expressions for c in item.find_all(exp.Column)]
+    found = [scope.find(c.name) for c in named]
+    return all(len(f) == 1 and isinstance(f[0].expression, exp.Column) and f[0].expression.name in exact for f in found)
+
+
 def as_aggregate(select: exp.Select, rows: Rows, scope: Scope) -> tuple[Rows, Scope, list[exp.Expr]] | None:
     """A query with windows over one answer, as the aggregate query that it is over the rows below.
 
