@@ -102,6 +102,7 @@ class Sources:
         ((called, added),) = inside.sources.items()
         if called in scope.sources:
             refuse(self._sql, join.this, f"two tables called {called!r}", "give one of them another alias")
+        on: exp.Expr
         if using := join.args.get("using"):
             on = exp.and_(*self._using(using, added, scope), copy=False)
             for key in (folded(name.name) for name in using if join.side.upper() == "FULL"):

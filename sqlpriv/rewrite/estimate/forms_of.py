@@ -168,7 +168,7 @@ class Forms:
         sums = self.formulas.sums
         if isinstance(form, Ratio):
             upper, lower = self._over_all(form.upper), self._over_all(form.lower)
-            return Ratio(upper, lower) if isinstance(upper, Linear) and isinstance(lower, Linear) else None
+            return Ratio(upper, lower, form.domain) if isinstance(upper, Linear) and isinstance(lower, Linear) else None
         if not isinstance(form, Linear) or form.shift is not None or not form.terms:
             return None
         return Linear({sums.over(form.terms, Frame()): "1"})

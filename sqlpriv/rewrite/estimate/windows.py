@@ -126,7 +126,7 @@ def _linear(function: exp.Expr, form: Form, frame: Frame, sums: WindowedSums) ->
     """The form of a sum, an average, or a value some rows away."""
     if isinstance(form, Ratio) and isinstance(function, _MOVED):
         upper, lower = (_linear(function, side, frame, sums) for side in (form.upper, form.lower))
-        return Ratio(upper, lower) if isinstance(upper, Linear) and isinstance(lower, Linear) else None
+        return Ratio(upper, lower, form.domain) if isinstance(upper, Linear) and isinstance(lower, Linear) else None
     if not isinstance(form, Linear) or any(map(sums.is_windowed, form.terms)):
         return None
     shift = None
