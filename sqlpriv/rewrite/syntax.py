@@ -71,9 +71,12 @@ def aggregated(select: exp.Select) -> bool:
 
 
 def is_of_values(select: exp.Select) -> bool:
-    """Whether a SELECT asks which values there are: DISTINCT of expressions, and no aggregate."""
+    """Whether a SELECT asks which values there are: DISTINCT of expressions, and no aggregate.
+
+    Windows are about the rows before DISTINCT, and would be about groups if it were GROUP BY.
+    """
     distinct = select.args.get("distinct")
-    if not isinstance(distinct, exp.Distinct) or distinct.args.get("on") or aggregated(select):
+    if not isinstance(distinct, exp.Distinct) or distinct.args.get("on") or aggregated(select) or windowed(select):
         return False
     return not any(map(is_star, select.expressions))
 

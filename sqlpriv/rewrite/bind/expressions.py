@@ -12,7 +12,7 @@ from sqlpriv.rewrite.bind.public_subquery import resolve_public
 from sqlpriv.rewrite.bind.refusals import DISTINCT, refuse, refuse_node, unknown
 from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows, column
 from sqlpriv.rewrite.bind.scope import Reader, Scope
-from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, KNOWN_AGGREGATES, has_aggregates
+from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, HISTOGRAM, KNOWN_AGGREGATES, has_aggregates
 
 
 class Expressions:
@@ -113,7 +113,8 @@ class Expressions:
                 continue
             if isinstance(child, (exp.Distinct, exp.Order)):
                 what = "DISTINCT" if isinstance(child, exp.Distinct) else "ORDER BY"
-                refuse(self._sql, node, f"{node.key}({what} ...)", DISTINCT)
+                name = "histogram" if isinstance(node, HISTOGRAM) else node.key
+                refuse(self._sql, node, f"{name}({what} ...)", DISTINCT)
             self._visit(child, scope, False, False)
 
     def _column(self, node: exp.Column, scope: Scope, aggregates: bool, alias_first: bool) -> None:
