@@ -16,7 +16,6 @@ from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import SCALAR
 from sqlpriv.rewrite.syntax import AGGREGATES, outside_subqueries, without_parentheses
 
-_NEVER_NULL = (exp.Literal, exp.Paren, exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Cast, exp.Boolean)
 _INSTEAD = "ask it of the table itself, in one aggregate query"
 ONLY_SUMS = (
     f"only sum() over one aggregate query, without HAVING, LIMIT, grouping sets and UNION in it, can be; {_INSTEAD}"
@@ -150,14 +149,20 @@ class Flattening:
         return (aggregate.this,) if is_key else ()
 
     def _may_be_null(self, node: exp.Expr) -> bool:
-        aggregate = node.this if isinstance(node, exp.Filter) else node
         if isinstance(node, exp.Filter):
             return True
-        return not self._keys_of(aggregate) and not all(
-            (isinstance(n, exp.Column) and n.table in self.never_null) or isinstance(n, _NEVER_NULL)
-            for n in aggregate.this.walk()
-            if not isinstance(n, (exp.Identifier, exp.DataType))
-        )
+        return not self._keys_of(node) and not self._is_never_null(node.this)
+
+    def _is_never_null(self, node: exp.Expr) -> bool:
+        if isinstance(node, exp.Column):
+            return node.table in self.never_null
+        if isinstance(node, exp.Coalesce):
+            return any(map(self._is_never_null, (node.this, *node.expressions)))
+        if isinstance(node, (exp.Paren, exp.Neg, exp.Cast)):
+            return self._is_never_null(node.this)
+        if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
+            return self._is_never_null(node.this) and self._is_never_null(node.expression)
+        return isinstance(node, (exp.Literal, exp.Boolean))
 
     def _added(self, node: exp.Expr, one: exp.Expr, other: exp.Expr) -> list[_Term]:
         """Where one side is NULL, so is the sum, and the group does not count."""
