@@ -51,6 +51,12 @@ CASE WHEN ratio IS NULL OR top IS NULL THEN high WHEN high IS NULL OR low > top 
 -- Half the interval of a smooth function of sums, by its derivatives: the delta method.
 CREATE MACRO _delta_half(variance, zz) AS sqrt(zz * greatest(variance, 0));
 
+-- A correlation from a covariance and two variances; NULL where noise leaves no variance. Its bound on Fisher's scale: half is half
+-- the interval of the correlation itself by the delta method, with a sign.
+CREATE MACRO _correlation(covariance, variance, other) AS
+CASE WHEN variance > 0 AND other > 0 THEN covariance / (sqrt(variance) * sqrt(other)) END;
+CREATE MACRO _fisher_bound(r, half) AS CASE WHEN abs(r) < 1 THEN tanh(atanh(r) + half / (1 - r * r)) END;
+
 -- estimate(release, predicate, mentioned) -> estimate, low, high
 -- How many rows of the private table meet a predicate, estimated from a randomized release, with a 95% score interval.
 -- The release is the name under which its file is open, the predicate one SQL expression over the columns of the private

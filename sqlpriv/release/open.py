@@ -16,6 +16,7 @@ from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.errors import refusal as our_refusal
 from sqlpriv.release.file import ReleaseFile, attach_release
 from sqlpriv.release.read import attach_public
+from sqlpriv.rewrite.bind.parameters import Values, as_constants
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import Release
@@ -52,25 +53,42 @@ class OpenRelease:
         return self._release.table
 
     def sql(
-        self, query: str, confidence: float = 0.95, intervals: bool = True, nonnegative: bool = False
+        self,
+        query: str,
+        confidence: float = 0.95,
+        intervals: bool = True,
+        nonnegative: bool = False,
+        parameters: Values = None,
+        domain_extremes: bool = False,
     ) -> duckdb.DuckDBPyRelation:
         """The estimated answer, as a DuckDB relation; each estimate x is followed by x_low and x_high.
 
         A count that is estimated below 0 stays there unless `nonnegative`: clamping would bias what is summed up.
+        `parameters` are the values of `?` and `$1` in order, or those of `$name` by name. With `domain_extremes`, a
+        query for min and max alone is answered from the public domain.
         """
-        answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
+        options = Options(confidence, intervals, nonnegative, self._budget, domain_extremes=domain_extremes)
+        answer = self._rewritten(query, options=options, parameters=as_constants(parameters))
         return self._con.from_arrow(run_rewritten(self._con, answer.sql))
 
     def explain(
-        self, query: str, confidence: float = 0.95, intervals: bool = True, nonnegative: bool = False
+        self,
+        query: str,
+        confidence: float = 0.95,
+        intervals: bool = True,
+        nonnegative: bool = False,
+        parameters: Values = None,
+        domain_extremes: bool = False,
     ) -> Explained:
         """The SQL that would run, and what it costs. Nothing of it runs; public tables may be asked what is unique."""
-        answer = self._rewritten(query, options=Options(confidence, intervals, nonnegative, self._budget))
+        options = Options(confidence, intervals, nonnegative, self._budget, domain_extremes=domain_extremes)
+        answer = self._rewritten(query, options=options, parameters=as_constants(parameters))
         return Explained(answer.sql, "\n".join(answer.plans), answer.cost)
 
-    def warnings(self, query: str) -> tuple[str, ...]:
+    def warnings(self, query: str, parameters: Values = None, domain_extremes: bool = False) -> tuple[str, ...]:
         """What to know beside the answer: values that a query asks for, and the domain of a column has not."""
-        return self._rewritten(query, options=Options(budget=self._budget)).warnings
+        options = Options(budget=self._budget, domain_extremes=domain_extremes)
+        return self._rewritten(query, options=options, parameters=as_constants(parameters)).warnings
 
     def close(self) -> None:
         """Give the release file back."""

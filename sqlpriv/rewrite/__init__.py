@@ -8,12 +8,14 @@ themselves (bind/public_relations), and a sum over an answer is flattened into o
 such as a combination of sums or the ratio of two (estimate/forms_of). What the forms need is summed over the view, and
 over the domain without enumerating it (estimate/sums, domain/sums). From the sums come the values of the forms and
 their bounds (estimate/bounds). The SELECT list, HAVING, ORDER BY and LIMIT are written over these (clauses), for
-queries over rows (grouped) and for queries over answers (answers). What no layer knows is refused (bind/refusals).
+queries over rows (grouped) and for queries over answers (answers). Quantiles and histograms are read off the counts of
+each value, beside the sums (by_value); what is public is answered as it is (asides, extremes). What no layer knows is
+refused (bind/refusals).
 
 Each layer imports only from those above it in this list, and no module from itself in a circle:
 
     release, public_facts, syntax       what is known of a release, and what is asked of a tree
     domain, bind                        sums over the domain; what names stand for; neither knows the other
     estimate                            sums, forms and bounds
-    clauses; grouped, answers; query    the query as a whole
+    clauses; by_value; asides, extremes, grouped, answers; query    the query as a whole
 """

@@ -8,18 +8,19 @@ from sqlpriv.rewrite.bind.below_answers import still_aggregated
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
 from sqlpriv.rewrite.bind.scope import Scope
-from sqlpriv.rewrite.clauses import Clauses, Item, direction, mentions
+from sqlpriv.rewrite.clauses import Clauses, Item, mentions
 from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms_of import Forms
 from sqlpriv.rewrite.estimate.multiplying import Joins
-from sqlpriv.rewrite.estimate.sums import Sums
-from sqlpriv.rewrite.syntax import conjuncts, is_star
+from sqlpriv.rewrite.estimate.windowed import WindowedSums
+from sqlpriv.rewrite.syntax import conjuncts, direction, is_star, windowed
 from sqlpriv.sqltext import folded, quoted
 
 
 def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
     """A query over estimates may project, filter, sort and join public tables; each row is one row of an answer."""
     sql, texts = clauses.sql, clauses.texts
+    scope.over_answers = True
     if rows.private:
         refuse(sql, select, "a join of estimates with the private table", "aggregate the private table once")
     if distinct := select.args.get("distinct"):
@@ -29,7 +30,7 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope)
         for columns in scope.sources.values() for s in columns.values()
         if s.estimate is not None and isinstance(s.expression, exp.Column)
     }  # fmt: skip
-    sums = Sums(texts, Joins(clauses.names, {}, None, []))
+    sums = WindowedSums(texts, Joins(clauses.names, {}, None, []))
     forms = Forms(sql, texts, Formulas(sums, clauses.zz), [], answers)
     items = [i for item in list(select.expressions) for i in _items(clauses, item, scope)]
     if where := select.args.get("where"):
@@ -45,10 +46,19 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope)
         text += f" WHERE {' AND '.join(f'({texts.plain(c)})' for c in conditions)}"
     answered = [r.answer for r in rows.reads.values() if r.answer is not None]
     plans = tuple(p for a in answered for p in a.plans)
-    limited = select.args.get("limit") or select.args.get("offset")
-    below = None if limited else still_aggregated(sql, rows, [(i.name, i.node) for i in items])
-    tail = clauses.tail(select, scope, items, forms, estimated)
-    return Answer(text + tail, columns, sum(a.cost for a in answered), plans, aggregated=below)
+    chosen = windowed(select) or select.args.get("limit") or select.args.get("offset")
+    below = None if chosen else still_aggregated(sql, rows, [(i.name, i.node) for i in items])
+    tail = clauses.tail(select, scope, items, forms, estimated, clauses.having(select, scope))
+    unique = _unique(rows, items)
+    return Answer(text + tail, columns, sum(a.cost for a in answered), plans, unique_by=unique, aggregated=below)
+
+
+def _unique(rows: Rows, items: list[Item]) -> tuple[str, ...] | None:
+    """What the group keys of the one answer that is read are called here, if all of them are shown."""
+    ((variable, read), *others) = rows.reads.items()
+    keys = read.answer.unique_by if read.answer is not None and not others else None
+    shown = {i.node.name: i.name for i in items if isinstance(i.node, exp.Column) and i.node.table == variable}
+    return tuple(shown[key] for key in keys) if keys and all(key in shown for key in keys) else None
 
 
 def _estimated(rows: Rows) -> frozenset[tuple[str, str]]:

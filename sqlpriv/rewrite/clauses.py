@@ -15,7 +15,7 @@ from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.forms_of import Forms
 from sqlpriv.rewrite.estimate.intervals import ONE_DEVIATION, squared_quantile
 from sqlpriv.rewrite.estimate.texts import Texts
-from sqlpriv.rewrite.syntax import conjuncts, default_name, is_star
+from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_star
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
@@ -32,6 +32,8 @@ class Options:
     budget: float = BUDGET
     apart: bool = True
     """Whether values above and below 0 are bounded apart, which may take wider joins than bounding their sum."""
+    domain_extremes: bool = False
+    """Whether min() and max() are answered from the public domain, where nothing else is asked."""
     deviations: bool = False
     """Whether bounds reach one standard deviation to each side, and nothing is chosen or sorted by estimates.
 
@@ -78,8 +80,8 @@ class Clauses:
 
     def refuse_limit_of_rows(self, query: exp.Expr) -> None:
         """Which rows a query keeps must not depend on other rows."""
-        for clause in ("distinct", "limit", "offset"):
-            if query.args.get(clause):
+        for clause in ("distinct", "limit", "offset", "qualify"):
+            if query.args.get(clause) and not (clause == "limit" and is_limit_zero(query)):
                 refuse(self.sql, query.args[clause], f"{clause.upper()} over single rows", ROWS)
 
     def shown(self, item: exp.Expr, scope: Scope) -> list[Shown]:
@@ -156,21 +158,28 @@ class Clauses:
         items: list[Item],
         forms: Forms,
         answers: frozenset[tuple[str, str]] = frozenset(),
+        having: exp.Expr | None = None,
     ) -> str:
-        """HAVING, ORDER BY and LIMIT, over estimates; `answers` as in `listed`."""
+        """HAVING, which is resolved already, QUALIFY, ORDER BY and LIMIT, over estimates; `answers` as in `listed`."""
         text = by_keys = ""
-        if having := select.args.get("having"):
-            resolved = self.resolve(having.this, scope, aggregates=True, alias_first=True)
-            text = f" WHERE {forms.text(resolved)}"
+        if having is not None:
+            text = f" WHERE {forms.text(having)}"
             if self.options.deviations:
-                exact = [
-                    c for c in conjuncts(resolved) if isinstance(forms.form(c), Exact) and not mentions(c, answers)
-                ]
+                exact = [c for c in conjuncts(having) if isinstance(forms.form(c), Exact) and not mentions(c, answers)]
                 by_keys = f" WHERE {' AND '.join(f'({forms.text(c)})' for c in exact)}" if exact else ""
+        if qualify := select.args.get("qualify"):
+            kept = forms.text(self.resolve(qualify.this, scope, aggregates=True, alias_first=True))
+            # DuckDB wants a window function there, and some are computed below.
+            text += f" QUALIFY ({kept}) AND row_number() OVER () > 0"
         if order := select.args.get("order"):
             text += f" ORDER BY {', '.join(self._ordered(o, scope, items, forms) for o in list(order.expressions))}"
         text += self.limits(select)
         return by_keys if self.options.deviations else text
+
+    def having(self, select: exp.Expr, scope: Scope) -> exp.Expr | None:
+        """HAVING, resolved."""
+        clause = select.args.get("having")
+        return None if clause is None else self.resolve(clause.this, scope, aggregates=True, alias_first=True)
 
     def _ordered(self, ordered: exp.Expr, scope: Scope, items: list[Item], forms: Forms) -> str:
         if not isinstance(ordered, exp.Ordered) or ordered.args.get("with_fill"):
@@ -196,12 +205,13 @@ class Clauses:
         return str(node.this)
 
 
+def is_limit_zero(query: exp.Expr) -> bool:
+    """Whether a query asks for no row."""
+    limit = query.args.get("limit")
+    number = limit.expression if isinstance(limit, exp.Limit) else None
+    return isinstance(number, exp.Literal) and not number.is_string and number.this == "0"
+
+
 def mentions(node: exp.Expr, columns: frozenset[tuple[str, str]]) -> bool:
     """Whether an expression names one of these resolved columns."""
     return any((found.table, found.name) in columns for found in node.find_all(exp.Column))
-
-
-def direction(ordered: exp.Expr) -> str:
-    """In which direction ORDER BY sorts, and where NULLs come."""
-    direction = " DESC" if ordered.args.get("desc") else " ASC"
-    return direction + (" NULLS FIRST" if ordered.args.get("nulls_first") else " NULLS LAST")

@@ -2,41 +2,61 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.below_answers import aggregated_rows
+from sqlpriv.rewrite.bind.chosen import refuse_unless_grouped
 from sqlpriv.rewrite.bind.group_sets import Keys, Sets, group_sets
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Answer, Rows
+from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows
 from sqlpriv.rewrite.bind.scope import Scope
+from sqlpriv.rewrite.by_value import ByValue
 from sqlpriv.rewrite.clauses import Clauses, Item
+from sqlpriv.rewrite.estimate.aggregates import Summand
 from sqlpriv.rewrite.estimate.bounds import Formulas
+from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.forms_of import Forms
 from sqlpriv.rewrite.estimate.multiplying import Joins
-from sqlpriv.rewrite.estimate.sums import SUMS, Sums
+from sqlpriv.rewrite.estimate.sums import SUMS
+from sqlpriv.rewrite.estimate.windowed import WindowedSums
 from sqlpriv.rewrite.release import Release
-from sqlpriv.rewrite.syntax import has_aggregates, without_parentheses
+from sqlpriv.rewrite.syntax import has_aggregates, has_windows, windowed, without_parentheses
 
 
-def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
-    """The answer to SELECT ... GROUP BY over rows of the private table."""
-    if select.args.get("distinct"):
-        refuse(clauses.sql, select.args["distinct"], "SELECT DISTINCT", "use GROUP BY; each group comes back once")
+def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, known: Keys | None = None) -> Answer:
+    """The answer to SELECT ... GROUP BY over rows of the private table; `known` are its keys, if they are given."""
     items = [clauses.item(item, scope, aggregates=True) for item in list(select.expressions)]
     if where := select.args.get("where"):
         rows.conditions.append(clauses.resolve(where.this, scope))
-    keys, sets = _groups(clauses, select, items, scope)
+    keys, sets = _groups(clauses, select, items, scope) if known is None else (known, [tuple(range(len(known)))])
+    _refuse_distinct(clauses, select, keys, items)
     if scope.flat is not None:
         scope.flat.refuse_estimates([*rows.conditions, *keys])
-    below = aggregated_rows(rows, [(i.name, i.node) for i in items])
+    chose = refuse_unless_grouped(clauses.names, rows, keys)
+    if chose and clauses.options.deviations:
+        refuse(clauses.sql, select, "groups chosen by estimates", "a plan shows no choice that the private rows make")
+    below = aggregated_rows(rows, [(i.name, i.node) for i in items], keys, windowed(select))
     condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
     groupings = [[keys[i] for i in chosen] for chosen in sets]
     options, names = clauses.options, clauses.names
-    sums = Sums(clauses.texts, Joins(names, rows.reads, condition, groupings))
+    sums = WindowedSums(clauses.texts, Joins(names, rows.reads, condition, groupings))
     formulas = Formulas(sums, clauses.zz, options.nonnegative, options.apart, options.deviations)
     forms = Forms(clauses.sql, clauses.texts, formulas, keys, None, names.scalars)
+    by_value = ByValue(clauses, rows, keys, partial(answered, clauses))
+    by_value.can_be_asked = len(sets) == 1
+    forms.by_value = by_value.form
+    having = clauses.having(select, scope)
+    by_keys = having is None or isinstance(forms.form(having), Exact)
+    # A row that meets several public rows may be in several groups.
+    forms.adds_groups = len(sets) == 1 and by_keys and not Joins(names, rows.reads, condition, [[]]).multiply
+    if having is None and not chose:
+        forms.all_rows = partial(_of_same_rows, rows)
     listed, columns = clauses.listed(items, forms)
-    tail = clauses.tail(select, scope, items, forms)
+    tail = clauses.tail(select, scope, items, forms, having=having)
+    if by_value.was_asked and not keys:
+        sums.estimate(sums.summands.add(Summand(None)))  # else the rows of the view would not be aggregated
     parts, cost, plans = [], 0.0, []
     for chosen in sets:
         groups = [key if i in chosen else None for i, key in enumerate(keys)]
@@ -45,17 +65,65 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> A
         plans.append(computed.plan)
         cost += computed.cost
     source = parts[0] if len(parts) == 1 else " UNION ALL ".join(f"({p})" for p in parts)
+    source = by_value.joined(source)
+    if having is not None and by_keys and sums.window_columns():
+        source = f'SELECT * FROM ({source}) AS "{SUMS}" WHERE {forms.text(having)}'
     sql = f'SELECT {", ".join(listed)} FROM ({formulas.layered(source)}) AS "{SUMS}"{tail}'
-    chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset"))
+    chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset", "qualify"))
     all_groups = not rows.conditions and not rows.reads and not chosen_from
+    for answer in by_value.answers:
+        cost += answer.cost
+        plans += answer.plans
     return Answer(
         sql,
         columns,
         cost,
         tuple(plans),
+        unique_by=_shown_keys(keys, items) if len(sets) == 1 else None,
         many=all_groups and any(_has_values(key, names.release) for key in keys),
-        aggregated=None if chosen_from else below,
+        aggregated=None if chosen_from or chose else below,
     )
+
+
+def answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> Answer:
+    """The answer to a query whose parts are resolved already, with a row for each group; its windows are of those
+    groups that differ in the last key alone."""
+    condition = exp.and_(*rows.conditions) if rows.conditions else None
+    sums = WindowedSums(clauses.texts, Joins(clauses.names, rows.reads, condition, [keys]))
+    formulas = Formulas(sums, clauses.zz, apart=clauses.options.apart)
+    forms = Forms(clauses.sql, clauses.texts, formulas, keys)
+    forms.adds_groups = not Joins(clauses.names, rows.reads, condition, [keys[:-1]]).multiply
+    listed, columns = clauses.listed(items, forms)
+    computed = sums.query(list(keys), clauses.options.budget)
+    sql = f'SELECT {", ".join(listed)} FROM ({formulas.layered(computed.sql)}) AS "{SUMS}"'
+    return Answer(sql, columns, computed.cost, (computed.plan,))
+
+
+def _of_same_rows(rows: Rows, answer: Answer) -> exp.Expr | None:
+    """What a scalar subquery asks, if it is about all rows that the groups are made of: then it is a sum over these."""
+    below = answer.aggregated
+    if below is None or below.keys or below.windowed or rows.reads or below.rows.reads:
+        return None
+    mine, other = (sorted(c.sql(dialect="duckdb") for c in r.conditions) for r in (rows, below.rows))
+    return next(iter(below.columns.values())) if mine == other and len(below.columns) == 1 else None
+
+
+def _shown_keys(keys: Keys, items: list[Item]) -> tuple[str, ...] | None:
+    """What the group keys are called, if all of them are shown."""
+    shown = {key: item.name for item in reversed(items) for key in [without_parentheses(item.node)]}
+    return tuple(shown[key] for key in keys) if all(key in shown for key in keys) else None
+
+
+def _has_scalars(node: exp.Expr) -> bool:
+    return any(c.table == SCALAR for c in node.find_all(exp.Column))
+
+
+def _refuse_distinct(clauses: Clauses, select: exp.Select, keys: Keys, items: list[Item]) -> None:
+    """Where all keys are shown, no two rows are alike, and DISTINCT changes nothing."""
+    distinct = select.args.get("distinct")
+    shown = [without_parentheses(i.node) for i in items]
+    if distinct and (distinct.args.get("on") or not all(key in shown for key in keys)):
+        refuse(clauses.sql, distinct, "SELECT DISTINCT", "use GROUP BY; each group comes back once")
 
 
 def _has_values(key: exp.Expr, release: Release) -> bool:
@@ -65,7 +133,7 @@ def _has_values(key: exp.Expr, release: Release) -> bool:
 
 
 def _groups(clauses: Clauses, select: exp.Select, items: list[Item], scope: Scope) -> tuple[Keys, Sets]:
-    plain = [i.node for i in items if not has_aggregates(i.node)]
+    plain = [i.node for i in items if not (has_aggregates(i.node) or has_windows(i.node) or _has_scalars(i.node))]
 
     def resolve(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -75,7 +143,11 @@ def _groups(clauses: Clauses, select: exp.Select, items: list[Item], scope: Scop
             return without_parentheses(item.node)
         return without_parentheses(clauses.resolve(node, scope))
 
-    return group_sets(select.args.get("group"), plain, resolve, clauses.sql)
+    keys, sets = group_sets(select.args.get("group"), plain, resolve, clauses.sql)
+    for key in keys:
+        if scalar := next((c for c in key.find_all(exp.Column) if c.table == SCALAR), None):
+            refuse(clauses.sql, scalar, "GROUP BY an estimate", "group by columns or expressions of them")
+    return keys, sets
 
 
 def _grouping(forms: Forms, chosen: tuple[int, ...]) -> dict[str, int]:

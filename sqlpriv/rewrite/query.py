@@ -13,61 +13,64 @@ from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.answers import over_answers, united_answers
-from sqlpriv.rewrite.bind.below_answers import flattened
+from sqlpriv.rewrite.asides import public_answer, rows_of_types, without_rows
+from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened, is_of_keys
+from sqlpriv.rewrite.bind.catalog import tables_shown
+from sqlpriv.rewrite.bind.chosen import with_chosen
 from sqlpriv.rewrite.bind.expressions import Expressions
 from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.parameters import Bound
 from sqlpriv.rewrite.bind.parse import TOO_DEEP, parsed
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
-from sqlpriv.rewrite.bind.relations import Answer, Relation, Rows
+from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Relation, Rows
 from sqlpriv.rewrite.bind.scalar_select import with_answers_in_from
 from sqlpriv.rewrite.bind.scope import Ctes, Scope, with_ctes
 from sqlpriv.rewrite.bind.sources import Sources
 from sqlpriv.rewrite.bind.united_rows import united_rows
-from sqlpriv.rewrite.clauses import ROWS, Clauses, Options
+from sqlpriv.rewrite.clauses import ROWS, Clauses, Options, is_limit_zero
 from sqlpriv.rewrite.domain.sums import TooWideError
-from sqlpriv.rewrite.grouped import grouped
+from sqlpriv.rewrite.extremes import asks_for_extremes, domain_extremes
+from sqlpriv.rewrite.grouped import answered, grouped
 from sqlpriv.rewrite.release import Release
-from sqlpriv.rewrite.syntax import SELECT_ARGS, aggregated
+from sqlpriv.rewrite.syntax import SELECT_ARGS, aggregated, is_of_values
 
 _INTERVALS = "That is for its intervals"
 _UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 
 
-def rewrite(sql: str, release: Release, options: Options | None = None) -> Answer:
-    """The query that estimates the answer of `sql` from the release."""
+def rewrite(sql: str, release: Release, options: Options | None = None, parameters: Bound = ()) -> Answer:
+    """The query that estimates the answer of `sql` from the release, with the values of its parameters in it."""
     asked = options or Options()
     for tried in (asked, replace(asked, apart=False)):
         try:
-            return _rewritten(sql, release, tried)
+            return _rewritten(sql, parameters, release, tried)
         except TooWideError as error:
             refused = error
-    raise TooWideError(f"{refused}{_for_intervals(sql, release, asked, str(refused))}") from None
+    raise TooWideError(f"{refused}{_for_intervals(sql, parameters, release, asked, str(refused))}") from None
 
 
-def _for_intervals(sql: str, release: Release, options: Options, message: str) -> str:
+def _for_intervals(sql: str, parameters: Bound, release: Release, options: Options, message: str) -> str:
     """What to add to a refusal, if only the intervals cost so much."""
     if not options.intervals or _INTERVALS in message:
         return ""
     try:
-        _rewritten(sql, release, replace(options, intervals=False))
+        _rewritten(sql, parameters, release, replace(options, intervals=False))
     except TooWideError:
         return ""
     return f". {_INTERVALS}: its estimates alone can be asked for"
 
 
-def _rewritten(sql: str, release: Release, options: Options) -> Answer:
-    statement = parsed(sql)
+def _rewritten(sql: str, parameters: Bound, release: Release, options: Options) -> Answer:
+    statement = parsed(sql, parameters)
+    if isinstance(statement, exp.Show):
+        return Answer(tables_shown(release), (AnswerColumn("name", exact=True),))
     try:
         rewriting = _Rewriting(sql, release, options)
-        answer = rewriting.read(statement, {})
+        if isinstance(statement, exp.Describe):
+            return rewriting.described(statement)
+        answer = rewriting.answer(statement)
     except RecursionError:
         raise UnsupportedSQLError(TOO_DEEP) from None
-    if isinstance(answer, Rows):
-        if not answer.private:
-            raise UnsupportedSQLError(
-                f"the query does not read {release.table!r}; ask for counts, sums or averages of it"
-            )
-        refuse(sql, statement, "a SELECT of single rows", ROWS)
     sql, warnings = rewriting.names.with_definitions(answer.sql), tuple(rewriting.names.warnings)
     return replace(answer, sql=sql, warnings=warnings)
 
@@ -81,6 +84,35 @@ class _Rewriting:
         expressions = Expressions(self.names, self.read)
         self._sources = Sources(self.names, expressions, self.read)
         self._clauses = Clauses(self.names, expressions, options)
+
+    def answer(self, statement: exp.Expr) -> Answer:
+        """The answer to a whole query; single rows have none, unless a condition says that there are none."""
+        if self.names.is_public(statement):
+            return public_answer(self._clauses, statement)
+        answer = self.read(statement, {})
+        if isinstance(answer, Answer):
+            return answer
+        if not answer.private:
+            raise UnsupportedSQLError(
+                f"the query does not read {self.names.release.table!r}; ask for counts, sums or averages of it"
+            )
+        if (empty := without_rows(self.names, answer)) is not None:
+            return empty
+        refuse(self._sql, statement, "a SELECT of single rows", ROWS)
+
+    def described(self, statement: exp.Describe) -> Answer:
+        """The names and types of the columns of a table or a query."""
+        query = statement.this
+        if isinstance(query, exp.Table):
+            query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=query.copy()))
+        if not isinstance(query, exp.Query):
+            refuse(self._sql, statement, "DESCRIBE of anything but a table or a SELECT", "name one of these")
+        found = public_answer(self._clauses, query) if self.names.is_public(query) else self.read(query, {})
+        if isinstance(found, Rows):
+            found = rows_of_types(self.names, found)
+        names = ("column_name", "column_type", "null", "key", "default", "extra")
+        sql = f"DESCRIBE {self.names.with_definitions(found.sql)}"
+        return Answer(sql, tuple(AnswerColumn(name, exact=True) for name in names))
 
     def read(self, node: exp.Expr, ctes: Ctes) -> Relation:
         """What a query stands for: rows, if it does not aggregate, or an answer."""
@@ -102,19 +134,30 @@ class _Rewriting:
                 refuse(self._sql, cte, f"WITH ... AS ({cte.this.key.upper()})", "write a SELECT there")
 
     def _select(self, select: exp.Select, ctes: Ctes) -> Relation:
-        self._clauses.only(select, SELECT_ARGS)
+        self._clauses.only(select, SELECT_ARGS | {"qualify"})
         reads_private = partial(self.names.reads_private, ctes=ctes)
         select = with_answers_in_from(select, ctes, reads_private, self._sql)
         rows, scope = self._sources.read_from(select, ctes)
+        if rows.private and rows.over_answers:
+            with_chosen(self.names, select, rows, scope)
+        if is_of_values(select) and (rows.private or is_of_keys(select, rows, scope)):
+            # Each value comes once, and which there are is public: DISTINCT a, b is GROUP BY a, b.
+            select.set("group", exp.Group(all=True))
+            select.set("distinct", None)
         if rows.over_answers and aggregated(select) and not rows.private:
-            rows, scope.flat = flattened(self._sql, select, rows, scope)
+            never_null = frozenset(a.name for a in self.names.release.attributes if not a.has_null)
+            rows, scope.flat = flattened(self._sql, select, rows, scope, never_null)
         elif rows.over_answers:
+            if (below := as_aggregate(select, rows, scope)) is not None:
+                return grouped(self._clauses, select, *below)
             return over_answers(self._clauses, select, rows, scope)
         if not aggregated(select):
             return self._projected(select, rows, scope)
         if not rows.private:
             instead = f"read {self.names.release.table!r}"
             refuse(self._sql, select, "a query that does not read the private table", instead)
+        if scope.flat is None and asks_for_extremes(self._clauses, select):
+            return domain_extremes(self._clauses, select, rows, scope, partial(answered, self._clauses))
         return grouped(self._clauses, select, rows, scope)
 
     def _projected(self, select: exp.Select, rows: Rows, scope: Scope) -> Rows:
@@ -123,6 +166,8 @@ class _Rewriting:
             rows.shown += self._clauses.shown(item, scope)
         if where := select.args.get("where"):
             rows.conditions.append(self._clauses.resolve(where.this, scope))
+        if is_limit_zero(select):
+            rows.conditions.append(exp.false())
         return rows
 
     def _union(self, union: exp.Union, ctes: Ctes) -> Relation:
@@ -132,7 +177,9 @@ class _Rewriting:
         left, right = (self.read(node, ctes) for node in (union.this, union.expression))
         if isinstance(left, Rows) and isinstance(right, Rows):
             self._clauses.refuse_limit_of_rows(union)
-            return united_rows(self.names, union, (left, right))
+            united = united_rows(self.names, union, (left, right))
+            united.conditions += [exp.false()] if is_limit_zero(union) else []
+            return united
         if isinstance(left, Rows) or isinstance(right, Rows):
             refuse(self._sql, union, "UNION ALL of single rows with estimates", ROWS)
         return united_answers(self._clauses, union, left, right)

@@ -9,6 +9,15 @@ from sqlglot import exp
 PREFIX = "__priv_"
 """How the names begin that rewriting makes, so that none of a query is the same."""
 AGGREGATES = (exp.AggFunc, exp.Filter, exp.Window, exp.Grouping, exp.GroupingId, exp.WithinGroup)
+KNOWN_AGGREGATES = (
+    exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Grouping, exp.GroupingId, exp.Variance, exp.VariancePop, exp.Stddev,
+    exp.StddevPop, exp.StddevSamp, exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept,
+)  # fmt: skip
+"""The aggregates of rows that can be estimated from sums."""
+HISTOGRAM = exp.AnonymousAggFunc
+"""DuckDB's histogram(), which sqlglot takes for any function; nothing else becomes this."""
+BY_VALUE = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, HISTOGRAM)
+"""The aggregates that are read off the counts of each value."""
 SELECT_ARGS = {
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"
 }  # fmt: skip
@@ -28,13 +37,48 @@ def outside_subqueries(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def has_aggregates(node: exp.Expr) -> bool:
-    """Whether an expression aggregates, outside of queries inside it."""
-    return any(isinstance(n, AGGREGATES) for n in outside_subqueries(node))
+    """Whether an expression aggregates, outside of queries inside it. A window function does not, what is in it may."""
+    if isinstance(node, exp.Query):
+        return False
+    if isinstance(node, exp.Window):
+        function = node.this.this if isinstance(node.this, (exp.Filter, exp.IgnoreNulls)) else node.this
+        others = [child for child in node.iter_expressions() if child is not node.this]
+        return any(map(has_aggregates, [*function.iter_expressions(), *others]))
+    return isinstance(node, AGGREGATES) or any(map(has_aggregates, node.iter_expressions()))
+
+
+def has_windows(node: exp.Expr | None) -> bool:
+    """Whether there is a window function in an expression, outside of queries inside it."""
+    return node is not None and any(isinstance(n, exp.Window) for n in outside_subqueries(node))
+
+
+def windowed(select: exp.Select) -> bool:
+    """Whether a SELECT has window functions."""
+    return bool(select.args.get("qualify")) or any(
+        map(has_windows, [*select.expressions, *(select.args.get(c) for c in ("having", "order"))])
+    )
+
+
+def direction(ordered: exp.Expr) -> str:
+    """In which direction ORDER BY sorts, and where NULLs come."""
+    found = " DESC" if ordered.args.get("desc") else " ASC"
+    return found + (" NULLS FIRST" if ordered.args.get("nulls_first") else " NULLS LAST")
 
 
 def aggregated(select: exp.Select) -> bool:
     """Whether a SELECT aggregates its rows."""
     return bool(select.args.get("group") or select.args.get("having")) or any(map(has_aggregates, select.expressions))
+
+
+def is_of_values(select: exp.Select) -> bool:
+    """Whether a SELECT asks which values there are: DISTINCT of expressions, and no aggregate.
+
+    Windows are about the rows before DISTINCT, and would be about groups if it were GROUP BY.
+    """
+    distinct = select.args.get("distinct")
+    if not isinstance(distinct, exp.Distinct) or distinct.args.get("on") or aggregated(select) or windowed(select):
+        return False
+    return not any(map(is_star, select.expressions))
 
 
 def default_name(item: exp.Expr) -> str:

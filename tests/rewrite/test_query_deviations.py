@@ -18,6 +18,7 @@ import pytest
 from support.releases import Weighted, random_view, write_release
 from test_query_rewrite import COLUMNS, FIXTURES, PUBLIC, asked, statements
 
+from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.release.file import attach_release
 from sqlpriv.release.read import describe
 from sqlpriv.rewrite.clauses import Options
@@ -70,11 +71,18 @@ def exact(asked_of: tuple[Con, Release], query: str) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("file", FIXTURES, ids=lambda f: f.stem)
+@pytest.mark.parametrize("file", [f for f in FIXTURES if f.stem != "chosen_groups"], ids=lambda f: f.stem)
 def test_what_is_exact_depends_on_no_row(asked_of: tuple[Con, Release], file: Path) -> None:
     for query in map(asked, statements(file)):
         one, two = exact(asked_of, query)
         assert one == two, query
+
+
+def test_groups_that_private_rows_would_choose_are_refused(asked_of: tuple[Con, Release]) -> None:
+    for file in (f for f in FIXTURES if f.stem == "chosen_groups"):
+        for query in map(asked, statements(file)):
+            with pytest.raises(UnsupportedSQLError, match="a plan shows no choice that the private rows make"):
+                exact(asked_of, query)
 
 
 def test_nor_do_bounds_that_are_named_and_groups_that_are_chosen(asked_of: tuple[Con, Release]) -> None:

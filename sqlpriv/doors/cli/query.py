@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,13 @@ def query_command(
     nonnegative: Annotated[
         bool, typer.Option("--nonnegative", help="Counts below 0 become 0; sums of such counts are biased.")
     ] = False,
+    parameters: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help="Values of ? and $1, as in '[\"x\", 3]', or of $name, as in '{...}'."),
+    ] = None,
+    domain_extremes: Annotated[
+        bool, typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain.")
+    ] = False,
     views: Annotated[
         list[Path] | None, typer.Option("--with", help="Another view of the same sequence. May be repeated.")
     ] = None,
@@ -55,13 +63,14 @@ def query_command(
         raise InputError("--csv - and --json both print the rows: leave one out")
     if to_csv and not to_stdout:
         can_write(to_csv)
-    sql = _sql(query, file)
+    sql, values = _sql(query, file), _values(parameters)
     with publishing.open_release(release, *(views or []), public=tables, budget=budget or BUDGET) as opened:
+        asked = (sql, confidence, intervals, nonnegative, values, domain_extremes)
         if explain:
-            print(opened.explain(sql, confidence, intervals, nonnegative))
+            print(opened.explain(*asked))
             return
-        answer = opened.sql(sql, confidence, intervals, nonnegative)
-        columns, rows, warnings = list(answer.columns), answer.fetchall(), opened.warnings(sql)
+        answer = opened.sql(*asked)
+        columns, rows, warnings = list(answer.columns), answer.fetchall(), opened.warnings(sql, values, domain_extremes)
     if to_csv:
         plain = ([_plain(value) for value in row] for row in rows)
         write_csv(sys.stdout if to_stdout else to_csv, _distinct(columns), plain)
@@ -135,6 +144,16 @@ def _is_beyond(value: float, low: float | None, high: float | None) -> bool:
     """Only bounds that were cut to a range leave their estimate outside; a rounding error does not count."""
     room = 1e-9 * max(abs(value), 1.0)
     return low is not None and high is not None and not low - room <= value <= high + room
+
+
+def _values(text: str | None) -> list[Any] | dict[str, Any] | None:
+    try:
+        found = json.loads(text) if text is not None else None
+    except ValueError:
+        found = text
+    if found is not None and not isinstance(found, (list, dict)):
+        raise InputError("--parameters takes a JSON list or object, as in '[\"north\", 20]'")
+    return found
 
 
 def _named(text: str) -> tuple[str, str]:

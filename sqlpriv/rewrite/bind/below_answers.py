@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -10,16 +11,20 @@ from sqlpriv.rewrite.bind.flatten import ONLY_SUMS, Flattening
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Aggregated, Rows, Shown, marked
 from sqlpriv.rewrite.bind.scope import Scope
+from sqlpriv.rewrite.syntax import has_windows, is_star, windowed
+from sqlpriv.sqltext import folded
 
 
-def flattened(sql: str, select: exp.Select, rows: Rows, scope: Scope) -> tuple[Rows, Flattening]:
+def flattened(
+    sql: str, select: exp.Select, rows: Rows, scope: Scope, never_null: frozenset[str]
+) -> tuple[Rows, Flattening]:
     """The rows that a query over an answer is about, once it is flattened. Its scope then shows what keys stand for."""
     answers = {name: read.answer for name, read in rows.reads.items() if read.answer is not None}
     variable, answer = next(iter(answers.items()))
-    if len(answers) > 1 or answer.aggregated is None or select.args.get("distinct"):
+    if len(answers) > 1 or answer.aggregated is None or answer.aggregated.windowed or select.args.get("distinct"):
         refuse(sql, select, "an aggregate over estimates", ONLY_SUMS)
     below = answer.aggregated
-    flat = Flattening(sql, variable, below.columns)
+    flat = Flattening(sql, variable, below.columns, never_null)
     conditions = [flat.exact(c) for c in rows.conditions]
     flat.refuse_estimates(conditions)
     for columns in (*scope.sources.values(), scope.merged):
@@ -28,17 +33,66 @@ def flattened(sql: str, select: exp.Select, rows: Rows, scope: Scope) -> tuple[R
     return _merged(below, rows, variable, conditions), flat
 
 
-def aggregated_rows(rows: Rows, columns: list[tuple[str, exp.Expr]]) -> Aggregated:
-    """What an answer aggregates, and what its columns are; of two with the same name the first."""
+def aggregated_rows(
+    rows: Rows, columns: list[tuple[str, exp.Expr]], keys: Sequence[exp.Expr] = (), windowed: bool = False
+) -> Aggregated:
+    """What an answer aggregates, by which keys, and what its columns are; of two with the same name the first."""
     kept = replace(rows, shown=[], conditions=[c.copy() for c in rows.conditions])
-    return Aggregated(kept, {name: node.copy() for name, node in reversed(columns)})
+    return Aggregated(kept, {name: node.copy() for name, node in reversed(columns)}, tuple(keys), windowed)
+
+
+def is_of_keys(select: exp.Select, rows: Rows, scope: Scope) -> bool:
+    """Whether a query over one answer shows group keys of it alone."""
+    read = next(iter(rows.reads.values()), None)
+    if read is None or read.answer is None or len(rows.reads) > 1 or read.answer.aggregated is None:
+        return False
+    exact = {c.name for c in read.answer.columns if c.exact}
+    named = [c for item in select.expressions for c in item.find_all(exp.Column)]
+    found = [scope.find(c.name) for c in named]
+    return all(len(f) == 1 and isinstance(f[0].expression, exp.Column) and f[0].expression.name in exact for f in found)
+
+
+def as_aggregate(select: exp.Select, rows: Rows, scope: Scope) -> tuple[Rows, Scope, list[exp.Expr]] | None:
+    """A query with windows over one answer, as the aggregate query that it is over the rows below.
+
+    None where it filters, joins, or names what stands for nothing below: then it is a query over estimates as they are.
+    """
+    (read,) = rows.reads.values() if len(rows.reads) == 1 else (None,)
+    answer = read.answer if read is not None else None
+    if answer is None or answer.aggregated is None or rows.conditions or select.args.get("where"):
+        return None
+    below = answer.aggregated
+    inside = any(map(has_windows, below.columns.values()))
+    if inside and windowed(select):
+        return None
+    columns = {c.name for c in answer.columns} & below.columns.keys()
+    if len(columns) != len(answer.columns) or len(scope.sources) != 1:
+        return None
+    ((called, shown),) = scope.sources.items()
+    of_bounds = {key for key, s in shown.items() if s.expression.name not in columns}
+    clauses = [*select.expressions, *(select.args[c] for c in ("order", "having", "qualify") if select.args.get(c))]
+    for node in (n for clause in clauses for n in clause.walk()):
+        if isinstance(node, exp.Query) or (isinstance(node, exp.Column) and folded(node.name) in of_bounds):
+            return None
+    kept = {key: Shown(s.name, below.columns[s.expression.name]) for key, s in shown.items() if key not in of_bounds}
+    _write_star_out(select, kept)
+    made = Rows([], [c.copy() for c in below.rows.conditions], dict(below.rows.reads), private=True)
+    return made, Scope({called: kept}, ctes=scope.ctes), [key.copy() for key in below.keys]
+
+
+def _write_star_out(select: exp.Select, shown: dict[str, Shown]) -> None:
+    """The columns that * stands for, by their names."""
+    listed: list[exp.Expr] = []
+    for item in select.expressions:
+        listed += [exp.column(s.name, quoted=True) for s in shown.values()] if is_star(item) else [item]
+    select.set("expressions", listed)
 
 
 def still_aggregated(sql: str, rows: Rows, columns: list[tuple[str, exp.Expr]]) -> Aggregated | None:
     """As `aggregated_rows`, of a query that only projects an answer and filters it by its group keys."""
     answers = {name: read.answer for name, read in rows.reads.items() if read.answer is not None}
     variable, answer = next(iter(answers.items()))
-    if len(answers) > 1 or answer.aggregated is None:
+    if len(answers) > 1 or answer.aggregated is None or answer.aggregated.windowed:
         return None
     flat = Flattening(sql, variable, answer.aggregated.columns)
     conditions = [flat.exact(c) for c in rows.conditions]
@@ -47,7 +101,8 @@ def still_aggregated(sql: str, rows: Rows, columns: list[tuple[str, exp.Expr]]) 
     merged = _merged(answer.aggregated, rows, variable, conditions)
     below = [(name, flat.below(node)) for name, node in columns]
     # Bounds are of this answer alone, and stand for nothing below it.
-    return aggregated_rows(merged, [(name, node) for name, node in below if not flat.mentions_estimates(node)])
+    shown = [(name, node) for name, node in below if not flat.mentions_estimates(node)]
+    return aggregated_rows(merged, shown, answer.aggregated.keys)
 
 
 def _merged(below: Aggregated, rows: Rows, variable: str, conditions: list[exp.Expr]) -> Rows:

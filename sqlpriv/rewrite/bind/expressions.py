@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bind.chosen import chosen_values
 from sqlpriv.rewrite.bind.functions import allowed, misread
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.outside import outside_domains
 from sqlpriv.rewrite.bind.public_subquery import resolve_public
-from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
-from sqlpriv.rewrite.bind.relations import SCALAR, Rows, column
+from sqlpriv.rewrite.bind.refusals import DISTINCT, refuse, refuse_node, unknown
+from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows, column
 from sqlpriv.rewrite.bind.scope import Reader, Scope
-from sqlpriv.rewrite.syntax import AGGREGATES, has_aggregates
+from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, HISTOGRAM, KNOWN_AGGREGATES, has_aggregates
 
 
 class Expressions:
@@ -38,6 +39,8 @@ class Expressions:
             self._column(node, scope, aggregates, alias_first)
         elif isinstance(node, exp.Query):
             self._subquery(node, scope, aggregates)
+        elif isinstance(node, exp.Window):
+            self._window(node, scope, aggregates, alias_first)
         elif isinstance(node, AGGREGATES):
             self._aggregate(node, scope, aggregates)
         elif (reason := misread(node, self._sql)) is not None:
@@ -51,25 +54,58 @@ class Expressions:
         for child in list(node.iter_expressions()):
             self._visit(child, scope, aggregates, alias_first)
 
+    def _window(self, node: exp.Window, scope: Scope, aggregates: bool, alias_first: bool) -> None:
+        """The parts of a window function, which is about the rows of an answer."""
+        if scope.flat is not None:
+            refuse(
+                self._sql, node, "a window function beside aggregates of estimates", "window the sums in a query around"
+            )
+        if not aggregates and not scope.over_answers:
+            refuse_node(self._sql, node)
+        if isinstance(node.this, exp.Filter):
+            refuse(self._sql, node, "FILTER of a window function", "put a CASE into the function")
+        if isinstance(node.this, exp.IgnoreNulls):
+            refuse(self._sql, node, "IGNORE NULLS", "leave it out; only a division by 0 leaves an estimate NULL")
+        if node.args.get("alias"):
+            refuse(self._sql, node, f"the window {node.alias!r}", "define it by WINDOW, or write it out")
+        if not isinstance(node.this, exp.Func) or isinstance(node.this, exp.Anonymous):
+            refuse_node(self._sql, node.this if isinstance(node.this, exp.Func) else node)
+        for part in [*node.this.iter_expressions(), *(node.args.get("partition_by") or [])]:
+            if not isinstance(part, exp.Star):
+                self._visit(part, scope, aggregates, alias_first)
+        for ordered in node.args["order"].expressions if node.args.get("order") else []:
+            self._visit(ordered.this, scope, aggregates, alias_first)
+
     def _aggregate(self, node: exp.Expr, scope: Scope, aggregates: bool) -> None:
         inner = node.this if isinstance(node, exp.Filter) else node
         if not aggregates:
-            construct = "a window function" if isinstance(node, exp.Window) else f"an aggregate ({inner.key})"
             refuse(
                 self._sql,
                 node,
-                f"{construct} inside WHERE, GROUP BY or another aggregate",
+                f"an aggregate ({inner.key}) inside WHERE, GROUP BY or another aggregate",
                 "aggregate in SELECT or HAVING",
             )
-        if not isinstance(inner, (exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Grouping, exp.GroupingId)):
+        quantile = inner.this if isinstance(inner, exp.WithinGroup) else inner
+        if isinstance(quantile, BY_VALUE) and scope.flat is None:
+            self._visit_quantile(inner, scope)
+        elif not isinstance(inner, KNOWN_AGGREGATES):
             if scope.flat is not None and isinstance(inner, exp.AggFunc):
                 scope.flat.aggregate(inner)
             refuse_node(self._sql, inner)
-        self._visit_arguments(inner, scope)
+        else:
+            self._visit_arguments(inner, scope)
         if isinstance(node, exp.Filter):
             self._visit(node.expression.this, scope, False, False)
         if scope.flat is not None:
             node.replace(scope.flat.aggregate(node))
+
+    def _visit_quantile(self, node: exp.Expr, scope: Scope) -> None:
+        if isinstance(node, exp.WithinGroup):
+            self._visit(node.this.this, scope, False, False)
+            for ordered in node.expression.expressions:
+                self._visit(ordered.this, scope, False, False)
+        else:
+            self._visit_arguments(node, scope)
 
     def _visit_arguments(self, node: exp.Expr, scope: Scope) -> None:
         for child in list(node.iter_expressions()):
@@ -77,15 +113,15 @@ class Expressions:
                 continue
             if isinstance(child, (exp.Distinct, exp.Order)):
                 what = "DISTINCT" if isinstance(child, exp.Distinct) else "ORDER BY"
-                instead = "a randomized release cannot tell which rows are equal; count rows, or GROUP BY the column"
-                refuse(self._sql, node, f"{node.key}({what} ...)", instead)
+                name = "histogram" if isinstance(node, HISTOGRAM) else node.key
+                refuse(self._sql, node, f"{name}({what} ...)", DISTINCT)
             self._visit(child, scope, False, False)
 
     def _column(self, node: exp.Column, scope: Scope, aggregates: bool, alias_first: bool) -> None:
         if isinstance(node.this, exp.Star):
             refuse(self._sql, node, "*", "name the columns")
-        if node.args.get("db") or node.args.get("join_mark"):
-            refuse(self._sql, node, "a column with more than one dot", "write table.column, with the table's alias")
+        if node.args.get("join_mark"):
+            refuse(self._sql, node, "(+)", "write a LEFT JOIN")
         found = scope.look_up(node, self._sql, alias_first)
         if found is None:
             unknown(self._sql, node, f"column {node.name!r}", self._columns(scope))
@@ -101,7 +137,13 @@ class Expressions:
         return f"there are {', '.join(names[:20])}" + (" ..." if len(names) > 20 else "")
 
     def _subquery(self, node: exp.Expr, scope: Scope, aggregates: bool) -> None:
-        if not aggregates or not self._names.reads_private(node, scope.ctes):
+        reads_private = self._names.reads_private(node, scope.ctes)
+        if reads_private and not aggregates and isinstance(node.parent, exp.In):
+            answer = self._read(node.copy(), scope.ctes)
+            if isinstance(answer, Answer):
+                node.replace(chosen_values(self._names, answer, node, node.parent.this))
+                return
+        if not aggregates or not reads_private:
             resolve_public(self._names, node, scope)
             return
         answer = self._read(node.copy(), scope.ctes)

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import SCALAR
-from sqlpriv.rewrite.syntax import AGGREGATES, outside_subqueries
+from sqlpriv.rewrite.syntax import AGGREGATES, outside_subqueries, without_parentheses
 
 _INSTEAD = "ask it of the table itself, in one aggregate query"
 ONLY_SUMS = (
@@ -37,6 +37,8 @@ class _Term:
     conditions: tuple[exp.Expr, ...] = ()
     decisive: tuple[exp.Expr, ...] = ()
     """The factors that make the term NULL where they are; not those below a coalesce()."""
+    may_be_null: bool = False
+    """Whether it is a sum that may be over nothing in a group that has rows: it is NULL there, as no estimate is."""
 
     def times(self, factor: exp.Expr) -> _Term:
         made = factor.copy() if self.factor is None else _times(self.factor, factor)
@@ -56,6 +58,8 @@ class Flattening:
     sql: str
     variable: str
     columns: dict[str, exp.Expr]
+    never_null: frozenset[str] = frozenset()
+    """The attributes that are not NULL in any row."""
 
     def exact(self, node: exp.Expr) -> exp.Expr:
         """An expression with the group keys of the answer as what they stand for; estimates stay as they are."""
@@ -112,9 +116,11 @@ class Flattening:
         if isinstance(node, exp.Paren) or _is_double(node):
             return self._linear(node.this)
         if _fills_with_zero(node):
-            return [replace(t, decisive=()) for t in self._linear(node.this)]
+            return [replace(t, decisive=(), may_be_null=False) for t in self._linear(node.this)]
         aggregate = node.this if isinstance(node, exp.Filter) else node
-        if isinstance(aggregate, (exp.Count, exp.CountIf, exp.Sum)):
+        if isinstance(aggregate, exp.Sum):
+            return [_Term(node, may_be_null=self._may_be_null(node), decisive=self._keys_of(aggregate))]
+        if isinstance(aggregate, (exp.Count, exp.CountIf)):
             return [_Term(node)]
         if isinstance(node, exp.Neg):
             return [t.times(exp.Literal.number(-1)) for t in self._linear(node.this)]
@@ -135,12 +141,38 @@ class Flattening:
             return self._branches(node)
         self._refuse(node)
 
+    def _keys_of(self, aggregate: exp.Expr) -> tuple[exp.Expr, ...]:
+        """What is summed, if that is the same for all rows of a group: where it is NULL, so is the sum."""
+        keys = [c for c in map(without_parentheses, self.columns.values()) if _is_exact(c)]
+        names = list(aggregate.this.find_all(exp.Column))
+        is_key = without_parentheses(aggregate.this) in keys or (names and all(n in keys for n in names))
+        return (aggregate.this,) if is_key else ()
+
+    def _may_be_null(self, node: exp.Expr) -> bool:
+        if isinstance(node, exp.Filter):
+            return True
+        return not self._keys_of(node) and not self._is_never_null(node.this)
+
+    def _is_never_null(self, node: exp.Expr) -> bool:
+        if isinstance(node, exp.Column):
+            return node.table in self.never_null
+        if isinstance(node, exp.Coalesce):
+            return any(map(self._is_never_null, (node.this, *node.expressions)))
+        if isinstance(node, (exp.Paren, exp.Neg, exp.Cast)):
+            return self._is_never_null(node.this)
+        if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
+            return self._is_never_null(node.this) and self._is_never_null(node.expression)
+        return isinstance(node, (exp.Literal, exp.Boolean))
+
     def _added(self, node: exp.Expr, one: exp.Expr, other: exp.Expr) -> list[_Term]:
         """Where one side is NULL, so is the sum, and the group does not count."""
         left, right = self._linear(one), self._linear(other)
         # A side without terms is a CASE of 0 and NULL.
         if not left or not right or any(t.conditions for t in (*left, *right)):
             self._refuse(node)
+        if unsure := next((t for t in (*left, *right) if t.may_be_null), None):
+            what = "sum() of a combination with a sum that is NULL in groups where all it sums is NULL"
+            refuse(self.sql, unsure.aggregate, what, "write coalesce(that, 0) there, or add up the sums of both parts")
         return [t.where_present(right) for t in left] + [t.where_present(left) for t in right]
 
     def _branches(self, case: exp.Case) -> list[_Term]:

@@ -20,7 +20,7 @@ Trunc IsNan IsInf BitwiseXor Ascii Chr Concat ConcatWs Contains EndsWith Left Le
 Replace Reverse Right Split SplitPart StartsWith StrPosition Substring Translate Trim Upper Unicode RegexpExtract
 RegexpReplace MD5 SHA2 ArrayContains Hex ToDays Extract Year Month Day Quarter Week DayOfWeek DayOfMonth DayOfYear
 WeekOfYear DayOfWeekIso Hour Minute Second Dayname Monthname TimestampTrunc DateDiff DateFromParts LastDay TimeToStr
-StrToTime DateAdd DateBin Format Bracket Slice
+StrToTime TimeToUnix DateAdd DateBin Format Bracket Slice
 """
 # Functions that sqlglot does not know and writes as it reads them.
 _NAMES = """
@@ -39,7 +39,8 @@ NAMES = frozenset(_NAMES.split())
 _FOREIGN = """
 array char charindex convert datefromparts date_bin date_from_parts date_to_date_str dayofweek_iso day_of_month
 day_of_week day_of_year endswith iif is_inf is_nan last_day_of_month leftpad like locate nvl regexp_like rightpad sha2
-signum startswith str_position str_to_time timestamp_trunc time_to_str time_to_time_str truncate ts_or_ds_to_date_str
+signum startswith str_position str_to_time timestamp_trunc
+time_to_unix time_to_str time_to_time_str truncate ts_or_ds_to_date_str
 week_of_year
 """
 FOREIGN = frozenset(_FOREIGN.split())
@@ -50,6 +51,8 @@ _FAMILIAR = {
     "startswith": "write starts_with(x, y)",
     "endswith": "write ends_with(x, y)",
 }
+
+_ZONED = (exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLTZ, exp.DataType.Type.TIMETZ)
 
 
 def _classes(names: str) -> frozenset[type[exp.Expr]]:
@@ -74,6 +77,8 @@ def misread(node: exp.Expr, sql: str) -> tuple[str, str] | None:
     """What DuckDB's versions, or sqlglot and DuckDB, read differently, and what to write instead."""
     if isinstance(node, exp.Func) and (name := _called(node, sql)) in FOREIGN:
         return f"the function {name}()", f"DuckDB has no such function; {_FAMILIAR.get(name, 'use one that it has')}"
+    if isinstance(node, (exp.Cast, exp.TryCast)) and node.to.this in _ZONED:
+        return f"a cast to {node.to.this.value}", "it depends on the time zone of the machine; cast to TIMESTAMP"
     if isinstance(node, exp.Between) and node.args.get("symmetric"):
         return "BETWEEN SYMMETRIC", "DuckDB does not know it; write x BETWEEN least(a, b) AND greatest(a, b)"
     if isinstance(node, (exp.Like, exp.ILike)) and isinstance(node.expression, (exp.Any, exp.All)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bind.catalog import SCHEMA
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.bind.scope import Ctes
 from sqlpriv.rewrite.release import Release
@@ -22,6 +23,8 @@ class Names:
         """Answers that stand as one value in an expression over estimates."""
         self.warnings: list[str] = []
         """What the one who asks should know, beside the answer."""
+        self.chosen: dict[str, list[exp.Expr]] = {}
+        """Relations of groups that are chosen by estimates, with what is compared with their keys."""
         self._taken = {folded(a.name) for a in release.attributes}
         self._defined: dict[str, str] = {}
         """Relations of public tables, as common table expressions by their names."""
@@ -50,6 +53,16 @@ class Names:
             if any(quoted(name) in text for text in (sql, *needed)):
                 needed.insert(0, definition)
         return f"WITH {', '.join(needed)} {sql}" if needed else sql
+
+    def is_public(self, node: exp.Expr) -> bool:
+        """Whether all tables that a query names are public, or common table expressions of its own."""
+        own = {folded(cte.alias) for cte in node.find_all(exp.CTE)}
+        return not self.reads_private(node, {}) and all(
+            folded(table.name) in (own if not table.args.get("db") else ())
+            or folded(table.name) in self.release.public
+            or folded(table.db) == SCHEMA
+            for table in node.find_all(exp.Table)
+        )
 
     def reads_private(self, node: exp.Expr, ctes: Ctes) -> bool:
         """Whether a query reads the private table, perhaps by a common table expression."""

@@ -37,6 +37,8 @@ class PublicSide:
     """Names and types."""
     size: int
     keys: frozenset[str]
+    qualified: dict[str, str]
+    """As of a scope."""
 
     def shown(self) -> list[Shown]:
         return [Shown(name, column(self.variable, name)) for name in self.columns]
@@ -121,7 +123,8 @@ def public_side(names: Names, join: exp.Join, rows: Rows, scope: Scope, before: 
         sql += f" WHERE {' AND '.join(f'({_text(c)})' for c in rows.conditions)}"
     types = {s.name: _type(s.expression, rows) for s in columns.values()}
     keys = frozenset(s.name for s in columns.values() if len(rows.reads) == 1 and _is_key(s.expression, rows))
-    return PublicSide(called, names.variable(called), sql, types, prod(r.size for r in rows.reads.values()), keys)
+    size = prod(r.size for r in rows.reads.values())
+    return PublicSide(called, names.variable(called), sql, types, size, keys, scope.qualified)
 
 
 def _is_key(expression: exp.Expr, rows: Rows) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
 import sqlglot
 from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.rewrite.bind.refusals import STATEMENTS, refuse
+from sqlpriv.rewrite.bind.parameters import Bound, bind_parameters, move_back, numbered
+from sqlpriv.rewrite.bind.refusals import INSTEAD_OF_STATEMENTS, STATEMENTS, refuse
 from sqlpriv.rewrite.bind.spelling import spell_alike
 
 TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"
@@ -16,16 +18,13 @@ TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) f
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.DOTALL)
 
 
-def parsed(sql: str) -> exp.Expr:
-    """The tree of the one query that a text must be."""
-    first = _FIRST_WORD.match(sql)
-    if first and first.group(1).upper() not in {"SELECT", "FROM", "WITH", "TABLE", "VALUES"}:
-        where = exp.Var(this="statement")
-        where.meta["start"] = first.start(1)
-        refuse(sql, where, f"the statement {first.group(1).upper()}", STATEMENTS)
-    _refuse_exclamation(sql)
+def parsed(sql: str, parameters: Bound = ()) -> exp.Expr:
+    """The tree of the one query that a text must be, with the values of its parameters in it."""
+    _refuse_statements(sql)
+    _refuse_words(sql)
+    text, places = numbered(sql)
     try:
-        statements = [s for s in sqlglot.parse(sql, dialect="duckdb") if s is not None]
+        statements = [s for s in sqlglot.parse(text, dialect="duckdb") if s is not None]
     except sqlglot.errors.SqlglotError as error:
         found = getattr(error, "errors", None) or [{}]
         place = f" near line {found[0]['line']}, column {found[0]['col']}" if found[0].get("line") else ""
@@ -36,10 +35,28 @@ def parsed(sql: str) -> exp.Expr:
         raise UnsupportedSQLError(TOO_DEEP) from None
     if len(statements) != 1:
         raise UnsupportedSQLError("one query at a time: write a single SELECT" if statements else "the query is empty")
-    if not isinstance(statements[0], exp.Query):
-        refuse(sql, statements[0], f"the statement {statements[0].key.upper()}", STATEMENTS)
-    spell_alike(statements[0])
-    return statements[0]
+    statement = statements[0]
+    if not isinstance(statement, (exp.Query, exp.Describe, exp.Show)):
+        refuse(sql, statement, f"the statement {statement.key.upper()}", STATEMENTS)
+    move_back(statement, places)
+    bind_parameters(statement, parameters, sql, places)
+    spell_alike(statement)
+    return statement
+
+
+def _refuse_statements(sql: str) -> None:
+    """What is no SELECT, and does not ask which tables and columns there are."""
+    first = _FIRST_WORD.match(sql)
+    word = first.group(1).upper() if first else ""
+    if first is None or word in {"SELECT", "FROM", "WITH", "TABLE", "VALUES", "DESCRIBE", "DESC"}:
+        return
+    if word == "SHOW" and re.fullmatch(r"\s+TABLES\s*;?\s*", sql[first.end() :], re.IGNORECASE):
+        return
+    where = exp.Var(this="statement")
+    where.meta["start"] = first.start(1)
+    if word in INSTEAD_OF_STATEMENTS:
+        refuse(sql, where, word, INSTEAD_OF_STATEMENTS[word])
+    refuse(sql, where, f"the statement {word}", STATEMENTS)
 
 
 def statements(text: str) -> list[str]:
@@ -61,14 +78,18 @@ def statements(text: str) -> list[str]:
     return found
 
 
-def _refuse_exclamation(sql: str) -> None:
-    """sqlglot reads !x as NOT x, which DuckDB does not; in the tree they are the same."""
+def _refuse_words(sql: str) -> None:
+    """sqlglot reads !x as NOT x, which DuckDB does not; in the tree they are the same. SELECT TOP it does not read."""
     try:
         tokens = sqlglot.tokenize(sql, dialect="duckdb")
     except sqlglot.errors.SqlglotError:
         return  # the parser says why
-    for token in tokens:
+    for token, after, last in zip_longest(tokens, tokens[1:], tokens[2:]):
+        where = exp.Var(this=token.text)
         if token.token_type.name == "NOT" and token.text == "!":
-            where = exp.Var(this="!")
             where.meta["start"] = token.start
             refuse(sql, where, "the operator !", "DuckDB does not know it; write NOT")
+        is_top = token.token_type.name == "SELECT" and after is not None and after.text.upper() == "TOP"
+        if is_top and last is not None and last.token_type.name == "NUMBER":
+            where.meta["start"] = after.start
+            refuse(sql, where, "TOP", f"DuckDB does not know it; write LIMIT {last.text} at the end of the query")

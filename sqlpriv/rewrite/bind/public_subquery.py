@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bind.catalog import SCHEMA, SCHEMAS, catalog_view
 from sqlpriv.rewrite.bind.functions import PUBLIC_NODES, allowed, misread
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
@@ -173,6 +174,7 @@ def _join(names: Names, join: exp.Join, scope: Scope, outer: Scope, size: int) -
 
 
 def _source(names: Names, node: exp.Expr, scope: Scope, outer: Scope) -> Resolved:
+    original = node.copy()
     if isinstance(node, exp.Table):
         found, name = _table(names, node, scope)
     elif isinstance(node, exp.Subquery):
@@ -185,6 +187,7 @@ def _source(names: Names, node: exp.Expr, scope: Scope, outer: Scope) -> Resolve
         refuse_node(names.sql, node)
     if folded(name) in scope.sources:
         refuse(names.sql, node, f"two tables called {name!r}", "give one of them another alias")
+    scope.qualify(name, original)
     own = names.variable(name)
     shown = _renamed(names, found.names, node)
     unlike = distinct_names(shown)
@@ -218,10 +221,16 @@ def _replaced(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _table(names: Names, node: exp.Table, scope: Scope) -> tuple[Resolved, str]:
-    _only(names, node, {"this", "alias", "db"})
-    if not isinstance(node.this, exp.Identifier) or (node.args.get("db") and folded(node.db) not in {"main", "public"}):
-        refuse(names.sql, node, "a table function or a table of another schema", "read a public table of the release")
+    _only(names, node, {"this", "alias", "db", "catalog"})
     key, name = folded(node.name), node.alias or node.name
+    if folded(node.db) == SCHEMA and (view := catalog_view(names.release, key)) is not None:
+        query, columns, size = view
+        node.set("this", exp.to_identifier(names.define(query, columns), quoted=True))
+        node.set("db", None)
+        node.set("catalog", None)
+        return Resolved(columns, size), name
+    if not isinstance(node.this, exp.Identifier) or (node.args.get("db") and folded(node.db) not in SCHEMAS):
+        refuse(names.sql, node, "a table function or a table of another schema", "read a public table of the release")
     if not node.args.get("db") and key in scope.ctes:
         cte, seen = scope.ctes[key]
         copied = exp.Subquery(this=cte.this.copy())
@@ -229,14 +238,14 @@ def _table(names: Names, node: exp.Table, scope: Scope) -> tuple[Resolved, str]:
         node.meta["replaced_by"] = copied
         node.replace(copied)
         return Resolved(_renamed(names, found.names, cte), found.size, found.keys), name
-    if key == folded(names.release.table) and folded(node.db or "main") == "main":
+    public = names.release.public.get(key)
+    if key == folded(names.release.table) and (public is None or folded(node.db or "main") == "main"):
         refuse(
             names.sql,
             node,
             "a subquery over the private table",
             "aggregate it in the query itself; only public tables may stand here",
         )
-    public = names.release.public.get(key)
     if public is None:
         unknown(names.sql, node, f"table {node.name!r}", "a subquery may read the public tables of the release")
     node.set("this", exp.to_identifier(public.relation_parts[-1], quoted=True))
@@ -261,7 +270,7 @@ def _visit(names: Names, node: exp.Expr, scope: Scope) -> None:
 
 
 def _column(names: Names, node: exp.Column, scope: Scope) -> None:
-    if isinstance(node.this, exp.Star) or node.args.get("db"):
+    if isinstance(node.this, exp.Star):
         refuse(names.sql, node, "such a column", "write table.column")
     found = scope.look_up(node, names.sql)
     if found is None:

@@ -9,15 +9,29 @@ from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
 
+_EXTREMES = (
+    "extremes of a randomized release are noise; ask for the range of the public domain (--domain-extremes), counts "
+    "for ranges, as in GROUP BY x // 10"
+)
+_LISTS = "SELECT x, count(*) ... GROUP BY x lists the values of the public domain with their counts"
+_VALUES = f"no release has the values of single rows; {_LISTS}"
+_ONE_ROW = "no release has a value of one row; put the column into GROUP BY, or ask for its avg or median"
+DISTINCT = f"a randomized release cannot tell which rows are equal; count rows, or GROUP BY the column: {_LISTS}"
 # What a construct is called, and what to write instead; the class of a node or the name of a function.
 INSTEAD: dict[str, tuple[str, str]] = {
     "Distinct": ("DISTINCT", "a randomized release cannot tell how often a value occurs; count rows, or GROUP BY"),
-    "Min": ("min()", "extremes of a randomized release are noise; ask counts for ranges, as in GROUP BY"),
-    "Max": ("max()", "extremes of a randomized release are noise; ask counts for ranges, as in GROUP BY"),
-    "Median": ("median()", "ask counts for ranges, as in GROUP BY age // 10, and read the median off them"),
-    "Window": ("a window function", "aggregate with GROUP BY, and window the answer in your own client"),
-    "Placeholder": ("a parameter", "write the value into the query"),
-    "Parameter": ("a parameter", "write the value into the query"),
+    "Min": ("min()", f"{_EXTREMES}, or quantile_cont(x, 0.05)"),
+    "Max": ("max()", f"{_EXTREMES}, or quantile_cont(x, 0.95)"),
+    "Mode": ("mode()", "noise would choose it; write SELECT x, count(*) ... GROUP BY x ORDER BY 2 DESC LIMIT 1"),
+    "AnyValue": ("any_value()", _ONE_ROW),
+    "First": ("first()", _ONE_ROW),
+    "Last": ("last()", _ONE_ROW),
+    "ArgMax": ("arg_max()", _ONE_ROW),
+    "ArgMin": ("arg_min()", _ONE_ROW),
+    "ArrayAgg": ("a list of values", _VALUES),
+    "GroupConcat": ("string_agg()", _VALUES),
+    "ApproxDistinct": ("approx_count_distinct()", f"a randomized release cannot tell which rows are equal; {_LISTS}"),
+    "Window": ("a window function over single rows", "aggregate with GROUP BY first; windows may be about the groups"),
     "PositionalColumn": ("a column by its position", "name the column"),
     "Columns": ("COLUMNS()", "name the columns"),
     "Explode": ("unnest()", "an estimate is of rows as they are; nothing may multiply them"),
@@ -40,6 +54,16 @@ INSTEAD: dict[str, tuple[str, str]] = {
 }
 _LISTED = "docs/query.md lists what can be"
 _AGGREGATES = (exp.AggFunc, exp.WithinGroup, exp.IgnoreNulls)
+INSTEAD_OF_STATEMENTS = {
+    "PIVOT": "write GROUP BY with both columns, as in SELECT a, b, count(*) FROM t GROUP BY a, b, or one aggregate "
+    "with FILTER for each column, as in count(*) FILTER (WHERE b = 'x') AS x",
+    "UNPIVOT": "write one aggregate for each column, and UNION ALL of these",
+    "PRAGMA": "for the columns of a table write DESCRIBE t, or read information_schema.columns",
+    "EXPLAIN": "ask for it beside the query, by release.explain(query) or --explain",
+    "SHOW": "write SHOW TABLES, DESCRIBE t, or read information_schema.columns",
+    "SUMMARIZE": "ask for each column what you want of it, as in SELECT count(x), avg(x), stddev(x), "
+    "quantile_cont(x, 0.5) FROM t, and SELECT x, count(*) FROM t GROUP BY x",
+}
 STATEMENTS = "only one SELECT can be asked of a release; write SELECT ... FROM its table"
 
 
@@ -85,7 +109,10 @@ def refuse_node(sql: str, node: exp.Expr) -> NoReturn:
     """Raise the refusal of a node that no rule knows."""
     construct, instead = INSTEAD.get(type(node).__name__, (_name_of(node), _LISTED))
     if isinstance(node, _AGGREGATES) and instead is _LISTED:
-        instead = "only count, sum and avg can be; ask counts for ranges, as in GROUP BY age // 10"
+        instead = (
+            "only counts, sums, averages, variances, correlations, regressions, quantiles and histograms can be; ask "
+            "counts for ranges, as in GROUP BY x // 10"
+        )
     elif isinstance(node, exp.Func) and instead is _LISTED:
         instead = "only functions that always answer the same, and read nothing else, can be; docs/query.md lists them"
     refuse(sql, node, construct, instead)

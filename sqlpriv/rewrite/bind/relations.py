@@ -81,6 +81,8 @@ class Answer:
     columns: tuple[AnswerColumn, ...]
     cost: float = 0.0
     plans: tuple[str, ...] = ()
+    unique_by: tuple[str, ...] | None = None
+    """The columns that are its group keys, if all of them are shown."""
     many: bool = False
     """Whether it surely has more than one row."""
     aggregated: Aggregated | None = None
@@ -100,6 +102,9 @@ class Aggregated:
 
     rows: Rows
     columns: dict[str, exp.Expr]
+    keys: tuple[exp.Expr, ...] = ()
+    windowed: bool = False
+    """Whether there are window functions among the columns: then no row may be left out above it."""
 
 
 Relation: TypeAlias = Rows | Answer

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bind.catalog import SCHEMAS
 from sqlpriv.rewrite.bind.flatten import Flattening
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Relation, Shown
@@ -29,6 +30,10 @@ class Scope:
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
     outer: Scope | None = None
     ctes: Ctes = field(default_factory=dict)
+    qualified: dict[str, str] = field(default_factory=dict)
+    """The tables that are read by their own names, with the catalog that was written before these, or none."""
+    over_answers: bool = False
+    """Whether its rows are those of an answer, which windows may be about."""
     flat: Flattening | None = None
     """How aggregates over an answer become aggregates over its rows."""
 
@@ -50,12 +55,28 @@ class Scope:
             met |= columns.keys() & self.merged.keys()
         return found
 
+    def has_table(self, node: exp.Column) -> bool:
+        """Whether the schema and catalog before a column are those of the table; it may have none before it."""
+        if not node.args.get("db"):
+            return True
+        catalog = self.qualified.get(folded(node.table))
+        if catalog is None or folded(node.text("db")) not in SCHEMAS:
+            return False
+        return not catalog or not node.args.get("catalog") or folded(node.text("catalog")) == catalog
+
+    def qualify(self, name: str, table: exp.Expr) -> None:
+        """Note that a table is read by its own name, so that its schema may stand before it."""
+        key = folded(name)
+        is_own = isinstance(table, exp.Table) and folded(table.name) == key
+        if is_own and (table.args.get("db") or key not in self.ctes):
+            self.qualified[key] = folded(table.text("catalog"))
+
     def look_up(self, node: exp.Column, sql: str, alias_first: bool = False) -> exp.Expr | None:
         """What a column stands for, seen from here and then from the scopes around."""
         scope: Scope | None = self
         while scope is not None:
             if node.table:
-                if (source := scope.sources.get(folded(node.table))) is not None:
+                if (source := scope.sources.get(folded(node.table))) is not None and scope.has_table(node):
                     shown = source.get(folded(node.name))
                     return shown.expression if shown else None
             else:

@@ -10,7 +10,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.bind.catalog import SCHEMAS
 from sqlpriv.rewrite.bind.expressions import Expressions
+from sqlpriv.rewrite.bind.joined_answers import join_answers
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.outer_joins import PublicSide, left_join, public_side, semi_join
 from sqlpriv.rewrite.bind.public_relations import is_public_relation, public_relation
@@ -63,7 +65,8 @@ class Sources:
     def _join(self, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
         self._only(join, _JOIN_ARGS)
         kind = _kind(join)
-        if kind in {"LEFT", "LEFT OUTER", "SEMI", "ANTI"}:
+        full = kind in {"FULL", "FULL OUTER"} and rows.over_answers and not rows.private
+        if full or kind in {"LEFT", "LEFT OUTER", "SEMI", "ANTI"}:
             self._outer_join(join, ctes, rows, scope)
             return
         if kind not in {"", "INNER", "CROSS"}:
@@ -80,12 +83,38 @@ class Sources:
         """LEFT, SEMI and ANTI JOIN: what is joined is read by itself, since all of it must be public."""
         joined, inside = Rows(), Scope(ctes=ctes)
         self._source(join.this, ctes, joined, inside)
+        of_answers = [r.over_answers and not r.private for r in (rows, joined)]
+        if all(of_answers) and join.side and join.kind.upper() not in {"SEMI", "ANTI"}:
+            self._join_answers(join, rows, scope, joined, inside)
+            return
+        if join.side.upper() == "FULL":
+            refuse(self._sql, join.this, "FULL JOIN of estimates with other rows", "join it with estimates alone")
         right = public_side(self._names, join, joined, inside, rows)
         on = self._condition(join, scope, right)
         if join.kind.upper() in {"SEMI", "ANTI"}:
             semi_join(self._names, join, on, rows, right)
         else:
             scope.sources[right.called] = by_name(left_join(self._names, join, on, rows, right))
+            scope.qualified |= right.qualified
+
+    def _join_answers(self, join: exp.Join, rows: Rows, scope: Scope, joined: Rows, inside: Scope) -> None:
+        """LEFT and FULL JOIN of answers: what is seen on both sides is seen in one answer then."""
+        ((called, added),) = inside.sources.items()
+        if called in scope.sources:
+            refuse(self._sql, join.this, f"two tables called {called!r}", "give one of them another alias")
+        on: exp.Expr
+        if using := join.args.get("using"):
+            on = exp.and_(*self._using(using, added, scope), copy=False)
+            for key in (folded(name.name) for name in using if join.side.upper() == "FULL"):
+                either = exp.Coalesce(this=_use(scope.merged[key]), expressions=[_use(added[key])])
+                scope.merged[key] = Shown(scope.merged[key].name, either)
+        elif join.args.get("on") is not None:
+            both = Scope({**scope.sources, called: added}, scope.merged, ctes=scope.ctes)
+            on = self._expressions.resolve(join.args["on"], both)
+        else:
+            refuse(self._sql, join.this, f"{join.side} JOIN without ON", "write ON or USING")
+        scope.sources[called] = added
+        join_answers(self._names, join, on, rows, joined, [*scope.sources.values(), scope.merged])
 
     def _condition(self, join: exp.Join, scope: Scope, right: PublicSide) -> exp.Expr:
         """ON, or what USING stands for, with names resolved."""
@@ -97,6 +126,7 @@ class Sources:
         if (on := join.args.get("on")) is None:
             refuse(self._sql, join.this, f"{join.side or join.kind} JOIN without ON", "write ON or USING")
         inside = Scope({**scope.sources, right.called: added}, scope.merged, ctes=scope.ctes)
+        inside.qualified = {**scope.qualified, **right.qualified}
         return self._expressions.resolve(on, inside)
 
     def _using(self, names: list[exp.Expr], added: Columns, scope: Scope) -> list[exp.Expr]:
@@ -131,6 +161,7 @@ class Sources:
         if folded(name) in scope.sources:
             refuse(self._sql, node, f"two tables called {name!r}", "give one of them another alias")
         scope.sources[folded(name)] = by_name([marked(s) for s in shown])
+        scope.qualify(name, node)
 
     def _renamed(self, shown: list[Shown], names: list[exp.Expr], node: exp.Expr) -> list[Shown]:
         if len(names) > len(shown):
@@ -144,13 +175,13 @@ class Sources:
                 self._sql, node, "a table function", f"only {self._release.table!r} and its public tables can be read"
             )
         name, key = node.name, folded(node.name)
-        if node.args.get("catalog") or (node.args.get("db") and folded(node.db) not in {"main", "public"}):
+        if node.args.get("db") and folded(node.db) not in SCHEMAS:
             unknown(self._sql, node, f"table {node.sql(dialect='duckdb')}", self._tables())
         if not node.args.get("db") and key in ctes:
             cte, seen = ctes[key]
             return self._merge(self._read_cte(cte, seen), rows, node), name
         public = self._release.public.get(key)
-        if key == folded(self._release.table) and folded(node.db or "main") == "main":
+        if key == folded(self._release.table) and (public is None or folded(node.db or "main") == "main"):
             if rows.private:
                 refuse_self_join(self._sql, node)
             rows.private = True

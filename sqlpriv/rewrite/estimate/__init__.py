@@ -3,7 +3,9 @@
 aggregates, summands    what an aggregate sums, and the products of that
 multiplying, signs      what is known of it: whether rows count several times, whether it is ever below 0
 parts, sums             the sums over the view and over the domain, in one query
-forms, forms_of         the forms that expressions over sums can have, and the form of each expression
+windowed, windows       sums over several groups, and the window functions that are such
+statistics              variances, correlations and regressions
+forms, arithmetic, forms_of    the forms that expressions over sums can have, and the form of each expression
 combined, bounds        the values and bounds of forms
 intervals, texts        formulas and expressions as SQL
 """

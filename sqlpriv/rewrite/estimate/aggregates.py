@@ -39,16 +39,16 @@ def summands(node: exp.Expr, release: Release, sql: str) -> tuple[Summand, ...]:
             refuse(sql, node, "count() of several columns", "write count(*), or count of one expression")
         if node.this is None or isinstance(node.this, exp.Star):
             return (Summand(None, outside),)
-        return (Summand(None, (*outside, *_present(node.this, release))),)
+        return (Summand(None, (*outside, *present(node.this, release))),)
     if isinstance(node, exp.CountIf):
         return (Summand(None, (*outside, node.this)),)
     total = _summed(node.this, outside, release)
     if isinstance(node, exp.Sum):
         return (total,)
-    present = (*outside, *_present(node.this, release))
+    there = (*outside, *present(node.this, release))
     if total.expression is not None:
-        total = Summand(total.expression, present)  # Where both sums have the same filters, so have their moments.
-    return (total, Summand(None, present))
+        total = Summand(total.expression, there)  # Where both sums have the same filters, so have their moments.
+    return (total, Summand(None, there))
 
 
 def averaged_domain(node: exp.Expr, release: Release) -> str | None:
@@ -83,7 +83,7 @@ def _is_truth(node: exp.Expr, release: Release) -> bool:
     return isinstance(node, _TRUTHS)
 
 
-def _present(node: exp.Expr, release: Release) -> tuple[exp.Expr, ...]:
+def present(node: exp.Expr, release: Release) -> tuple[exp.Expr, ...]:
     """That an expression is not NULL: nothing to ask of a constant, or of a column whose domain has no NULL."""
     bare = without_parentheses(node)
     found = _attribute(bare, release) if isinstance(bare, exp.Column) else None

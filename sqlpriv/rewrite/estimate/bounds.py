@@ -26,8 +26,9 @@ from sqlpriv.rewrite.estimate.forms import (
     times,
 )
 from sqlpriv.rewrite.estimate.intervals import ALONE, formula, widest
-from sqlpriv.rewrite.estimate.sums import SUMS, Sums
+from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import number
+from sqlpriv.rewrite.estimate.windowed import NoBoundsError, WindowedSums
 
 Bounds: TypeAlias = tuple[str, str] | None
 _MOST_TERMS_WITH_SKEW = 5
@@ -37,19 +38,21 @@ class Formulas:
     """The texts of forms: their values and their bounds."""
 
     def __init__(
-        self, sums: Sums, zz: str, nonnegative: bool = False, apart: bool = True, deviations: bool = False
+        self, sums: WindowedSums, zz: str, nonnegative: bool = False, apart: bool = True, deviations: bool = False
     ) -> None:
         self.sums = sums
         self.deviations = deviations
         self._apart = apart and not sums.release.has_cross_terms
         self.zz = zz
         self.nonnegative = nonnegative
-        self._layers: dict[str, dict[str, str]] = {"r": {}, "v": {}, "s": {}, "q": {}, "i": {}, "b": {}}
-        """In order: ratios; moments at them; slopes, jumps, quantiles; quadratic equations; centres, halves; bounds."""
+        layers = ("m", "c", "d", "r", "v", "s", "q", "i", "b")
+        self._layers: dict[str, dict[str, str]] = {layer: {} for layer in layers}
+        """In this order: means; what is centred by them, and made of that; ratios; moments at them; slopes, jumps,
+        quantiles; quadratic equations; centres, halves; bounds."""
 
     def layered(self, source: str) -> str:
         """The sums, with the intervals beside them."""
-        for layer in self._layers.values():
+        for layer in (self.sums.window_columns(), *self._layers.values()):
             if layer:
                 listed = ", ".join(f"{text} AS {name}" for text, name in layer.items())
                 source = f'SELECT *, {listed} FROM ({source}) AS "{SUMS}"'
@@ -60,6 +63,26 @@ class Formulas:
             return text
         known = self._layers[layer]
         return f'"{SUMS}"."{known.setdefault(text, f"{layer}_{len(known)}")}"'
+
+    def once_before(self, form: Ratio) -> str:
+        """A ratio as a constant that other forms may use."""
+        return self._once("m", self.value(form))
+
+    def once_after(self, text: str) -> str:
+        """A text over such constants."""
+        return self._once("c", text)
+
+    def once_last(self, text: str) -> str:
+        """A text over such texts."""
+        return self._once("d", text)
+
+    def once_inside(self, text: str) -> str:
+        """A text over all these."""
+        return self._once("r", text)
+
+    def half(self, form: Smooth) -> str:
+        """Half the interval by the delta method."""
+        return self._once("i", formula("_delta_half", self._squared(form.slopes, form.slopes), self.zz))
 
     def _around(self, centre: str, half: str) -> tuple[str, str]:
         middle, width = self._once("i", centre), self._once("i", half)
@@ -76,6 +99,12 @@ class Formulas:
 
     def bounds(self, form: Form) -> Bounds:
         """Its bounds, if it has sound ones."""
+        try:
+            return self._bounds(form)
+        except NoBoundsError:
+            return None
+
+    def _bounds(self, form: Form) -> Bounds:
         if self.deviations and isinstance(form, (Linear, Ratio)):
             form = self.smooth(form) or form
         if isinstance(form, Linear):
@@ -85,7 +114,8 @@ class Formulas:
             low, high = self._fieller(form)
             return (low, high) if form.domain is None else self._within(form, form.domain, low, high)
         if isinstance(form, Smooth):
-            return self._around(form.text, formula("_delta_half", self._squared(form.slopes, form.slopes), self.zz))
+            middle = self._once("i", form.text)
+            return f"{middle} - {self.half(form)}", f"{middle} + {self.half(form)}"
         return (form.low, form.high) if isinstance(form, Bounded) else None
 
     def _within(self, form: Ratio, domain: str, low: str, high: str) -> tuple[str, str]:
@@ -182,7 +212,7 @@ class Formulas:
         one = self._as_one(form)
         if len(one.terms) == 1 and self._apart:
             ((i, coefficient),) = one.terms.items()
-            if (sides := signed(self.sums, i)) is not None:
+            if (sides := self._signed(i)) is not None:
                 return self._difference(form, coefficient, *sides)
         jump = self._jump(one, form)
         found = []
@@ -193,9 +223,20 @@ class Formulas:
             found.append(self._around(centre, half))
         return widest(found)
 
+    def _signed(self, i: int) -> tuple[int, int] | None:
+        """A sum as the difference of two, as `signed`; a sum over groups as the difference of two such sums."""
+        if not self.sums.is_windowed(i):
+            return signed(self.sums, i)
+        terms, frame = self.sums.parts_of(i)
+        ((j, coefficient), *more) = terms.items()
+        sides = signed(self.sums, j) if coefficient == "1" and not more else None
+        return (
+            None if sides is None else (self.sums.over({sides[0]: "1"}, frame), self.sums.over({sides[1]: "1"}, frame))
+        )
+
     def _as_one(self, form: Linear) -> Linear:
         """A combination of sums as the one sum that it is, if it can be computed as such."""
-        if len(form.terms) < 2 or not self._apart:
+        if len(form.terms) < 2 or not self._apart or any(map(self.sums.is_windowed, form.terms)):
             return form
         found = combined(self.sums, form.terms)
         return form if found is None else Linear({found: "1"})

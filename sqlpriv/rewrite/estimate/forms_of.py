@@ -8,31 +8,22 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import SCALAR, Answer, AnswerColumn, mark
 from sqlpriv.rewrite.estimate.aggregates import averaged_domain, summands
+from sqlpriv.rewrite.estimate.arithmetic import Arithmetic
 from sqlpriv.rewrite.estimate.bounds import Formulas
-from sqlpriv.rewrite.estimate.forms import (
-    Bounded,
-    Exact,
-    Form,
-    Linear,
-    Opaque,
-    Ratio,
-    Smooth,
-    add,
-    product,
-    quotient,
-    scale,
-    total,
-)
+from sqlpriv.rewrite.estimate.forms import Bounded, Exact, Form, Linear, Opaque, Ratio, Smooth
+from sqlpriv.rewrite.estimate.statistics import STATISTICS, squared, statistic
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import Texts
-from sqlpriv.rewrite.syntax import AGGREGATES, without_parentheses
+from sqlpriv.rewrite.estimate.windowed import Frame
+from sqlpriv.rewrite.estimate.windows import Written, window_form
+from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, without_parentheses
 from sqlpriv.sqltext import quoted
 
 _ROUNDING = (exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast)
@@ -58,10 +49,17 @@ class Forms:
         self._sql = sql
         self._texts = texts
         self.formulas = formulas
+        self._arithmetic = Arithmetic(formulas)
         bare = [without_parentheses(key) for key in keys]
         self._keys = {(mark(key), key): f"g{i}" for i, key in reversed(list(enumerate(bare)))}
         self._kinds = set(map(type, bare))
         self._answers = answers
+        self.by_value: Callable[[exp.Expr], Form]
+        """What makes the forms of quantiles and histograms."""
+        self.all_rows: Callable[[Answer], exp.Expr | None] | None = None
+        """What a scalar subquery asks of the very rows that are grouped here, if it does."""
+        self.adds_groups = False
+        """Whether groups are about different rows, and all of them there, so that sums over them can be told."""
         self.groupings: dict[tuple[str, ...], str] = {}
         """The names of columns with grouping(...), by the keys asked about."""
 
@@ -81,18 +79,30 @@ class Forms:
             self._refuse_correlated(node)
         if _keeps_the_value(node):
             inner = self.form(node.this)
+            if isinstance(inner, Linear) and _fills_gaps(node):
+                inner = self._filled(node, inner)
             if isinstance(inner, (Linear, Ratio, Smooth)) and (isinstance(inner, Linear) or not _fills_gaps(node)):
                 return inner
         rounds = self.formulas.deviations and isinstance(node, _ROUNDING) and _is_numeric(node)
         if rounds and not isinstance(inner := self.form(node.this), Exact):
             return inner  # The bounds of round(avg(x)) may be equal; its error is that of avg(x).
         if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div)):
-            return self._arithmetic(node)
+            return self._calculated(node)
         if isinstance(node, exp.IntDiv):
             return self._whole_quotient(node)
         if isinstance(node, exp.Neg):
-            return self._scaled(self.form(node.this), Exact("-1", constant=True))
+            return self._arithmetic.scaled(self.form(node.this), Exact("-1", constant=True))
         return self._other(node)
+
+    def _filled(self, node: exp.Expr, form: Linear) -> Form:
+        """A sum over groups is NULL where there are none; with coalesce(x, 0) it is 0."""
+        sums = self.formulas.sums
+        if not any(map(sums.may_be_empty, form.terms)):
+            return form
+        second = node.expressions[0] if len(node.expressions) == 1 else None
+        if form.shift is not None or not (isinstance(second, exp.Literal) and second.this == "0"):
+            return self._other(node)
+        return Linear({sums.filled(i) if sums.may_be_empty(i) else i: c for i, c in form.terms.items()})
 
     def _refuse_correlated(self, query: exp.Expr) -> None:
         inside = {t.alias for t in query.find_all(exp.Table, exp.Subquery)}
@@ -108,9 +118,25 @@ class Forms:
         return self._keys.get((mark(node), node)) if type(node) in self._kinds else None
 
     def _aggregate(self, node: exp.Expr) -> Form:
+        if isinstance(node, exp.Window):
+            return self._window(node)
+        inner = node.this if isinstance(node, exp.Filter) else node
+        if isinstance(inner.this if isinstance(inner, exp.WithinGroup) else inner, BY_VALUE):
+            return self.by_value(node)
+        if (variance := squared(node)) is not None:
+            return self._other(exp.Sqrt(this=variance))
+        if isinstance(node.this if isinstance(node, exp.Filter) else node, STATISTICS):
+            return statistic(self.formulas, node)
         sums = self.formulas.sums
         found = [Linear({sums.summands.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
         return found[0] if len(found) == 1 else Ratio(found[0], found[1], averaged_domain(node, sums.release))
+
+    def _window(self, node: exp.Window) -> Form:
+        keys = frozenset(f'"{SUMS}"."{name}"' for name in self._keys.values())
+        sums = self.formulas.sums if self._answers is None and self.adds_groups else None
+        written = Written(self.form, self.formulas.value, self._with, keys, sums)
+        found = window_form(node, written, self._sql)
+        return Opaque("NULL") if isinstance(found, Opaque) and self.formulas.deviations else found
 
     def _grouping(self, node: exp.Expr) -> str:
         asked = node.expressions or ([node.this] if node.this else [])
@@ -122,6 +148,9 @@ class Forms:
     def _column(self, node: exp.Column) -> Form:
         if node.table == SCALAR:
             answer = self._scalars[int(node.name)]
+            asked = self.all_rows(answer) if self.all_rows is not None and self.adds_groups else None
+            if asked is not None and (over_all := self._over_all(self.form(asked))) is not None:
+                return over_all
             text = f"(SELECT {quoted(answer.columns[0].name)} FROM ({answer.sql}))"
             return Opaque("NULL" if self.formulas.deviations else text)  # Without its LIMIT it may have several rows.
         if self._answers is None:
@@ -133,6 +162,16 @@ class Forms:
         if found is None or found.low is None or found.high is None:
             return Exact(text)
         return Bounded(text, found.low, found.high)
+
+    def _over_all(self, form: Form) -> Form | None:
+        """A form of all rows, from the sums of all groups."""
+        sums = self.formulas.sums
+        if isinstance(form, Ratio):
+            upper, lower = self._over_all(form.upper), self._over_all(form.lower)
+            return Ratio(upper, lower, form.domain) if isinstance(upper, Linear) and isinstance(lower, Linear) else None
+        if not isinstance(form, Linear) or form.shift is not None or not form.terms:
+            return None
+        return Linear({sums.over(form.terms, Frame()): "1"})
 
     def _other(self, node: exp.Expr) -> Form:
         """Any other node: exact if all below is, rising with its first argument, or opaque."""
@@ -154,7 +193,7 @@ class Forms:
             return Bounded(text, first.low, first.high)
         ends = [first.low, first.high]
         if isinstance(node, exp.Sqrt):
-            ends = [f"greatest({end}, 0e0)" for end in ends]
+            ends = [f"CASE WHEN ({end}) IS NOT NULL THEN greatest({end}, 0e0) END" for end in ends]
         return Bounded(text, *(self._where_defined(node, [end, *values[1:]]) for end in ends))
 
     def _where_defined(self, node: exp.Expr, texts: list[str]) -> str:
@@ -177,15 +216,15 @@ class Forms:
 
     # --- arithmetic -------------------------------------------------------------------------------
 
-    def _arithmetic(self, node: exp.Expr) -> Form:
+    def _calculated(self, node: exp.Expr) -> Form:
         left, right = self.form(node.this), self.form(node.expression)
         if isinstance(left, Exact) and isinstance(right, Exact):
             return Exact(f"({left.text}) {_OPERATORS[type(node)]} ({right.text})", left.constant and right.constant)
         if isinstance(node, (exp.Add, exp.Sub)):
-            return self._sum(left, right, "+" if isinstance(node, exp.Add) else "-")
+            return self._arithmetic.sum(left, right, "+" if isinstance(node, exp.Add) else "-")
         if isinstance(node, exp.Mul):
-            return self._product(left, right)
-        return self._quotient(left, self._without_nullif(node.expression, right))
+            return self._arithmetic.product(left, right)
+        return self._arithmetic.quotient(left, self._without_nullif(node.expression, right))
 
     def _whole_quotient(self, node: exp.IntDiv) -> Form:
         """The operator // of whole numbers drops what is left over; of estimates, which are doubles, it would not."""
@@ -206,66 +245,6 @@ class Forms:
         ):
             return self.form(bare.this)
         return form
-
-    def _sum(self, left: Form, right: Form, sign: str) -> Form:
-        factor = "1" if sign == "+" else "-1"
-        if isinstance(left, Linear) and isinstance(right, Linear):
-            return add(left, right, factor)
-        if isinstance(left, Linear) and isinstance(right, Exact):
-            return add(left, Linear({}, right.text), factor)
-        if isinstance(left, Exact) and isinstance(right, Linear):
-            return add(Linear({}, left.text), right, factor)
-        if isinstance(right, Exact):
-            return self._shifted(left, f"{sign} ({right.text})")
-        if isinstance(left, Exact):
-            turned = right if sign == "+" else self._scaled(right, Exact("-1", constant=True))
-            return self._shifted(turned, f"+ ({left.text})")
-        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
-        if first is None or second is None:
-            return Opaque(f"({self.formulas.value(left)}) {sign} ({self.formulas.value(right)})")
-        return total(first, second, sign)
-
-    def _shifted(self, form: Form, by: str) -> Form:
-        if isinstance(form, Smooth):
-            return Smooth(f"({form.text}) {by}", form.slopes)
-        moved = self.formulas.bounded(form)
-        if isinstance(moved, Opaque):
-            return Opaque(f"({moved.text}) {by}")
-        return Bounded(f"({moved.text}) {by}", f"({moved.low}) {by}", f"({moved.high}) {by}")
-
-    def _product(self, left: Form, right: Form) -> Form:
-        if isinstance(right, Exact):
-            return self._scaled(left, right)
-        if isinstance(left, Exact):
-            return self._scaled(right, left)
-        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
-        if first is None or second is None:
-            return Opaque(f"({self.formulas.value(left)}) * ({self.formulas.value(right)})")
-        return product(first, second)
-
-    def _quotient(self, left: Form, right: Form) -> Form:
-        if isinstance(right, Exact):
-            return self._scaled(left, Exact(f"1e0 / nullif({right.text}, 0)", right.constant))
-        if isinstance(right, Linear) and isinstance(left, (Linear, Exact)):
-            return Ratio(left if isinstance(left, Linear) else Linear({}, left.text), right)
-        first, second = self.formulas.smooth(left), self.formulas.smooth(right)
-        if first is None or second is None:
-            return Opaque(f"({self.formulas.value(left)}) / nullif({self.formulas.value(right)}, 0)")
-        return quotient(first, second)
-
-    def _scaled(self, form: Form, by: Exact) -> Form:
-        if isinstance(form, Exact):
-            return Exact(f"({by.text}) * ({form.text})", by.constant and form.constant)
-        if isinstance(form, Linear):
-            return scale(form, by.text)
-        if isinstance(form, Ratio):
-            return Ratio(scale(form.upper, by.text), form.lower)
-        if isinstance(form, Smooth):
-            return product(Smooth(by.text), form)
-        if isinstance(form, Opaque):
-            return Opaque(f"({by.text}) * ({form.text})")
-        low, high = (f"({by.text}) * ({end})" for end in (form.low, form.high))
-        return Bounded(f"({by.text}) * ({form.text})", f"least({low}, {high})", f"greatest({low}, {high})")
 
 
 def _keeps_the_value(node: exp.Expr) -> bool:

@@ -1,0 +1,141 @@
+"""Variances, covariances and regressions: functions of a few sums, with the intervals of forms that are there already.
+
+A variance is sum((x - m)^2) / n. At the estimated mean m its derivative by m is 0, so that it is the ratio of two
+combinations of sums, with m as a constant, and has Fieller's interval; so are covariances and slopes. An intercept and
+a correlation have the delta method, the latter on Fisher's scale, where it is nearly normal and stays within -1 and 1.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlpriv.rewrite.estimate.aggregates import Summand, present
+from sqlpriv.rewrite.estimate.bounds import Formulas
+from sqlpriv.rewrite.estimate.forms import Bounded, Form, Linear, Ratio, Smooth
+from sqlpriv.rewrite.estimate.intervals import formula
+
+_DEVIATIONS: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.Stddev: exp.Variance, exp.StddevSamp: exp.Variance, exp.StddevPop: exp.VariancePop,
+}  # fmt: skip
+_OF_TWO: tuple[type[exp.Expr], ...] = (exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept)
+STATISTICS: tuple[type[exp.Expr], ...] = (exp.Variance, exp.VariancePop, *_DEVIATIONS, *_OF_TWO)
+
+
+def squared(node: exp.Expr) -> exp.Expr | None:
+    """The variance whose root a standard deviation is."""
+    outer = node.this if isinstance(node, exp.Filter) else node
+    kind = _DEVIATIONS.get(type(outer))
+    if kind is None:
+        return None
+    variance = kind(this=outer.this.copy())
+    return exp.Filter(this=variance, expression=node.expression.copy()) if isinstance(node, exp.Filter) else variance
+
+
+def statistic(formulas: Formulas, node: exp.Expr) -> Form:
+    """The form of a variance, covariance, correlation or regression."""
+    outside: tuple[exp.Expr, ...] = ()
+    if isinstance(node, exp.Filter):
+        node, outside = node.this, (node.expression.this,)
+    if not isinstance(node, _OF_TWO):
+        sums = _Moments(formulas, node.this, node.this, outside)
+        return Ratio(sums.spread, sums.divisor(isinstance(node, exp.Variance)))
+    # regr_slope(y, x) names the dependent variable first.
+    sums = _Moments(formulas, node.expression, node.this, outside)
+    if isinstance(node, exp.RegrSlope):
+        return Ratio(sums.joint, sums.spread)
+    if isinstance(node, exp.RegrIntercept):
+        return sums.intercept()
+    if isinstance(node, exp.Corr):
+        return sums.correlation()
+    return Ratio(sums.joint, sums.divisor(isinstance(node, exp.CovarSamp)))
+
+
+class _Moments:
+    """The sums of x, y, their squares and their product, where both are there, and the combinations of these."""
+
+    def __init__(self, formulas: Formulas, x: exp.Expr, y: exp.Expr, outside: tuple[exp.Expr, ...]) -> None:
+        self._formulas = formulas
+        release = formulas.sums.release
+        self._filters = (*outside, *present(x, release), *(present(y, release) if y != x else ()))
+        self._x, self._y = _double(x), _double(y)
+        self.n = self._sum(None)
+        self.sx, self.sy = self._sum(self._x), self._sum(self._y)
+        one = Linear({self.n: "1"})
+        self.mx = formulas.once_before(Ratio(Linear({self.sx: "1"}), one))
+        self.my = formulas.once_before(Ratio(Linear({self.sy: "1"}), one))
+
+    def _sum(self, node: exp.Expr | None) -> int:
+        return self._formulas.sums.summands.add(Summand(node, self._filters))
+
+    def divisor(self, of_sample: bool) -> Linear:
+        """The number of rows, or one less."""
+        return Linear({self.n: "1"}, "-1" if of_sample else None)
+
+    @property
+    def spread(self) -> Linear:
+        """The sum of (x - m)^2."""
+        return self._centred(self._x, self.sx, self.mx)
+
+    def _centred(self, node: exp.Expr, total: int, mean: str) -> Linear:
+        return Linear({self._sum(_times(node, node)): "1", total: f"-2e0 * {mean}", self.n: f"{mean} * {mean}"})
+
+    @property
+    def joint(self) -> Linear:
+        """The sum of (x - m)(y - m')."""
+        if self.sx == self.sy:
+            return self.spread
+        product = self._sum(_times(self._x, self._y))
+        return Linear({product: "1", self.sx: f"-{self.my}", self.sy: f"-{self.mx}", self.n: f"{self.mx} * {self.my}"})
+
+    def correlation(self) -> Form:
+        """By its derivatives; on Fisher's scale, unless one deviation is asked for."""
+        formulas = self._formulas
+        rows = formulas.value(Linear({self.n: "1"}))
+        parts = (self.joint, self.spread, self._centred(self._y, self.sy, self.my))
+        joint, of_x, of_y = (formulas.once_after(f"({formulas.value(p)}) / nullif({rows}, 0e0)") for p in parts)
+        value = formulas.once_last(formula("_correlation", joint, of_x, of_y))
+        factors = (
+            formula("_correlation", "1e0", of_x, of_y),
+            f"-{value} / (2e0 * {of_x})",
+            f"-{value} / (2e0 * {of_y})",
+        )
+        slopes: dict[int, str] = {}
+        for factor, part in zip(factors, parts, strict=True):
+            for i, c in part.terms.items():
+                own = f"({factor}) * ({c}) / nullif({rows}, 0e0)"
+                slopes[i] = f"{slopes[i]} + {own}" if i in slopes else own
+        smooth = Smooth(value, {i: formulas.once_inside(s) for i, s in slopes.items()})
+        if formulas.deviations:
+            return smooth
+        half = formulas.half(smooth)
+        return Bounded(value, *(formula("_fisher_bound", value, f"{sign}{half}") for sign in ("-", "")))
+
+    def intercept(self) -> Form:
+        """The mean of y - slope x, by its derivatives."""
+        formulas = self._formulas
+        rows = formulas.value(Linear({self.n: "1"}))
+        spread = self.spread
+        of_x = formulas.once_after(f"({formulas.value(spread)}) / nullif({rows}, 0e0)")
+        slope = formulas.once_after(formulas.value(Ratio(self.joint, spread)))
+        value = formulas.once_last(f"{self.my} - {slope} * {self.mx}")
+        lever = formulas.once_last(f"{self.mx} / nullif({of_x}, 0e0)")
+        own = f"(1e0 + {lever} * {self.mx})"
+        squares, product = next(iter(spread.terms)), next(iter(self.joint.terms))
+        slopes = {
+            self.sy: own,
+            self.n: f"-{own} * {value}",
+            self.sx: f"{lever} * {value} - {own} * {slope}",
+            product: f"-{lever}",
+            squares: f"{lever} * {slope}",
+        }
+        if self.sx == self.sy:  # of x by itself
+            return Smooth(value)
+        return Smooth(value, {i: formulas.once_inside(f"({s}) / nullif({rows}, 0e0)") for i, s in slopes.items()})
+
+
+def _double(node: exp.Expr) -> exp.Expr:
+    return exp.Cast(this=node.copy(), to=exp.DataType.build("double"))
+
+
+def _times(one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.Mul(this=one.copy(), expression=other.copy())
