@@ -79,7 +79,7 @@ concat('CASE WHEN false THEN CAST(', replace(fields, '", __priv_t."', '" AS VARC
 
 -- SQL text of a list with one mark for each column: what a reader sees beyond what DuckDB compares, NULL where that is nothing.
 CREATE MACRO _marks(names) AS
-concat('[', list_aggr(list_transform(names, lambda __priv_name: _mark(_field(__priv_name))), 'string_agg', ', '), ']');
+concat('[', list_aggr(list_transform(TRY_CAST(names AS VARCHAR[]), lambda __priv_name: _mark(_field(__priv_name))), 'string_agg', ', '), ']');
 CREATE MACRO _mark(field) AS
 concat('CASE WHEN typeof(', field, ') IN (''FLOAT'', ''DOUBLE'') THEN CASE WHEN (TRY_CAST(', field, ' AS DOUBLE) = 0 OR isnan(TRY_CAST(', field,
   ' AS DOUBLE))) AND signbit(TRY_CAST(', field, ' AS DOUBLE)) THEN encode(''-'') END WHEN regexp_matches(typeof(', field,

@@ -219,7 +219,7 @@ def test_one_row(tmp_path: Path) -> None:
     columns = {"q": qi("mask:3"), "s": role("sensitive")}
     result = release(tmp_path, policy_text(columns, "k = 1"), "CREATE TABLE people AS SELECT 'a' AS q, 1 AS s")
     assert (result.node, published(result)) == ({"q": 0}, [("a", 1)])
-    with pytest.raises(PolicyError, match="1 of 1 rows would have to be suppressed because of k>=2"):
+    with pytest.raises(PolicyError, match="where all 1 rows are one class, k>=2 fails: 1 is the most that can be met"):
         release(tmp_path, policy_text(columns, "k = 2", "suppression = 0.99"), "")
 
 
