@@ -35,11 +35,11 @@ def find_named(source: Source, name: str, options: str = "") -> str:
 
 
 def is_private(source: Source, name: str) -> bool:
-    """Whether what is named is the private table itself, reads it, or is what it reads; an error where it is a copy.
+    """Whether what is named is the private table itself or reads it; an error where it shares what it reads, or rows.
 
-    Views are followed. The one table or file that a private view is made of is private too; of several, one may be
-    public. Where neither tells, the rows do: half of the smaller one in both is a copy, and of all else nothing is
-    claimed.
+    Views are followed, through any number of others. All that the private one reads counts as private, also a list of
+    names that it joins: its text does not tell which of its tables holds the people. Where nothing is shared, the rows
+    tell: half of the smaller one in both is a copy, and of all else nothing is claimed.
     """
     table, wanted = source.reference, name.removeprefix("table:")
     if table.is_file(wanted):
@@ -52,12 +52,19 @@ def is_private(source: Source, name: str) -> bool:
         reads = read_by(source, _schema(table), wanted)
     if table.database is not None:
         own = (folded(_schema(table)), folded(table.name))
-        below = read_by(source, *own) - {own}
-        private = {own, *(below if len(below) == 1 else ())}
-        if reads & private or any(is_same_file(reads, Path(read[0])) for read in private if len(read) == 1):
+        if own in reads:
             return True
+        _refuse_shared(reads, read_by(source, *own), wanted, table.name)
     _refuse_copy(source, name)
     return False
+
+
+def _refuse_shared(reads: set[Read], private: set[Read], wanted: str, table: str) -> None:
+    if reads & private or any(is_same_file(reads, Path(read[0])) for read in private if len(read) == 1):
+        raise PolicyError(
+            f"{wanted!r} is, or reads, what the private {table!r} is made of, so it counts as private; if a list in it "
+            "is public, export that list to a file beside the policy and name the file"
+        )
 
 
 def _schema(table: TableReference) -> str:
