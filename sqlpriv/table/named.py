@@ -10,7 +10,8 @@ from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.sqltext import file_literal, folded, quoted, table_parts
 from sqlpriv.table.follow import Read, is_same_file, read_by
 from sqlpriv.table.reference import TableReference
-from sqlpriv.table.sketch import portray, resemblances
+from sqlpriv.table.sketch import portray
+from sqlpriv.table.sketch_pairs import resemblances
 from sqlpriv.table.source import Source
 
 
