@@ -104,6 +104,13 @@ def portray(con: duckdb.DuckDBPyConnection, table: str, secret: str, person: str
     return Portrait(digest, tuple(s for s in sketches if s.cells))
 
 
+def numbering(con: duckdb.DuckDBPyConnection, table: str) -> set[str]:
+    """The columns that hold a number, or a day, for every row, folded."""
+    types: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
+    rows = int(fetch(con, f"SELECT count(*) FROM {table}")[0][0])
+    return {folded(c.name) for c in _measured(con, _ungrouped(table, types), types, rows) if c.numbers(rows)}
+
+
 _Chosen = tuple[str, tuple[str, ...]]
 """A kind of sketch, and the columns it goes by; of `less`, the columns that it leaves out."""
 

@@ -14,11 +14,17 @@ from sqlpriv.table.sketch import SIZE, Sketch
 
 @dataclass(frozen=True)
 class Resemblance:
-    """Two sketches that are alike: their places in the lists, and how much of the smaller one is in both."""
+    """Two sketches that are alike: their places in the lists, how much of the smaller one is in both, and what."""
 
     known: int
     given: int
     share: float
+    listed: bool
+    """Whether all rows of the given one are equally often there, as in a list of what is possible."""
+    rare: bool
+    """Whether most of these are the only ones of their kind in the known one."""
+    held: bool
+    """Whether the given one, each of its rows taken once, holds half of the known one."""
 
 
 def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given: Sequence[Sketch]) -> list[Resemblance]:
@@ -29,14 +35,14 @@ def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given:
         _write_sketches(con, name, sketches)
     both = inlined(f"FROM _copies_of_both(__sketches_known, __sketches_given, {SIZE})")
     fetch(con, f"CREATE OR REPLACE TEMP TABLE __sketches_both AS {both}")
-    alike = inlined("FROM _resemblances(__sketches_both)")
+    alike, listed = (inlined(f"FROM {macro}(__sketches_both)") for macro in ("_resemblances", "_listed_rows"))
     found = fetch(
         con,
-        f"SELECT first, second, shared / CAST(smaller AS DOUBLE) AS share FROM ({alike}) WHERE alike "
-        "ORDER BY share DESC, second, first",
+        "SELECT first, second, shared / CAST(smaller AS DOUBLE) AS share, listed, rare, held "
+        f"FROM ({alike}) JOIN ({listed}) USING (first, second) WHERE alike ORDER BY share DESC, second, first",
     )
     fetch(con, "DROP TABLE __sketches_known; DROP TABLE __sketches_given; DROP TABLE __sketches_both")
-    return [Resemblance(int(k), int(g), float(share)) for k, g, share in found]
+    return [Resemblance(int(k), int(g), float(share), *map(bool, told)) for k, g, share, *told in found]
 
 
 def _write_sketches(con: duckdb.DuckDBPyConnection, name: str, sketches: Sequence[Sketch]) -> None:

@@ -12,6 +12,9 @@ from support.randomized_policies import published, write_noise_policy
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.publishing import publish
+from sqlpriv.table.named import is_private
+from sqlpriv.table.private import open_table
+from sqlpriv.table.reference import TableReference
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -134,3 +137,67 @@ def test_a_file_that_a_private_view_reads_is_private(tmp_path: Path) -> None:
         con.execute(f"CREATE VIEW again AS SELECT a FROM '{tmp_path}/rows.csv'").fetchall()
     refused(tmp_path, MADE_OF, public="rows.csv")
     refused(tmp_path, MADE_OF, public="again")
+
+
+STAYS = """
+SELECT hash(i, 1) % 50 AS zip, CASE WHEN hash(i, 2) % 2 = 0 THEN 'F' ELSE 'M' END AS sex, 'd' || hash(i, 3) % 20 AS ill,
+  hash(i, 4) % 31 AS stay, 1950 + hash(i, 5) % 41 AS born, DATE '2024-01-01' + CAST(hash(i, 6) % 480 AS INTEGER) AS day,
+  i AS id
+FROM range(2000) AS r(i)
+"""
+
+
+def named_beside_stays(folder: Path, query: str, columns: str = "*") -> None:
+    """Whether what the query of the table `stays` gives may be a public table beside it, both in files."""
+    with duckdb.connect() as con:
+        con.execute(f"CREATE TABLE stays AS {STAYS}").fetchall()
+        con.execute(f"COPY (SELECT {columns} FROM stays) TO '{folder}/stays.parquet'").fetchall()
+        con.execute(f"COPY ({query}) TO '{folder}/public.parquet'").fetchall()
+    reference = TableReference(folder, "stays.parquet", None, {})
+    with open_table(reference, ()) as source:
+        assert not is_private(source, "public.parquet")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT zip, sex, ill FROM stays",
+        "SELECT zip, sex, ill FROM stays LIMIT 600",
+        "SELECT sex, ill, stay, born FROM stays",
+        "SELECT sex, ill FROM stays",
+        "SELECT id, ill FROM stays",
+        "SELECT DISTINCT stay, born, ill FROM stays",
+        "SELECT *, zip % 7 AS more, stay % 5 AS still_more FROM stays",
+        "SELECT zip, stay, born, sex || ill AS both FROM stays WHERE sex = 'F'",
+        "SELECT * EXCLUDE (id, day), row_number() OVER () + 7000 AS id FROM stays ORDER BY hash(id)",
+    ],
+)
+def test_some_columns_of_the_private_rows_are_a_copy(tmp_path: Path, query: str) -> None:
+    with pytest.raises(PolicyError, match=COPY):
+        named_beside_stays(tmp_path, query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM (SELECT DISTINCT sex FROM stays), (SELECT DISTINCT ill FROM stays)",
+        "SELECT DISTINCT ill, sex FROM stays WHERE sex = 'F' OR ill <> 'd3'",
+        "SELECT *, hash(ill) % 1000 AS people FROM (SELECT DISTINCT sex, ill FROM stays), range(2020, 2024) AS y(year)",
+        "SELECT * FROM (SELECT DISTINCT zip FROM stays), (SELECT DISTINCT ill FROM stays), "
+        "(VALUES ('F'), ('M')) AS v(sex)",
+        "SELECT CAST(DATE '2024-01-01' + CAST(i AS INTEGER) AS DATE) AS day, i % 7 AS stay FROM range(480) AS r(i)",
+        "SELECT zip, zip // 10 AS sex, 'town ' || zip AS town FROM range(50) AS r(zip)",
+        "SELECT hash(i, 77) % 50 AS zip, 'd' || hash(i, 78) % 20 AS ill, "
+        "hash(i, 79) % 31 AS stay FROM range(900) AS r(i)",
+    ],
+)
+def test_lists_of_what_is_possible_and_strangers_are_no_copies(tmp_path: Path, query: str) -> None:
+    named_beside_stays(tmp_path, query)
+
+
+@pytest.mark.parametrize("columns", ["sex, ill, stay", "sex, ill"])
+def test_all_pairs_are_no_copy_of_a_table_of_little_more(tmp_path: Path, columns: str) -> None:
+    pairs = "SELECT * FROM (SELECT DISTINCT ill AS disease FROM stays), (VALUES ('F'), ('M')) AS v(sex)"
+    named_beside_stays(tmp_path, pairs, columns)
+    named_beside_stays(tmp_path, pairs.replace(" AS disease", ""), columns)
+    named_beside_stays(tmp_path, "SELECT DISTINCT ill, sex FROM stays WHERE sex = 'F' OR ill <> 'd3'", columns)

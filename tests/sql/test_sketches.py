@@ -46,6 +46,8 @@ def test_resemblance_agrees(con: Con, known: dict[int, int], given_cells: dict[i
     assert found[0][4] == pytest.approx(by_chance, abs=1e-9)
     assert found[0][5] == (None if evenness is None else pytest.approx(evenness, abs=1e-6))
     assert found[0][6] == alike
+    listed = asked(con, "FROM _listed_rows(sketch_both)")
+    assert listed[0][2:] == oracle.listed_rows(known, given_cells, SIZE)
 
 
 CELL_TEXTS = st.sampled_from(
