@@ -102,8 +102,13 @@ def tightened(path: Path) -> tuple[str, ...]:
         return ()
     said = []
     folder = path.parent.stat()
+    if _is_of_others(folder):
+        raise ReleaseError(
+            f"the folder of the ledger {path.name!r} belongs to somebody else, who can replace it; name one in a "
+            "folder of yours with --ledger"
+        )
     if folder.st_mode & 0o022 and not folder.st_mode & stat.S_ISVTX:
-        if _is_of_others(folder) or path != ledger_path_of_user():
+        if path != ledger_path_of_user():
             raise ReleaseError(
                 f"others can write into the folder of the ledger {path.name!r}, and so replace it; take that right "
                 "away (chmod go-w), or name another with --ledger"
