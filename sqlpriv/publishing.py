@@ -43,7 +43,7 @@ from sqlpriv.release.ledger.judge import (
     refuse_unknown_release,
 )
 from sqlpriv.release.ledger.recognise import Recognised, recognise
-from sqlpriv.release.ledger.show import ledger_of
+from sqlpriv.release.ledger.show import ledger_of, ledger_passed_over
 from sqlpriv.release.open import OpenRelease, open_files
 from sqlpriv.release.put import put_in_place
 from sqlpriv.rewrite.clauses import BUDGET
@@ -111,6 +111,7 @@ def publish(
     key = _key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
     with locked(ledger_of(policy, ledger_file), policy.table) as book, open_private(policy) as source:
+        book.said += ledger_passed_over(policy, ledger_file)
         refuse_unknown_release(book, target, policy.table.name)
         before = policy.table.state()
         found = method.plan(source, policy, request)
