@@ -38,6 +38,14 @@ FROM (
   LEFT JOIN (FROM _evenness((FROM cells WHERE a > 0 AND b > 0), 5)) AS s ON s.first = c.first AND s.second = c.second
 );
 
+-- Of two sketches that are alike, what tells a list of possible rows from a copy of some; a: the private table, b: what is said to be public.
+-- listed: each of its rows is there equally often, as no part of a table that has copies is. rare: most of them are the only ones of their
+-- kind in the private table. held: with their copies they are half of the private table or more.
+CREATE MACRO _listed_rows(cells) AS TABLE
+SELECT first, second, min(b) FILTER (b > 0) = max(b) AS listed, 2 * count(*) FILTER (a = 1 AND b > 0) > count(*) FILTER (b > 0) AS rare,
+  2 * count(*) FILTER (a > 0 AND b > 0) >= sum(a) AS held
+FROM cells GROUP BY first, second;
+
 -- Three standard deviations and three rows.
 CREATE MACRO _telling_excess(by_chance) AS (3 * sqrt((by_chance) + 1));
 

@@ -17,6 +17,7 @@ There is never a second view: the key of an unfinished entry is the only one by 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -42,7 +43,7 @@ from sqlpriv.release.ledger.judge import (
     refuse_unknown_release,
 )
 from sqlpriv.release.ledger.recognise import Recognised, recognise
-from sqlpriv.release.ledger.show import ledger_of
+from sqlpriv.release.ledger.show import ledger_of, ledger_passed_over
 from sqlpriv.release.open import OpenRelease, open_files
 from sqlpriv.release.put import put_in_place
 from sqlpriv.rewrite.clauses import BUDGET
@@ -159,6 +160,7 @@ def publish(
     key = _key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
     with locked(ledger_of(policy, ledger_file), policy.table) as book, open_private(policy) as source:
+        book.said += ledger_passed_over(policy, ledger_file)
         refuse_unknown_release(book, target, policy.table.name)
         before = policy.table.state()
         found = method.plan(source, policy, request)
@@ -321,16 +323,17 @@ def _publish_file(partial: Path, draft: _Draft, release: str) -> None:
     if entry is None:
         entry = replace(draft.entry, release=release, finished=False)
         book.enter(entry, draft.seen.portrait.sketches, draft.key, copy.absolute())
+    else:
+        book.try_again(entry, copy.absolute())
     _reached("entered")
     try:
         put_in_place(partial, copy, draft.target, _reached)
     except OSError:
-        if draft.known is None:
+        if draft.known is None and not os.path.lexists(copy):  # else the next start removes it
             book.take_back(entry)
         raise ReleaseError(f"cannot write {draft.target.name} in its folder") from None
     _reached("placed")
-    if not entry.finished:
-        book.finish(entry)
+    book.finish(entry)
     _reached("finished")
 
 

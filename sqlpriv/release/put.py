@@ -5,12 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 
 def put_in_place(partial: Path, copy: Path, target: Path, reached: Callable[[str], None]) -> None:
-    """By a rename. To another file system it is copied first, to a name and with rights that nobody else looks at."""
+    """By a rename. To another file system it is copied first, to a name and with rights that nobody else looks at.
+
+    The rename is the last that can fail: an error says that the release is not in its place.
+    """
     try:
         os.replace(partial, target)
     except OSError as error:
@@ -19,11 +24,11 @@ def put_in_place(partial: Path, copy: Path, target: Path, reached: Callable[[str
         try:
             _copy_privately(partial, copy)
             reached("copied")
-            mode = partial.stat().st_mode
+            copy.chmod(stat.S_IMODE(partial.stat().st_mode))
             os.replace(copy, target)
-            target.chmod(mode)
-        finally:
-            copy.unlink(missing_ok=True)
+        except OSError:
+            _removed(copy)
+            raise
     _sync_folder(target.parent)
 
 
@@ -33,6 +38,12 @@ def _copy_privately(source: Path, copy: Path) -> None:
         shutil.copyfileobj(read, written)
         written.flush()
         os.fsync(written.fileno())
+
+
+def _removed(copy: Path) -> None:
+    """Where it cannot be removed, the next start does it; what went wrong before is to be said."""
+    with suppress(OSError):
+        copy.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from secrets import token_hex
 
@@ -10,7 +12,8 @@ from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.sqltext import file_literal, folded, quoted, table_parts
 from sqlpriv.table.follow import Read, is_same_file, read_by
 from sqlpriv.table.reference import TableReference
-from sqlpriv.table.sketch import portray, resemblances
+from sqlpriv.table.sketch import numbering, portray
+from sqlpriv.table.sketch_pairs import resemblances
 from sqlpriv.table.source import Source
 
 
@@ -35,11 +38,11 @@ def find_named(source: Source, name: str, options: str = "") -> str:
 
 
 def is_private(source: Source, name: str) -> bool:
-    """Whether what is named is the private table itself, reads it, or is what it reads; an error where it is a copy.
+    """Whether what is named is the private table itself or reads it; an error where it shares what it reads, or rows.
 
-    Views are followed. The one table or file that a private view is made of is private too; of several, one may be
-    public. Where neither tells, the rows do: half of the smaller one in both is a copy, and of all else nothing is
-    claimed.
+    Views are followed, through any number of others. All that the private one reads counts as private, also a list of
+    names that it joins: its text does not tell which of its tables holds the people. Where nothing is shared, the rows
+    tell: half of the smaller one in both is a copy, and of all else nothing is claimed.
     """
     table, wanted = source.reference, name.removeprefix("table:")
     if table.is_file(wanted):
@@ -52,12 +55,19 @@ def is_private(source: Source, name: str) -> bool:
         reads = read_by(source, _schema(table), wanted)
     if table.database is not None:
         own = (folded(_schema(table)), folded(table.name))
-        below = read_by(source, *own) - {own}
-        private = {own, *(below if len(below) == 1 else ())}
-        if reads & private or any(is_same_file(reads, Path(read[0])) for read in private if len(read) == 1):
+        if own in reads:
             return True
+        _refuse_shared(reads, read_by(source, *own), wanted, table.name)
     _refuse_copy(source, name)
     return False
+
+
+def _refuse_shared(reads: set[Read], private: set[Read], wanted: str, table: str) -> None:
+    if reads & private or any(is_same_file(reads, Path(read[0])) for read in private if len(read) == 1):
+        raise PolicyError(
+            f"{wanted!r} is, or reads, what the private {table!r} is made of, so it counts as private; if a list in it "
+            "is public, export that list to a file beside the policy and name the file"
+        )
 
 
 def _schema(table: TableReference) -> str:
@@ -66,20 +76,57 @@ def _schema(table: TableReference) -> str:
 
 
 def _refuse_copy(source: Source, name: str) -> None:
-    """Rows of two columns or more: that a public list of values holds those of the table is what it is for."""
-    named = find_named(source, name)
-    secret = token_hex(16)
+    """Refuse rows of the private table: all columns of both, whatever their names, and those that both have by name.
+
+    Of two columns or more: that a public list of values holds those of the table is what it is for.
+    """
+    public = find_named(source, name)
     try:
-        theirs = portray(source.con, named, secret).sketches
+        columns = [str(c) for c, *_ in fetch(source.con, f"DESCRIBE FROM {public}")]
+        numbers = numbering(source.con, public)
     except SqlprivError:  # it cannot be read, which is said where it is
         return
-    ours = portray(source.con, source.table, secret).sketches
+    own = {folded(c) for c in source.columns}
+    shared = [c for c in columns if folded(c) in own]
+    found = None if _is_product(source, public, columns) else _copied(source, public, source.table, bool(numbers))
+    for names in (shared, [c for c in shared if folded(c) not in numbers]):
+        if found is None and len(names) > 1 and not _is_product(source, public, names):
+            shown = ", ".join(quoted(c) for c in names)
+            ours, theirs = (f"(SELECT {shown} FROM {table})" for table in (source.table, public))
+            found = _copied(source, theirs, ours, len(names) == len(shared) and bool(numbers))
+    if found:
+        raise PolicyError(
+            f"{name.removeprefix('table:')!r} is taken for a copy of the private table: {found} of the smaller one are "
+            "in both; name what is public"
+        )
+
+
+def _copied(source: Source, public: str, private: str, is_numbered: bool) -> str | None:
+    """How much of what is in both, if that is a copy of rows and no list of possible ones.
+
+    A list has each of its rows equally often, and each stands for many of the private table. One that numbers its rows,
+    such as a calendar, may hold half of the table: a row for each of its days.
+    """
+    secret = token_hex(16)
     whole = [
-        [s for s in sketches if s.kind == "less" or (s.kind != "column" and len(s.columns) > 1)]
-        for sketches in (ours, theirs)
+        [
+            s
+            for s in portray(source.con, t, secret).sketches
+            if s.kind == "less" or (s.kind != "column" and s.columns[1:])
+        ]
+        for t in (private, public)
     ]
     for found in resemblances(source.con, *whole):
-        raise PolicyError(
-            f"{name.removeprefix('table:')!r} is taken for a copy of the private table: {found.share:.0%} of the "
-            f"{whole[0][found.known].what} of the smaller one are in both; name what is public"
-        )
+        if not found.listed or found.rare or (found.held and not is_numbered):
+            return f"{found.share:.0%} of the {whole[0][found.known].what}"
+    return None
+
+
+def _is_product(source: Source, table: str, names: Sequence[str]) -> bool:
+    """Whether all combinations of the values of some columns are there, equally often: that tells only the values."""
+    listed = ", ".join(quoted(c) for c in names)
+    counted = ", ".join(f"count(DISTINCT {quoted(c)})" for c in names)
+    rows = f"SELECT {listed}, count(*) AS __copies FROM {table} GROUP BY {listed}"
+    asked = f"SELECT count(*), min(__copies) = max(__copies), {counted} FROM ({rows})"
+    kinds, is_even, *values = fetch(source.con, asked)[0]
+    return bool(is_even) and kinds == math.prod(values) and sum(n > 1 for n in values) > 1

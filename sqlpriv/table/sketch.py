@@ -6,13 +6,17 @@ copies:
 
     rows     whole rows, whatever the names of their columns: a copy with rows less or more
     named    the same with the names: where columns hold the same few codes, (1, 2) and (2, 1) are different rows
-    less     these without one of their columns, where the table is small enough: a column less, or another one
+             (both of all columns, and again without those that count up: a copy whose numbers are new)
+    less     rows without one of their columns, where the table is small enough: a column less, or another one
     column   a column that is nearly unique, such as a date of birth with its time, or a name
     pair     two columns that are nearly unique together
     person   the persons, where the policy names their column
 
 Columns that are nearly unique and count up (1, 2, 3 ..., days or hours that follow each other) tell nothing about a
-table and make strangers look alike: they are left out of everything. What is read: the table once to see whether its
+table and make strangers look alike: they are left out of all but the whole rows, and a number for every row also of
+these where the other columns have so few values that strangers with the same numbers would have the same rows. How many
+values a column has for a row is another in a part of a table: so there are always rows of all other columns, which a
+table and its part both have. What is read: the table once to see whether its
 rows repeat, once for its columns, and once for its hashes; if they repeat it is grouped first, and only distinct rows
 are hashed. What may be missed: a part of less than about a two-hundredth of a table of hundreds of thousands of rows;
 and where all tables of a sort have the same few kinds of rows, a small part, or two columns less. With their key the
@@ -39,6 +43,8 @@ _MOST_HASHES = 1_000_000
 _MOST_COLUMNS, _MOST_PAIRS = 16, 8
 _FEW = 100
 """Of fewer rows nobody can say that a column counts up: many an age occurs once among them."""
+_MEETING = 4
+"""Strangers with the same numbers are not alike where less than one in so many has the same value as well."""
 _HASHES, _GROUPED = "__sketch_hashes", "__sketch_rows"
 _TOP = 2**52
 
@@ -68,27 +74,26 @@ class Portrait:
     sketches: tuple[Sketch, ...]
 
 
-@dataclass(frozen=True)
-class Resemblance:
-    """Two sketches that are alike: their places in the lists, and how much of the smaller one is in both."""
-
-    known: int
-    given: int
-    share: float
-
-
 def portray(con: duckdb.DuckDBPyConnection, table: str, secret: str, person: str | None = None) -> Portrait:
     """Digest and sketches of a table, given as SQL."""
     types: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
     rows, kinds = fetch(con, f"SELECT count(*), approx_count_distinct(__priv_row) FROM {table} AS __priv_row")[0]
     repeats = 2 * kinds < rows
     seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
-    found = _measured(con, seen, types)
-    found = [c for c in found if not c.counts_up or 2 * c.kinds <= rows or rows < _FEW] or found
-    chosen = [(kind, tuple(c.name for c in found)) for kind in ("rows", "named")]
-    chosen += [] if repeats else _telling(con, seen, found, rows)
-    if len(found) > 2 and len(found) * kinds <= _MOST_HASHES:
-        chosen += [("less", (c.name,)) for c in found]
+    found = _measured(con, seen, types, rows)
+    steady = [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or found
+    whole = (
+        found if _tells_numbers_apart(con, seen, found, rows) else [c for c in found if not c.numbers(rows)] or found
+    )
+    timeless = [c for c in found if not c.counts_up]
+    chosen: list[_Chosen] = []
+    for columns in _different(whole, steady, timeless if len(timeless) > 1 else []):
+        chosen += [(kind, tuple(c.name for c in columns)) for kind in ("rows", "named")]
+    chosen += [] if repeats else _telling(con, seen, steady, rows)
+    for columns in _different(steady, [c for c in whole if not c.numbers(rows)]):
+        if len(columns) > 2 and len(columns) * kinds <= _MOST_HASHES:
+            aside = tuple(c.name for c in found if c not in columns)
+            chosen += [("less", (c.name, *aside)) for c in columns]
     chosen += [
         ("person", (c.name,)) for c in found if folded(c.name) == folded(person or "") and person and not c.counts_up
     ]
@@ -97,6 +102,22 @@ def portray(con: duckdb.DuckDBPyConnection, table: str, secret: str, person: str
     sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
     fetch(con, f"DROP TABLE IF EXISTS {_HASHES}; DROP TABLE IF EXISTS {_GROUPED}")
     return Portrait(digest, tuple(s for s in sketches if s.cells))
+
+
+def numbering(con: duckdb.DuckDBPyConnection, table: str) -> set[str]:
+    """The columns that hold a number, or a day, for every row, folded."""
+    types: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
+    rows = int(fetch(con, f"SELECT count(*) FROM {table}")[0][0])
+    return {folded(c.name) for c in _measured(con, _ungrouped(table, types), types, rows) if c.numbers(rows)}
+
+
+_Chosen = tuple[str, tuple[str, ...]]
+"""A kind of sketch, and the columns it goes by; of `less`, the columns that it leaves out."""
+
+
+def _different(*choices: list[_Measured]) -> list[list[_Measured]]:
+    """The choices of columns that are not empty, each once."""
+    return [c for i, c in enumerate(choices) if c and c not in choices[:i]]
 
 
 @dataclass(frozen=True)
@@ -110,6 +131,10 @@ class _Measured:
     counts_up: bool
     has_few: bool
     """Whether its values are hashed once each instead of row by row."""
+
+    def numbers(self, rows: int) -> bool:
+        """Whether it is a number for every row; how many there are is estimated, to a few hundredths."""
+        return self.counts_up and self.kinds >= 0.9 * rows
 
 
 def _grouped(con: duckdb.DuckDBPyConnection, table: str, types: Mapping[str, str]) -> str:
@@ -128,21 +153,33 @@ def _ungrouped(table: str, types: Mapping[str, str]) -> str:
     return f"(SELECT {cells}, 1 AS n FROM {table})"
 
 
-def _measured(con: duckdb.DuckDBPyConnection, seen: str, types: Mapping[str, str]) -> list[_Measured]:
-    """How many values every column has, and whether they count up."""
+def _measured(con: duckdb.DuckDBPyConnection, seen: str, types: Mapping[str, str], rows: int) -> list[_Measured]:
+    """How many values every column has, and whether they count up, of which a few rows tell nothing."""
     asked = ", ".join(
         f"approx_count_distinct(c{i}), {_counts_up(f'c{i}', kind)}" for i, kind in enumerate(types.values())
     )
-    rows, *found = fetch(con, f"SELECT count(*), {asked} FROM {seen}")[0]
+    distinct, *found = fetch(con, f"SELECT count(*), {asked} FROM {seen}")[0]
     return [
-        _Measured(i, name, kind, int(found[2 * i]), bool(found[2 * i + 1]), 4 * found[2 * i] < rows)
+        _Measured(
+            i, name, kind, int(found[2 * i]), rows >= _FEW and bool(found[2 * i + 1]), 4 * found[2 * i] < distinct
+        )
         for i, (name, kind) in enumerate(types.items())
     ]
 
 
-def _telling(
-    con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int
-) -> list[tuple[str, tuple[str, ...]]]:
+def _tells_numbers_apart(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int) -> bool:
+    """Whether rows of the same number in two tables differ mostly: by a column whose values rarely meet by chance."""
+    if not any(c.numbers(rows) for c in columns):
+        return True
+    others = sorted((c for c in columns if not c.numbers(rows)), key=lambda c: -c.kinds)
+    for c in others[:_MOST_PAIRS]:
+        values = f"SELECT CAST(sum(n) AS DOUBLE) AS n FROM {seen} GROUP BY c{c.place}"
+        if fetch(con, f"SELECT {_MEETING} * sum(n * n) <= pow(sum(n), 2) FROM ({values})")[0][0]:
+            return True
+    return False
+
+
+def _telling(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int) -> list[_Chosen]:
     """The columns and pairs of columns that are nearly unique, and no numbers in a row."""
     unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
     others = [c for c in columns if 1 < 2 * c.kinds <= rows]
@@ -189,7 +226,7 @@ def _write_hashes(
     seen: str,
     columns: Sequence[_Measured],
     secret: str,
-    chosen: Sequence[tuple[str, tuple[str, ...]]],
+    chosen: Sequence[_Chosen],
 ) -> None:
     """Table of hashes: n, v (the second word of the row), and for every sketch the word of its cells: w0, w1, ..."""
 
@@ -249,28 +286,3 @@ def _sketch(con: duckdb.DuckDBPyConnection, number: int, kind: str, names: tuple
         if len(found) == SIZE:
             break
     return Sketch(kind, names, tuple((int(h), int(n)) for h, n in found))
-
-
-def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given: Sequence[Sketch]) -> list[Resemblance]:
-    """The pairs of sketches that are alike, the most alike first."""
-    if not known or not given:
-        return []
-    for name, sketches in (("__sketches_known", known), ("__sketches_given", given)):
-        _write_sketches(con, name, sketches)
-    both = inlined(f"FROM _copies_of_both(__sketches_known, __sketches_given, {SIZE})")
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE __sketches_both AS {both}")
-    alike = inlined("FROM _resemblances(__sketches_both)")
-    found = fetch(
-        con,
-        f"SELECT first, second, shared / CAST(smaller AS DOUBLE) AS share FROM ({alike}) WHERE alike "
-        "ORDER BY share DESC, second, first",
-    )
-    fetch(con, "DROP TABLE __sketches_known; DROP TABLE __sketches_given; DROP TABLE __sketches_both")
-    return [Resemblance(int(k), int(g), float(share)) for k, g, share in found]
-
-
-def _write_sketches(con: duckdb.DuckDBPyConnection, name: str, sketches: Sequence[Sketch]) -> None:
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {name} (sketch BIGINT, hash BIGINT, copies BIGINT)")
-    for number, sketch in enumerate(sketches):
-        hashes, copies = ([cell[i] for cell in sketch.cells] for i in (0, 1))
-        fetch(con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", [hashes, copies])

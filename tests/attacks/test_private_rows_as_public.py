@@ -12,6 +12,9 @@ from support.randomized_policies import published, write_noise_policy
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.publishing import publish
+from sqlpriv.table.named import is_private
+from sqlpriv.table.private import open_table
+from sqlpriv.table.reference import TableReference
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -32,6 +35,7 @@ CREATE TABLE copied AS SELECT b AS x, a AS y FROM people ORDER BY hash(a) LIMIT 
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'
 DOMAIN = published('"range:0..99"')
 ITSELF = "is the private table itself"
+MADE_OF = "is, or reads, what the private .* is made of, so it counts as private; .* export that list to a file"
 NOT_FOLLOWED = "cannot be followed to what it reads; make a table of what is public in it"
 COPY = "is taken for a copy of the private table: .* are in both; name what is public"
 
@@ -74,7 +78,33 @@ def test_the_private_table_is_no_domain(tmp_path: Path, table: str) -> None:
 
 
 def test_what_a_private_view_is_made_of_is_private(tmp_path: Path) -> None:
-    refused(tmp_path, ITSELF, public="people", table="plain")
+    refused(tmp_path, MADE_OF, public="people", table="plain")
+
+
+@pytest.mark.parametrize("table", ["twice", "joined", "deep"])
+def test_what_a_private_view_is_made_of_is_private_through_other_views(tmp_path: Path, table: str) -> None:
+    """More columns than the private view shows, and values under another name: rows would not tell."""
+    with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
+        con.execute(PEOPLE).fetchall()
+        con.execute(
+            "ALTER TABLE people ADD COLUMN c INTEGER; ALTER TABLE people ADD COLUMN d INTEGER;"
+            "UPDATE people SET c = hash(a, b) % 1000, d = hash(b, a) % 77;"
+            "CREATE VIEW kinds AS SELECT DISTINCT a AS kind FROM people;"
+            "CREATE VIEW fewer AS SELECT a, b FROM people; CREATE VIEW twice AS FROM fewer;"
+            "CREATE VIEW joined AS SELECT p.a, p.b FROM people AS p JOIN numbers AS n ON n.a = p.a;"
+            "CREATE VIEW deep AS SELECT a, b FROM joined"
+        ).fetchall()
+    refused(tmp_path, MADE_OF, public="people", table=table)
+    refused(tmp_path, MADE_OF, domain=published('"table:kinds.kind"'), table=table)
+
+
+def test_a_list_that_a_private_view_joins_is_private_until_it_is_a_file(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
+        con.execute(PEOPLE).fetchall()
+        con.execute("CREATE VIEW joined AS SELECT p.* FROM people AS p JOIN numbers AS n ON n.a = p.a").fetchall()
+        con.execute(f"COPY numbers TO '{tmp_path}/numbers.csv'").fetchall()
+    refused(tmp_path, MADE_OF, public="named", table="joined")
+    policy(tmp_path, public="numbers.csv", table="joined")
 
 
 def test_other_tables_and_views_are_what_the_owner_says(tmp_path: Path) -> None:
@@ -105,5 +135,69 @@ def test_a_file_that_a_private_view_reads_is_private(tmp_path: Path) -> None:
         con.execute(f"COPY ({rows}) TO '{tmp_path}/rows.csv'").fetchall()
         con.execute(f"CREATE VIEW people AS FROM read_csv('{tmp_path}/rows.csv')").fetchall()
         con.execute(f"CREATE VIEW again AS SELECT a FROM '{tmp_path}/rows.csv'").fetchall()
-    refused(tmp_path, ITSELF, public="rows.csv")
-    refused(tmp_path, ITSELF, public="again")
+    refused(tmp_path, MADE_OF, public="rows.csv")
+    refused(tmp_path, MADE_OF, public="again")
+
+
+STAYS = """
+SELECT hash(i, 1) % 50 AS zip, CASE WHEN hash(i, 2) % 2 = 0 THEN 'F' ELSE 'M' END AS sex, 'd' || hash(i, 3) % 20 AS ill,
+  hash(i, 4) % 31 AS stay, 1950 + hash(i, 5) % 41 AS born, DATE '2024-01-01' + CAST(hash(i, 6) % 480 AS INTEGER) AS day,
+  i AS id
+FROM range(2000) AS r(i)
+"""
+
+
+def named_beside_stays(folder: Path, query: str, columns: str = "*") -> None:
+    """Whether what the query of the table `stays` gives may be a public table beside it, both in files."""
+    with duckdb.connect() as con:
+        con.execute(f"CREATE TABLE stays AS {STAYS}").fetchall()
+        con.execute(f"COPY (SELECT {columns} FROM stays) TO '{folder}/stays.parquet'").fetchall()
+        con.execute(f"COPY ({query}) TO '{folder}/public.parquet'").fetchall()
+    reference = TableReference(folder, "stays.parquet", None, {})
+    with open_table(reference, ()) as source:
+        assert not is_private(source, "public.parquet")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT zip, sex, ill FROM stays",
+        "SELECT zip, sex, ill FROM stays LIMIT 600",
+        "SELECT sex, ill, stay, born FROM stays",
+        "SELECT sex, ill FROM stays",
+        "SELECT id, ill FROM stays",
+        "SELECT DISTINCT stay, born, ill FROM stays",
+        "SELECT *, zip % 7 AS more, stay % 5 AS still_more FROM stays",
+        "SELECT zip, stay, born, sex || ill AS both FROM stays WHERE sex = 'F'",
+        "SELECT * EXCLUDE (id, day), row_number() OVER () + 7000 AS id FROM stays ORDER BY hash(id)",
+    ],
+)
+def test_some_columns_of_the_private_rows_are_a_copy(tmp_path: Path, query: str) -> None:
+    with pytest.raises(PolicyError, match=COPY):
+        named_beside_stays(tmp_path, query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM (SELECT DISTINCT sex FROM stays), (SELECT DISTINCT ill FROM stays)",
+        "SELECT DISTINCT ill, sex FROM stays WHERE sex = 'F' OR ill <> 'd3'",
+        "SELECT *, hash(ill) % 1000 AS people FROM (SELECT DISTINCT sex, ill FROM stays), range(2020, 2024) AS y(year)",
+        "SELECT * FROM (SELECT DISTINCT zip FROM stays), (SELECT DISTINCT ill FROM stays), "
+        "(VALUES ('F'), ('M')) AS v(sex)",
+        "SELECT CAST(DATE '2024-01-01' + CAST(i AS INTEGER) AS DATE) AS day, i % 7 AS stay FROM range(480) AS r(i)",
+        "SELECT zip, zip // 10 AS sex, 'town ' || zip AS town FROM range(50) AS r(zip)",
+        "SELECT hash(i, 77) % 50 AS zip, 'd' || hash(i, 78) % 20 AS ill, "
+        "hash(i, 79) % 31 AS stay FROM range(900) AS r(i)",
+    ],
+)
+def test_lists_of_what_is_possible_and_strangers_are_no_copies(tmp_path: Path, query: str) -> None:
+    named_beside_stays(tmp_path, query)
+
+
+@pytest.mark.parametrize("columns", ["sex, ill, stay", "sex, ill"])
+def test_all_pairs_are_no_copy_of_a_table_of_little_more(tmp_path: Path, columns: str) -> None:
+    pairs = "SELECT * FROM (SELECT DISTINCT ill AS disease FROM stays), (VALUES ('F'), ('M')) AS v(sex)"
+    named_beside_stays(tmp_path, pairs, columns)
+    named_beside_stays(tmp_path, pairs.replace(" AS disease", ""), columns)
+    named_beside_stays(tmp_path, "SELECT DISTINCT ill, sex FROM stays WHERE sex = 'F' OR ill <> 'd3'", columns)

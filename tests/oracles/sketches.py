@@ -58,6 +58,16 @@ def resemblance(known: Cells, given: Cells, size: int) -> tuple[int, int, float,
     return shared, smaller, by_chance, even, shared >= smaller / 2 and telling
 
 
+def listed_rows(private: Cells, public: Cells, size: int) -> tuple[bool, bool, bool]:
+    """Whether all public rows are equally often there, most are alone in the private table, half of it is theirs."""
+    end = min(reach(private, size), reach(public, size))
+    copies = [n for h, n in public.items() if h <= end]
+    alone = [h for h in public if h <= end and private.get(h, 0) == 1]
+    both = [h for h in public if h <= end and h in private]
+    rows = sum(n for h, n in private.items() if h <= end)
+    return len(set(copies)) == 1, len(alone) > len(copies) / 2, len(both) >= rows / 2
+
+
 def seen_again(copies: list[int], ratio: float) -> float:
     """How many kinds of rows a sample `ratio` times as large sees again (Good and Turing)."""
     once, twice = copies.count(1), copies.count(2)

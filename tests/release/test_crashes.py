@@ -180,6 +180,51 @@ def test_a_release_goes_to_another_file_system(tmp_path: Path, monkeypatch: pyte
     is_complete(tmp_path)
 
 
+def test_the_copy_of_every_attempt_is_removed(tmp_path: Path) -> None:
+    """Also of one that went elsewhere than the one before, and of one that writes a finished release again."""
+    policy, key = randomized(tmp_path), tmp_path / "key"
+    key.write_bytes(b"a key of thirty letters or more")
+    die("entered", policy, "apart", "a.duckdb")
+    die("copied", policy, "apart", "b.duckdb")
+    assert any(name.startswith(".b.duckdb") for name in left(tmp_path))
+    publish(policy, tmp_path / "c.duckdb", key, force=True)
+    assert set(left(tmp_path)) == {"c.duckdb", "key"}
+    die("copied", policy, "apart", "d.duckdb")
+    assert any(name.startswith(".d.duckdb") for name in left(tmp_path))
+    publish(policy, tmp_path / "c.duckdb", key, force=True)
+    assert set(left(tmp_path)) == {"c.duckdb", "key"}
+    assert [e.finished for e in entries()] == [True]
+
+
+@pytest.mark.parametrize("fails", ["people-release.duckdb", ".people-release"])
+def test_what_is_out_stays_in_the_ledger_where_its_rights_cannot_be_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    """A file system without rights: the release is in its place with its entry, or neither is there."""
+    rename, change = os.replace, Path.chmod
+
+    def apart(source: Path, target: Path) -> None:
+        if "-unfinished" in str(source):
+            raise OSError(errno.EXDEV, "another file system")
+        rename(source, target)
+
+    def refused(path: Path, mode: int) -> None:
+        if path.name.startswith(fails) and path.parent == tmp_path:
+            raise PermissionError(errno.EPERM, "no rights here")
+        change(path, mode)
+
+    monkeypatch.setattr(import_module("sqlpriv.release.put").os, "replace", apart)
+    monkeypatch.setattr(Path, "chmod", refused)
+    policy = randomized(tmp_path)
+    if fails.startswith("."):
+        with pytest.raises(ReleaseError, match=r"cannot write people-release.duckdb in its folder"):
+            publish(policy, force=True)
+        assert (entries(), left(tmp_path)) == ([], {})
+    else:
+        publish(policy, force=True)
+        is_complete(tmp_path)
+
+
 @pytest.mark.slow
 def test_a_kill_at_any_time_leaves_one_release_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     coin = random.Random(5)

@@ -191,6 +191,24 @@ def test_a_ledger_of_its_own_knows_nothing_of_others(tmp_path: Path, monkeypatch
     assert len(entries(tmp_path / "other.db")) == 1
 
 
+def test_the_ledger_of_the_policy_counts_before_that_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The team decides; who names another at the command is told which two there are."""
+    monkeypatch.setenv("SQLPRIV_LEDGER", str(tmp_path / "mine.db"))
+    path = policy(tmp_path)
+    path.write_text(path.read_text() + '\n[ledger]\npath = "team.db"\n')
+    assert publish(path).written.warnings == ()
+    assert len(entries(tmp_path / "team.db")) == 1
+    assert not (tmp_path / "mine.db").exists()
+    assert publish(path, ledger_file=tmp_path / "team.db").written.warnings == ()
+    named = publish(path, tmp_path / "second.duckdb", ledger_file=tmp_path / "named.db").written.warnings
+    assert named == (
+        f"the ledger is '{tmp_path / 'named.db'}', as --ledger says, and not '{tmp_path / 'team.db'}' of the policy: "
+        "what is in that one was not looked at",
+    )
+
+
 def test_a_dry_run_enters_nothing_and_asks_nobody(tmp_path: Path) -> None:
     policy(tmp_path)
     assert run(tmp_path, "publish", "policy.toml", "--dry-run").returncode == 0

@@ -217,3 +217,26 @@ def test_a_folder_that_others_can_write_holds_no_ledger(released: Path) -> None:
     assert list(shared.iterdir()) == []
     with pytest.raises(ReleaseError, match=r"there is no folder for the ledger 'book.db'"):
         publish(policy(released, in_database("people")), ledger_file=released / "nowhere" / "book.db")
+
+
+@pytest.mark.parametrize("owned", ["folder", "ledger"])
+def test_a_ledger_or_folder_of_somebody_else_is_refused(
+    released: Path, monkeypatch: pytest.MonkeyPatch, owned: str
+) -> None:
+    """Whatever its mode is: who owns the folder can replace what is in it."""
+    other = released / "other"
+    other.mkdir(mode=0o700)
+    ledger = other / "book.db"
+    ledger.touch(mode=0o600)
+    theirs = {"folder": other, "ledger": ledger}[owned]
+    stat = Path.stat
+
+    def owned_by_another(path: Path, **more: bool) -> os.stat_result:
+        found = stat(path, **more)
+        return os.stat_result((*found[:4], found.st_uid + 1, *found[5:10])) if path == theirs else found
+
+    monkeypatch.setattr(Path, "stat", owned_by_another)
+    message = {"folder": "the folder of the ledger 'book.db' belongs to", "ledger": "the ledger 'book.db' belongs to"}
+    with pytest.raises(ReleaseError, match=f"{message[owned]} somebody else"):
+        publish(policy(released, in_database("people")), ledger_file=ledger)
+    assert list(other.iterdir()) == [ledger]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from oracles import sketches as oracle
 
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.table.sketch import Portrait, portray, resemblances
+from sqlpriv.table.sketch import Portrait, portray
+from sqlpriv.table.sketch_pairs import resemblances
 
 Con = duckdb.DuckDBPyConnection
 SIZE = 8
@@ -45,6 +46,8 @@ def test_resemblance_agrees(con: Con, known: dict[int, int], given_cells: dict[i
     assert found[0][4] == pytest.approx(by_chance, abs=1e-9)
     assert found[0][5] == (None if evenness is None else pytest.approx(evenness, abs=1e-6))
     assert found[0][6] == alike
+    listed = asked(con, "FROM _listed_rows(sketch_both)")
+    assert listed[0][2:] == oracle.listed_rows(known, given_cells, SIZE)
 
 
 CELL_TEXTS = st.sampled_from(
@@ -113,3 +116,38 @@ def test_samples_of_one_population_are_strangers(con: Con) -> None:
         assert resemblances(con, one.sketches, other.sketches) == []
         part = portrait(con, "SELECT a, b FROM everybody WHERE half = 0 LIMIT 1200")
         assert resemblances(con, one.sketches, part.sketches)[0].share == 1
+
+
+def admissions() -> str:
+    """A thousand of them on 480 days, each of some days, by coins."""
+    coin = random.Random(11)
+    drawn = [(coin.randrange(480), coin.randrange(10), coin.choice("FM")) for _ in range(1000)]
+    rows = [f"({d}, {d + n}, '{sex}', 'd{coin.randrange(20)}', 'w{coin.randrange(12)}')" for d, n, sex in drawn]
+    days = ("day", "discharged")
+    replaced = ", ".join(f"CAST(DATE '2024-01-01' + {name} AS DATE) AS {name}" for name in days)
+    return f"SELECT * REPLACE ({replaced}) FROM (VALUES {', '.join(rows)}) AS v(day, discharged, sex, diag, ward)"
+
+
+@pytest.mark.parametrize("share", [99, 80, 70, 60, 50, 30, 10])
+def test_a_part_of_any_size_is_known_although_its_days_are_fewer(con: Con, share: int) -> None:
+    """A day is one for two rows of the whole, and one for each of a part; also where the part came first."""
+    whole = portrait(con, admissions())
+    part = portrait(con, f"{admissions()} LIMIT {share * 10}")
+    assert resemblances(con, whole.sketches, part.sketches)[0].share == 1
+    assert resemblances(con, part.sketches, whole.sketches)[0].share == 1
+
+
+@pytest.mark.parametrize("rest", ["hash(i, {n}) % 2 AS sex", "hash(i, {n}) % 20 = 0 AS ill, hash(i, 7, {n}) % 3 AS b"])
+def test_strangers_with_the_same_numbers_are_strangers(con: Con, rest: str) -> None:
+    one, other = (
+        portrait(con, f"SELECT i AS id, 'P' || i AS code, {rest.format(n=n)} FROM range(800) AS r(i)") for n in (1, 2)
+    )
+    assert resemblances(con, one.sketches, other.sketches) == []
+
+
+def test_a_copy_with_new_numbers_and_a_column_less_is_known(con: Con) -> None:
+    query = "SELECT {n} + i AS id, hash(i, 1) % 60 AS age, 'z' || hash(i, 2) % 97 AS zip, hash(i, 3) % 9 AS ill"
+    one, other = (portrait(con, f"{query.format(n=n)} FROM range(900) AS r(i)") for n in (1, 5000))
+    assert resemblances(con, one.sketches, other.sketches)[0].share == 1
+    less = portrait(con, f"SELECT * EXCLUDE (ill) FROM ({query.format(n=5000)} FROM range(900) AS r(i))")
+    assert resemblances(con, one.sketches, less.sketches)[0].share == 1

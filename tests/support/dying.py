@@ -1,6 +1,6 @@
-"""A process that publishes and dies: python dying.py STEP POLICY [apart], with the file `key` if there is one.
+"""A process that publishes and dies: python dying.py STEP POLICY [apart] [OUTPUT], with the file `key` if there is one.
 
-The key is beside the policy. With `apart` the target is on another file system.
+The key is beside the policy, and so is the output. With `apart` the target is on another file system.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def main(step: str, policy: str, *more: str) -> None:
         put.os.replace = replace_on_one_system
     print("ready", flush=True)
     key = Path(policy).with_name("key")
-    publishing.publish(policy, key_file=key if key.exists() else None, force=True)
+    output = next((Path(policy).with_name(name) for name in more if name.endswith(".duckdb")), None)
+    publishing.publish(policy, output, key_file=key if key.exists() else None, force=True)
 
 
 if __name__ == "__main__":

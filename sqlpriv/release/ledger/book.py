@@ -2,7 +2,8 @@
 
     about      name, value: format, the version that wrote it, and the secret of the sketches
     entries    coins, finished, key, copy, entry (JSON). The key of an unfinished entry is kept with it, and the name of
-               the copy beside the target, until the release is in its place; then both are overwritten with zeros
+               the copy beside the target of the last attempt, until the release is in its place; then both are
+               overwritten with zeros
     sketches   of the tables of the entries: private data
 
 Beside it is a folder of the owner's, in which releases are written before they are entered, with the lock: SQLite's
@@ -75,8 +76,13 @@ class Book:
         self.entries.append(entry)
         self.sketches[entry.id], self.keys[entry.id] = tuple(sketches), key
 
+    def try_again(self, entry: Entry, copy: Path) -> None:
+        """The release of an entry goes to its place once more, maybe to another: by this copy, if by one."""
+        with self._changing() as con:
+            con.execute("UPDATE entries SET copy = ? WHERE id = ?", (str(copy), _number_of(con, entry)))
+
     def finish(self, entry: Entry) -> None:
-        """The release is in its place: the key is forgotten."""
+        """The release is in its place: the key is forgotten, and the name of the copy."""
         with self._changing() as con:
             _update(con, entry, replace(entry, finished=True))
         self._replaced(entry, replace(entry, finished=True))
@@ -181,7 +187,7 @@ def _folder(path: Path) -> Path:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """What is in the folder is of processes that died, and so are copies beside the targets of unfinished entries."""
+    """What is in the folder is of processes that died, and so are copies beside targets whose names are still kept."""
     try:
         for left in _folder(path).iterdir():
             if not left.name.startswith("lock"):

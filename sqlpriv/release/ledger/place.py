@@ -19,12 +19,19 @@ _NAME = "ledger.db"
 
 
 def ledger_path(named: Path | None = None, of_policy: Path | None = None) -> Path:
-    """The ledger: the one named, or that of the environment, or of the policy, or the user's own."""
-    if named is not None:
-        return named
-    if given := os.environ.get(ENVIRONMENT):
-        return Path(given)
-    return of_policy or _data_folder() / "sqlpriv" / _NAME
+    """The ledger: the one named, or that of the policy, or of the environment, or the user's own."""
+    given = os.environ.get(ENVIRONMENT)
+    return named or of_policy or (Path(given) if given else _data_folder() / "sqlpriv" / _NAME)
+
+
+def passed_over(named: Path | None, of_policy: Path | None) -> tuple[str, ...]:
+    """What is said where the ledger that is named is not the one the policy names."""
+    if named is None or of_policy is None or named.resolve() == of_policy.resolve():
+        return ()
+    return (
+        f"the ledger is {str(named)!r}, as --ledger says, and not {str(of_policy)!r} of the policy: what is in that "
+        "one was not looked at",
+    )
 
 
 def _data_folder() -> Path:
@@ -102,8 +109,13 @@ def tightened(path: Path) -> tuple[str, ...]:
         return ()
     said = []
     folder = path.parent.stat()
+    if _is_of_others(folder):
+        raise ReleaseError(
+            f"the folder of the ledger {path.name!r} belongs to somebody else, who can replace it; name one in a "
+            "folder of yours with --ledger"
+        )
     if folder.st_mode & 0o022 and not folder.st_mode & stat.S_ISVTX:
-        if _is_of_others(folder) or path != ledger_path_of_user():
+        if path != ledger_path_of_user():
             raise ReleaseError(
                 f"others can write into the folder of the ledger {path.name!r}, and so replace it; take that right "
                 "away (chmod go-w), or name another with --ledger"

@@ -13,7 +13,8 @@ from sqlpriv.release.ledger.book import Book
 from sqlpriv.release.ledger.entry import Entry
 from sqlpriv.sqltext import folded
 from sqlpriv.table.digest import content_digest
-from sqlpriv.table.sketch import Portrait, portray, resemblances
+from sqlpriv.table.sketch import Portrait, portray
+from sqlpriv.table.sketch_pairs import resemblances
 from sqlpriv.table.source import Source
 
 

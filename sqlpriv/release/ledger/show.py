@@ -9,14 +9,23 @@ from sqlpriv.facts import Facts, Grid, Line
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.book import locked, read_book
 from sqlpriv.release.ledger.entry import Entry, content_of
-from sqlpriv.release.ledger.place import followed, ledger_path
+from sqlpriv.release.ledger.place import followed, ledger_path, passed_over
 from sqlpriv.release.ledger.recognise import recognise
 from sqlpriv.table.private import open_table
 
 
 def ledger_of(policy: Policy, named: Path | None) -> Path:
     """The ledger under which a policy publishes."""
-    return ledger_path(named, policy.table.path(policy.ledger) if policy.ledger else None)
+    return ledger_path(named, _of_policy(policy))
+
+
+def ledger_passed_over(policy: Policy, named: Path | None) -> tuple[str, ...]:
+    """What is said where another ledger is named than the policy's."""
+    return passed_over(named, _of_policy(policy))
+
+
+def _of_policy(policy: Policy) -> Path | None:
+    return policy.table.path(policy.ledger) if policy.ledger else None
 
 
 def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Facts:
