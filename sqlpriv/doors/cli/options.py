@@ -22,7 +22,7 @@ PolicyFile = Annotated[Path, typer.Argument(help="The policy, a TOML file; `sqlp
 ReleasePath = Annotated[Path, typer.Argument(help="A release file, of any method.")]
 LedgerFile = Annotated[
     Path | None,
-    typer.Option("--ledger", help="The ledger; else that of SQLPRIV_LEDGER, of the policy, or your own."),
+    typer.Option("--ledger", help="The ledger; else that of the policy, of SQLPRIV_LEDGER, or your own."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
 
