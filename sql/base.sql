@@ -45,6 +45,7 @@ CREATE MACRO _sensitive(qis, sensitive) AS
 CASE
   WHEN list_contains(string_split(_joined(qis), chr(31)), lower(CAST(sensitive AS VARCHAR)))
     THEN error('sqlpriv: the sensitive column is among the quasi-identifiers')
+  WHEN contains(CAST(sensitive AS VARCHAR), chr(31)) THEN error('sqlpriv: the name of a column holds a control character')
   ELSE _column(sensitive)
 END;
 

@@ -105,7 +105,7 @@ def test_the_separator_inside_a_name_does_not_make_it_two(db: duckdb.DuckDBPyCon
         assert said in refusal(db, f"FROM priv.k_anonymity('{table}', ['zip\x1fage'])")
         assert said in refusal(db, f"FROM priv.report('{table}', ['zip\x1fage'], 'disease')")
         assert said in refusal(db, f"FROM priv.report('{table}', ['zip'], 'zip\x1fage')")
-    assert db.execute("FROM priv.l_diversity('t', ['zip'], 'zip\x1fage')").fetchall() == [(1, 1.0)]
+    assert said in refusal(db, "FROM priv.l_diversity('t', ['zip'], 'zip\x1fage')")
 
 
 def test_a_qualified_name_is_not_a_way_around_the_guards(db: duckdb.DuckDBPyConnection) -> None:

@@ -103,7 +103,7 @@ POLICIES = [
     policy("k out of reach", GOOD.replace("k = 2", "k = 50"), "k>=50"),
     policy("a share of suppression beyond 1", GOOD + "suppression = 2\n", "suppression"),
     policy("no output", GOOD.replace('output = "people-release.duckdb"\n', ""), "output", "publish"),
-    policy("d above gamma", NOISE.replace("d = 0.01", "d = 0.5"), "gamma"),
+    policy("d above gamma", NOISE.replace("d = 0.01", "d = 0.5"), "gamma", "publish"),
     policy("gamma above 1", NOISE.replace("gamma = 0.4", "gamma = 4"), "gamma"),
     policy("an empty domain", NOISE.replace('["flu", "gout"]', "[]"), "domain"),
     policy("values outside the domain", NOISE.replace('["flu", "gout"]', '["flu"]'), "outside"),

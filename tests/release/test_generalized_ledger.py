@@ -118,7 +118,7 @@ def test_the_reason_must_be_said(tmp_path: Path) -> None:
     for reason in ('""', '" "', "true"):
         done = run(policy(tmp_path, "k = 7", f"beside = {reason}").parent, "publish", "policy.toml")
         assert done.returncode == 2
-        assert "beside must be given, as text" in done.stderr
+        assert "beside must be a reason in one line" in done.stderr
 
 
 def test_the_same_again_is_the_release_that_is_there(tmp_path: Path) -> None:
@@ -209,11 +209,13 @@ def test_the_ledger_of_the_policy_counts_before_that_of_the_environment(
     )
 
 
-def test_a_dry_run_enters_nothing_and_asks_nobody(tmp_path: Path) -> None:
+def test_a_dry_run_enters_nothing_and_says_what_the_ledger_says(tmp_path: Path) -> None:
     policy(tmp_path)
     assert run(tmp_path, "publish", "policy.toml", "--dry-run").returncode == 0
     assert entries() == []
     release(tmp_path)
     policy(tmp_path, "k = 7")
-    assert run(tmp_path, "publish", "policy.toml", "--dry-run").returncode == 0
+    done = run(tmp_path, "publish", "policy.toml", "--dry-run")
+    assert done.returncode == 1
+    assert "A second release made" in done.stdout
     assert len(entries()) == 1

@@ -151,7 +151,7 @@ def test_a_second_release_may_stand_beside_with_a_reason(tmp_path: Path) -> None
 
 
 def test_an_empty_reason_is_none(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="beside must be given, as text"):
+    with pytest.raises(PolicyError, match="beside must be a reason in one line"):
         ready(tmp_path, f'{RELEASE}\nbeside = " "')
 
 

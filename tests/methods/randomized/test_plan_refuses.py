@@ -13,7 +13,7 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 from sqlpriv import publishing
 from sqlpriv.errors import PolicyError
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 
 PEOPLE = (
     "CREATE TABLE people AS SELECT i % 20 AS a, i % 2 AS few, 'd' || i % 30 AS ill FROM range(4000) AS r(i); "
