@@ -51,7 +51,8 @@ def write_case(con: Con, case: LatticeCase, schema: str) -> GeneralizePolicy:
 def source_of(calls: Calls, case: LatticeCase, schema: str, policy: GeneralizePolicy) -> Source:
     """The private table, opened."""
     table = f"{schema}.private"
-    return Source(calls.con, calls, table, "private", tuple(case.columns), given=policy.table)
+    types = {str(r[0]): str(r[1]) for r in calls.con.execute(f"DESCRIBE {table}").fetchall()}
+    return Source(calls.con, calls, table, "private", tuple(case.columns), types=types, given=policy.table)
 
 
 def _requirement(con: Con, case: LatticeCase, schema: str, i: int, given: Require) -> Requirement:
