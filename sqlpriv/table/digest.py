@@ -13,7 +13,7 @@ from sqlpriv.table.source import Source
 
 WHOLE_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 WRITTEN_ONE_WAY = re.compile(
-    rf"{WHOLE_TYPE.pattern}|DECIMAL.*|FLOAT|DOUBLE|BOOLEAN|DATE|TIME|TIMESTAMP|VARCHAR|UUID|ENUM.*"
+    rf"{WHOLE_TYPE.pattern}|DECIMAL\([^)]*\)|FLOAT|DOUBLE|BOOLEAN|DATE|TIME|TIMESTAMP|VARCHAR|UUID|ENUM\(.*\)"
 )
 """Types of which equal values are written alike."""
 

@@ -41,6 +41,7 @@ SIZE = 1024
 _MOST_HASHES = 1_000_000
 """Rows without one column are sketched while that takes no more hashes."""
 _MOST_COLUMNS, _MOST_PAIRS = 16, 8
+_ZONED = "TIMESTAMP WITH TIME ZONE"
 _FEW = 100
 """Of fewer rows nobody can say that a column counts up: many an age occurs once among them."""
 _MEETING = 4
@@ -140,7 +141,9 @@ class _Measured:
 def _grouped(con: duckdb.DuckDBPyConnection, table: str, types: Mapping[str, str]) -> str:
     """The distinct rows with their copies. What is equal but written differently is grouped by how it is written."""
     cells = [
-        f"{quoted(c)} AS c{i}" if WRITTEN_ONE_WAY.fullmatch(kind) else f"CAST({quoted(c)} AS VARCHAR) AS c{i}"
+        f"{quoted(c)} AS c{i}"
+        if WRITTEN_ONE_WAY.fullmatch(kind) or kind == _ZONED
+        else f"CAST({quoted(c)} AS VARCHAR) AS c{i}"
         for i, (c, kind) in enumerate(types.items())
     ]
     rows = f"SELECT {', '.join(cells)}, count(*) AS n FROM {table} GROUP BY ALL"
@@ -195,10 +198,12 @@ def _telling(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measu
 
 def _counts_up(name: str, kind: str) -> str:
     """SQL for whether the values follow each other: whole numbers, days, hours or minutes, or the digits in texts."""
-    is_time = kind == "DATE" or kind.startswith("TIMESTAMP")
+    is_time = kind == "DATE" or (kind.startswith("TIMESTAMP") and not kind.endswith("]"))
     if is_time:
-        number = f"CAST(floor(epoch({name})) AS BIGINT)"
-    elif kind in {"FLOAT", "DOUBLE"} or kind.startswith("DECIMAL"):
+        # Grouped rows hold what is written in more than one way as text.
+        moment = name if kind in {"DATE", "TIMESTAMP", _ZONED} else f"TRY_CAST(CAST({name} AS VARCHAR) AS TIMESTAMP)"
+        number = f"CAST(floor(epoch({moment})) AS BIGINT)"
+    elif kind in {"FLOAT", "DOUBLE"} or (kind.startswith("DECIMAL") and not kind.endswith("]")):
         number = f"CASE WHEN {name} = trunc({name}) THEN TRY_CAST({name} AS BIGINT) END"
     elif WHOLE_TYPE.fullmatch(kind):
         number = name
@@ -216,7 +221,7 @@ def _cell(name: str, kind: str) -> str:
         return f"coalesce(CAST({name} AS VARCHAR), '')"
     if kind == "DOUBLE":
         return inlined(f"CASE WHEN abs({name}) < 9e15 THEN _number_text({name}) ELSE _cell_text({name}) END")
-    if kind == "TIMESTAMP WITH TIME ZONE":  # whose text depends on the time zone of the machine
+    if kind == _ZONED:  # whose text depends on the time zone of the machine
         return inlined(f"_cell_text(make_timestamp(epoch_us({name})))")
     return inlined(f"_cell_text({name})")
 

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import oracles
 from hypothesis import strategies as st
-from oracles.counting import Number, PerClass
+from oracles.counting import Number, PerClass, seen
 
 from sqlpriv.macros.catalog import macro
 from support.strategies import Case
@@ -129,7 +129,7 @@ def assert_fails(
     by_class = {}
     for key, size, value in found:
         assert list(key) == list(qis), (what, key)
-        by_class[tuple(oracles.canon(key[name]) for name in qis)] = (size, value)
+        by_class[tuple(seen(key[name]) for name in qis)] = (size, value)
     assert len(by_class) == len(found) == len(expected), (what, found, expected)
     for key, size, value in expected:
         assert key in by_class, (what, key, found)
