@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from .counting import Row, Rows, canon, class_of, group, total
+from .counting import Row, Rows, canon, group, total
 
 
 def average_class_size(rows: Rows, qis: Sequence[str], person: str | None = None) -> Fraction:
@@ -26,11 +27,16 @@ def _partners(rows: Rows, original: Rows, id_column: str) -> list[tuple[Row, Row
     return [(row, by_id[canon(row[id_column])]) for row in rows]
 
 
+def _tuple_of(row: Row, qis: Sequence[str]) -> tuple[object, ...]:
+    """What is equal to the engine is one value: utility is measured as it compares."""
+    return tuple(canon(row[name]) for name in qis)
+
+
 def kl_divergence(rows: Rows, original: Rows, qis: Sequence[str], id_column: str) -> float:
     """From the original to what the generalized rows say, spread evenly over their leaves."""
     pairs = _partners(rows, original, id_column)
-    sizes = {key: found.n for key, found in group(rows, qis).items()}
-    shares = {key: Fraction(q.n, len(original)) for key, q in group(original, qis).items()}
+    sizes = Counter(_tuple_of(row, qis) for row in rows)
+    shares = {key: Fraction(n, len(original)) for key, n in Counter(_tuple_of(row, qis) for row in original).items()}
     leaves: dict[tuple[str, object], set[object]] = {}
     for general, special in pairs:
         for name in qis:
@@ -38,6 +44,6 @@ def kl_divergence(rows: Rows, original: Rows, qis: Sequence[str], id_column: str
     terms = []
     for general, special in pairs:
         volume = math.prod(len(leaves[name, canon(general[name])]) for name in qis)
-        spread = Fraction(sizes[class_of(general, qis)], len(rows) * volume)
-        terms.append(math.log(shares[class_of(special, qis)] / spread) / len(rows))
+        spread = Fraction(sizes[_tuple_of(general, qis)], len(rows) * volume)
+        terms.append(math.log(shares[_tuple_of(special, qis)] / spread) / len(rows))
     return math.fsum(terms)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import INFINITY, canon
-from oracles.counting import Number
+from oracles.counting import Number, class_of
 from oracles.epsilon import belief_in, belief_out, belief_ratio
 from oracles.implications import none_holds, none_holds_by_draws
 from oracles.sampling import least_epsilon, tail
@@ -196,7 +196,7 @@ def test_hierarchical_closeness_is_the_cheapest_transport(data: st.DataObject, c
     height = len(hierarchy[0]) - 1
     cost = [[lowest_common(a, b) / height for b in hierarchy] for a in hierarchy]
     texts = [oracles.text(row[case.sensitive]) for row in case.rows]
-    keys = [tuple(canon(row[name]) for name in case.qis) for row in case.rows]
+    keys = [class_of(row, case.qis) for row in case.rows]
     key = keys[0]
     mine = [value for value, own in zip(texts, keys, strict=True) if own == key]
     own, whole = ([values.count(path[0]) for path in hierarchy] for values in (mine, texts))
