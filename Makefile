@@ -16,7 +16,7 @@ PEERS := $(VENV_PEERS)/.stamp-peers
 PYTEST := bin/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-all test-1.5 test-peers test-deep lint bench wheel clean
+.PHONY: help demo docs test test-all test-slow test-1.5 test-peers test-deep lint bench wheel clean
 # Two editable installs at once would write the same egg-info.
 .NOTPARALLEL:
 
@@ -34,6 +34,9 @@ test: $(DEVELOP) ## Run the tests on the newest DuckDB: the same every time, in 
 test-all: $(DEVELOP) ## Run all tests but the deep ones
 	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
 	@$(VENV)/$(PYTEST) -m "not deep"
+
+test-slow: $(DEVELOP) ## Run what `make test` leaves out and is not deep
+	@$(VENV)/$(PYTEST) -m "slow and not deep"
 
 # Here some of the random tables find what differs; what says nothing new on another DuckDB is marked.
 test-1.5: $(DEVELOP_15) ## Run the tests that DuckDB 1.5.6 may answer differently
