@@ -68,12 +68,12 @@ def _cases(file: Path) -> list[Case]:
 
 
 def exact_release(path: Path) -> Made:
-    """A release that answers exactly for its view and the whole domain together."""
-    return write_release(path, COLUMNS, random_view(COLUMNS, 150, 11), EXACT, table="visits", public=PUBLIC)
+    """A release that answers exactly for its view and the whole domain together; no two regions or products tie."""
+    return write_release(path, COLUMNS, random_view(COLUMNS, 170, 7), EXACT, table="visits", public=PUBLIC)
 
 
-def private_database(made: Made) -> duckdb.DuckDBPyConnection:
-    """A database with these rows as a table, and the public tables."""
+def private_database(made: Made, order: str = "") -> duckdb.DuckDBPyConnection:
+    """A database with these rows as a table, in an order if one is given, and the public tables."""
     con = duckdb.connect(config={"threads": 1})
     con.execute(f"ATTACH '{made.path}' AS made (READ_ONLY)").fetchall()
     values = ", ".join(f't{i}."value"' for i in range(len(made.names)))
@@ -81,7 +81,7 @@ def private_database(made: Made) -> duckdb.DuckDBPyConnection:
     names = ", ".join(map(quoted, made.names))
     con.execute(
         f"CREATE TABLE visits AS SELECT {names} FROM made.sqlpriv_release.published UNION ALL "
-        f"SELECT {values} FROM {tables}"
+        f"SELECT {values} FROM {tables} {order}"
     ).fetchall()
     for name in made.public:
         con.execute(f'CREATE TABLE {quoted(name)} AS FROM made."public".{quoted(name)}').fetchall()
