@@ -77,7 +77,7 @@ def make_release(variant: Variant, folder: Path, seed: int) -> Path:
     if variant.is_private:
         key_file = folder / "key"
         key_file.write_bytes(key)
-        publish(policy, target, key_file, folder / f"{name}-ledger.json")
+        publish(policy, target, key_file, folder / f"{name}.ledger")
         return target
     with open_private(policy) as source:
         method = METHODS[policy.method]
@@ -101,7 +101,8 @@ def _policy(variant: Variant, folder: Path) -> RandomizedPolicy:
     n = SIZES[variant.setting]
     policy = parse_policy(
         f'[table]\nsource = "{adult_folder() / "adult.csv"}"\ndelimiter = ";"\n[columns]\n{columns}\n'
-        f"[release]\nk = {K}\ngamma = {GAMMA}\nn_public = {n}\n{release}\n",
+        f"[release]\nk = {K}\ngamma = {GAMMA}\nn_public = {n}\n{release}\n"
+        'uncovered = "the setting of the paper, for a comparison"\n',
         folder,
         METHODS,
     )

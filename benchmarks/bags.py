@@ -63,7 +63,7 @@ def publish_once(folder: Path, release: str) -> int:
     with tempfile.TemporaryDirectory(dir=folder, prefix="run-") as run:
         (folder / "key").write_bytes(KEY)
         found = publish(
-            acs_policy(folder, release), Path(run) / "acs.duckdb", folder / "key", Path(run) / "ledger.json", force=True
+            acs_policy(folder, release), Path(run) / "acs.duckdb", folder / "key", Path(run) / "ledger", force=True
         )
     return found.written.made.rows
 

@@ -178,7 +178,7 @@ def _publish(rows: int, folder: Path) -> dict[str, float]:
         folder,
         METHODS,
     )
-    ledger = folder / "ledger.json"
+    ledger = folder / "ledger"
     for file in (ledger, folder / "people-release.duckdb"):
         file.unlink(missing_ok=True)
     found: dict[str, float] = publish(policy, folder / "people-release.duckdb", None, ledger).facts.content

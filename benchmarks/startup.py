@@ -74,7 +74,7 @@ from pathlib import Path
 import sqlpriv
 
 def publish(number):
-    output, ledger = Path(f"out{number}.duckdb"), Path(f"ledger{number}.json")
+    output, ledger = Path(f"out{number}.duckdb"), Path(f"ledger{number}")
     for file in (output, ledger):
         file.unlink(missing_ok=True)
     sqlpriv.publish("noise.toml", output=output, ledger_file=ledger)
