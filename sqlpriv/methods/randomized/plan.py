@@ -183,6 +183,8 @@ def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -
 def _known(source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedColumn]) -> Known:
     """What attackers are made from."""
     choices = possible_choices(source, policy, columns)
+    if max(choices.values()) == 1:
+        raise PolicyError("the sensitive columns have one possible value each, so there is nothing to hide")
     shared = {c.name: c for c in columns if _is_shared(policy, c)}
     return Known(
         tuple(Wanted(name, n, _shares(source, shared[name]) if name in shared else ()) for name, n in choices.items()),

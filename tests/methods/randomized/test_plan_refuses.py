@@ -111,3 +111,14 @@ def test_a_dry_run_of_a_sequence_needs_its_key(tmp_path: Path) -> None:
     release = f'{SLOTS}\nadversary = "independent"\nviews = 2'
     facts = publishing.dry_run(write_noise_policy(tmp_path, PLAIN, release, PEOPLE))
     assert "a sequence needs a key that stays the same" in facts.content["refused"][0]
+
+
+@pytest.mark.parametrize("bound", ["", "d = 0.01\n", "k = 5\n", 'd = 0.01\nuncovered = "nobody minds"\n'])
+def test_a_sensitive_column_with_one_value_is_refused_whatever_the_bound(tmp_path: Path, bound: str) -> None:
+    """No linking attacker could be judged: a table without one would look covered."""
+    columns = {**COLUMNS, "few": '{ role = "sensitive", domain = [0] }', "ill": published(f"[{ILLS}]")}
+    people = "CREATE TABLE people AS SELECT i % 20 AS a, 0 AS few, 'd' || i % 30 AS ill FROM range(4000) AS r(i)"
+    policy = write_noise_policy(tmp_path, columns, f"{BAG}\n{bound}", people)
+    with pytest.raises(PolicyError, match="have one possible value each, so there is nothing to hide"):
+        publishing.publish(policy)
+    assert not list(tmp_path.glob("*.duckdb.partial"))
