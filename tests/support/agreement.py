@@ -40,6 +40,7 @@ DIRECTIONS = {
     "delta_presence": ">",
     "risk": ">",
 }
+SORTING_KEEPS_SIGNS = duckdb.__version__ >= "2"
 COMPANIONS = {"l_diversity": ("l_diversity", "entropy_diversity")}
 
 
@@ -118,6 +119,13 @@ def thresholds(draw: st.DrawFn, per_class: PerClass, direction: str) -> float:
     return float(near) if math.isinf(near) else float(near) + step * max(1.0, abs(float(near)))
 
 
+def _sorted_by_duckdb(key: object) -> object:
+    """What is left of a class that DuckDB has sorted: 1.5 takes the sign off a zero, so that two classes look alike."""
+    if SORTING_KEEPS_SIGNS or not isinstance(key, tuple):
+        return key
+    return key[:2] if key[:1] == ("signed",) else tuple(map(_sorted_by_duckdb, key))
+
+
 def assert_fails(
     found: Answer,
     expected: Sequence[tuple[object, int, Number]],
@@ -126,14 +134,16 @@ def assert_fails(
     what: object,
 ) -> None:
     """These classes and no others, worst first, then the smaller class first."""
-    by_class = {}
+    by_class: dict[object, list[tuple[int, Number]]] = {}
     for key, size, value in found:
         assert list(key) == list(qis), (what, key)
-        by_class[tuple(seen(key[name]) for name in qis)] = (size, value)
-    assert len(by_class) == len(found) == len(expected), (what, found, expected)
+        by_class.setdefault(_sorted_by_duckdb(tuple(seen(key[name]) for name in qis)), []).append((size, value))
+    assert len(found) == len(expected), (what, found, expected)
     for key, size, value in expected:
-        assert key in by_class, (what, key, found)
-        assert all(map(close, by_class[key], (size, value))), (what, by_class[key], value)
+        measured = by_class.get(_sorted_by_duckdb(key), [])
+        fitting = next((one for one in measured if all(map(close, one, (size, value)))), None)
+        assert fitting is not None, (what, key, size, value, found)
+        measured.remove(fitting)
     sign = 1 if direction == "<" else -1
     order = [(sign * value, size) for _, size, value in found]
     assert order == sorted(order), (what, found)
