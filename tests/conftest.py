@@ -4,6 +4,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
 from importlib import import_module
@@ -108,3 +109,16 @@ def adult(con: duckdb.DuckDBPyConnection, shared_data: Path) -> str:
         pytest.skip("the Adult data set is not in ../shared/data/adult")
     con.execute(f"CREATE OR REPLACE TABLE adult AS FROM read_csv('{file}', delim = ';')").fetchall()
     return "adult"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of a test that is marked `some`, those beyond the first ones are slow."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for item in items:
+        some = item.get_closest_marker("some")
+        if some is not None and isinstance(item, pytest.Function):
+            case = (str(item.path), item.originalname)
+            if seen[case] >= some.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[case] += 1

@@ -12,6 +12,10 @@ from sqlpriv.macros.catalog import SCHEMA, inlined, macro
 from sqlpriv.macros.statements import create_statement
 from sqlpriv.sqltext import literal
 
+_ANSWERED: dict[tuple[str, str], list[Row]] = {}
+"""Macros of numbers alone give the same again on any connection; a plan asks many of them often."""
+_MANY = 20_000
+
 
 @dataclass(frozen=True)
 class Calls:
@@ -19,8 +23,6 @@ class Calls:
 
     con: duckdb.DuckDBPyConnection
     created: set[str] = field(default_factory=set)
-    answered: dict[str, list[Row]] = field(default_factory=dict)
-    """Macros of numbers alone give the same again; a plan asks many of them often."""
 
     def need(self, name: str) -> str:
         """The macro's full name."""
@@ -34,10 +36,12 @@ class Calls:
     def rows(self, name: str, *arguments: Any) -> list[Row]:
         """What a macro answers."""
         listed = ", ".join(literal(a) for a in arguments)
-        call = f"{self.need(name)}({listed})"
-        if call not in self.answered:
-            self.answered[call] = fetch(self.con, f"FROM {call}")
-        return self.answered[call]
+        asked = (create_statement(macro(name)), listed)
+        if asked not in _ANSWERED:
+            if len(_ANSWERED) >= _MANY:
+                _ANSWERED.clear()
+            _ANSWERED[asked] = fetch(self.con, f"FROM {self.need(name)}({listed})")
+        return _ANSWERED[asked]
 
     def value(self, expression: str) -> Any:
         """What a formula of helpers comes to."""

@@ -82,6 +82,7 @@ def arithmetic(*files: str) -> list[Any]:
     return [c for c in cases() if macros()[c.values[0].name].file in files and c.values[0].name != "composition"]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("attempt", arithmetic("sdgs.sql"))
 def test_the_arithmetic_of_sampling_refuses_what_is_out_of_range(
     shared: duckdb.DuckDBPyConnection, attempt: Attempt
@@ -142,6 +143,7 @@ RANDOMIZED = ["alpha_beta.sql", "alpha_beta_source.sql", "frapp.sql", "plan.sql"
 RANDOMIZED += ["belief.sql", "bag.sql", "bag_shares.sql", "signed_bag.sql"]
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("attempt", arithmetic(*RANDOMIZED))
 def test_the_arithmetic_of_randomized_views_refuses_what_is_out_of_range_whatever_is_asked(
     shared: duckdb.DuckDBPyConnection, attempt: Attempt

@@ -112,6 +112,7 @@ def share_right(found: list[tuple[Hashable, bool]]) -> float:
     return statistics.mean(right for _, right in found)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_linking_is_right_no_more_often_than_the_curve_allows(
     con: Con, demo: Path, alone: dict[Hashable, Hashable], kind: str
@@ -128,6 +129,7 @@ def test_linking_is_right_no_more_often_than_the_curve_allows(
     assert share_right(known) > 0.3
 
 
+@pytest.mark.slow
 def test_with_a_d_that_no_attacker_has_linking_succeeds(con: Con, demo: Path, alone: dict[Hashable, Hashable]) -> None:
     """With d = .001 every promise is kept and most diagnoses are read off: the test above would notice."""
     promised, own = (call(con, "odds_factor", d, 0.3)[0][0] for d in (D, 0.001))

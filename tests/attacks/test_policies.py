@@ -41,6 +41,7 @@ def published(result: Generalized, table: str = "people") -> list[tuple[object, 
 PERSON = f"CREATE TABLE people AS SELECT '{SECRET}' || i AS ssn, i // 2 AS age FROM range(4) AS r(i)"
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "columns",
     [
@@ -78,6 +79,7 @@ def test_a_workload_cannot_ask_for_an_identifier(tmp_path: Path) -> None:
         release(tmp_path, text, PERSON)
 
 
+@pytest.mark.slow
 def test_texts_that_a_collation_makes_equal_are_different_to_a_reader(tmp_path: Path) -> None:
     sql = (
         "CREATE TABLE people (zip VARCHAR COLLATE NOCASE, ill VARCHAR COLLATE NOCASE);"
@@ -94,6 +96,7 @@ def test_texts_that_a_collation_makes_equal_are_different_to_a_reader(tmp_path: 
 # --- names like ours ----------------------------------------------------------------------------
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("first", range(0, len(OUR_NAMES) - 1, 6))
 def test_columns_named_like_our_own(tmp_path: Path, first: int) -> None:
     """Each name is a quasi-identifier once, and sensitive, other or the person at other times."""
@@ -161,6 +164,7 @@ TYPES = {
 }
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("kind", TYPES)
 def test_columns_of_every_type(tmp_path: Path, kind: str) -> None:
     """The same column as quasi-identifier, as sensitive one and as it is."""

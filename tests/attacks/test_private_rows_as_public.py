@@ -158,6 +158,7 @@ def named_beside_stays(folder: Path, query: str, columns: str = "*") -> None:
         assert not is_private(source, "public.parquet")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "query",
     [
@@ -177,6 +178,7 @@ def test_some_columns_of_the_private_rows_are_a_copy(tmp_path: Path, query: str)
         named_beside_stays(tmp_path, query)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "query",
     [

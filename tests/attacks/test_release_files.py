@@ -40,6 +40,7 @@ def test_a_view_in_the_place_of_a_table_does_not_run(tmp_path: Path) -> None:
         assert SECRET not in str(refused.value)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "sql",
     [
@@ -123,6 +124,7 @@ def test_a_database_of_others_is_not_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "own.duckdb").read_bytes() == before
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "sql",
     [

@@ -52,6 +52,7 @@ def test_tables_called_like_our_aliases_are_read(
     assert same(attempt.ask(db, **quoted), usually(shared, attempt)), names
 
 
+@pytest.mark.slow
 def test_every_alias_of_ours_as_the_table(db: duckdb.DuckDBPyConnection) -> None:
     """On 10 rows of one class against 3 of the real table: reading anything else would show."""
     assert aliases()

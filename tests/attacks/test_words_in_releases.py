@@ -135,6 +135,7 @@ def again(policy: RandomizedPolicy, **release: str | float) -> RandomizedPolicy:
     return replace(policy, release={**policy.release, **release})
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("changed_key", [{"uncovered": "the board agreed"}, {"times": 3.0}, {"beside": "for auditors"}])
 def test_publishing_again_prints_what_is_in_the_file(tmp_path: Path, changed_key: dict[str, str | float]) -> None:
     """The coins are the same, so the rows are; the words are those of the policy of now."""

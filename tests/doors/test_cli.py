@@ -85,6 +85,7 @@ def test_the_database_is_left_as_it_was(folder: Path) -> None:
     assert {p.name for p in folder.iterdir()} == {"hospital.duckdb", "patients.csv", "patients.parquet"}
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize(
     ("requirement", "code"),
     [
@@ -315,6 +316,7 @@ def test_docs_sql_install_version_and_help(folder: Path, tmp_path: Path) -> None
         assert "Usage" in run(folder, command, "--help").stdout
 
 
+@pytest.mark.slow
 def test_the_demo_ends_with_what_to_do_next(tmp_path: Path) -> None:
     done = run(tmp_path, "demo", "--folder", "d")
     assert done.returncode == 0, done.stderr

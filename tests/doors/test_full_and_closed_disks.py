@@ -32,6 +32,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_named_and_nothing_is_left(tmp_path: Path) -> None:
     write_policy(tmp_path, TEXT, PEOPLE.format(rows=100_000))
     command = [sys.executable, "-c", SMALL_FILES, "publish", "policy.toml"]

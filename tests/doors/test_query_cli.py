@@ -51,6 +51,7 @@ def test_one_sentence_where_it_cannot_be_asked(release: Made, arguments: list[st
     assert message in done.stderr
 
 
+@pytest.mark.some(1)
 def test_of_many_groups_forty_are_printed(release: Made, tmp_path: Path) -> None:
     rows = json.loads(ask(release, GROUPS, "--json").stdout)
     assert len(rows) > 100

@@ -40,6 +40,7 @@ def bare() -> Iterator[duckdb.DuckDBPyConnection]:
     con.close()
 
 
+@pytest.mark.some(60)
 @pytest.mark.parametrize("name", CALLS)
 def test_the_expansion_equals_the_macro(
     name: str, with_macros: duckdb.DuckDBPyConnection, bare: duckdb.DuckDBPyConnection

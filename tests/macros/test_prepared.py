@@ -202,6 +202,7 @@ def linked(path: Path) -> None:
     path.symlink_to(path.parent.parent / "elsewhere")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("happened", [tampered, cut_short, emptied, open_to_others, linked])
 def test_a_file_in_doubt_is_made_anew(
     cache_folder: Path, making: list[bytes], happened: Callable[[Path], None], tmp_path: Path
@@ -292,6 +293,7 @@ def test_a_relative_cache_folder_is_ignored_as_its_standard_says(
 # --- load does without it -----------------------------------------------------------------------
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("before", ["SET enable_external_access = false", "BEGIN"])
 def test_a_connection_that_cannot_copy_creates(before: str) -> None:
     with duckdb.connect() as con:

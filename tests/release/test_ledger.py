@@ -155,6 +155,7 @@ def test_an_empty_reason_is_none(tmp_path: Path) -> None:
         ready(tmp_path, f'{RELEASE}\nbeside = " "')
 
 
+@pytest.mark.slow
 def test_a_release_beside_a_sequence_is_no_view_of_it(tmp_path: Path) -> None:
     """Counted as one, it would have made a second view 2, drawn as if the first had not been."""
     sequence = f'{RELEASE}\nviews = 3\nadversary = "independent"'

@@ -75,6 +75,7 @@ def test_a_link_and_a_hard_link_are_known(released: Path) -> None:
     refused(policy(released, in_database("people", "hard.duckdb")))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("query", "columns"),
     [

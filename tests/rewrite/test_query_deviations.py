@@ -71,6 +71,7 @@ def exact(asked_of: tuple[Con, Release], query: str) -> list[list[str]]:
     return found
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("file", [f for f in FIXTURES if f.stem != "chosen_groups"], ids=lambda f: f.stem)
 def test_what_is_exact_depends_on_no_row(asked_of: tuple[Con, Release], file: Path) -> None:
     for query in map(asked, statements(file)):

@@ -19,6 +19,7 @@ from sqlpriv.release.open import OpenRelease
 VISITS = "people JOIN visits ON code = nationality"
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize(
     ("source", "where"),
     [
@@ -68,6 +69,7 @@ def test_averages_and_ratios(opened: OpenRelease, oracle: Oracle) -> None:
     assert smooth == pytest.approx((centre, centre - half, centre + half), rel=1e-6)
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     "keys",
     [
@@ -136,6 +138,7 @@ WHERES = ("true", "age < 30", "kind = 'x' OR score < 90", "cost IS NOT NULL AND 
           "cost IN (1, 2, 3) OR nationality IS NULL", "score BETWEEN 81 + cost AND 95 - cost")  # fmt: skip
 
 
+@pytest.mark.some(1)
 @fewer(10)
 @given(
     source=st.sampled_from(SOURCES),

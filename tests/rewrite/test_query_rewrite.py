@@ -123,6 +123,7 @@ def commented(query: str, what: str) -> set[str]:
     return {name.strip() for line in re.findall(rf"^-- {what}: (.*)$", query, re.MULTILINE) for name in line.split(",")}
 
 
+@pytest.mark.some(110)
 @pytest.mark.parametrize("query", QUERIES)
 def test_bounds_come_beside_the_estimates(opened: OpenRelease, query: str) -> None:
     """Beside every estimate, and nothing else. With variance 0 the interval is a point.

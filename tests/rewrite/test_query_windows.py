@@ -115,6 +115,7 @@ def test_groups_vary_together(described: tuple[Con, Release], window: str, flat:
     assert found == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize(("statistic", "flat"), STATISTICS)
 @pytest.mark.parametrize("where", ["true", "nationality = 'AT'"])
 def test_a_statistic_is_the_function_of_sums_that_it_is(
@@ -124,6 +125,7 @@ def test_a_statistic_is_the_function_of_sums_that_it_is(
     assert found == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.some(1)
 def test_a_correlation_varies_as_its_square_does(described: tuple[Con, Release]) -> None:
     square = (
         "(avg(age * score) - avg(age) * avg(score)) * (avg(age * score) - avg(age) * avg(score)) / "

@@ -60,6 +60,7 @@ def geometric(share: float, q: float) -> int:
     return number
 
 
+@pytest.mark.slow
 @strategies.fewer(2)
 @given(rows=copies, p=keeps, word=words)
 @example(rows=10**6, p=0.5, word=BITS - 1)
@@ -96,6 +97,7 @@ def test_noise_at_the_ends_of_the_shares(con: Con) -> None:
         assert ask(con, f"_geometric({1 - 0.5**j - 1 / BITS!r}::DOUBLE, 0.5::DOUBLE)") == j - 1
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 7, 45, 300, 5_000, 100_000, 10**6])
 @pytest.mark.parametrize("p", [0.001, 0.1, 0.375, 0.5, 0.9, 0.999])
 def test_the_copies_are_binomial(con: Con, rows: int, p: float) -> None:

@@ -226,6 +226,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize(("name", "arguments", "complaint"), REFUSED)
 def test_what_cannot_be_published_is_refused_whatever_is_asked(
     con: Con, name: str, arguments: str, complaint: str

@@ -174,6 +174,7 @@ def test_lemma_1(con: Con, counts: list[list[int]]) -> None:
         assert one(con, "epsilon_class3", "t", ["q"], "s", "shape", 0) <= bound * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @strategies.fewer(2, deep=1)
 @given(data=st.data(), case=strategies.text_cases())
 def test_merging_classes_never_worsens_a_check(con: Con, data: st.DataObject, case: strategies.Case) -> None:

@@ -84,6 +84,7 @@ def test_the_smallest_k_agrees(con: Con, beta: float, more: float, delta: float)
     assert k == 1 or delta_around(k - 1, beta, epsilon)[1] >= delta * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @strategies.fewer(8)
 @given(k=ks, epsilon=st.floats(0.01, 4), delta=deltas)
 @example(k=6, epsilon=4.0, delta=0.03162277660168379)  # as decimals they would not add up in one type

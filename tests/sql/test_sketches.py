@@ -128,6 +128,7 @@ def admissions() -> str:
     return f"SELECT * REPLACE ({replaced}) FROM (VALUES {', '.join(rows)}) AS v(day, discharged, sex, diag, ward)"
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("share", [99, 80, 70, 60, 50, 30, 10])
 def test_a_part_of_any_size_is_known_although_its_days_are_fewer(con: Con, share: int) -> None:
     """A day is one for two rows of the whole, and one for each of a part; also where the part came first."""

@@ -36,6 +36,7 @@ FLAT = "a;g;*\nb;g;*\n"
 TREE = "a;g\nb;g\nc;h\ng;all\nh;all\n"
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize(
     ("hierarchy", "values", "files", "expected"),
     [
@@ -78,6 +79,7 @@ def test_every_kind(tmp_path: Path, hierarchy: str, values: str, files: Files, e
     assert labels(tmp_path, hierarchy, values, files, more) == expected
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize(
     ("hierarchy", "values", "files", "message"),
     [
@@ -199,6 +201,7 @@ def types(path: Path) -> dict[str, str]:
         return seen
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("zeros", ["01305\n", "1\n01305\n", MANY + "01305\n"])
 @pytest.mark.parametrize("hierarchy", ["mask:5", "h.csv", "suppression", "tree:t.csv"])
 def test_a_code_keeps_its_zero(tmp_path: Path, zeros: str, hierarchy: str) -> None:

@@ -213,6 +213,7 @@ def measure_all(table: Table, requirement: Require, suppression: float) -> dict[
     return {node: measure_node(table, node, [requirement], suppression) for node in table.nodes()}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("suppression", "optima"),
     [

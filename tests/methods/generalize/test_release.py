@@ -418,6 +418,7 @@ def test_an_old_release_is_replaced(tmp_path: Path) -> None:
     assert {row[1] for row in rows_of(tmp_path / "people-release.duckdb", "people")} == {"*"}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("function", "failure", "raised"),
     [
@@ -600,6 +601,7 @@ def command_line() -> str | None:
     return shutil.which("duckdb", path=str(Path(sys.executable).parent))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(command_line() is None, reason="duckdb-cli is not installed in this environment")
 def test_the_command_line_of_duckdb_checks_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("sqlpriv.macros.prepared"), "macros", macros)

@@ -231,6 +231,7 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize("how", TAMPERED)
 def test_a_copy_that_was_tampered_with_fails(copy: Path, how: str) -> None:
     sql, expected = TAMPERED[how]
@@ -256,6 +257,7 @@ def test_tampering_that_only_the_policy_tells(copy: Path, folder: Path) -> None:
     assert failing(copy, policy) == ["the requirements are those of the policy"]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("sql", "check"),
     [
@@ -277,6 +279,7 @@ def test_what_is_no_fault_by_itself_is_compared_with_the_policy(copy: Path, fold
     assert check in failing(copy, folder / "policy.toml")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("columns", "check"),
     [

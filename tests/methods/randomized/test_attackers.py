@@ -256,6 +256,7 @@ def test_a_reason_that_is_not_needed_is_not_told(tmp_path: Path) -> None:
     assert "uncovered" not in show(tmp_path / "release.duckdb").content
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "change",
     [
@@ -284,6 +285,7 @@ def test_more_rows_than_allowed_are_refused(tmp_path: Path) -> None:
     refused(tmp_path, r"the release would have about [0-9,]+ rows, and max_rows is 1,000")
 
 
+@pytest.mark.slow
 def test_what_says_nothing_is_refused(tmp_path: Path) -> None:
     columns = COLUMNS | {"age": '{ role = "quasi-identifier", domain = "range:1..2000000" }'}
     write(tmp_path, f"{DEFAULTS}\nmax_rows = 1000000000000", columns)
@@ -293,6 +295,7 @@ def test_what_says_nothing_is_refused(tmp_path: Path) -> None:
 # --- what can be done instead -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_largest_sets_of_columns_that_will_do_are_listed_and_do(tmp_path: Path) -> None:
     columns = COLUMNS | {"age": '{ role = "quasi-identifier", domain = "range:1..100000" }'}
     sets = plan(write(tmp_path, columns=columns)).content["column_sets"]

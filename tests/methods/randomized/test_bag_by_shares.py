@@ -311,6 +311,7 @@ def published(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Pat
     return folder / "release.duckdb"
 
 
+@pytest.mark.some(6)
 @pytest.mark.one_version
 @pytest.mark.parametrize(
     "change",
@@ -351,6 +352,7 @@ def test_a_bag_that_was_tampered_with_fails(published: Path, tmp_path: Path, cha
     assert not verify(copy).passed
 
 
+@pytest.mark.some(1)
 @pytest.mark.one_version
 @pytest.mark.parametrize(
     ("old", "new", "what"),

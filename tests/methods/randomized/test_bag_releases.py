@@ -65,6 +65,7 @@ def test_a_size_that_is_made_from_the_table_is_told_and_limits_the_promise(tmp_p
     assert ("n_public", 300.0) in rows_of(result.written.output, "FROM sqlpriv_release.parameters")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_key_gives_the_same_bag_whatever_the_order_of_rows(tmp_path: Path, kind: str) -> None:
     seen = []
@@ -81,6 +82,7 @@ def test_the_same_key_gives_the_same_bag_whatever_the_order_of_rows(tmp_path: Pa
     assert rows_of(other.written.output) != seen[0]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("kind", "tampered"),
     [

@@ -67,6 +67,7 @@ def test_the_json_of_the_contract(tmp_path: Path) -> None:
     assert (tmp_path / "L.json").is_file()
 
 
+@pytest.mark.slow
 def test_kept_rows_and_noise_have_their_probabilities(tmp_path: Path) -> None:
     policy = write_noise_policy(tmp_path, COLUMNS, DISTINCT, PEOPLE)
     private = set(rows_of(tmp_path / "private.duckdb", "SELECT DISTINCT a, b, s FROM people"))
@@ -149,6 +150,7 @@ def test_more_copies_than_slots_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "ledger.json").exists()
 
 
+@pytest.mark.slow
 def test_frapp_keeps_the_number_of_records_and_moves_the_others_evenly(tmp_path: Path) -> None:
     policy = write_noise_policy(tmp_path, COLUMNS, 'method = "frapp"\nd = 0.001\ngamma = 0.9', PEOPLE)
     stayed = moved = 0
@@ -194,6 +196,7 @@ def _one_thread(policy: RandomizedPolicy) -> Iterator[Source]:
         yield source
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", ['alpha_beta"\nslots = 100', 'frapp"'])
 def test_the_same_key_gives_the_same_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     release = f'd = 0.01\ngamma = 0.3\nmethod = "{method}'
@@ -285,6 +288,7 @@ def test_records_that_get_lost_are_not_published(tmp_path: Path, monkeypatch: py
     _nothing_is_there(tmp_path)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("method", "sql", "check"),
     [

@@ -102,6 +102,7 @@ def test_a_value_without_a_label_is_outside_and_not_null(tmp_path: Path) -> None
     assert result.plan.terms.rows == 2
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("domain", "hierarchy", "level", "values", "labels"),
     [
@@ -164,6 +165,7 @@ def test_faults_of_labels(tmp_path: Path, more: dict[str, str], message: str) ->
     assert message in str(error.value)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("cell", ["abc", "3.5", ""])
 def test_what_a_dropped_row_holds_does_not_show_in_the_labels(tmp_path: Path, cell: str) -> None:
     file = "x,z\n" + "1,1\n" * 5 + f"{cell},1\n"

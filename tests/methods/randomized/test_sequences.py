@@ -100,6 +100,7 @@ def test_a_row_keeps_its_slot(tmp_path: Path) -> None:
     within(len(slots[0] & slots[1]), 300, 0.25)
 
 
+@pytest.mark.slow
 def test_only_the_next_view_may_follow(tmp_path: Path) -> None:
     policy = ready(tmp_path)
     table(tmp_path, FIRST)

@@ -77,6 +77,7 @@ def assert_even(found: Sequence[object], possible: Sequence[object]) -> None:
     assert stats.chisquare([counted[each] for each in possible]).pvalue > 1e-6
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("slots", [*range(1, 41), 63, 64, 65, 127, 256, 257, 1000, 4095])
 def test_as_many_copies_as_slots_take_every_slot_once(con: Con, slots: int) -> None:
     taken = slots_taken(con, dict.fromkeys(range(5), slots), slots)

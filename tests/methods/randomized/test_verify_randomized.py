@@ -241,6 +241,7 @@ NUMBERS = [
 ]
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize(("kind", "name"), NUMBERS, indirect=["kind"])
 @pytest.mark.parametrize("factor", [pytest.param(0.5, marks=pytest.mark.slow), 1.001])
 def test_a_number_is_changed_alone(kind: str, copy: Path, name: str, factor: float) -> None:
@@ -279,6 +280,7 @@ LESS_PRIVATE = [
 ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("kind", "name", "factor"), LESS_PRIVATE, indirect=["kind"])
 def test_coins_that_are_not_private_with_weights_to_match(kind: str, copy: Path, name: str, factor: float) -> None:
     """Such a file answers queries as it should; but it does not protect as it says."""
@@ -388,6 +390,7 @@ def test_a_column_that_is_declared_too(kind: str, copy: Path, releases: dict[str
     assert run(copy.parent, "verify", "copy.duckdb", "--policy", str(policy)).returncode == 1
 
 
+@pytest.mark.some(12)
 @of(*EACH)
 @pytest.mark.parametrize(
     "statement",
