@@ -156,6 +156,7 @@ def test_the_arithmetic_of_randomized_views_refuses_what_is_out_of_range_whateve
             assert refused_by_us(shared, sql).startswith(why), sql
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize("attempt", arithmetic("sdgs.sql", *RANDOMIZED))
 def test_null_in_null_out(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """greatest() ignores NULL: a NULL epsilon once gave a delta of 1e-20."""

@@ -38,6 +38,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize(("rows", "why"), PRIORS)
 @pytest.mark.parametrize("attempt", cases("prior"))
 def test_a_prior_with_a_hole_is_refused(db: duckdb.DuckDBPyConnection, attempt: Attempt, rows: str, why: str) -> None:

@@ -9,6 +9,7 @@ pytestmark = pytest.mark.one_version
 TYPES = ["VARCHAR", "INTEGER", "DOUBLE", "DATE", "UUID", "BOOLEAN", "INTEGER[]", "STRUCT(a INTEGER)", "BLOB"]
 
 
+@pytest.mark.some(16)
 @pytest.mark.parametrize("attempt", cases("population"))
 @pytest.mark.parametrize("kind", TYPES[1:])
 def test_columns_of_two_types_are_refused_before_a_value_is_read(

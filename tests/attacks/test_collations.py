@@ -38,6 +38,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("twins", TWINS)
 def test_what_a_reader_tells_apart_is_two_classes(db: duckdb.DuckDBPyConnection, twins: str) -> None:
     kind, one, other = TWINS[twins]

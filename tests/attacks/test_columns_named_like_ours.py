@@ -102,6 +102,7 @@ def test_columns_without_a_role_do_not_matter(con: duckdb.DuckDBPyConnection, at
     assert same(attempt.ask(con, **wider), usually(con, attempt))
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("attempt", checks("tbl"))
 def test_the_answer_does_not_depend_on_the_names(con: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     expected = without_names(usually(con, attempt))

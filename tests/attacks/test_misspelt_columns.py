@@ -23,6 +23,7 @@ def test_a_misspelt_column_is_refused_by_name(shared: duckdb.DuckDBPyConnection,
         assert f'does not have a column named "{name}"' in said
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("attempt", cases(*LIST_PARAMS))
 def test_a_pattern_is_no_column(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     for pattern in (".*", *share(attempt, ("zip|age", "people.zip", '"zip"', " zip"), 4)):
@@ -30,6 +31,7 @@ def test_a_pattern_is_no_column(shared: duckdb.DuckDBPyConnection, attempt: Atte
         assert "does not have a column named" in said
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("attempt", cases(*COLUMN_PARAMS))
 def test_a_column_of_another_table_is_refused(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """`sigma` is a column of the prior, `top` one of the hierarchy."""

@@ -54,6 +54,7 @@ def test_a_table_name_with_a_double_quote_inside(db: duckdb.DuckDBPyConnection) 
         db.execute("FROM priv.k_anonymity('we\"ird', ['zip'])").fetchall()
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("attempt", checks("tbl"))
 def test_columns_of_odd_names(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """A double quote inside the name of a column is no trouble in any version."""

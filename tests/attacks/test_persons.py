@@ -62,6 +62,7 @@ def test_the_population_needs_its_persons_too(db: duckdb.DuckDBPyConnection, att
     assert refused_by_us(db, attempt.sql(population="t")).startswith("the person column holds NULL")
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("attempt", COUNTING)
 def test_a_person_a_row_is_the_same_as_no_person_column(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """Counting distinct record numbers is counting rows, but for the population, which has each twice."""

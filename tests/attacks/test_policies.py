@@ -120,6 +120,7 @@ def test_columns_named_like_our_own(tmp_path: Path, first: int) -> None:
     assert Counter(published(result)) == Counter(expected)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ["base", "release", "t", "__private", 'a"b', "a.b", "my o't"])
 def test_tables_named_like_our_own(tmp_path: Path, name: str) -> None:
     table = quoted(name)
@@ -193,6 +194,7 @@ def test_values_that_are_one_text_are_published_as_that_text(tmp_path: Path) -> 
         assert con.execute("SELECT typeof(q), q, count(*) FROM people GROUP BY ALL").fetchall() == [("VARCHAR", "1", 4)]
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("kind", ["t_ordered = 1", 'objective = "kl"', 'objective = "entropy"'])
 @pytest.mark.parametrize("sensitive", ["float", "enum", "null", "struct"])
 def test_ordered_values_and_other_objectives_of_odd_types(tmp_path: Path, kind: str, sensitive: str) -> None:

@@ -9,6 +9,7 @@ from support.attempts import Attempt, cases, refused_by_us, same, usually
 pytestmark = pytest.mark.one_version
 
 
+@pytest.mark.some(40)
 @pytest.mark.parametrize("attempt", cases())
 def test_every_argument_may_be_a_parameter(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     marks = ", ".join(f"${p}" for p in attempt.params)

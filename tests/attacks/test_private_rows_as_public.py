@@ -54,6 +54,7 @@ def refused(folder: Path, message: str, **given: str) -> None:
     assert not list(folder.glob("*release*"))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("public", "message"),
     [

@@ -57,6 +57,7 @@ REPORT = {
 }
 
 
+@pytest.mark.some(18)
 @pytest.mark.parametrize("attempt", [a for a in cases(*LIST_PARAMS) if "report" not in str(a.id)])
 def test_what_is_no_list_of_names_is_refused(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     for given, why in share(attempt, list(WRONG.items()), 4):

@@ -95,6 +95,7 @@ def test_values_that_are_written_alike_are_refused(tmp_path: Path) -> None:
         publish_with(write_noise_policy(tmp_path, columns, RELEASE, people))
 
 
+@pytest.mark.slow
 def test_columns_named_like_ours(tmp_path: Path) -> None:
     names = ["i0", "e0", "e1", "copies", "slot", "s", "id", "value", "share", "d0", "t", "h0", "block", "copy", "bits",
              "in_view", "now", 'we"ird', "select"]  # fmt: skip

@@ -10,6 +10,7 @@ AMONG = "the sensitive column is among the quasi-identifiers"
 BOTH = [a for a in cases("sensitive") if set(LIST_PARAMS) & set(a.values[0].params)]
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize("attempt", BOTH)
 def test_it_is_refused_in_any_case(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     qis = ["zip", "Disease", "age"]

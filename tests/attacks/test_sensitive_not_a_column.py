@@ -11,6 +11,7 @@ SEVERAL = "the sensitive column must be given by its name, or several in a list"
 WRONG = ["5", "1.5", "true", "['disease']", "[['disease']]", "{'a': 'disease'}", "[]", "[NULL]"]
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("attempt", cases(*COLUMN_PARAMS))
 def test_what_is_no_name_is_refused(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     for param in set(attempt.params) & set(COLUMN_PARAMS):

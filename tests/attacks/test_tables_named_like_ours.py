@@ -24,6 +24,7 @@ def aliases() -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.some(25)
 @pytest.mark.parametrize("attempt", cases(*TABLE_PARAMS))
 def test_a_reserved_name_is_refused_wherever_a_table_is_named(
     shared: duckdb.DuckDBPyConnection, attempt: Attempt
@@ -39,6 +40,7 @@ def test_every_name_of_a_relation_of_ours_is_reserved(shared: duckdb.DuckDBPyCon
         assert refused_by_us(shared, f"FROM priv.k_anonymity('{name}', ['zip'])") == RESERVED
 
 
+@pytest.mark.some(25)
 @pytest.mark.parametrize("attempt", cases(*TABLE_PARAMS))
 def test_tables_called_like_our_aliases_are_read(
     db: duckdb.DuckDBPyConnection, shared: duckdb.DuckDBPyConnection, attempt: Attempt

@@ -9,6 +9,7 @@ pytestmark = pytest.mark.one_version
 EMPTY = "the table has no rows: there is nothing to check"
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("attempt", checks("tbl"))
 def test_a_table_without_rows_is_refused_whatever_is_asked_of_it(
     shared: duckdb.DuckDBPyConnection, attempt: Attempt

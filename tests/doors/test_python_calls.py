@@ -51,6 +51,7 @@ def held() -> dict[str, Any]:
     return {"pandas": frame(), "arrow": arrow, "stream": arrow.to_reader(), "relation": table}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "stream", "relation"])
 def test_whatever_holds_the_table(kind: str) -> None:
     expected = report(sqlpriv.check(frame(), ["zip", "age"], ["disease"], show_values=True))
@@ -86,6 +87,7 @@ def test_what_makes_no_sense(arguments: tuple[Any, ...], options: dict[str, Any]
         sqlpriv.check(*arguments, **options)
 
 
+@pytest.mark.slow
 def test_from_a_policy_to_a_ledger(folder: Path) -> None:
     columns = {"zip": qi("mask:5"), "age": qi("ranges:10"), "disease": role("sensitive")}
     table = 'source = "patients.csv"'

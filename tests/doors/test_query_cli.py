@@ -22,6 +22,7 @@ def ask(release: Made, *arguments: str, stdin: str = "", columns: int = 120) -> 
     return run(release.path.parent, "query", release.path.name, *arguments, stdin=stdin, columns=columns)
 
 
+@pytest.mark.some(1)
 def test_the_sql_comes_from_an_argument_a_file_or_stdin(release: Made, tmp_path: Path) -> None:
     (tmp_path / "q.sql").write_text(f"-- how many\n{COUNT};\n")
     told = ask(release, COUNT).stdout
@@ -92,6 +93,7 @@ def test_an_average_beyond_its_column_is_marked() -> None:
     assert len(facts_of(names, rows[1:], 40, ()).parts) == 1
 
 
+@pytest.mark.some(1)
 def test_a_value_that_the_domain_has_not_is_told(release: Made) -> None:
     asked = f"{COUNT} WHERE nationality = 'Austria'"
     said = "the domain of 'nationality' has no value 'Austria'"

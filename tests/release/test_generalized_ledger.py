@@ -191,6 +191,7 @@ def test_a_ledger_of_its_own_knows_nothing_of_others(tmp_path: Path, monkeypatch
     assert len(entries(tmp_path / "other.db")) == 1
 
 
+@pytest.mark.slow
 def test_the_ledger_of_the_policy_counts_before_that_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,7 @@ def entries(folder: Path, ledger: str = "ledger.json") -> list[dict[str, Any]]:
     return [content_of(e) for e in ledgers.entries(folder / ledger)]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", ["alpha_beta", "frapp"])
 def test_the_same_table_policy_and_key_again_are_the_release_that_is_there(tmp_path: Path, method: str) -> None:
     policy = ready(tmp_path, RELEASE.replace("alpha_beta", method))
@@ -100,6 +101,7 @@ def test_a_release_that_is_missing_is_written_again_with_the_same_coins(tmp_path
     assert len(entries(tmp_path)) == 1
 
 
+@pytest.mark.slow
 def test_the_very_same_release_may_be_written_elsewhere(tmp_path: Path) -> None:
     """Its coins are the same, so it tells nothing that the first file does not; it is one release, entered once."""
     policy = ready(tmp_path)
@@ -115,6 +117,7 @@ def test_the_very_same_release_may_be_written_elsewhere(tmp_path: Path) -> None:
     assert publish_with(policy, output="again.duckdb").written.again
 
 
+@pytest.mark.slow
 def test_a_release_that_was_tampered_with_is_written_again(tmp_path: Path) -> None:
     policy = ready(tmp_path)
     first = publish_with(policy).written
@@ -281,6 +284,7 @@ def test_a_ledger_of_before_is_taken_over_and_counts(tmp_path: Path) -> None:
     assert (tmp_path / "ledger.json.before").read_text() == text
 
 
+@pytest.mark.slow
 def test_ledgers_of_before_beside_the_data_are_taken_over_once(tmp_path: Path) -> None:
     publish_with(ready(tmp_path))
     with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
@@ -398,6 +402,7 @@ def test_a_link_to_the_data_leads_to_the_same_ledger(tmp_path: Path) -> None:
         publish(replace(policy, table=replace(policy.table, folder=tmp_path / "linked")), force=True)
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_view_of_a_sequence_is_that_view(tmp_path: Path) -> None:
     release = f'{RELEASE}\nviews = 3\nadversary = "independent"'
     for view in (1, 2):

@@ -61,12 +61,14 @@ def refused(path: Path, how: str = SECOND) -> None:
     assert len(entries()) == 1
 
 
+@pytest.mark.slow
 def test_a_copied_database_in_another_folder_is_known(released: Path) -> None:
     (released / "below").mkdir()
     shutil.copy(released / "private.duckdb", released / "below" / "copy.duckdb")
     refused(policy(released / "below", in_database("people", "copy.duckdb")), rf"'people' was released on .* {SECOND}")
 
 
+@pytest.mark.slow
 def test_a_link_and_a_hard_link_are_known(released: Path) -> None:
     (released / "link.duckdb").symlink_to(released / "private.duckdb")
     os.link(released / "private.duckdb", released / "hard.duckdb")

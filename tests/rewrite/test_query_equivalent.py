@@ -136,6 +136,7 @@ def assert_equivalent(opened: OpenRelease, query: str, flat: str) -> None:
         assert same(row, wanted)
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(("query", "flat"), PUBLIC_RELATIONS)
 def test_relations_of_public_tables(opened: OpenRelease, query: str, flat: str) -> None:
     assert_equivalent(opened, query, flat)

@@ -19,6 +19,7 @@ def one(opened: OpenRelease, expression: str, where: str = "true", **options: ob
     return tuple(rows[0])
 
 
+@pytest.mark.some(14)
 @pytest.mark.parametrize("where", ["true", "age < 26 AND nationality IS NOT NULL"])
 @pytest.mark.parametrize(
     ("expression", "summed"),

@@ -39,6 +39,7 @@ def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield found
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("asked", "truth"),
     [

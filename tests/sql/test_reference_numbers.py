@@ -146,6 +146,7 @@ def create_shape(con: Con, macro: str) -> None:
     con.execute(f"CREATE OR REPLACE TABLE shape AS FROM priv.{macro}('t', 's')").fetchall()
 
 
+@pytest.mark.slow
 @strategies.fewer(2, deep=1)
 @given(counts=histograms(0), up=st.integers(1, 40), down=st.integers(1, 40))
 def test_c2_diversity_is_class_3_with_a_uniform_shape(con: Con, counts: list[list[int]], up: int, down: int) -> None:

@@ -105,6 +105,7 @@ def test_nothing_depends_on_the_order_of_rows_and_columns(con: Con) -> None:
     assert portrait(con, query.replace("i % 5", "(i + 1) % 5")).digest != first.digest
 
 
+@pytest.mark.slow
 def test_samples_of_one_population_are_strangers(con: Con) -> None:
     """Two halves of one table share nobody. That they are taken for each other is one in some hundred."""
     coin = random.Random(3)

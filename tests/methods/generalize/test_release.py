@@ -354,6 +354,7 @@ def test_suppressed_rows_that_meet_the_requirements_together_are_kept_as_a_class
     assert types_of(tmp_path / "people-release.duckdb", "people")["q"] == "VARCHAR"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("require", "ill"),
     [("k = 4", "i"), ("k = 3\ndistinct_l = 3", "i % 2"), ("k = 3\nt = 0.3", "0"), ("k = 2\nmarketer = 0.21", "i")],
@@ -559,6 +560,7 @@ def test_no_output_at_all(tmp_path: Path) -> None:
         generalize(write_policy(tmp_path, text, PEOPLE))
 
 
+@pytest.mark.slow
 def test_control_c_leaves_nothing(tmp_path: Path) -> None:
     columns = {f"q{j}": qi("ranges:2,4,8,16") for j in range(8)} | {"s": role("sensitive")}
     listed = ", ".join(f"hash(i * {j + 1} + 7) % 40 AS q{j}" for j in range(8))

@@ -372,6 +372,7 @@ def test_the_order_of_an_enum_is_claimed(tmp_path: Path) -> None:
 # --- odd releases hold, too ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kept_rows_are_counted_and_judged(tmp_path: Path) -> None:
     starred = "2 suppressed rows are kept, with stars"
     found = claims(tmp_path, COLUMNS, "k = 2", "suppression = 0.1\nkeep_suppressed = true", WITH_STRANGERS)

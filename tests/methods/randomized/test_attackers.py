@@ -58,6 +58,7 @@ def prior(choices: int, times: float = 2) -> float:
 # --- d comes from the attacker ------------------------------------------------------------------
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("column", "release", "expected"),
     [
@@ -129,6 +130,7 @@ def possible(folder: Path, sql: str = HALF, table: str = POSSIBLE, release: str 
     return write(folder, f"{DEFAULTS}\n{release}", more=public, sql=sql, files={"pairs.csv": table})
 
 
+@pytest.mark.slow
 def test_possible_combinations_leave_the_attacker_fewer_choices(tmp_path: Path) -> None:
     found = publish(possible(tmp_path)).facts.content
     assert found["d"] == pytest.approx(prior(10))
@@ -137,6 +139,7 @@ def test_possible_combinations_leave_the_attacker_fewer_choices(tmp_path: Path) 
     assert verify(tmp_path / "release.duckdb", tmp_path / "policy.toml").passed
 
 
+@pytest.mark.slow
 def test_a_slice_with_one_value_has_nothing_to_hide(tmp_path: Path) -> None:
     """Who is in it is known already; the smallest slice with two values counts."""
     table = "sex,ill\nX,ill 0\n" + "".join(f"{s},ill {i}\n" for s in "FM" for i in range(20))
@@ -144,6 +147,7 @@ def test_a_slice_with_one_value_has_nothing_to_hide(tmp_path: Path) -> None:
     assert plan(possible(tmp_path, sql, table)).content["d"] == pytest.approx(prior(20))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("sql", "table", "release", "message"),
     [
@@ -386,6 +390,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_every_method_has_two_sentences_a_list_and_the_attackers(tmp_path: Path, kind: str) -> None:
     found = plan(write(tmp_path, OTHERS[kind])).content

@@ -147,6 +147,7 @@ def test_the_noise_that_falls_is_the_noise_that_is_stated(tmp_path: Path) -> Non
     assert verify(output, policy).passed
 
 
+@pytest.mark.slow
 def test_the_same_key_gives_the_same_bag(tmp_path: Path) -> None:
     seen = []
     for name in ("one", "two"):

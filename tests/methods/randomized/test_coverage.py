@@ -219,6 +219,7 @@ def test_four_hundred_keys(tmp_path: Path, name: str) -> None:
     judge(f"{name}, keys alone", asked_of(tmp_path, name, QUICKLY, 400, 1))
 
 
+@pytest.mark.slow
 def test_forty_copies_of_a_sequence(tmp_path: Path) -> None:
     with runs(tmp_path, SEQUENCE, versions=(SECOND,), copies=40) as all_runs:
         later, both = all_runs.ask(QUICKLY, 1, [(2,), (1, 2)])

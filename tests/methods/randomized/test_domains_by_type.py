@@ -54,6 +54,7 @@ def refusal(policy: RandomizedPolicy) -> str:
     return str(error.value)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "domain",
     [

@@ -210,6 +210,7 @@ def test_the_same_key_gives_the_same_release(tmp_path: Path, monkeypatch: pytest
     assert other != first
 
 
+@pytest.mark.slow
 def test_a_row_more_gives_fresh_noise(tmp_path: Path) -> None:
     policy = write_noise_policy(tmp_path, COLUMNS, DISTINCT, PEOPLE)
     first = {r[:3] for r in rows_of(publish_with(policy).written.output)}
@@ -261,6 +262,7 @@ def _nothing_is_there(folder: Path) -> None:
     assert not (folder / "ledger.json").exists()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("draws", [lambda _: 0, lambda mean: int(mean + 8 * math.sqrt(mean))])
 def test_noise_that_is_off_is_not_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draws: Callable[[float], int]

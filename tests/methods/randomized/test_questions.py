@@ -270,6 +270,7 @@ def test_no_answer_is_told_nor_what_is_chosen_by_answers(tmp_path: Path) -> None
     assert share["standard_errors"] == [None]
 
 
+@pytest.mark.slow
 def test_what_a_release_would_refuse_is_refused_before_anything_runs(tmp_path: Path) -> None:
     policy = small(tmp_path)
     publish_with(policy)

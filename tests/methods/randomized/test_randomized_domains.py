@@ -202,6 +202,7 @@ def test_null_is_a_value_only_where_declared(tmp_path: Path) -> None:
     assert domain_of(tmp_path, '["a"]', "('a'), (NULL)", null="true")[0] == ["a", None]
 
 
+@pytest.mark.slow
 def test_values_outside_are_counted_and_refused_dropped_or_replaced(tmp_path: Path) -> None:
     values = "('a'), ('b'), ('b'), (NULL)"
     with pytest.raises(PolicyError, match=r"3 rows have a value of 'x' outside its domain; widen the domain") as error:
@@ -219,6 +220,7 @@ def test_values_outside_are_counted_and_refused_dropped_or_replaced(tmp_path: Pa
     assert result.plan.terms.rows == 4
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("domain", "message"),
     [
@@ -249,6 +251,7 @@ def test_faults(tmp_path: Path, domain: str, message: str) -> None:
     assert not (tmp_path / "ledger.json").exists()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("cell", ["abc", "3.5", ""])
 def test_what_a_dropped_row_holds_does_not_show_in_the_type(tmp_path: Path, cell: str) -> None:
     file = "x,z\n" + "1,1\n" * 5 + f"{cell},1\n"

@@ -126,6 +126,7 @@ def test_only_the_next_view_may_follow(tmp_path: Path) -> None:
         publish_with(ready(tmp_path, f'{SEQUENCE}earlier = ["view3.duckdb"]'), output="view4.duckdb")
 
 
+@pytest.mark.slow
 def test_a_table_that_returns_to_an_earlier_state_gets_the_next_view(tmp_path: Path) -> None:
     policy = ready(tmp_path)
     for number, query in enumerate((FIRST, FIRST + " WHERE i > 5", FIRST), 1):
@@ -133,6 +134,7 @@ def test_a_table_that_returns_to_an_earlier_state_gets_the_next_view(tmp_path: P
         view(policy, number)
 
 
+@pytest.mark.slow
 def test_a_view_of_another_sequence_is_not_taken(tmp_path: Path) -> None:
     policy = ready(tmp_path)
     table(tmp_path, FIRST)

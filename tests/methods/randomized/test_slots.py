@@ -100,6 +100,7 @@ def test_the_tuple_is_named_by_all_its_numbers(con: Con) -> None:
     assert found == {47 * 50 + next(stream) for _ in range(3)}
 
 
+@pytest.mark.slow
 def test_all_orders_of_slots_are_equally_likely(con: Con) -> None:
     """So are then all sets, each copy's slot, and every pair."""
     assert_even(in_turn(con, 12_000, 4, 4), list(permutations(range(4))))
