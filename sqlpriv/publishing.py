@@ -16,11 +16,10 @@ There is never a second view: the key of an unfinished entry is the only one by 
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,22 +29,16 @@ from sqlpriv.engine import translate
 from sqlpriv.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.facts import Facts, Line, OnProgress
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
-from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
+from sqlpriv.methods.draft import Draft, given_key, make_draft
+from sqlpriv.methods.method import Made, Method, Plan, Request, Written
 from sqlpriv.policy.file import Policy, read_policy_file
-from sqlpriv.release.file import ReleaseFile, check_target, count_rows, open_file, remove_partial
-from sqlpriv.release.ledger.book import Book, locked, read_book
-from sqlpriv.release.ledger.entry import Entry, now
-from sqlpriv.release.ledger.judge import (
-    refuse_another_key,
-    refuse_repetition,
-    refuse_unfinished,
-    refuse_unknown_release,
-)
-from sqlpriv.release.ledger.recognise import Recognised, recognise
+from sqlpriv.release.file import ReleaseFile, check_target, count_rows, open_file, readable, remove_partial
+from sqlpriv.release.ledger.book import locked, read_book
+from sqlpriv.release.ledger.judge import refuse_unknown_release
 from sqlpriv.release.ledger.show import ledger_of, ledger_passed_over
 from sqlpriv.release.open import OpenRelease, open_files
 from sqlpriv.release.put import put_in_place
+from sqlpriv.release.stamp import stamp
 from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.table.private import open_table
 from sqlpriv.table.source import Source
@@ -105,11 +98,11 @@ def dry_run(
         try:
             if target is None:
                 raise PolicyError(_NO_OUTPUT)
-            key = _key(METHODS[policy.method], policy, key_file)
+            key = given_key(METHODS[policy.method], policy, key_file)
             book = read_book(ledger_of(policy, ledger_file), policy.table)
             refuse_unknown_release(book, target, policy.table.name)
             if book.entries:
-                _edition(found, key, book, target)
+                make_draft(found, key, book, target)
         except (InputError, PolicyError, ReleaseError) as error:
             return _refused(facts, str(error))
     return facts
@@ -157,7 +150,7 @@ def publish(
     if target is None:
         raise PolicyError(_NO_OUTPUT)
     check_target(target, policy.table)
-    key = _key(method, policy, key_file)
+    key = given_key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
     with locked(ledger_of(policy, ledger_file), policy.table) as book, open_private(policy) as source:
         book.said += ledger_passed_over(policy, ledger_file)
@@ -166,23 +159,9 @@ def publish(
         found = method.plan(source, policy, request)
         found.refuse(request)
         _refuse_change(policy.table.state() == before)
-        draft = _edition(found, key, book, target)
+        draft = make_draft(found, key, book, target)
         written = _existing(method, found, draft) or _write(method, found, draft, request, before)
         return Published(found, written, found.facts(written))
-
-
-@dataclass(frozen=True)
-class _Draft:
-    """A release that is about to be made: its edition, its entry with how its table is remembered, where both go."""
-
-    edition: Edition
-    entry: Entry
-    seen: Recognised
-    known: Entry | None
-    key: bytes = field(repr=False)
-    book: Book
-    target: Path
-    warnings: tuple[str, ...]
 
 
 def _read(policy: Policy | str | Path) -> Policy:
@@ -194,58 +173,7 @@ def open_private(policy: Policy) -> AbstractContextManager[Source]:
     return open_table(policy.table, policy.by_text)
 
 
-def _key(method: Method, policy: Policy, key_file: Path | None) -> bytes | None:
-    """The key that is given; None for a fresh one."""
-    if method.draws:
-        if key_file is None and policy.release.get("views", 1) > 1:
-            raise PolicyError("a sequence needs a key that stays the same: keep one in a file and give --key-file")
-        return None if key_file is None else read_key(key_file)
-    if key_file is not None:
-        raise InputError(f"{method.name} throws no coins, so it takes no key")
-    return b""
-
-
-def _edition(found: Plan, given: bytes | None, book: Book, target: Path) -> _Draft:
-    """Which release this is, by the ledger; refused where it does not compose with those before."""
-    policy, digest = found.policy, found.digest
-    seen = recognise(book, found.source, policy.person, digest)
-    key = _kept_key(found, given, book, seen)
-    parameters = found.parameters(key)
-    views = int(str(parameters.get("views", 1)))
-
-    def coins(view: int) -> str:
-        return coin_prefix(key, parameters, digest, view)
-
-    # Of a sequence only the last view may be written again: a table that is as it was before has a next view.
-    sequence = [e for e in seen.releases if e.views > 1 and e.parameters == parameters]
-    known = next((e for e in sequence[-1:] or seen.releases if e.coins == fingerprint(coins(e.view))), None)
-    view = known.view if known else sequence[-1].view + 1 if sequence else 1
-    name = fingerprint(coins(view))
-    entry = Entry(
-        now(), policy.table.name, digest, seen.portrait.digest, policy.method, dict(parameters), name, view, views,
-        target.name, beside=policy.beside or "", place=seen.place,
-    )  # fmt: skip
-    refuse_repetition(book, seen, entry)
-    earlier = tuple(e for e in sequence if e.view < view)
-    edition = Edition(view, coins(view), slot_prefix(key, parameters) if views > 1 else coins(view), name, earlier)
-    return _Draft(edition, entry, seen, known, key, book, target, (*book.said, *found.warnings(key)))
-
-
-def _kept_key(found: Plan, given: bytes | None, book: Book, seen: Recognised) -> bytes:
-    """The key of an unfinished release of the table, if this is it; else the one that is given, or a fresh one."""
-    unfinished = [e for e in seen.releases if not e.finished]
-    for entry in unfinished:
-        kept = book.keys.get(entry.id, b"")
-        parameters = found.parameters(kept)
-        if entry.coins == fingerprint(coin_prefix(kept, parameters, found.digest, entry.view)):
-            if given not in {None, kept}:
-                refuse_another_key(book, entry)
-            return kept
-    refuse_unfinished(book, unfinished)
-    return read_key(None) if given is None else given
-
-
-def _existing(method: Method, found: Plan, draft: _Draft) -> Written | None:
+def _existing(method: Method, found: Plan, draft: Draft) -> Written | None:
     """The release that is there, if it is the one that would be made, and whole."""
     target = draft.target
     if draft.known is None or not draft.known.release or not target.exists():
@@ -262,14 +190,15 @@ def _existing(method: Method, found: Plan, draft: _Draft) -> Written | None:
     return Written(target, draft.edition.view, Made(rows, rows), draft.warnings, again=True)
 
 
-def _write(method: Method, found: Plan, draft: _Draft, request: Request, before: tuple[int, int] | None) -> Written:
+def _write(method: Method, found: Plan, draft: Draft, request: Request, before: tuple[int, int] | None) -> Written:
     table, target = found.policy.table, draft.target
     partial = draft.book.folder / f"{draft.entry.name}.duckdb"
     try:
         _refuse_change(table.state() == before)
         made = method.write(found, draft.edition, partial, request)
+        stamp(found.source.con, partial, found.policy, method, draft.date)
         _reached("written")
-        _refuse_unlikely(made)
+        made.refuse_unlikely()
         release = _verified(method, found, partial)
         _refuse_change(table.state() == before)
         _reached("verified")
@@ -292,16 +221,6 @@ def _refuse_change(is_unchanged: bool) -> None:
         raise ReleaseError("the file changed while it was read, so nothing was published; run it again")
 
 
-def _refuse_unlikely(made: Made) -> None:
-    """Coins that were thrown rightly miss what is expected by six standard deviations once in 500 million releases."""
-    if abs(made.rows - made.expected) > max(6 * math.sqrt(made.variance), made.room) + 0.5:
-        why = "the coins were not thrown as they should be" if made.variance else "the table changed, or rows got lost"
-        raise ReleaseError(
-            f"{made.rows:,} rows came out where about {made.expected:,.0f} were to be expected: {why}, so nothing was "
-            "published; run it again"
-        )
-
-
 def _verified(method: Method, found: Plan, partial: Path) -> str:
     """Refuse a file that does not hold what it says; what the release calls itself."""
     with open_file(partial) as file:
@@ -316,7 +235,7 @@ def _verified(method: Method, found: Plan, partial: Path) -> str:
     return name
 
 
-def _publish_file(partial: Path, draft: _Draft, release: str) -> None:
+def _publish_file(partial: Path, draft: Draft, release: str) -> None:
     """Enter the release, then put it in its place, then finish its entry; if it cannot be put there, take that back."""
     book, entry = draft.book, draft.known
     copy = draft.target.with_name(f".{draft.target.name}.{draft.entry.name}.partial")
@@ -349,27 +268,18 @@ def open_release(
 
 def show(path: str | Path) -> Facts:
     """What a release says of itself: its guarantee as it claims it, columns, domains, what count(*) means."""
-    with _readable(Path(path)), open_file(Path(path)) as file:
+    with readable(Path(path)), open_file(Path(path)) as file:
         return _method_of(file).show(file)
 
 
 def verify(path: str | Path, policy: Policy | str | Path | None = None) -> Facts:
     """Judge a release from its file alone; with its policy, also that it holds nothing beyond it."""
     read = None if policy is None else _read(policy)
-    with _readable(Path(path)), open_file(Path(path)) as file:
+    with readable(Path(path)), open_file(Path(path)) as file:
         method = _method_of(file)
         if read is not None and read.method != method.name:
             raise InputError(f"{file.name} is a release by {method.name}, and the policy is for {read.method}")
         return method.verify(file, read)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """What a tampered file may hold in the place of names and numbers makes no sense in ways that nobody can list."""
-    try:
-        yield
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError):
-        raise ReleaseError(f"{path.name} is no release, or was changed: it does not say what a release says") from None
 
 
 def _method_of(file: ReleaseFile) -> Method:

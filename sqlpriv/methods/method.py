@@ -6,12 +6,13 @@ verify it from its file, and open it for queries. publishing.py calls them in th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import ReleaseFile
@@ -62,6 +63,15 @@ class Made:
     variance: float = 0.0
     room: float = 0.0
     """How far they may be off at least, where to stop for less would itself tell something."""
+
+    def refuse_unlikely(self) -> None:
+        """Coins that were thrown rightly miss what is expected by six deviations once in 500 million releases."""
+        if abs(self.rows - self.expected) > max(6 * math.sqrt(self.variance), self.room) + 0.5:
+            coins, rows = "the coins were not thrown as they should be", "the table changed, or rows got lost"
+            raise ReleaseError(
+                f"{self.rows:,} rows came out where about {self.expected:,.0f} were to be expected: "
+                f"{coins if self.variance else rows}, so nothing was published; run it again"
+            )
 
 
 @dataclass(frozen=True)

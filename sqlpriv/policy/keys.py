@@ -28,6 +28,8 @@ class Kind:
 
     words: str
     read: Callable[[Any], Any]
+    told: Callable[[Any], Any] | None = None
+    """A value as a release tells it, and what was told stays as it is; None where releases never tell it: a path."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
 def _texts(value: Any) -> tuple[str, ...] | None:
     return tuple(value) if isinstance(value, list) and all(_text(v) is not None for v in value) else None
 
@@ -78,11 +84,24 @@ def _hierarchy(value: Any) -> str | tuple[str, ...] | None:
     return _texts(value) or None if isinstance(value, list) else _text(value)
 
 
+def told_word(value: Any, *words: str, other: str, of_list: str) -> str:
+    """The word that a text starts with, up to a colon, if it is one of those; a file or a name is `other`."""
+    if not isinstance(value, str):
+        return of_list
+    word = value.partition(":")[0]
+    return word if word in {*words, of_list} else other
+
+
+def _told_hierarchy(value: Any) -> str:
+    known = ("ranges", "mask", "dates", "bins", "tree", "suppression")
+    return told_word(value, *known, other="table", of_list="expressions")
+
+
 TEXT = Kind("given, as text", _text)
 REASON = Kind("a reason in one line: words, without control characters", _reason)
-FLAG = Kind("true or false", lambda value: value if isinstance(value, bool) else None)
+FLAG = Kind("true or false", _flag, _flag)
 FILES = Kind("a list of files", _texts)
-HIERARCHY = Kind("text, or a list of SQL expressions, one a level", _hierarchy)
+HIERARCHY = Kind("text, or a list of SQL expressions, one a level", _hierarchy, _told_hierarchy)
 
 
 def number(low: float, high: float, *, whole: bool = False) -> Kind:
@@ -93,7 +112,7 @@ def number(low: float, high: float, *, whole: bool = False) -> Kind:
             return None
         return int(value) if whole else float(value)
 
-    return Kind(f"a {'whole ' if whole else ''}number above {low:g} and at most {high:g}", read)
+    return Kind(f"a {'whole ' if whole else ''}number above {low:g} and at most {high:g}", read, read)
 
 
 def share() -> Kind:
@@ -102,12 +121,16 @@ def share() -> Kind:
     def read(value: Any) -> float | None:
         return float(value) if _is_number(value) and 0 <= value < 1 else None
 
-    return Kind("a share: from 0 to less than 1", read)
+    return Kind("a share: from 0 to less than 1", read, read)
 
 
 def choice(*words: str) -> Kind:
     """One word of a few."""
-    return Kind(f"one of {', '.join(words)}", lambda value: value if value in words else None)
+
+    def read(value: Any) -> str | None:
+        return value if isinstance(value, str) and value in words else None
+
+    return Kind(f"one of {', '.join(words)}", read, read)
 
 
 def read_keys(given: Mapping[str, Any], keys: Keys, fail: Fail, *where: str) -> dict[str, Any]:

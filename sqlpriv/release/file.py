@@ -1,6 +1,6 @@
 """The file of a release: one DuckDB file, the same for every method.
 
-    sqlpriv_release.about         name, value: format, version, method, table, guarantee ...
+    sqlpriv_release.about         name, value: format, version, date, method, table, policy, digest of the rows ...
     sqlpriv_release.attributes    the published columns
     sqlpriv_release.parameters    name, value: the numbers that the guarantee and the weights are made from
     sqlpriv_release.published     the published rows; other tables of this schema are the method's own
@@ -33,7 +33,7 @@ from sqlpriv.table.reference import TableReference
 from sqlpriv.version import __version__
 
 SCHEMA = "sqlpriv_release"
-FORMAT = 3
+FORMAT = 4
 """Raised when what is in a file, or what it is called, changes."""
 WRITTEN = "release_file"
 """The name under which a release is attached while it is written."""
@@ -258,3 +258,12 @@ def open_file(path: Path) -> Iterator[ReleaseFile]:
         # Whoever made the file, nothing in it reaches beyond it.
         con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
         yield file
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What a tampered file may hold in the place of names and numbers makes no sense in ways that nobody can list."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+        raise ReleaseError(f"{path.name} is no release, or was changed: it does not say what a release says") from None

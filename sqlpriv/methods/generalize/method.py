@@ -18,6 +18,7 @@ from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.release.verify import verify_facts
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
@@ -68,18 +69,25 @@ class Generalize:
 
     def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
         """Judge a release from its file alone."""
-        return verify_facts(file, verify_file(Calls(file.con), file, policy))
+        return verify_facts(file, verify_file(self, Calls(file.con), file, policy))
 
     def show(self, file: ReleaseFile) -> Facts:
         """What a release says of itself."""
         columns, requirements = file.rows("attributes"), file.rows("requirements")
-        content = {**file.about, "parameters": {}, "columns": columns, "requirements": requirements, "public": []}
+        content = {
+            **file.about,
+            "policy": stated_policy(file),
+            "parameters": {},
+            "columns": columns,
+            "requirements": requirements,
+            "public": [],
+        }
         names = [n for n in (columns[0] if columns else {}) if n != "position"]
         parts: list[Part] = [Line(f"{r['requirement']}: {r['guarantee']}", "claimed") for r in requirements]
         if "beside" in file.about:
             parts.append(Line(f"It stands beside other releases of the table: {file.about['beside']}"))
         parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
-        parts.append(Line(f"Whether it holds: sqlpriv verify {file.name}"))
+        parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
         return Facts(f"{file.name}  {file.about['method']}", content, tuple(parts))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:

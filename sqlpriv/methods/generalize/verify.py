@@ -18,12 +18,12 @@ from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
 from sqlpriv.methods.generalize.write import guarantee, view_of_rows
-from sqlpriv.policy.file import Policy
+from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.require import make_requirement
 from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.stamp import STAMPED, check_stamp
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.hierarchies import TOP
 from sqlpriv.version import __version__
 
@@ -38,7 +38,7 @@ _REQUIREMENTS = ("requirement", "guarantee", "measure", "sensitive", "arguments"
 _TWIN = "__priv_twin"
 _ABOUT = frozenset({
     "format", "sqlpriv", "method", "table", "objective", "node", "suppressed_rows", "kept_suppressed", "optimal",
-    "counts", "release", "beside",
+    "counts", "release", "beside", *STAMPED,
 })  # fmt: skip
 _PERSONS = "persons were counted, and they are not published"
 # A class has no more persons than rows, nor more values of theirs: what fails for rows fails for persons.
@@ -48,7 +48,7 @@ Stated = Mapping[str, Any]
 """A row of the table attributes, or of another small table of the file."""
 
 
-def verify_file(calls: Calls, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
+def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
     """All checks of a generalized release."""
     unread = _unread(file)
     if unread:
@@ -68,7 +68,9 @@ def verify_file(calls: Calls, file: ReleaseFile, policy: Policy | None) -> Itera
     if not declared.passed:
         return
     yield _shows_rows(file)
-    yield _named_by_rows(file, columns)
+    yield from check_stamp(file, method, policy)
+    named = file.about["release"] == file.about["digest"]
+    yield Check("the release is called after its rows", named, "" if named else "its digest is another")
     yield _levels(file, qis)
     for qi in qis:
         yield _labelled(file, qi)
@@ -94,7 +96,9 @@ def _unread(file: ReleaseFile) -> str:
             return f"{SCHEMA}.{table} is empty"
     if any(c["position"] is None for c in file.rows("attributes")):
         return f"{SCHEMA}.attributes has a column without a position"
-    lacking = [name for name in ("table", "node", "suppressed_rows", "release") if name not in file.about]
+    lacking = [
+        name for name in ("table", "node", "suppressed_rows", "release", *sorted(STAMPED)) if name not in file.about
+    ]
     if lacking:
         return f"{SCHEMA}.about says nothing of {lacking[0]}"
     return _unknown(file)
@@ -177,15 +181,6 @@ def _shows_rows(file: ReleaseFile) -> Check:
     return Check(
         f"main.{name} shows the published rows", found == wanted, "" if found == wanted else "it is another view"
     )
-
-
-def _named_by_rows(file: ReleaseFile, columns: Sequence[Stated]) -> Check:
-    """The release is called after its rows, so that a row more or less is noticed where no requirement fails."""
-    title = "the release is called after its rows"
-    if any("TIME ZONE" in str(c["type"]) for c in columns):
-        return Check(title, None, "they read differently in every time zone")
-    same = rows_digest(file.con, published(file)) == file.about["release"]
-    return Check(title, same, "" if same else "its rows are others")
 
 
 def _levels(file: ReleaseFile, qis: Sequence[Stated]) -> Check:

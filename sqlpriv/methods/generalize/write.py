@@ -27,7 +27,6 @@ from sqlpriv.methods.method import Made
 from sqlpriv.policy.require import public_argument
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values, written
 from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.hierarchies import TOP
 from sqlpriv.table.private import reads_apart
 
@@ -133,8 +132,6 @@ def _about(plan: GeneralizePlan) -> dict[str, str]:
         "kept_suppressed": "yes" if plan.stars else "no",
         "optimal": "yes" if plan.optimal else "no",
         "counts": "persons" if policy.person is not None else "rows",
-        # By what is published alone: a name made from the private table would let anyone test a guess at it.
-        "release": rows_digest(plan.source.con, ROWS),
     }
     return about | ({"beside": policy.beside} if policy.beside else {})
 

@@ -25,6 +25,7 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import ReleaseFile, written
 from sqlpriv.release.read import describe
+from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.release.verify import Check, verify_facts
 from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import quoted
@@ -102,7 +103,7 @@ class Randomized(ABC):
         def judge() -> Judged:
             return Judged(self.stated_weights(calls, file), tuple(self.own_checks(calls, file)))
 
-        return verify_facts(file, verify_file(file, policy, lambda: self.numbers(file), judge))
+        return verify_facts(file, verify_file(self, file, policy, lambda: self.numbers(file), judge))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The release for queries: one file, or the views of one sequence."""
@@ -114,6 +115,7 @@ class Randomized(ABC):
         public = sorted(table for schema, table in file.tables if schema == "public")
         content: dict[str, Any] = {
             **about,
+            "policy": stated_policy(file),
             "details": json.loads(about["details"]),
             "attackers": file.rows("attackers"),
             "parameters": file.parameters,
@@ -132,6 +134,7 @@ class Randomized(ABC):
         if "beside" in about:
             parts.append(Line(f"It stands beside other releases of the table: {about['beside']}"))
         parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
+        parts.append(stamped_line(file))
         listed = ", ".join(f"{k} = {v:.6g}" for k, v in file.parameters.items())
         parts.append(Line(f"parameters: {listed}"))
         if public:

@@ -39,7 +39,13 @@ ROLES: Mapping[str, Keys] = {
 PUBLISHED = ("quasi-identifier", "sensitive", "other", "published")
 _COMBINATIONS = Kind("a list of names from [public]", FILES.read)
 MOST_ROWS = 50_000_000
-_TIMES = Kind("a number from 1 to 1e+06", lambda v: float(v) if number(0, 1e6).read(v) is not None and v >= 1 else None)
+
+
+def _read_times(value: Any) -> float | None:
+    return float(value) if number(0, 1e6).read(value) is not None and value >= 1 else None
+
+
+_TIMES = Kind("a number from 1 to 1e+06", _read_times, _read_times)
 PERSONS = 'alpha_beta with duplicates = "bag" and rows_each'
 BOUND: Keys = (
     Key("gamma", number(0, 1), "what nobody may come to believe with more than", required=True),

@@ -20,8 +20,9 @@ from sqlpriv.methods.randomized.verify_policy import follows
 from sqlpriv.methods.randomized.verify_public import same_public
 from sqlpriv.methods.randomized.warned import wrong_declarations, wrong_warnings
 from sqlpriv.methods.randomized.weights import AllWeights
-from sqlpriv.policy.file import Policy
+from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile, double
+from sqlpriv.release.stamp import STAMPED, check_stamp
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import quoted
@@ -48,6 +49,7 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
 _ABOUT = frozenset(
     {"format", "sqlpriv", "method", "table", "guarantee", "details", "counts", "adversary", "view", "release"}
     | {"warnings"}
+    | STAMPED
 )
 _ABOUT_IF_ANY = frozenset({"beside", "combinations", "public", "uncovered"})
 _OWN = "__weight", "__variance", "__skew"
@@ -83,7 +85,11 @@ class Stated:
 
 
 def verify_file(
-    file: ReleaseFile, policy: Policy | None, numbers: Callable[[], Numbers], judge: Callable[[], Judged]
+    method: Declared,
+    file: ReleaseFile,
+    policy: Policy | None,
+    numbers: Callable[[], Numbers],
+    judge: Callable[[], Judged],
 ) -> Iterator[Check]:
     """All checks. `judge` asks the macros, once there is something to ask about."""
     missing = [t for t in (*_TABLES, "published") if (SCHEMA, t) not in file.tables]
@@ -116,6 +122,7 @@ def verify_file(
     yield shown
     if not shown.passed:
         return
+    yield from check_stamp(file, method, policy)
     yield _in_domains(file, columns)
     yield _domains(file)
     try:

@@ -31,7 +31,8 @@ COLUMNS = {
 REQUIRE = "k = 5\ndistinct_l = { ill = 3 }"
 COUNTED = "the file holds the tables of its method and no others"
 DECLARED = "the published columns are the ones that are declared"
-NAMED = "the release is called after its rows"
+NAMED = "the published rows are those of the digest"
+TOLD = "what is told of the policy fits the release"
 LEVELS = "every quasi-identifier stands on the level that is stated"
 UNREAD = "the release says what it holds"
 
@@ -253,20 +254,28 @@ def test_tampering_that_only_the_policy_tells(copy: Path, folder: Path) -> None:
     """From the file alone nobody can know what else was required; with the policy it fails."""
     policy = folder / "policy.toml"
     change(copy, "DELETE FROM sqlpriv_release.requirements WHERE measure = 'distinct_l'")
+    assert failing(copy) == [TOLD]
+    change(copy, told(', "distinct_l(ill)>=3"', ""))
     assert failing(copy) == []
-    assert failing(copy, policy) == ["the requirements are those of the policy"]
+    assert failing(copy, policy) == ["the requirements are those of the policy", TOLD]
+
+
+def told(was: str, now: str) -> str:
+    """SQL that changes what the file tells of the policy."""
+    return f"UPDATE sqlpriv_release.about SET value = replace(value, '{was}', '{now}') WHERE name = 'policy'"
 
 
 @pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("sql", "check"),
     [
-        ("UPDATE sqlpriv_release.attributes SET role = 'sensitive' WHERE name = 'ward'",
+        ("UPDATE sqlpriv_release.attributes SET role = 'sensitive' WHERE name = 'ward'; "
+         + told('"role": "other"', '"role": "sensitive"'),
          "no column beyond the policy, each in its role"),
-        ("UPDATE sqlpriv_release.requirements SET requirement = 'k>=4', threshold = 4 WHERE measure = 'k'",
-         "the requirements are those of the policy"),
-        ("UPDATE sqlpriv_release.requirements SET requirement = 'k>=6', threshold = 6 WHERE measure = 'k'",
-         "the requirements are those of the policy"),
+        ("UPDATE sqlpriv_release.requirements SET requirement = 'k>=4', threshold = 4 WHERE measure = 'k'; "
+         + told("k>=5", "k>=4"), "the requirements are those of the policy"),
+        ("UPDATE sqlpriv_release.requirements SET requirement = 'k>=6', threshold = 6 WHERE measure = 'k'; "
+         + told("k>=5", "k>=6"), "the requirements are those of the policy"),
         ("UPDATE sqlpriv_release.about SET value = 'persons' WHERE name = 'counts'",
          "table, persons and suppression are those of the policy"),
         ("UPDATE sqlpriv_release.about SET value = '1' WHERE name = 'suppressed_rows'",

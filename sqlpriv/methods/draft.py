@@ -1,0 +1,85 @@
+"""Which release of a table is about to be made, by the ledger: its number, its coins, its key, and its entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlpriv.errors import InputError, PolicyError
+from sqlpriv.methods.method import Edition, Method, Plan
+from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.ledger.book import Book
+from sqlpriv.release.ledger.entry import Entry, now
+from sqlpriv.release.ledger.judge import refuse_another_key, refuse_repetition, refuse_unfinished
+from sqlpriv.release.ledger.recognise import Recognised, recognise
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A release that is about to be made: its edition, its entry with how its table is remembered, where both go."""
+
+    edition: Edition
+    entry: Entry
+    seen: Recognised
+    known: Entry | None
+    key: bytes = field(repr=False)
+    book: Book
+    target: Path
+    warnings: tuple[str, ...]
+
+    @property
+    def date(self) -> str:
+        """The day of the release: also written again it is of the day on which it was entered."""
+        return (self.known or self.entry).time[:10]
+
+
+def given_key(method: Method, policy: Policy, key_file: Path | None) -> bytes | None:
+    """The key that is given; None for a fresh one."""
+    if method.draws:
+        if key_file is None and policy.release.get("views", 1) > 1:
+            raise PolicyError("a sequence needs a key that stays the same: keep one in a file and give --key-file")
+        return None if key_file is None else read_key(key_file)
+    if key_file is not None:
+        raise InputError(f"{method.name} throws no coins, so it takes no key")
+    return b""
+
+
+def make_draft(found: Plan, given: bytes | None, book: Book, target: Path) -> Draft:
+    """Which release this is, by the ledger; refused where it does not compose with those before."""
+    policy, digest = found.policy, found.digest
+    seen = recognise(book, found.source, policy.person, digest)
+    key = _kept_key(found, given, book, seen)
+    parameters = found.parameters(key)
+    views = int(str(parameters.get("views", 1)))
+
+    def coins(view: int) -> str:
+        return coin_prefix(key, parameters, digest, view)
+
+    # Of a sequence only the last view may be written again: a table that is as it was before has a next view.
+    sequence = [e for e in seen.releases if e.views > 1 and e.parameters == parameters]
+    known = next((e for e in sequence[-1:] or seen.releases if e.coins == fingerprint(coins(e.view))), None)
+    view = known.view if known else sequence[-1].view + 1 if sequence else 1
+    name = fingerprint(coins(view))
+    entry = Entry(
+        now(), policy.table.name, digest, seen.portrait.digest, policy.method, dict(parameters), name, view, views,
+        target.name, beside=policy.beside or "", place=seen.place,
+    )  # fmt: skip
+    refuse_repetition(book, seen, entry)
+    earlier = tuple(e for e in sequence if e.view < view)
+    edition = Edition(view, coins(view), slot_prefix(key, parameters) if views > 1 else coins(view), name, earlier)
+    return Draft(edition, entry, seen, known, key, book, target, (*book.said, *found.warnings(key)))
+
+
+def _kept_key(found: Plan, given: bytes | None, book: Book, seen: Recognised) -> bytes:
+    """The key of an unfinished release of the table, if this is it; else the one that is given, or a fresh one."""
+    unfinished = [e for e in seen.releases if not e.finished]
+    for entry in unfinished:
+        kept = book.keys.get(entry.id, b"")
+        parameters = found.parameters(kept)
+        if entry.coins == fingerprint(coin_prefix(kept, parameters, found.digest, entry.view)):
+            if given not in {None, kept}:
+                refuse_another_key(book, entry)
+            return kept
+    refuse_unfinished(book, unfinished)
+    return read_key(None) if given is None else given

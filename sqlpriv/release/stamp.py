@@ -1,0 +1,122 @@
+"""What a release of every method says of itself: when, by which version, under which policy, and of which rows.
+
+date     the day on which it was entered in the ledger
+sqlpriv  the version that wrote it
+policy   the public part of the policy, as JSON
+digest   of the published rows, whatever their order, with their weights
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from sqlpriv.engine import attached, fetch
+from sqlpriv.errors import ReleaseError
+from sqlpriv.facts import Line
+from sqlpriv.policy.file import Declared, Policy
+from sqlpriv.policy.told import not_told, told
+from sqlpriv.release.file import SCHEMA, WRITTEN, ReleaseFile
+from sqlpriv.release.verify import Check, published
+from sqlpriv.sqltext import folded, literal
+from sqlpriv.table.digest import rows_digest
+
+STAMPED = frozenset({"date", "policy", "digest"})
+_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}([-.+]?[a-z]{1,4}[0-9a-f.]{0,40})*")
+
+
+def stamp(con: duckdb.DuckDBPyConnection, path: Path, policy: Policy, method: Declared, date: str) -> None:
+    """Write it into a file that is complete but for this."""
+    with attached(con, path, WRITTEN, write=True, error=ReleaseError):
+        file = ReleaseFile(con, WRITTEN, path.name)
+        part = told(policy, method, [str(c["name"]) for c in file.rows("attributes")])
+        digest = rows_digest(con, published(file))
+        # Without coins it is called by what is published alone: a name made from the private table would let anyone
+        # test a guess at it.
+        said = {"date": date, "policy": json.dumps(part), "digest": digest}
+        said |= {} if "release" in file.about else {"release": digest}
+        rows = ", ".join(f"({literal(name)}, {literal(value)})" for name, value in said.items())
+        fetch(con, f"INSERT INTO {file.table('about')} VALUES {rows}")
+
+
+def stamped_line(file: ReleaseFile) -> Line:
+    """Date and version, for people."""
+    return Line(f"published on {file.about['date']} with sqlpriv {file.about['sqlpriv']}")
+
+
+def stated_policy(file: ReleaseFile) -> Any:
+    """The public part of the policy, as the file has it; None where it cannot be read."""
+    try:
+        return json.loads(file.about["policy"])
+    except (KeyError, ValueError, RecursionError):
+        return None
+
+
+def check_stamp(file: ReleaseFile, method: Declared, policy: Policy | None) -> Iterator[Check]:
+    """Date, version, policy and digest are some, and fit the rest of the file, and the policy if there is one."""
+    yield Check("date and version are some", _is_date(file.about.get("date", "")) and _is_version(file))
+    wrong = [*_misfits(file, method), *(_differs(file, method, policy) if policy is not None else ())]
+    yield Check("what is told of the policy fits the release", not wrong, "; ".join(wrong))
+    title = "the published rows are those of the digest"
+    if any("TIME ZONE" in kind for kind in file.columns(SCHEMA, "published").values()):
+        yield Check(title, None, "they read differently in every time zone")
+        return
+    same = rows_digest(file.con, published(file)) == file.about.get("digest")
+    yield Check(title, same, "" if same else "they are others")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return datetime.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _is_version(file: ReleaseFile) -> bool:
+    return _VERSION.fullmatch(file.about.get("sqlpriv", "")) is not None
+
+
+def _misfits(file: ReleaseFile, method: Declared) -> Iterator[str]:
+    part = stated_policy(file)
+    strange = list(not_told(part, method))
+    if strange:
+        yield from strange
+        return
+    roles = {str(c["name"]): c["role"] for c in file.rows("attributes")}
+    if {name: given["role"] for name, given in part["columns"].items()} != roles:
+        yield "the columns or their roles are others"
+    required = [str(r["requirement"]) for r in file.rows("requirements")] if _has(file, "requirements") else []
+    if sorted(part["require"]) != sorted(required):
+        yield "the requirements are others"
+    yield from (f"{name} is another" for name in _other_numbers(file, part["release"]))
+
+
+def _has(file: ReleaseFile, table: str) -> bool:
+    return (SCHEMA, table) in file.tables
+
+
+def _other_numbers(file: ReleaseFile, release: Mapping[str, Any]) -> Iterator[str]:
+    """Numbers that the file states in another place, too. The d of a policy is about a row, that of a file a person."""
+    for name in sorted(set(release) & set(file.parameters)):
+        if name == "d" and "rows_each" in release:
+            continue
+        if not math.isclose(file.parameters[name], release[name], rel_tol=1e-9):
+            yield name
+    if "node" in release and _folded(release["node"]) != _folded(json.loads(file.about["node"])):
+        yield "node"
+
+
+def _differs(file: ReleaseFile, method: Declared, policy: Policy) -> Iterator[str]:
+    if stated_policy(file) != told(policy, method, [str(c["name"]) for c in file.rows("attributes")]):
+        yield "the policy says something else"
+
+
+def _folded(names: Mapping[str, Any]) -> dict[str, Any]:
+    return {folded(str(name)): value for name, value in names.items()}
