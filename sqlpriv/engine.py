@@ -25,6 +25,7 @@ Row = tuple[Any, ...]
 # Files written with this are read by DuckDB 1.x clients (command line, Node, WebAssembly) too.
 STORAGE = "v1.0.0"
 
+_OPENED = "__priv_opened"
 # The folders for what does not fit into memory.
 _SPILL = "sqlpriv-"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -101,16 +102,34 @@ def _left(folder: Path) -> str:
         return ""
 
 
-@contextmanager
-def open_memory() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory; what does not fit goes to a folder that only its owner can read, and that goes with it."""
+def make_spill_folder() -> str:
+    """A folder for what does not fit into memory, which only its owner can read; who makes it removes it."""
     try:
-        spill = tempfile.TemporaryDirectory(prefix=_SPILL)
+        return tempfile.mkdtemp(prefix=_SPILL)
     except OSError as error:
         if error.errno in _FULL:
             raise disk_trouble(error) from None
         raise InputError("there is no folder for temporary files; set TMPDIR to one that can be written") from None
-    with spill as folder, duckdb.connect(config={"temp_directory": folder}) as con:
+
+
+def remove_spill_folder(folder: str) -> None:
+    """Remove it, with all that is in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _spill_folder() -> Iterator[str]:
+    folder = make_spill_folder()
+    try:
+        yield folder
+    finally:
+        remove_spill_folder(folder)
+
+
+@contextmanager
+def open_memory(**config: int) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory, with a private folder for what does not fit."""
+    with _spill_folder() as folder, duckdb.connect(config={"temp_directory": folder, **config}) as con:
         yield con
 
 
@@ -152,18 +171,26 @@ def _watched(
                 raise
 
 
+@contextmanager
 def open_database(
     path: Path, *, write: bool = False, error: type[SqlprivError] = InputError, doing: str = "open"
-) -> duckdb.DuckDBPyConnection:
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a database file, made if it is to be written and does not exist; or the error, with why."""
     if not may_hold_a_database(path):
         raise error(f"cannot {doing} {path.name}: it is not a DuckDB database")
-    try:
-        if write:
-            return duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE})
-        return duckdb.connect(str(path), read_only=True)
-    except duckdb.Error as cause:
-        raise error(f"cannot {doing} {path.name}: {locked_by(cause)}") from None
+    if not write:
+        with open_memory() as con:  # attached, since a program may have the file open for reading in its own way
+            attach(con, path, _OPENED, error=error, doing=doing)
+            fetch(con, f"USE {_OPENED}")
+            yield con
+        return
+    with _spill_folder() as folder:
+        try:
+            con = duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE, "temp_directory": folder})
+        except duckdb.Error as cause:
+            raise error(f"cannot {doing} {path.name}: {locked_by(cause)}") from None
+        with con:
+            yield con
 
 
 def attach(
@@ -173,13 +200,14 @@ def attach(
     *,
     write: bool = False,
     error: type[SqlprivError] = InputError,
+    doing: str = "open",
 ) -> None:
     """Attach a database file under a name; or the error, with the reason."""
     how = f"STORAGE_VERSION {literal(STORAGE)}" if write else "READ_ONLY"
     try:
         con.execute(f"ATTACH {literal(str(path))} AS {name} ({how})").fetchall()
     except duckdb.Error as cause:
-        raise error(f"cannot open {path.name}: {locked_by(cause)}") from None
+        raise error(f"cannot {doing} {path.name}: {locked_by(cause)}") from None
 
 
 @contextmanager

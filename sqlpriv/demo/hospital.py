@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import duckdb
 
+from sqlpriv.engine import open_memory
+
 _YEAR_STARTS = "DATE '2024-01-01'"
 
 _NATIONALITIES = {
@@ -109,7 +111,7 @@ def write(folder: Path, rows: int = 24000, seed: int = 7) -> HospitalFiles:
     """Write both tables as Parquet files into `folder`, which is made if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     files = HospitalFiles(folder / "hospital.parquet", folder / "hospital_diagnosis.parquet")
-    with duckdb.connect() as con:
+    with open_memory() as con:
         create(con, rows=rows, seed=seed)
         con.table("hospital").write_parquet(str(files.admissions))
         con.table("hospital_diagnosis").write_parquet(str(files.diagnosis))

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import duckdb
 import typer
 from rich.console import Console
 from rich.rule import Rule
@@ -21,6 +20,7 @@ from sqlpriv import publishing
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job, check
 from sqlpriv.demo import hospital
+from sqlpriv.engine import open_memory
 from sqlpriv.facts import Facts, Grid, Line
 from sqlpriv.showing.progress import progress
 from sqlpriv.showing.terminal import show
@@ -169,7 +169,7 @@ def _published(folder: Path, policy: str) -> Facts:
 def _ask(folder: Path) -> Facts:
     """Answers with their bounds, and the truth that only the owner can know."""
     parts: list[Line | Grid] = []
-    with publishing.open_release(folder / "hospital-noise.duckdb") as release, duckdb.connect() as con:
+    with publishing.open_release(folder / "hospital-noise.duckdb") as release, open_memory() as con:
         for name, file in (("hospital", "hospital"), ("chapters", "hospital_diagnosis")):
             path = literal(str(folder / f"{file}.parquet"))
             con.execute(f"CREATE VIEW {name} AS FROM {path}").fetchall()

@@ -124,7 +124,7 @@ def constant_value(expression: str) -> object:
 
 @cache
 def _blank() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect()
+    return duckdb.connect(config={"temp_directory": ""})  # nothing of it is ever written anywhere
 
 
 def _table(name: str) -> str:

@@ -48,15 +48,13 @@ def install(path: str | Path) -> None:
     if str(path) in {"", ":memory:"}:
         raise InstallError("a database in memory keeps nothing; use sqlpriv.load on its connection")
     made = not Path(path).exists()
-    con = open_database(Path(path), write=True, error=InstallError)
     try:
-        load(con)
+        with open_database(Path(path), write=True, error=InstallError) as con:
+            load(con)
     except Exception:
-        con.close()
         if made:
             Path(path).unlink(missing_ok=True)
         raise
-    con.close()
 
 
 @contextmanager

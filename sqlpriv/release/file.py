@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 import duckdb
 
-from sqlpriv.engine import attach, fetch, may_hold_a_database, open_database
+from sqlpriv.engine import attach, fetch, may_hold_a_database, open_database, open_memory
 from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.prepared import attach_new_release
@@ -253,7 +253,7 @@ def refuse_no_file(path: Path) -> None:
 @contextmanager
 def open_file(path: Path) -> Iterator[ReleaseFile]:
     """A release, open for reading in a connection of its own."""
-    with duckdb.connect() as con:
+    with open_memory() as con:
         file = attach_release(con, path, WRITTEN)
         # Whoever made the file, nothing in it reaches beyond it.
         con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()

@@ -9,14 +9,17 @@ from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
+from weakref import finalize
 
 import duckdb
 
+from sqlpriv.engine import make_spill_folder, remove_spill_folder
 from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.errors import refusal as our_refusal
 from sqlpriv.release.file import ReleaseFile, attach_release
 from sqlpriv.release.read import attach_public
 from sqlpriv.rewrite.bind.parameters import Values, as_constants
+from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import Release
@@ -40,8 +43,16 @@ class Explained:
 class OpenRelease:
     """A release that answers queries about the private table, written as if it were there."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, release: Release, budget: float) -> None:
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        release: Release,
+        budget: float,
+        spill: str | None = None,
+    ) -> None:
         self._con = con
+        # Also where nobody closes it, the folder for what does not fit into memory goes.
+        self._forget = None if spill is None else finalize(self, remove_spill_folder, spill)
         self._release = release
         self._budget = budget
         # Dashboards ask the same questions again and again.
@@ -67,8 +78,7 @@ class OpenRelease:
         `parameters` are the values of `?` and `$1` in order, or those of `$name` by name. With `domain_extremes`, a
         query for min and max alone is answered from the public domain.
         """
-        options = Options(confidence, intervals, nonnegative, self._budget, domain_extremes=domain_extremes)
-        answer = self._rewritten(query, options=options, parameters=as_constants(parameters))
+        answer = self._answer(query, confidence, intervals, nonnegative, parameters, domain_extremes)
         return self._con.from_arrow(run_rewritten(self._con, answer.sql))
 
     def explain(
@@ -81,18 +91,41 @@ class OpenRelease:
         domain_extremes: bool = False,
     ) -> Explained:
         """The SQL that would run, and what it costs. Nothing of it runs; public tables may be asked what is unique."""
-        options = Options(confidence, intervals, nonnegative, self._budget, domain_extremes=domain_extremes)
-        answer = self._rewritten(query, options=options, parameters=as_constants(parameters))
+        answer = self._answer(query, confidence, intervals, nonnegative, parameters, domain_extremes)
         return Explained(answer.sql, "\n".join(answer.plans), answer.cost)
 
-    def warnings(self, query: str, parameters: Values = None, domain_extremes: bool = False) -> tuple[str, ...]:
-        """What to know beside the answer: values that a query asks for, and the domain of a column has not."""
-        options = Options(budget=self._budget, domain_extremes=domain_extremes)
-        return self._rewritten(query, options=options, parameters=as_constants(parameters)).warnings
+    def warnings(
+        self,
+        query: str,
+        confidence: float = 0.95,
+        intervals: bool = True,
+        nonnegative: bool = False,
+        parameters: Values = None,
+        domain_extremes: bool = False,
+    ) -> tuple[str, ...]:
+        """What to know beside the answer: values that a query asks for, and the domain of a column has not.
+
+        Asked like the answer, nothing is rewritten again.
+        """
+        return self._answer(query, confidence, intervals, nonnegative, parameters, domain_extremes).warnings
+
+    def _answer(
+        self,
+        query: str,
+        confidence: float,
+        intervals: bool,
+        nonnegative: bool,
+        parameters: Values,
+        domain_extremes: bool,
+    ) -> Answer:
+        options = Options(confidence, intervals, nonnegative, self._budget, domain_extremes=domain_extremes)
+        return self._rewritten(query, options=options, parameters=as_constants(parameters))
 
     def close(self) -> None:
         """Give the release file back."""
         self._con.close()
+        if self._forget is not None:
+            self._forget()
 
     def __enter__(self) -> OpenRelease:
         return self
@@ -114,7 +147,8 @@ def open_files(
     methods: Mapping[str, Opens], paths: Sequence[Path], public: Mapping[str, Any], budget: float
 ) -> OpenRelease:
     """Open a release file for queries; several views of one sequence answer together."""
-    con = duckdb.connect()
+    spill = make_spill_folder()
+    con = duckdb.connect(config={"temp_directory": spill})
     try:
         names = [f"release_{i}" if i else "release_file" for i in range(len(paths))]
         files = [attach_release(con, path, name) for name, path in zip(names, paths, strict=True)]
@@ -129,8 +163,9 @@ def open_files(
         con.execute("SET lock_configuration = true").fetchall()
     except BaseException:
         con.close()
+        remove_spill_folder(spill)
         raise
-    return OpenRelease(con, release, budget)
+    return OpenRelease(con, release, budget, spill)
 
 
 def run_rewritten(con: duckdb.DuckDBPyConnection, sql: str) -> Any:

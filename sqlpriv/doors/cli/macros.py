@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -24,12 +25,8 @@ def sql_command(
     database: Database = None,
 ) -> None:
     """Print the plain SQL behind a macro call, for DuckDB or another engine."""
-    con = open_database(database) if database else None
-    try:
+    with open_database(database) if database else nullcontext() as con:
         print(transpile(query, dialect, con))
-    finally:
-        if con:
-            con.close()
 
 
 def docs_command(

@@ -70,7 +70,7 @@ def query_command(
             print(opened.explain(*asked))
             return
         answer = opened.sql(*asked)
-        columns, rows, warnings = list(answer.columns), answer.fetchall(), opened.warnings(sql, values, domain_extremes)
+        columns, rows, warnings = list(answer.columns), answer.fetchall(), opened.warnings(*asked)
     if to_csv:
         plain = ([_plain(value) for value in row] for row in rows)
         write_csv(sys.stdout if to_stdout else to_csv, _distinct(columns), plain)

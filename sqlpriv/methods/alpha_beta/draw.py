@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from sqlpriv.engine import fetch
+from sqlpriv.engine import fetch, open_memory
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import expand
 from sqlpriv.methods.randomized.alias import Alias
@@ -58,7 +58,7 @@ def write_kept(source: Source, elements: Elements, keep: str, prefix: str, persi
 def uniform_draws(elements: Elements, beta: float, prefix: str) -> Iterator[Draws]:
     """Uniform noise, range by range of the top limb."""
     top = elements.limbs[0]
-    with duckdb.connect(config={"threads": 1}) as con:
+    with open_memory(threads=1) as con:
         asked = f"SELECT draws FROM priv.alpha_beta_draws({float(elements.count)!r}, {beta!r})"
         mean = float(fetch(con, expand(asked))[0][0])
         ranges = max(1, min(top, math.ceil(mean / _DRAWS)))
@@ -72,7 +72,7 @@ def uniform_draws(elements: Elements, beta: float, prefix: str) -> Iterator[Draw
 
 def source_draws(elements: Elements, rate: float, aliases: Sequence[Alias], prefix: str) -> Draws:
     """Noise that follows shares: every attribute drawn by its own alias table, the slot uniformly, all in one range."""
-    with duckdb.connect(config={"threads": 1}) as con:
+    with open_memory(threads=1) as con:
         (draws,) = _numbers(con, [repr(rate)], prefix, "noise|number")
     ids = [f"w{a}" for a in range(len(elements.digits))]
     words = [*(alias.pick for alias in aliases), f"{{}} % {elements.digits[-1].size}"]

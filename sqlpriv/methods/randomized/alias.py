@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import duckdb
-
+from sqlpriv.engine import open_memory
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.udfs.draws import ALIAS, register
 
@@ -46,7 +45,7 @@ def make_alias(shares: Sequence[float] | None, size: int) -> Alias:
     """
     given = [1.0] * size if shares is None else [float(s) for s in shares]
     # A database of its own: a function once registered would be there for all that the caller runs.
-    with duckdb.connect(config={"threads": 1}) as con:
+    with open_memory(threads=1) as con:
         register(con)
         found = con.execute(f"SELECT {ALIAS}(CAST('{given!r}' AS DOUBLE[]))").fetchall()[0][0]
     words = sum(found["drawn"])
