@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from sqlpriv.version import __version__
 
 if TYPE_CHECKING:
-    from sqlpriv.doors.python import check, init, ledger
+    from sqlpriv.doors.python import check, init, ledger, plan, publish
     from sqlpriv.errors import SqlprivError
     from sqlpriv.facts import Facts
     from sqlpriv.macros.install import install, load
     from sqlpriv.macros.views import create_view
-    from sqlpriv.publishing import open_release, plan, publish, read_policy, show, verify
+    from sqlpriv.publishing import open_release, read_policy, show, verify
 
 __all__ = [
     "Facts",
@@ -46,8 +46,8 @@ _PLACES = {
     "ledger": "sqlpriv.doors.python",
     "load": "sqlpriv.macros.install",
     "open_release": "sqlpriv.publishing",
-    "plan": "sqlpriv.publishing",
-    "publish": "sqlpriv.publishing",
+    "plan": "sqlpriv.doors.python",
+    "publish": "sqlpriv.doors.python",
     "read_policy": "sqlpriv.publishing",
     "show": "sqlpriv.publishing",
     "verify": "sqlpriv.publishing",

@@ -50,19 +50,74 @@ def check(
 
 
 def init(
-    data: str | Path,
+    data: Any,
     output: str | Path = "policy.toml",
     *,
     method: str | None = None,
     database: str | Path | None = None,
+    name: str | None = None,
     force: bool = False,
 ) -> Facts:
-    """Look at a table and write a policy for it, for you to review; without a method one is proposed."""
+    """Look at a table and write a policy for it, for you to review; without a method one is proposed.
+
+    `data` is what `check` takes; a data frame, an Arrow table or a relation is called `name` in the policy.
+    """
     target, held = Path(output), None if database is None else Path(database)
-    draft.check_target(target, str(data), held, force)
-    proposed = draft.draft(str(data), held, target.parent, METHODS, method)
+    given = str(data) if isinstance(data, Path) else data
+    if isinstance(given, str) and name is not None:
+        raise InputError("a table of a file or a database has its name already: leave `name` out")
+    draft.check_target(target, given, held, force)
+    proposed = draft.draft(given, held, target.parent, METHODS, method, name)
     draft.write(proposed, target)
     return proposed.facts()
+
+
+def plan(
+    policy: Policy | str | Path,
+    *,
+    data: Any = None,
+    queries: Sequence[str] = (),
+    time_limit: float | None = None,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """What a policy would publish, guarantee and cost; nothing is written.
+
+    `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names. Of `queries`,
+    what one would ask the release, it tells the standard errors of the answers: for the owner alone.
+    """
+    read = _policy(policy, data)
+    return publishing.plan(read, queries=queries, time_limit=time_limit, on_progress=on_progress)
+
+
+def publish(
+    policy: Policy | str | Path,
+    output: str | Path | None = None,
+    *,
+    data: Any = None,
+    key_file: str | Path | None = None,
+    ledger_file: str | Path | None = None,
+    force: bool = False,
+    time_limit: float | None = None,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Publish a table under its policy and enter it in the ledger; what was published, for the owner.
+
+    `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names: the release
+    calls it by that name, and the ledger knows it again by its rows. The same rows, policy and key again give the
+    release that is there.
+    """
+    target, key, book = (None if file is None else Path(file) for file in (output, key_file, ledger_file))
+    read = _policy(policy, data)
+    return publishing.publish(read, target, key, book, on_progress, force=force, time_limit=time_limit).facts
+
+
+def _policy(policy: Policy | str | Path, data: Any) -> Policy:
+    read = policy if isinstance(policy, Policy) else publishing.read_policy(policy)
+    if isinstance(data, (str, Path)):
+        raise InputError(
+            "a file is named by the policy, in [table]; data is a data frame, an Arrow table or a relation"
+        )
+    return read.holding(data)
 
 
 def ledger(policy: Policy | str | Path | None = None, ledger_file: str | Path | None = None) -> Facts:

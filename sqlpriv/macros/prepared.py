@@ -92,8 +92,9 @@ def _made() -> bytes:
     """
     with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
         path = Path(folder) / "macros.duckdb"
-        config = {"storage_compatibility_version": "latest", "temp_directory": folder}
-        with duckdb.connect(str(path), config=config) as con:
+        with duckdb.connect(
+            str(path), config={"storage_compatibility_version": "latest", "temp_directory": folder}
+        ) as con:
             for statement in ["BEGIN", *creations(macros().values()), "COMMIT"]:
                 con.execute(statement).fetchall()
         return path.read_bytes()

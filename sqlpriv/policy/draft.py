@@ -137,12 +137,20 @@ def _shown_domain(c: Proposal) -> str | None:
 
 
 def draft(
-    data: str, database: Path | None, folder: Path, methods: Mapping[str, Draftable], method: str | None = None
+    data: Any,
+    database: Path | None,
+    folder: Path,
+    methods: Mapping[str, Draftable],
+    method: str | None = None,
+    name: str | None = None,
 ) -> Draft:
-    """Look at the table, in the database, and propose a policy whose file will be in `folder`."""
+    """Look at the table, in the database, and propose a policy whose file will be in `folder`.
+
+    The data may be what a program holds, which the policy then calls by `name`.
+    """
     if method is not None and method not in methods:
         raise InputError(f"there is no method {method!r}; there are {', '.join(methods)}")
-    seen = look(data, database, folder)
+    seen = look(data, database, folder, name)
     return _draft(seen, methods[method]) if method is not None else _proposed(seen, methods)
 
 
@@ -201,15 +209,15 @@ def _options(seen: Seen, method: Declared, columns: tuple[Proposal, ...]) -> tup
     return (("method", method.name, ""), *taken, ("output", seen.output, output))
 
 
-def check_target(policy: Path, data: str, database: Path | None, force: bool) -> None:
+def check_target(policy: Path, data: Any, database: Path | None, force: bool) -> None:
     """Refuse early to write over what is there: the data always, another policy unless told to."""
     if not policy.parent.is_dir():
         raise InputError(f"there is no folder {str(policy.parent)!r} for {policy.name}; make it first")
     if policy.is_dir():
         raise InputError(f"{str(policy)!r} is a folder; name a file, such as policy.toml")
     if policy.exists():
-        private = Path(database or data)
-        if private.exists() and policy.samefile(private):
+        private = database or (Path(data) if isinstance(data, str) else None)
+        if private is not None and private.exists() and policy.samefile(private):
             raise InputError(f"{policy.name} is the data itself; name another file with --output")
         if not force:
             raise InputError(f"{policy.name} exists; name another file with --output, or replace it with --force")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -72,6 +72,10 @@ class Policy:
     """The keys of [release] that the file has."""
     ledger: str | None = None
     """The ledger that the policy names, relative to its folder."""
+
+    def holding(self, data: Any) -> Policy:
+        """The policy for rows that a program holds, in the place of the file or the table that it names."""
+        return self if data is None else replace(self, table=replace(self.table, held=data))
 
     def named(self, *roles: str) -> tuple[str, ...]:
         """The names of the columns with one of these roles, in the order of the file."""

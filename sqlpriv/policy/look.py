@@ -43,10 +43,17 @@ class Seen:
     """The same, where all rows of a person are hidden together."""
 
 
-def look(data: str, database: Path | None, folder: Path) -> Seen:
-    """Look at a table, in the database, for a policy whose file will be in `folder`."""
+def look(data: Any, database: Path | None, folder: Path, name: str | None = None) -> Seen:
+    """Look at a table, in the database, for a policy whose file will be in `folder`.
+
+    What a program holds comes from nowhere, and the policy calls it by `name`.
+    """
+    is_held = not isinstance(data, str)
     with open_source(data, database) as source:
-        if database is None:
+        if is_held:
+            relation, stem = source.table, name or "data"
+            table = {"source": stem}
+        elif database is None:
             options, relation = _read_as(source, data)
             table = {"source": _from(folder, Path(data)), **options}
             stem = Path(data).name.split(".")[0]
@@ -64,7 +71,10 @@ def look(data: str, database: Path | None, folder: Path) -> Seen:
             for c, p in zip(profiles, proposals, strict=True)
             if c.kind == "text" and p.role in {"quasi-identifier", "sensitive"}
         ]
-        spelt = _from(folder, Path(data)).removesuffix(Path(data).name)
+        lists: dict[str, ValueList] = {}
+        if not is_held:
+            spelt = _from(folder, Path(data)).removesuffix(Path(data).name)
+            lists = lists_beside(source, relation, texts, Path(data) if database is None else None, spelt)
         rows_each = _rows_each(source, relation, proposals)
         return Seen(
             rows,
@@ -72,7 +82,7 @@ def look(data: str, database: Path | None, folder: Path) -> Seen:
             _release_name(stem, database),
             profiles,
             proposals,
-            lists_beside(source, relation, texts, Path(data) if database is None else None, spelt),
+            lists,
             rows_each,
             _fewest(source.calls, 1),
             _fewest(source.calls, rows_each),

@@ -29,7 +29,7 @@ def find_named(source: Source, name: str, options: str = "") -> str:
     if source.reference.is_file(wanted):
         file = file_literal(source.reference.path(wanted))
         return f"read_csv({file}{options})" if options else file
-    if source.reference.database is None:
+    if not source.reference.is_in_database:
         raise PolicyError(
             f"there is no file {wanted!r} beside the policy, and no database that could hold such a table"
         )
@@ -50,10 +50,10 @@ def is_private(source: Source, name: str) -> bool:
         if is_same_file(reads, table.file):
             return True
     else:
-        if table.database is None:
+        if not table.is_in_database:
             return False
         reads = read_by(source, _schema(table), wanted)
-    if table.database is not None:
+    if table.is_in_database:
         own = (folded(_schema(table)), folded(table.name))
         if own in reads:
             return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ class TableReference:
     source: str
     database: str | None
     read_options: Mapping[str, Any]
+    held: Any = field(default=None, repr=False, compare=False)
+    """What a program holds in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
 
     @property
     def name(self) -> str:
@@ -30,6 +32,16 @@ class TableReference:
     def file(self) -> Path:
         """The file that holds the private data."""
         return self.path(self.database if self.database is not None else self.source)
+
+    @property
+    def is_in_database(self) -> bool:
+        """Whether the rows come from a database, in which there may be tables beside them."""
+        return self.database is not None and self.held is None
+
+    @property
+    def is_in_file(self) -> bool:
+        """Whether the rows come from a file."""
+        return self.database is None and self.held is None
 
     def path(self, name: str) -> Path:
         """A file named in the policy, relative to its folder."""
@@ -44,7 +56,7 @@ class TableReference:
 
     def state(self) -> tuple[int, int] | None:
         """Size and time of the source file. A database is locked while it is open, so it cannot change."""
-        if self.database is not None:
+        if not self.is_in_file:
             return None
         try:
             found = self.file.stat()

@@ -66,6 +66,99 @@ def test_a_frame_of_polars() -> None:
     assert sqlpriv.check(made, "zip").content["rows"] == 4
 
 
+NOISY = """
+[table]
+source = "patients"
+[columns]
+zip = { role = "quasi-identifier", domain = ["130**", "148**"] }
+age = { role = "quasi-identifier", domain = "range:20..59" }
+disease = { role = "sensitive", domain = ["flu", "gout", "cold", "asthma"], null = true }
+[release]
+method = "alpha_beta"
+duplicates = "bag"
+gamma = 0.6
+n_public = 20
+output = "people-release.duckdb"
+"""
+COARSE = policy_text(
+    {"zip": qi("mask:5"), "age": qi("ranges:10,40"), "disease": role("sensitive")}, "k = 2", table='source = "patients"'
+)
+
+
+@pytest.mark.usefixtures("few_macros")
+@pytest.mark.parametrize("text", [NOISY, COARSE], ids=["alpha_beta", "generalize"])
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "stream", "relation"])
+def test_whatever_holds_the_table_is_planned_and_published(folder: Path, kind: str, text: str) -> None:
+    """It is published as the file would be, under the name that the policy has for it, and the ledger knows it."""
+    write_policy(folder, text)
+    (folder / "key").write_bytes(b"a key for tests, not a secret")
+    key = None if text == COARSE else "key"
+    assert sqlpriv.plan("policy.toml", data=held()[kind]).content["method"] in text
+    facts = sqlpriv.publish("policy.toml", data=held()[kind], key_file=key, force=True)
+    assert isinstance(facts, sqlpriv.Facts)
+    assert facts.content["output"] == "people-release.duckdb"
+    assert sqlpriv.verify("people-release.duckdb", "policy.toml").passed
+    with duckdb.connect("people-release.duckdb", read_only=True) as con:
+        rows = con.execute("FROM sqlpriv_release.published").fetchall()
+    assert sqlpriv.show("people-release.duckdb").content["table"] == "patients"
+    made = (folder / "people-release.duckdb").stat().st_mtime_ns
+    sqlpriv.publish("policy.toml", data=held()["arrow"], key_file=key, force=True)
+    assert (folder / "people-release.duckdb").stat().st_mtime_ns == made  # it is the release that was there
+    other = (folder / "policy.toml").read_text().replace('source = "patients"', 'source = "patients.csv"')
+    other = other.replace("people-release", "other-release").replace("gamma = 0.6", "gamma = 0.7")
+    (folder / "of-the-file.toml").write_text(other.replace("k = 2", "k = 3"))
+    with pytest.raises(sqlpriv.SqlprivError, match=r"'patients'.* was released on"):
+        sqlpriv.publish("of-the-file.toml", force=True)
+    (folder / "people-release.duckdb").unlink()
+    write_policy(folder, text.replace('source = "patients"', 'source = "patients.csv"'))
+    sqlpriv.publish("policy.toml", key_file=key, force=True)
+    with duckdb.connect("people-release.duckdb", read_only=True) as con:
+        assert con.execute("FROM sqlpriv_release.published").fetchall() == rows
+
+
+def test_a_frame_of_polars_is_published(folder: Path) -> None:
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    write_policy(folder, COARSE)
+    made = polars.DataFrame(PATIENTS, schema=["zip", "age", "disease"], orient="row")
+    assert sqlpriv.publish("policy.toml", data=made).content["output"] == "people-release.duckdb"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (3, "a int is no table; give a file"),
+        ("patients.csv", r"a file is named by the policy, in \[table\]"),
+        (frame().rename(columns={"zip": "post"}), "'post'|'zip'"),
+        (frame().iloc[:0], "no rows|empty"),
+    ],
+    ids=["a number", "a file", "other columns", "no rows"],
+)
+def test_data_that_makes_no_sense_publishes_nothing(folder: Path, data: Any, message: str) -> None:
+    write_policy(folder, COARSE)
+    with pytest.raises(sqlpriv.SqlprivError, match=message):
+        sqlpriv.publish("policy.toml", data=data)
+    assert not (folder / "people-release.duckdb").exists()
+
+
+def test_a_copy_of_what_is_held_is_no_public_table(folder: Path) -> None:
+    """Rows tell, where there is no file of the private table to compare."""
+    people = pd.DataFrame({"zip": [f"z{i}" for i in range(50)], "age": range(50), "disease": ["flu", "gout"] * 25})
+    people.to_csv(folder / "copy.csv", index=False)
+    public = NOISY.replace("[release]", '[public]\ncopy = "copy.csv"\n[release]')
+    write_policy(folder, public.replace('["130**", "148**"]', '["z"], outside = "other"').replace("20..59", "0..59"))
+    with pytest.raises(sqlpriv.SqlprivError, match=r"'copy\.csv' is taken for a copy of the private table"):
+        sqlpriv.plan("policy.toml", data=people)
+
+
+@pytest.mark.parametrize("method", ["generalize", "alpha_beta"])
+def test_a_policy_is_proposed_for_what_is_held(folder: Path, method: str) -> None:
+    facts = sqlpriv.init(frame(), "proposed.toml", method=method, name="patients")
+    assert facts.content["table"] == {"source": "patients"}
+    assert '"patients-release.duckdb"' in (folder / "proposed.toml").read_text()
+    with pytest.raises(sqlpriv.SqlprivError, match="leave `name` out"):
+        sqlpriv.init("patients.csv", "other.toml", name="patients")
+
+
 def test_several_combinations() -> None:
     found = sqlpriv.check(frame(), [["zip"], ["zip", "age"]], require="k>=4").content["requirements"]
     assert [(r["qis"], r["value"]) for r in found] == [(("zip",), 6), (("zip", "age"), 3)]
@@ -94,7 +187,7 @@ def test_from_a_policy_to_a_ledger(folder: Path) -> None:
     write_policy(folder, policy_text(columns, "k = 2", table=table))
     assert sqlpriv.ledger("policy.toml").content == []
     assert sqlpriv.plan("policy.toml").content["output"] is None
-    assert sqlpriv.publish("policy.toml").facts.content["output"] == "people-release.duckdb"
+    assert sqlpriv.publish("policy.toml").content["output"] == "people-release.duckdb"
     assert sqlpriv.show("people-release.duckdb").content["method"] == "generalize"
     assert sqlpriv.verify("people-release.duckdb", "policy.toml").passed
     assert [e["output"] for e in sqlpriv.ledger("policy.toml").content] == ["people-release.duckdb"]

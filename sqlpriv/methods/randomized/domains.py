@@ -234,7 +234,7 @@ def _complete(source: Source, column: PublishedColumn, values: str) -> None:
 
 def _is_guessed(source: Source) -> bool:
     """Whether the types of the columns are what DuckDB takes a file of text for."""
-    return source.reference.database is None and not source.reference.source.lower().endswith(".parquet")
+    return source.reference.is_in_file and not source.reference.source.lower().endswith(".parquet")
 
 
 def _settled(source: Source, kind: str, values: str) -> str:

@@ -74,7 +74,7 @@ def _shown(kind: str) -> str:
 
 def _where(source: Source, name: str | None = None, kind: str = "") -> str:
     """Where a column gets another form: a CSV file's column another type by the policy, all else in a view."""
-    is_csv = source.reference.database is None and _CSV.search(source.reference.source)
+    is_csv = source.reference.is_in_file and _CSV.search(source.reference.source)
     return f'by types = {{ {name} = "{kind}" }} in [table]' if name and is_csv else "in a view of a database"
 
 
