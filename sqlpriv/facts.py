@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What is no part of a line: escapes, line breaks, halves of characters, and what turns the direction of a text."""
 OnProgress = Callable[[float], None] | None
 """Called with the share of a long piece of work that is done, from 0 to 1; None where nobody watches."""
 
@@ -27,6 +30,8 @@ class Line:
     quiet: bool = False
     private: bool = False
     """Whether it holds values of people: then it is shown to who asks for them, and nobody else."""
+    breaks: bool = False
+    """Whether it has line breaks of its own; where it has none, a break is somebody else's and is shown as such."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,8 @@ class Facts:
 
     def to_json(self) -> str:
         """The facts for machines: infinity as 'inf', no key that depends on who reads it."""
-        return json.dumps(plain(self.content), indent=2, ensure_ascii=False, default=str)
+        text = json.dumps(plain(self.content), indent=2, ensure_ascii=False, default=str)
+        return _STEERING.sub(lambda c: c[0] if c[0] == "\n" else f"\\u{ord(c[0]):04x}", text)
 
 
 def plain(value: Any) -> Any:
@@ -89,6 +95,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
     return value
+
+
+def steers(text: str) -> bool:
+    """Whether something in it would steer a terminal."""
+    return _STEERING.search(text) is not None
+
+
+def legible(text: str, breaks: bool = False) -> str:
+    r"""A text as it may go to a terminal, whoever wrote it: what would steer that is shown as an escape.
+
+    >>> legible("\x1b[2Jall is well"), legible("one\ntwo"), legible("one\ntwo", breaks=True)
+    ('\\x1b[2Jall is well', 'one\\ntwo', 'one\ntwo')
+    """
+    return _STEERING.sub(lambda c: c[0] if breaks and c[0] in "\n\t" else c[0].encode("unicode_escape").decode(), text)
 
 
 def shown_number(value: float, digits: int = 4) -> str:
@@ -127,8 +147,8 @@ def cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, list | tuple):
-        return ", ".join("NULL" if v is None else str(v) for v in value)
-    return str(value)
+        return ", ".join("NULL" if v is None else legible(str(v)) for v in value)
+    return legible(str(value))
 
 
 def reads_as_number(value: Any) -> bool:
@@ -149,14 +169,15 @@ def _is_float(text: str) -> bool:
 
 def _text(facts: Facts) -> Iterator[str]:
     if facts.title:
-        yield facts.title
+        yield legible(facts.title)
     for part in (*facts.shown(), *(Line(w, "warning") for w in facts.warnings)):
         if isinstance(part, Line):
-            yield f"{part.mark}  {part.text}" if part.mark else part.text
+            text = legible(part.text, part.breaks)
+            yield f"{part.mark}  {text}" if part.mark else text
             continue
         yield from filter(None, [part.title])
         rows = [[cell(v) for v in row] for row in part.rows]
-        table = [list(part.headings), *rows] if part.headings else rows
+        table = [[legible(h) for h in part.headings], *rows] if part.headings else rows
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in table)
         yield from filter(None, [part.caption])

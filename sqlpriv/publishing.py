@@ -237,7 +237,7 @@ def _verified(method: Method, found: Plan, partial: Path) -> str:
 
 def _publish_file(partial: Path, draft: Draft, release: str) -> None:
     """Enter the release, then put it in its place, then finish its entry; if it cannot be put there, take that back."""
-    book, entry = draft.book, draft.known
+    book, entry = draft.book, draft.known and replace(draft.known, beside=draft.entry.beside)
     copy = draft.target.with_name(f".{draft.target.name}.{draft.entry.name}.partial")
     if entry is None:
         entry = replace(draft.entry, release=release, finished=False)

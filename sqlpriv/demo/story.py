@@ -154,7 +154,7 @@ def _publish(folder: Path) -> Facts:
     """Of the guarantee its first two sentences: what a steward can say aloud. `sqlpriv show` prints all of it."""
     found = _published(folder, "noise.toml")
     promise, *rest = (part.text for part in found.parts if isinstance(part, Line))
-    spoken = ". ".join(promise.split(". ")[:2]) + "."
+    spoken = ". ".join(promise.split(". ")[:2]).rstrip(".") + "."
     more = Line("sqlpriv show hospital-noise.duckdb prints all that is promised, and what is not.", quiet=True)
     return replace(found, parts=(Line(spoken), *(Line(text) for text in rest), more))
 

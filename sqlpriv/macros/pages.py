@@ -41,11 +41,11 @@ def page_facts(macro: Macro) -> Facts:
     prose = macro.header.prose.replace("\n", " ")
     arrow = f" -> {macro.header.columns}" if macro.header.columns else ""
     parts = (
-        Line(f"\n{prose}\n"),
-        *(Line(f"{fields[name]}\n", f"{name.capitalize()}.") for name in ("guarantee", "nulls")),
+        Line(f"\n{prose}\n", breaks=True),
+        *(Line(f"{fields[name]}\n", f"{name.capitalize()}.", breaks=True) for name in ("guarantee", "nulls")),
         Line("", "Example"),
-        Line(f"  {fields['example']}"),
-        Line(f"  {fields['expect']}"),
+        Line(f"  {fields['example']}", breaks=True),
+        Line(f"  {fields['expect']}", breaks=True),
     )
     return Facts(f"priv.{macro.signature}{arrow}", {"macro": macro.signature, "prose": prose, **fields}, parts)
 

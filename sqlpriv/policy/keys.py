@@ -7,17 +7,13 @@ says in them which roles its columns may have and which keys its [release] takes
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.errors import PolicyError
+from sqlpriv.facts import steers
 
-_STEERING = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""The kinds of characters that are no part of a line: escapes, line breaks, halves of others."""
-_TURNING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Those that turn the direction of what follows, so that it reads as something else."""
 Fail = Callable[..., PolicyError]
 """Makes the error for a message and the keys it is about, so that it names the line."""
 
@@ -63,7 +59,7 @@ def _reason(value: Any) -> str | None:
     """What an owner says to readers of a release goes to their terminals, and nothing in it may steer those."""
     if not isinstance(value, str) or not any(c.isalpha() for c in value):
         return None
-    return None if any(unicodedata.category(c) in _STEERING or c in _TURNING for c in value) else value
+    return None if steers(value) else value
 
 
 def _is_number(value: Any) -> bool:

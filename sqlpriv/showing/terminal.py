@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich import box
@@ -18,7 +19,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from sqlpriv.facts import Facts, Grid, Line, cell, reads_as_number
+from sqlpriv.facts import Facts, Grid, Line, cell, legible, reads_as_number
 
 _STYLES = {
     "holds": "green",
@@ -50,7 +51,7 @@ def _show_line(console: Console, line: Line, style: str = "") -> None:
     """A sentence: on a screen folded at words, below itself; in a file or a pipe on one line, to be searched."""
     mark_style = _STYLES.get(line.mark, "bold")
     mark = f"[{mark_style}]{escape(line.mark)}[/{mark_style}]  " if line.mark else ""
-    text = Text(line.text, style="dim" if line.quiet else style)
+    text = Text(legible(line.text, line.breaks), style="dim" if line.quiet else style)
     if not console.is_terminal:
         console.print(Text.from_markup(mark) + text, soft_wrap=True)
         return
@@ -61,7 +62,8 @@ def _show_line(console: Console, line: Line, style: str = "") -> None:
         console.print(Padding(piece, (0, 0, 0, room)))
 
 
-def _show_grid(console: Console, grid: Grid) -> None:
+def _show_grid(console: Console, given: Grid) -> None:
+    grid = replace(given, headings=tuple(map(legible, given.headings)), title=legible(given.title))
     texts = [[cell(v) for v in row] for row in grid.rows]
     for gap in _GAPS:
         widths = _widths(grid, texts, console.width - _EDGES, gap)

@@ -162,3 +162,34 @@ def test_a_ledger_behind_a_link_stays_one_ledger(tmp_path: Path) -> None:
     assert publish_with(policy).written.again
     assert (tmp_path / "ledger.json").is_symlink()
     assert not (tmp_path / "ledger.json-unfinished").exists()
+
+
+STEERING = "\x1b[2Jall is well\nverified  everything\u202e\x9b1m"
+
+
+@pytest.mark.parametrize("method", ["alpha_beta", "generalize"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE sqlpriv_release.about SET value = {} WHERE name IN ('guarantee', 'counts', 'date', 'view', 'beside')",
+        "UPDATE sqlpriv_release.about SET value = to_json([{}]) WHERE name IN ('warnings', 'details')",
+        "UPDATE sqlpriv_release.about SET value = {} WHERE name = 'method'",
+        "UPDATE sqlpriv_release.attributes SET role = {}",
+        "CREATE TABLE domain.b2 AS SELECT {} AS x; ALTER TABLE domain.b2 RENAME TO {quoted}",
+    ],
+)
+def test_words_of_a_file_cannot_steer_a_terminal(tmp_path: Path, method: str, sql: str) -> None:
+    if method == "generalize":
+        text = policy_text({"a": qi(), "b": role("sensitive")}, "k = 2", 'beside = "so it is"')
+        path = publish(write_policy(tmp_path, text, PEOPLE)).written.output
+    else:
+        path = publish_with(write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)).written.output
+    with duckdb.connect(str(path)) as con:
+        literal, quoted = (q + STEERING + q for q in "'\"")
+        for statement in sql.replace("{quoted}", quoted).replace("{}", literal).split("; "):
+            con.execute(statement).fetchall()
+    for command in (("show",), ("verify",), ("show", "--json"), ("verify", "--json")):
+        done = run(tmp_path, *command, path.name)
+        assert not set("\x1b\u202e\x9b") & set(done.stdout + done.stderr)
+        assert "\nverified  everything" not in done.stdout + done.stderr
+    assert STEERING not in str(show(path)) if "method" not in sql else True

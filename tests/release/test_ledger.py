@@ -203,6 +203,11 @@ def test_an_entry_of_what_never_went_out_is_void_and_stays(tmp_path: Path) -> No
     assert done.returncode == 2
     assert "say why the release does not count" in done.stderr
     assert entries(tmp_path)[0]["void"] == ""
+    for steering in ("gone\x1b[2J", "gone\nand more", "\u202enog", "..."):
+        done = run(tmp_path, *void, "--why", steering)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "must be a reason in one line: words, without control characters" in done.stderr
+    assert entries(tmp_path)[0]["void"] == ""
     done = run(tmp_path, *void, "--why", "made by mistake, deleted")
     assert done.returncode == 0, done.stderr
     assert f"{name} does not count: made by mistake, deleted" in done.stdout

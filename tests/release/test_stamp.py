@@ -17,6 +17,7 @@ from support.randomized_policies import KEY, noise_policy_text, rows_of
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import RELEASE_KEYS
 from sqlpriv.publishing import publish, read_policy, show, verify
+from sqlpriv.release.ledger.book import read_book
 from sqlpriv.version import __version__
 
 pytestmark = pytest.mark.usefixtures("few_macros")
@@ -246,3 +247,17 @@ def test_policies_that_differ_in_words_alone_are_told_alike(tmp_path: Path) -> N
     policy = read_policy(write(tmp_path, "frapp", "times = 2"))
     assert verify(released(tmp_path, "frapp", "times = 2"), policy).passed
     assert about(path)["policy"] == told
+
+
+@pytest.mark.parametrize("kind", ["generalize", "frapp"])
+def test_a_reason_that_is_added_later_is_in_the_release_and_in_the_ledger(tmp_path: Path, kind: str) -> None:
+    """Else the same policy with fresh coins would pass for another one, once more."""
+    first = released(tmp_path, kind)
+    rows = rows_of(first)
+    again = released(tmp_path, kind, 'beside = "for the auditors alone"')
+    assert about(again)["beside"] == "for the auditors alone"
+    assert rows_of(again) == rows
+    (entry,) = read_book(tmp_path / "own-ledger.db").entries
+    assert (entry.beside, entry.finished) == ("for the auditors alone", True)
+    assert failing(again, tmp_path / "policy.toml") == set()
+    assert failing(again, write(tmp_path, kind)) != set()

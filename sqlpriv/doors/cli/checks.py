@@ -19,21 +19,27 @@ def check_command(
     data: Data,
     qi: Annotated[
         list[str],
-        typer.Option(help="Quasi-identifiers, between commas: one combination of columns."),
+        typer.Option(metavar="COLUMNS", help="Quasi-identifiers, between commas: one combination of columns."),
     ],
     or_qi: Annotated[
         list[str] | None,
-        typer.Option("--or-qi", help="Another combination to check, as in --qi zip,age --or-qi zip,job. Repeatable."),
+        typer.Option(
+            "--or-qi",
+            metavar="COLUMNS",
+            help="Another combination to check, as in --qi zip,age --or-qi zip,job. May be repeated.",
+        ),
     ] = None,
-    sensitive: Annotated[list[str] | None, typer.Option(help="Sensitive columns, between commas.")] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMNS", help="Sensitive columns, between commas.")
+    ] = None,
     person: Annotated[str | None, typer.Option(help="Count distinct persons by this column, not rows.")] = None,
     require: Annotated[
         list[str] | None,
-        typer.Option(help="A requirement, such as k>=5 or posterior(l=3)<=0.5. May be repeated."),
+        typer.Option(metavar="REQUIREMENT", help="Such as k>=5 or posterior(l=3)<=0.5. May be repeated."),
     ] = None,
     database: Database = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines. Never holds values of people.")] = False,
-    worst: Annotated[int, typer.Option(min=0, help="How many of the smallest classes to show.")] = 5,
+    worst: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the smallest classes to show.")] = 5,
     show_values: Annotated[
         bool,
         typer.Option("--show-values", help="Print the values of the smallest classes, maybe of single people."),

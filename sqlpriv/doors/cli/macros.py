@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sqlpriv.doors.cli.options import Database, tell
+from sqlpriv.doors.cli.options import tell
 from sqlpriv.engine import open_database
 from sqlpriv.errors import InputError
 from sqlpriv.macros import catalog
@@ -22,7 +22,9 @@ from sqlpriv.version import __version__
 def sql_command(
     query: Annotated[str, typer.Argument(help="SQL that calls macros, e.g. FROM priv.k_anonymity('t', ['zip']).")],
     dialect: Annotated[str, typer.Option(help=f"One of {', '.join(DIALECTS)}.")] = "duckdb",
-    database: Database = None,
+    database: Annotated[
+        Path | None, typer.Option("--database", "-d", help="The DuckDB file with the tables of the query.")
+    ] = None,
 ) -> None:
     """Print the plain SQL behind a macro call, for DuckDB or another engine."""
     with open_database(database) if database else nullcontext() as con:

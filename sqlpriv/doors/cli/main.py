@@ -46,10 +46,12 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
     if isinstance(found, typer.Typer):
         made: Any = typer.main.get_group(found)
     else:
-        alone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+        alone = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
         alone.command(name, context_settings=_SETTINGS)(found)
         made = typer.main.get_command(alone)
     made.name = name
+    for below in getattr(made, "commands", {}).values():
+        below.short_help = below.help  # else it is cut where it is listed
     return made  # type: ignore[no-any-return]
 
 
@@ -58,7 +60,7 @@ class _Lazy(TyperGroup):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands = {name: TyperCommand(name, help=text) for name, (_, text) in COMMANDS.items()}
+        self.commands = {name: TyperCommand(name, help=text, short_help=text) for name, (_, text) in COMMANDS.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
@@ -70,6 +72,7 @@ app = typer.Typer(
     help="Privacy inside DuckDB: may this table go out, and how?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings=_SETTINGS,
 )
 
@@ -95,8 +98,10 @@ def main() -> None:
         from rich.console import Console
         from rich.markup import escape
 
+        from sqlpriv.facts import legible
+
         err = Console(stderr=True, highlight=False)
-        err.print(f"[bold red]sqlpriv:[/bold red] {escape(said)}", soft_wrap=True)
+        err.print(f"[bold red]sqlpriv:[/bold red] {escape(legible(said))}", soft_wrap=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
 

@@ -29,7 +29,9 @@ from sqlpriv.showing.progress import progress
 from sqlpriv.sqltext import folded
 from sqlpriv.table.hierarchies import draw, save_hierarchies, wide_tables
 
-hierarchies = typer.Typer(help="Look at the hierarchies of a policy, or keep them as tables.", no_args_is_help=True)
+hierarchies = typer.Typer(
+    help="Look at the hierarchies of a policy, or keep them as tables.", no_args_is_help=True, rich_markup_mode=None
+)
 
 _SIGMAS = [*(10.0**e for e in range(1, 9)), math.inf]
 
@@ -65,10 +67,12 @@ def init_command(
 def lattice_command(
     policy: PolicyFile,
     minimal: Annotated[bool, typer.Option("--minimal", help="Only the minimal nodes that meet the policy.")] = False,
-    most: Annotated[int, typer.Option(min=1, help="How many nodes to print; all go to --csv and --json.")] = 40,
+    most: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many nodes to print; all go to --csv and --json.")
+    ] = 40,
     to_csv: Annotated[Path | None, typer.Option("--csv", help="Write every node with every measure there.")] = None,
     charts: Annotated[
-        Path | None, typer.Option(help=r"Draw the pictures into this folder (needs sqlpriv\[report]).")
+        Path | None, typer.Option(help="Draw the pictures into this folder (needs sqlpriv[report]).")
     ] = None,
     kind: Annotated[str, typer.Option("--format", help="Of the pictures: svg or png.")] = "svg",
     as_json: AsJson = False,
@@ -157,7 +161,7 @@ def _write_csv(path: Path, qis: tuple[str, ...], texts: list[str], rows: list[No
 def show_command(
     column: Annotated[str, typer.Argument(help="A quasi-identifier of the policy.")],
     policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy file.")] = Path("policy.toml"),
-    most: Annotated[int, typer.Option(min=1, help="How many labels to draw below each label.")] = 12,
+    most: Annotated[int, typer.Option(min=1, metavar="N", help="How many labels to draw below each label.")] = 12,
 ) -> None:
     """Draw the tree of a hierarchy, with the number of values below each label."""
     read = _generalizing(policy)

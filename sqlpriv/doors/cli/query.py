@@ -30,13 +30,15 @@ def query_command(
         typer.Argument(metavar="SQL", help="A SELECT over the private table's own name and columns; - reads it."),
     ] = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the SQL from this file; - is stdin.")] = None,
-    most: Annotated[int, typer.Option(min=1, help="How many rows to print; all go to --csv and --json.")] = 40,
+    most: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many rows to print; all go to --csv and --json.")
+    ] = 40,
     to_csv: Annotated[Path | None, typer.Option("--csv", help="Write every row there; - prints them.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as objects.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the rewritten SQL and its cost; run nothing.")
     ] = False,
-    confidence: Annotated[float, typer.Option(help="Of the intervals, between 0 and 1.")] = 0.95,
+    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals, between 0 and 1.")] = 0.95,
     intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="With x_low and x_high.")] = True,
     nonnegative: Annotated[
         bool, typer.Option("--nonnegative", help="Counts below 0 become 0; sums of such counts are biased.")
@@ -49,12 +51,15 @@ def query_command(
         bool, typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain.")
     ] = False,
     views: Annotated[
-        list[Path] | None, typer.Option("--with", help="Another view of the same sequence. May be repeated.")
+        list[Path] | None,
+        typer.Option("--with", metavar="FILE", help="Another view of the same sequence. May be repeated."),
     ] = None,
     public: Annotated[
         list[str] | None, typer.Option(metavar="NAME=FILE", help="A public table to join. May be repeated.")
     ] = None,
-    budget: Annotated[float | None, typer.Option(min=1, help="How many rows sums over the domain may read.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=1, metavar="ROWS", help="How many rows sums over the domain may read.")
+    ] = None,
 ) -> None:
     """Ask a randomized release ordinary SQL: unbiased estimates with their bounds."""
     tables = dict(_named(text) for text in public or [])

@@ -29,7 +29,8 @@ from sqlpriv.showing import charts
 from sqlpriv.showing.progress import progress
 
 TimeLimit = Annotated[
-    float | None, typer.Option(min=0, help="Stop a search after so many seconds and take the best so far.")
+    float | None,
+    typer.Option(min=0, metavar="SECONDS", help="Stop a search after so many seconds and take the best so far."),
 ]
 Node = Annotated[
     str | None,
@@ -51,9 +52,7 @@ def plan_command(
     policy: PolicyFile,
     time_limit: TimeLimit = None,
     node: Node = None,
-    chart: Annotated[
-        Path | None, typer.Option(help=r"Draw error against gamma there (needs sqlpriv\[report]).")
-    ] = None,
+    chart: Annotated[Path | None, typer.Option(help="Draw error against gamma there (needs sqlpriv[report]).")] = None,
     query: Annotated[
         list[str] | None,
         typer.Option(
@@ -165,7 +164,9 @@ class _ShowsByDefault(TyperGroup):
 
 ledger = typer.Typer(
     cls=_ShowsByDefault,
-    help="Show what has been released from a table, or void what never went out.",
+    rich_markup_mode=None,
+    help="Show what has been released from a table, or void what never went out.\n\n"
+    "`sqlpriv ledger` and `sqlpriv ledger POLICY` show it, too.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -150,6 +150,8 @@ def _keeps_to(file: ReleaseFile, policy: GeneralizePolicy) -> Check:
         wrong.append(f"the policy counts {'rows' if policy.person is None else 'persons'}")
     if _has_stars(file) and not policy.keep_suppressed:
         wrong.append("the policy leaves suppressed rows out")
+    if about.get("beside") != policy.beside:
+        wrong.append("beside is not what the policy says")
     if policy.node is not None and _folded(json.loads(about["node"])) != _folded(policy.node):
         wrong.append("the policy asks for another node")
     suppressed = _suppressed(file)

@@ -26,6 +26,7 @@ from pathlib import Path
 from struct import iter_unpack, pack
 
 from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.policy.keys import REASON
 from sqlpriv.release.ledger.before import data_of, ledgers_beside, read_before, unreadable
 from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
 from sqlpriv.release.ledger.place import followed, make_folder, own_folder, tightened
@@ -99,6 +100,8 @@ class Book:
         """Mark an entry as one that never went out; the line stays, with the reason."""
         if not why.strip():
             raise InputError("say why the release does not count: it never went out, and nobody has a copy")
+        if REASON.read(why.strip()) is None:
+            raise InputError(f"why the release does not count must be {REASON.words}")
         called = [e for e in self.entries if name and e.coins.startswith(name)]
         found = [e for e in called if not e.void]
         if called and not found:
