@@ -2,8 +2,8 @@
 released, as far as the policy says more than the defaults.
 
 A key that is a file or a text of the owner is never told (keys.py says which may be): no path, no key, no ledger, no
-place of a table, no value. Columns that are not published are not named. The owner's reasons and the names of public
-tables stand in the release by themselves.
+place of a table, no value. Columns that are not published are not named. The owner's reasons, the names of public
+tables and the node stand in the release by themselves.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def _read_node(value: object) -> dict[str, int] | None:
     return {str(name): int(level) for name, level in value.items()} if levels else None
 
 
-_NODE = Kind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", _read_node, _read_node)
+_NODE = Kind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", _read_node)
 OPTIONS: Keys = (
     Key("objective", _OBJECTIVE, "what the best node makes smallest", "loss"),
     Key("suppression", share(), "the share of the rows that may be left out", 0.0,

@@ -8,6 +8,7 @@ the sums over all groups. Frames that cannot be compared have no such moments, a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sqlpriv.rewrite.estimate.forms import times
@@ -122,9 +123,9 @@ class WindowedSums(Sums):
             return super().domain_total(i)
         return self._added(i, super().domain_total)
 
-    def _added(self, i: int, of: object) -> str:
+    def _added(self, i: int, of: Callable[[int], str]) -> str:
         found = self._windowed[i - _FIRST]
-        inner = " + ".join(times(c, of(j)) for j, c in found.terms)  # type: ignore[operator]
+        inner = " + ".join(times(c, of(j)) for j, c in found.terms)
         column = self.window_column(f"sum({inner}) {found.frame.sql()}")
         return f"coalesce({column}, 0e0)" if found.filled else column
 
@@ -150,10 +151,10 @@ class WindowedSums(Sums):
     def view_third(self, i: int, j: int, k: int) -> str:
         return self._moment(super().view_third, i, j, k)
 
-    def _moment(self, of: object, *numbers: int) -> str:
+    def _moment(self, of: Callable[..., str], *numbers: int) -> str:
         """A moment of sums, each of the current group or over a frame."""
         if max(numbers) < _FIRST:
-            return of(*numbers)  # type: ignore[operator, no-any-return]
+            return of(*numbers)
         frames = [self._windowed[i - _FIRST].frame for i in numbers if i >= _FIRST]
         alone = len(frames) < len(numbers)
         common: Frame | None = frames[0]
@@ -172,7 +173,7 @@ class WindowedSums(Sums):
                 for before, coefficient in products
                 for j, c in terms
             ]
-        inner = " + ".join(times(c, of(*chosen)) for chosen, c in products)  # type: ignore[operator]
+        inner = " + ".join(times(c, of(*chosen)) for chosen, c in products)
         if alone:
             return f"({inner})"
         return f"coalesce({self.window_column(f'sum({inner}) {common.sql()}')}, 0e0)"

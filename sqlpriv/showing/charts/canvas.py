@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +39,8 @@ def ready(*paths: str | Path) -> None:
             raise InputError(f"cannot draw {target.name!r}: pictures are written as .svg or .png")
         if not target.parent.is_dir():
             raise InputError(f"there is no folder for the picture {target.name!r}; make it first")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise InputError("pictures need matplotlib: pip install 'sqlpriv[report]'") from None
+    if find_spec("matplotlib") is None:  # importing it takes half a second
+        raise InputError("pictures need matplotlib: pip install 'sqlpriv[report]'")
 
 
 def draw(path: str | Path, paint: Callable[[Figure], None], width: float = WIDTH, height: float = HEIGHT) -> Path:
