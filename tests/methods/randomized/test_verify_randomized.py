@@ -13,6 +13,7 @@ import pytest
 from support.commands import run
 from support.policies import role
 from support.randomized_policies import publish_with, published, rows_of, write_noise_policy
+from support.stamps import stamp_again
 
 from sqlpriv import publishing
 from sqlpriv.errors import ReleaseError
@@ -104,6 +105,7 @@ def change(path: Path, *statements: str) -> None:
     with duckdb.connect(str(path)) as con:
         for sql in statements:
             con.execute(sql).fetchall()
+        stamp_again(con)
 
 
 def number(path: Path, name: str) -> float:
