@@ -384,9 +384,16 @@ def test_a_column_that_is_declared_too(kind: str, copy: Path, releases: dict[str
         "CREATE TABLE domain.id AS SELECT CAST(7 AS BIGINT) AS value, CAST(NULL AS DOUBLE) AS share",
     )
     assert number(copy, "elements") == rows
+    told = "what is told of the policy fits the release"
+    assert failed(publishing.verify(copy)) == [told]
+    new = '"columns": {"id": {"role": "published", "domain": "list"}, '
+    change(
+        copy,
+        f"UPDATE sqlpriv_release.about SET value = replace(value, '\"columns\": {{', '{new}') WHERE name = 'policy'",
+    )
     assert publishing.verify(copy).passed
     facts = publishing.verify(copy, releases[kind].policy)
-    assert failed(facts) == ["columns, public tables and the bound are those of the policy"]
+    assert failed(facts) == ["columns, public tables and the bound are those of the policy", told]
     assert facts.content["checks"][0]["found"] == "'id' is not published by the policy"
     policy = releases[kind].policy.table.folder / "policy.toml"
     assert run(copy.parent, "verify", "copy.duckdb", "--policy", str(policy)).returncode == 1
