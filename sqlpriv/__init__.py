@@ -1,7 +1,8 @@
 """sqlpriv: privacy inside DuckDB. `load(con)` or `install("x.duckdb")`, then `FROM priv.report(...)`.
 
 Every command is a call, too: `check`, `init`, `plan`, `publish`, `verify`, `show`, `ledger`. They return Facts, which
-know their JSON and show themselves in a notebook; `open_release` answers queries.
+know their JSON and show themselves in a notebook; `open_release` answers queries, and `attach` lets a connection of
+your own answer them: `FROM priv.ask('SELECT ...')`.
 """
 
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlpriv.version import __version__
 
 if TYPE_CHECKING:
-    from sqlpriv.doors.python import check, init, ledger, plan, publish
+    from sqlpriv.doors.python import attach, check, init, ledger, plan, publish
     from sqlpriv.errors import SqlprivError
     from sqlpriv.facts import Facts
     from sqlpriv.macros.install import install, load
@@ -21,6 +22,7 @@ __all__ = [
     "Facts",
     "SqlprivError",
     "__version__",
+    "attach",
     "check",
     "create_view",
     "init",
@@ -39,6 +41,7 @@ __all__ = [
 _PLACES = {
     "Facts": "sqlpriv.facts",
     "SqlprivError": "sqlpriv.errors",
+    "attach": "sqlpriv.doors.python",
     "check": "sqlpriv.doors.python",
     "create_view": "sqlpriv.macros.views",
     "init": "sqlpriv.doors.python",

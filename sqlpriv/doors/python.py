@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from sqlpriv import publishing
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job
@@ -15,8 +17,24 @@ from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.policy import draft
 from sqlpriv.policy.file import Policy
+from sqlpriv.release.attach import attach as attach_release
 from sqlpriv.release.ledger.show import show_ledger
+from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.table.source import open_source
+
+
+def attach(
+    con: duckdb.DuckDBPyConnection,
+    release: str | Path,
+    *,
+    public: Mapping[str, Any] | None = None,
+    budget: float = BUDGET,
+) -> None:
+    """Attach a release to your own connection: `FROM priv.ask('SELECT ...')` then answers there, in any SQL around it.
+
+    `public` names tables that questions may join: files (Parquet, CSV, JSON), data frames or Arrow tables.
+    """
+    attach_release(con, METHODS, Path(release), public or {}, budget)
 
 
 def check(

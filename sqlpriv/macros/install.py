@@ -22,6 +22,7 @@ from sqlpriv.macros.language import Macro
 from sqlpriv.macros.prepared import prepared_macros
 from sqlpriv.macros.statements import MARK, creations
 from sqlpriv.sqltext import quoted
+from sqlpriv.udfs.rewrite import REWRITE
 from sqlpriv.version import __version__
 
 _Found = tuple[str, str]
@@ -32,7 +33,7 @@ def load(con: duckdb.DuckDBPyConnection) -> None:
     """Create the macros in schema `priv` of the connection's current database."""
     old = _refuse_conflicts(con)
     try:
-        if _in_transaction(con):
+        if in_transaction(con):
             _replace(con, old)
         elif not _copied(con, old):
             with _transaction(con):
@@ -129,8 +130,9 @@ def _in_schema(con: duckdb.DuckDBPyConnection) -> tuple[list[_Found], list[_Foun
     found = con.execute(
         "SELECT function_name, function_type, bool_or(coalesce(starts_with(comment, ?), false) "
         "OR contains(macro_definition, ?) OR contains(macro_definition, '__priv_')) FROM duckdb_functions() "
-        "WHERE database_name = current_database() AND schema_name = ? GROUP BY ALL",
-        [MARK, MARK, SCHEMA],
+        "WHERE database_name = current_database() AND schema_name = ? "
+        "AND NOT coalesce(contains(macro_definition, ?), false) GROUP BY ALL",
+        [MARK, MARK, SCHEMA, REWRITE],  # priv.ask is none of sql/: it stays with the releases that are attached
     ).fetchall()
     ours = [(name, kind) for name, kind, is_ours in found if is_ours]
     return ours, [(name, kind) for name, kind, is_ours in found if not is_ours]
@@ -144,7 +146,7 @@ def _order(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
-def _in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
+def in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
     """Outside a transaction every statement is one of its own. A BEGIN to find out would abort the user's."""
     asked = [con.execute("SELECT txid_current()").fetchall() for _ in range(2)]
     return asked[0] == asked[1]

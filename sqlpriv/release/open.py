@@ -16,8 +16,8 @@ import duckdb
 from sqlpriv.engine import make_spill_folder, remove_spill_folder
 from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.errors import refusal as our_refusal
-from sqlpriv.release.file import ReleaseFile, attach_release
-from sqlpriv.release.read import attach_public
+from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release
+from sqlpriv.release.read import MEMORY, attach_public
 from sqlpriv.rewrite.bind.parameters import Values, as_constants
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.clauses import Options
@@ -57,6 +57,11 @@ class OpenRelease:
         self._budget = budget
         # Dashboards ask the same questions again and again.
         self._rewritten = lru_cache(maxsize=256)(partial(rewrite, release=release))
+
+    @property
+    def con(self) -> duckdb.DuckDBPyConnection:
+        """The connection that its queries run in."""
+        return self._con
 
     @property
     def table(self) -> str:
@@ -144,13 +149,21 @@ class Opens(Protocol):
 
 
 def open_files(
-    methods: Mapping[str, Opens], paths: Sequence[Path], public: Mapping[str, Any], budget: float
+    methods: Mapping[str, Opens],
+    paths: Sequence[Path],
+    public: Mapping[str, Any],
+    budget: float,
+    catalog: str = WRITTEN,
+    aside: str = MEMORY,
 ) -> OpenRelease:
-    """Open a release file for queries; several views of one sequence answer together."""
+    """Open a release file for queries; several views of one sequence answer together.
+
+    Rewritten queries know it as `catalog`, and the public tables that are given as tables of the database `aside`.
+    """
     spill = make_spill_folder()
     con = duckdb.connect(config={"temp_directory": spill})
     try:
-        names = [f"release_{i}" if i else "release_file" for i in range(len(paths))]
+        names = [f"release_{i}" if i else catalog for i in range(len(paths))]
         files = [attach_release(con, path, name) for name, path in zip(names, paths, strict=True)]
         method = files[0].about.get("method", "")
         if method not in methods:
@@ -158,7 +171,7 @@ def open_files(
                 f"{paths[0].name} is a release by {method!r}, which this version does not know; upgrade it"
             )
         release = methods[method].open(files)
-        release = replace(release, public={**release.public, **attach_public(con, public, release)})
+        release = replace(release, public={**release.public, **attach_public(con, public, release, aside)})
         con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
         con.execute("SET lock_configuration = true").fetchall()
     except BaseException:

@@ -16,7 +16,7 @@ from sqlpriv.rewrite.public_facts import AskedFacts
 from sqlpriv.rewrite.release import Attribute, PublicTable, Release, Weights
 from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted, reader
 
-_MEMORY = "memory"
+MEMORY = "memory"
 _MOST_SEARCHED = 1_000_000  # rows of a public table whose keys are looked for: joins by them are known to cost little
 _WEIGHT_COLUMNS = ("__weight", "__variance", "__skew")
 
@@ -50,21 +50,29 @@ def describe(files: Sequence[ReleaseFile]) -> Release:
 
 
 def attach_public(
-    con: duckdb.DuckDBPyConnection, tables: Mapping[str, Any], release: Release
+    con: duckdb.DuckDBPyConnection, tables: Mapping[str, Any], release: Release, catalog: str
 ) -> dict[str, PublicTable]:
-    """Read public tables into memory: from files by their path, or from what DuckDB can scan."""
-    con.execute(f"CREATE SCHEMA IF NOT EXISTS {_MEMORY}.public").fetchall()
-    for name, data in tables.items():
+    """Read public tables into a database in memory, for queries to join."""
+    for name in tables:
         if folded(name) in {folded(release.table), *release.public}:
             raise InputError(f"there is already a table called {name!r}; give the public table another name")
-        target = quoted(_MEMORY, "public", name)
+    read_public(con, tables, catalog)
+    return public_tables(con, catalog, "public")
+
+
+def read_public(con: duckdb.DuckDBPyConnection, tables: Mapping[str, Any], catalog: str) -> None:
+    """Read tables into a database in memory: from files by their path, or from what DuckDB can scan."""
+    if catalog != MEMORY and tables:
+        fetch(con, f"ATTACH ':memory:' AS {catalog} (READ_WRITE)")
+    for name, data in tables.items():
+        fetch(con, f"CREATE SCHEMA IF NOT EXISTS {catalog}.public")
+        target = quoted(catalog, "public", name)
         if isinstance(data, (str, Path)):
             if not Path(data).is_file():
                 raise InputError(f"there is no file {str(data)!r} for the public table {name!r}")
             fetch(con, f"CREATE TABLE {target} AS FROM {reader(str(data), {})}")
         else:
             _register(con, target, name, data)
-    return public_tables(con, _MEMORY, "public")
 
 
 def _register(con: duckdb.DuckDBPyConnection, target: str, name: str, data: Any) -> None:
@@ -101,8 +109,8 @@ def _published(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str], attribut
         inlined(f'_of_views("{c}", {views}, {power})') + f' AS "{c}"' for power, c in enumerate(_WEIGHT_COLUMNS, 1)
     )
     parts = [f"SELECT {names}, {weights} FROM {catalog}.{SCHEMA}.published" for catalog in catalogs]
-    con.execute(f"CREATE VIEW {_MEMORY}.main.combined AS {' UNION ALL '.join(parts)}").fetchall()
-    return f"{_MEMORY}.main.combined"
+    con.execute(f"CREATE VIEW {MEMORY}.main.combined AS {' UNION ALL '.join(parts)}").fetchall()
+    return f"{MEMORY}.main.combined"
 
 
 def _domain_weights(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> dict[int, Weights]:
