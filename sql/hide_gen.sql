@@ -5,7 +5,7 @@
 -- nulls: a condition that is NULL hides the cell.
 -- guarantee: a cell is shown only where the condition is true. Hiding twice on one column is hiding by both conditions,
 -- and the order of hiding does not matter, unless a condition reads a column that another one has hidden. For a chain
--- of operators use `sqlpriv view`: DuckDB 2.0 does not run a macro over a view made with the same macro.
+-- of operators use `sqlpriv view add`: DuckDB 2.0 does not run a macro over a view made with the same macro.
 -- example: FROM priv.hide('ages', 'age', 'id <> 3 AND age < 50') ORDER BY id
 -- expect: [(1, 31), (2, 31), (3, None), (4, None)]
 CREATE MACRO hide(tbl, attribute, condition) AS TABLE

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from sqlpriv.facts import Facts
     from sqlpriv.macros.install import install, load
     from sqlpriv.macros.views import create_view
-    from sqlpriv.publishing import open_release, read_policy, show, verify
+    from sqlpriv.publishing import add_view, drop_view, open_release, read_policy, show, verify
 
 __all__ = [
     "Facts",
     "SqlprivError",
     "__version__",
+    "add_view",
     "attach",
     "check",
     "create_view",
+    "drop_view",
     "init",
     "install",
     "ledger",
@@ -41,9 +43,11 @@ __all__ = [
 _PLACES = {
     "Facts": "sqlpriv.facts",
     "SqlprivError": "sqlpriv.errors",
+    "add_view": "sqlpriv.publishing",
     "attach": "sqlpriv.doors.python",
     "check": "sqlpriv.doors.python",
     "create_view": "sqlpriv.macros.views",
+    "drop_view": "sqlpriv.publishing",
     "init": "sqlpriv.doors.python",
     "install": "sqlpriv.macros.install",
     "ledger": "sqlpriv.doors.python",

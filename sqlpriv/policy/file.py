@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
-from sqlpriv.policy.keys import REASON, TEXT, Fail, Key, Keys, Kind, read_keys, refuse_unknown
+from sqlpriv.policy.keys import FLAG, REASON, TEXT, Fail, Key, Keys, Kind, read_keys, refuse_unknown
 from sqlpriv.policy.lines import line_of
 from sqlpriv.policy.require import read_requirements
 from sqlpriv.sqltext import folded
@@ -45,6 +45,15 @@ RELEASE_KEYS: Keys = (
     ),
 )
 """What every method takes in [release], beside `method`."""
+VIEW_KEYS: Keys = (
+    Key(
+        "auto",
+        FLAG,
+        "also views of counts by each column and each small pair, and of sums and averages of numbers by each category",
+        default=False,
+    ),
+)
+"""What [views] takes beside questions by the names of their views."""
 LEDGER_KEYS: Keys = (Key("path", TEXT, "the ledger, beside the policy; else the user's own", required=True),)
 
 
@@ -72,6 +81,10 @@ class Policy:
     """The keys of [release] that the file has."""
     ledger: str | None = None
     """The ledger that the policy names, relative to its folder."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """Questions that are kept as views, by the names of these."""
+    auto_views: bool = False
+    """Whether useful views are added to them."""
 
     def holding(self, data: Any) -> Policy:
         """The policy for rows that a program holds, in the place of the file or the table that it names."""
@@ -173,7 +186,7 @@ class _Reader:
         """The policy, as its method reads it."""
         release = self._section("release")
         method = self._method(release)
-        known = ("table", "columns", *method.sections, "ledger", "release")
+        known = ("table", "columns", *method.sections, "views", "ledger", "release")
         self._known(self._content, known, "section", elsewhere=self._others(lambda m: m.sections))
         table = self._table(folder)
         options = (*RELEASE_KEYS, *method.options)
@@ -189,6 +202,7 @@ class _Reader:
             read_keys(release, options, self._fail, "release"),
             frozenset(release),
             self._ledger(),
+            *self._views(),
         )
         policy.check(self._fail)
         return policy
@@ -254,6 +268,19 @@ class _Reader:
         if not isinstance(public, dict):
             raise self._fail("[public] must be a section", "public")
         return read_keys(public, tuple(Key(name, TEXT, "") for name in public), self._fail, "public")
+
+    def _views(self) -> tuple[Mapping[str, str], bool]:
+        given = self._content.get("views", {})
+        if not isinstance(given, dict):
+            raise self._fail("[views] must be a section", "views")
+        names = tuple(name for name in given if name not in {key.name for key in VIEW_KEYS})
+        questions = tuple(Key(name, TEXT, "", complaint=f"{name} must be a question, as SQL text") for name in names)
+        found = read_keys(given, (*VIEW_KEYS, *questions), self._fail, "views")
+        spelt = [folded(name) for name in names]
+        twice = [name for name in names if spelt.count(folded(name)) > 1]
+        if twice:
+            raise self._fail(f"the view {twice[-1]!r} is named twice; case does not matter", "views", twice[-1])
+        return {name: found[name] for name in names}, found["auto"]
 
     def _ledger(self) -> str | None:
         if "ledger" not in self._content:

@@ -6,6 +6,7 @@
     sqlpriv_release.published     the published rows; other tables of this schema are the method's own
     domain.<column>               value and share, where the method has domains
     public.<name>                 public tables that queries may join
+    main.<name>                   questions as views, and sqlpriv_release.views, which says what they ask (views.py)
     priv                          the macros, to check it from any client
 
 It never holds a private row, a key, a count that the method does not publish, a path or a user name. It is written
@@ -15,6 +16,7 @@ under another name, verified from what was written, and only then renamed: a cra
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -254,7 +256,8 @@ def refuse_no_file(path: Path) -> None:
 def open_file(path: Path) -> Iterator[ReleaseFile]:
     """A release, open for reading in a connection of its own."""
     with open_memory() as con:
-        file = attach_release(con, path, WRITTEN)
+        # Under a name that nobody could have written into the file.
+        file = attach_release(con, path, f"{WRITTEN}_{secrets.token_hex(8)}")
         # Whoever made the file, nothing in it reaches beyond it.
         con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
         yield file

@@ -5,13 +5,14 @@ A check is verified from the file alone, or it fails, or it cannot be known from
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from sqlpriv.engine import fetch
 from sqlpriv.facts import Facts, Line
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.views import TABLE, stated_views
 from sqlpriv.sqltext import literal, quoted
 
 
@@ -41,11 +42,14 @@ def verify_facts(file: ReleaseFile, checks: Iterable[Check]) -> Facts:
 
 
 def check_tables(
-    file: ReleaseFile, expected: Iterable[tuple[str, str]], views: Iterable[tuple[str, str]] = ()
+    file: ReleaseFile,
+    expected: Iterable[tuple[str, str]],
+    views: Iterable[tuple[str, str]] = (),
+    comments: Mapping[tuple[str, str], str] | None = None,
 ) -> Check:
     """No table or view beyond those that the method writes, and none missing; nothing else that could hold a value."""
-    shown, found = set(views), file.views
-    wanted = {(SCHEMA, "about"), *expected, *shown}
+    shown, found = {*views, *(("main", v.name) for v in stated_views(file))}, file.views
+    wanted = {(SCHEMA, "about"), *expected, *shown, *({(SCHEMA, TABLE)} & file.tables)}
     listed = [f"{s}.{t} is there, and should not be" for s, t in sorted(file.tables - wanted)]
     listed += [f"{s}.{t} is missing" for s, t in sorted(wanted - file.tables)]
     listed += [f"{s}.{t} is a view, and should be a table" for s, t in sorted((found - shown) & wanted)]
@@ -57,6 +61,7 @@ def check_tables(
     known = {SCHEMA, MACROS, "main", "domain", "public"}
     listed += [f"schema {s} is there, and should not be" for (s,) in sorted(schemas) if s not in known]
     listed += [f"{what} is there, and should not be" for what in _beside_tables(file)]
+    listed += [f"comment on {schema}.{name} is another" for schema, name in _wrong_comments(file, comments or {})]
     return Check("the file holds the tables of its method and no others", not listed, "; ".join(listed))
 
 
@@ -71,14 +76,25 @@ def _beside_tables(file: ReleaseFile) -> list[str]:
         f"SELECT 'index ' || schema_name || '.' || index_name FROM duckdb_indexes() WHERE {of_file}",
         "SELECT DISTINCT 'comment on ' || schema_name || '.' || table_name FROM duckdb_columns() "
         f"WHERE {of_file} AND comment IS NOT NULL",
-        *(
-            f"SELECT 'comment on ' || schema_name || '.' || {kind}_name FROM duckdb_{kind}s() "
-            f"WHERE {of_file} AND comment IS NOT NULL"
-            for kind in ("table", "view")
-        ),
         f"SELECT 'comment on ' || schema_name FROM duckdb_schemas() WHERE {of_file} AND comment IS NOT NULL",
     )
     return sorted(str(row[0]) for sql in asked for row in fetch(file.con, sql))
+
+
+def _wrong_comments(file: ReleaseFile, own: Mapping[tuple[str, str], str]) -> list[tuple[str, str]]:
+    """Tables and views with a comment that is neither the method's own nor says what a view answers."""
+    expected = {("main", view.name): view.comment for view in stated_views(file)} | dict(own)
+    asked = " UNION ALL ".join(
+        f"SELECT schema_name, {kind}_name, comment FROM duckdb_{kind}s() "
+        f"WHERE database_name = {literal(file.catalog)} AND comment IS NOT NULL"
+        for kind in ("table", "view")
+    )
+    return sorted((s, name) for s, name, comment in fetch(file.con, asked) if expected.get((s, name)) != comment)
+
+
+def with_checks(facts: Facts, file: ReleaseFile, checks: Sequence[Check]) -> Facts:
+    """The facts of a release that was judged, with some checks more."""
+    return verify_facts(file, (*(Check(**c) for c in facts.content["checks"]), *checks)) if checks else facts
 
 
 def check_columns(file: ReleaseFile, expected: dict[str, str]) -> Check:

@@ -1,4 +1,4 @@
-"""The commands about the macros themselves: sql, docs, install, view."""
+"""The commands about the macros themselves: sql, docs, install."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import typer
 
 from sqlpriv.doors.cli.options import tell
 from sqlpriv.engine import open_database
-from sqlpriv.errors import InputError
 from sqlpriv.macros import catalog
 from sqlpriv.macros.dialects import DIALECTS, transpile
 from sqlpriv.macros.install import install
 from sqlpriv.macros.pages import list_facts, page_facts
-from sqlpriv.macros.views import create_view
 from sqlpriv.version import __version__
 
 
@@ -47,17 +45,3 @@ def install_command(
     """Put the macros into a database file, for every DuckDB client."""
     install(database)
     print(f"sqlpriv {__version__} is in {database.name}: try FROM priv.report('table', ['qi'], 'sensitive')")
-
-
-def view_command(
-    database: Annotated[Path, typer.Argument(help="A DuckDB file.")],
-    name: Annotated[str, typer.Argument(help="What to call the view.")],
-    query: Annotated[str, typer.Argument(metavar="SQL", help="E.g. FROM priv.hide('t', 'age', 'age < 90').")],
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a view of this name.")] = False,
-) -> None:
-    """Keep a query with macros as a view in plain SQL that any DuckDB client reads."""
-    if not database.is_file():
-        raise InputError(f"there is no database file {str(database)!r}")
-    with open_database(database, write=True) as con:
-        create_view(con, name, query, replace)
-    print(f"{name} is a view in {database.name}")

@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sql": ("macros:sql_command", "Print the plain SQL behind a macro call, for DuckDB or another engine."),
     "docs": ("macros:docs_command", "Print the page of a macro, or the list of all."),
     "install": ("macros:install_command", "Put the macros into a database file, for every DuckDB client."),
-    "view": ("macros:view_command", "Keep a query with macros as a view in plain SQL that any DuckDB client reads."),
+    "view": ("views:view", "Keep a query as a view in plain SQL that any DuckDB client reads."),
     "demo": ("sqlpriv.demo.story:demo_command", "Tell the whole story on a hospital table."),
 }
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}

@@ -29,6 +29,11 @@ from sqlpriv.table.named import find_named, is_private, read_named
 from sqlpriv.table.source import Source
 
 PUBLISHED = f"{WRITTEN}.{SCHEMA}.published"
+NOISE = (
+    "Rows among noise: no row of it says anything of anybody, and to count them is to count noise. Read the views of "
+    "this file, ask it with sqlpriv query, or estimate in SQL with priv.estimate."
+)
+"""The comment on the published rows, for those who find the table before our words."""
 WEIGHTS = ("weight", "variance", "skew")
 _DICTIONARY = 1000
 """Up to so many texts in a domain, a dictionary is the smallest form of a column, and others need not be tried."""

@@ -14,7 +14,7 @@ from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.methods.randomized.attackers import attacker_grid
-from sqlpriv.methods.randomized.file import check_public
+from sqlpriv.methods.randomized.file import NOISE, PUBLISHED, check_public
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
 from sqlpriv.methods.randomized.questions import ask
@@ -28,7 +28,7 @@ from sqlpriv.release.read import describe
 from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.release.verify import Check, verify_facts
 from sqlpriv.rewrite.release import Release
-from sqlpriv.sqltext import quoted
+from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.source import Source
 
 _MOST_VALUES = 6
@@ -90,7 +90,9 @@ class Randomized(ABC):
         """Write the release into a new file."""
         assert isinstance(plan, RandomizedPlan)
         with written(plan.source.con, path):
-            return self.write_tables(plan, edition, request)
+            made = self.write_tables(plan, edition, request)
+            fetch(plan.source.con, f"COMMENT ON TABLE {PUBLISHED} IS {literal(NOISE)}")
+            return made
 
     def compare(self, plan: Plan, path: Path) -> None:
         """Coins leave nothing to compare with the table; the number of rows is judged by publishing."""

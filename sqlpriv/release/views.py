@@ -1,0 +1,204 @@
+"""Questions kept in a release as plain SQL views: every DuckDB client reads estimates by a name, without Python.
+
+    sqlpriv_release.views    name, question, confidence
+    main.<name>              the question rewritten, over the release's own tables; its COMMENT says what it answers
+
+A view runs with the rights of whoever reads it, so none is believed: what stands in the file must be, letter by letter,
+what this version makes of the question that the file states for it (verify_views.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import duckdb
+import sqlglot
+from sqlglot import TokenType, exp
+
+from sqlpriv.engine import attached, fetch
+from sqlpriv.errors import InputError, ReleaseError, SqlprivError, UnsupportedSQLError
+from sqlpriv.facts import Facts, Grid, steers
+from sqlpriv.release.file import SCHEMA, ReleaseFile, open_file
+from sqlpriv.release.open import OpenRelease, Opens
+from sqlpriv.release.propose_views import proposed
+from sqlpriv.rewrite.clauses import BUDGET
+from sqlpriv.sqltext import folded, literal, quoted
+
+TABLE = "views"
+COLUMNS = {"name": "VARCHAR", "question": "VARCHAR", "confidence": "DOUBLE"}
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class View:
+    """A question with the name under which its answer is read."""
+
+    name: str
+    question: str
+    confidence: float = CONFIDENCE
+
+    @property
+    def comment(self) -> str:
+        """What the file says of it to whoever looks at its catalog."""
+        return (
+            f"Estimates, made by sqlpriv from this release. An estimate x has its bounds beside it, x_low and x_high "
+            f"(confidence {self.confidence:g}). The question: {self.question}"
+        )
+
+    def statement(self, catalog: str, sql: str) -> str:
+        """The statement that makes it."""
+        return f"CREATE VIEW {quoted(catalog, 'main', self.name)} AS {sql}"
+
+
+def stated_views(file: ReleaseFile) -> tuple[View, ...]:
+    """The views that a file states, in the order of their names."""
+    if (SCHEMA, TABLE) not in file.tables:
+        return ()
+    listed = fetch(file.con, f"SELECT name, question, confidence FROM {file.table(TABLE)} ORDER BY name")
+    return tuple(View(str(name), str(question), float(confidence)) for name, question, confidence in listed)
+
+
+class Rewriter:
+    """Rewrites questions about a file for views in that file, where no name of a database may stand."""
+
+    def __init__(self, method: Opens, file: ReleaseFile) -> None:
+        self._file = file
+        self._release = method.open([file])
+        self._opened = OpenRelease(file.con, self._release, BUDGET)
+
+    def __call__(self, view: View) -> str:
+        """The SQL of a view; the file is open under a name that nobody could have written into a question."""
+        sql = self._opened.explain(view.question, view.confidence).sql
+        _refuse_offsets(sql)
+        return _lasting(sql.replace(f"{quoted(self._file.catalog)}.", "").replace(f"{self._file.catalog}.", ""))
+
+    def proposed(self) -> tuple[View, ...]:
+        """A useful set of views, of what this release can answer."""
+        found = []
+        for name, question in proposed(self._release).items():
+            view = View(name, question)
+            try:
+                self(view)
+            except UnsupportedSQLError:
+                continue
+            found.append(view)
+        return tuple(found)
+
+
+def _refuse_offsets(sql: str) -> None:
+    """DuckDB 1.5 and 2.0 lose or double the second and third argument of lag and lead in each other's files."""
+    for node in sqlglot.parse_one(sql, dialect="duckdb").find_all(exp.Lag, exp.Lead):
+        if node.args.get("offset") is not None or node.args.get("default") is not None:
+            raise UnsupportedSQLError(
+                "lag() and lead() with an offset cannot be kept in a view, since DuckDB's versions read it differently "
+                "from a file; write lag(x) and lead(x), or ask by sqlpriv query"
+            )
+
+
+def _lasting(sql: str) -> str:
+    """The same in words that DuckDB keeps in a file as they are, whichever version reads it and writes it again.
+
+    Of 2.5e0 it writes 2.5, and reads a decimal; true and IS NOT TRUE its versions write in different words.
+    """
+    tokens = sqlglot.tokenize(sql, dialect="duckdb")
+    kinds = [token.token_type for token in tokens]
+    parts, done = [], 0
+    for place, token in enumerate(tokens):
+        start, words = place, ""
+        if kinds[place] is TokenType.NUMBER and "e" in token.text.lower():
+            words = f"CAST({literal(token.text)} AS DOUBLE)"
+        elif kinds[place] in {TokenType.TRUE, TokenType.FALSE}:
+            words = f"CAST({literal(token.text[:1].lower())} AS BOOLEAN)"
+            negated = kinds[max(place - 2, 0) : place] == [TokenType.IS, TokenType.NOT]
+            if negated or kinds[max(place - 1, 0)] is TokenType.IS:
+                start, words = place - 1 - negated, f"IS {'' if negated else 'NOT '}DISTINCT FROM {words}"
+        if words:
+            parts += [sql[done : tokens[start].start], words]
+            done = token.end + 1
+    return "".join([*parts, sql[done:]])
+
+
+def wanted_views(rewriter: Rewriter, given: Mapping[str, str], auto: bool) -> tuple[View, ...]:
+    """The views of a policy: those it names, and with `auto` the proposed ones that it does not name."""
+    own = tuple(View(name, question.strip()) for name, question in given.items())
+    names = {folded(view.name) for view in own}
+    return (*own, *(v for v in rewriter.proposed() if folded(v.name) not in names)) if auto else own
+
+
+def write_views(method: Opens, path: Path, given: Mapping[str, str], auto: bool) -> None:
+    """Put the views of a policy into a file that is not published yet."""
+    if not given and not auto:
+        return
+    with open_file(path) as file:
+        rewriter = Rewriter(method, file)
+        made = make_views(file, rewriter, wanted_views(rewriter, given, auto))
+    put_views(path, made)
+
+
+def make_views(
+    file: ReleaseFile, rewriter: Rewriter, views: Sequence[View], replaced: Sequence[str] = ()
+) -> dict[View, str]:
+    """The SQL of views, or the refusal of the first that cannot be one; names of `replaced` views are free."""
+    made: dict[View, str] = {}
+    taken = {folded(name) for schema, name in file.tables if schema == "main" and name not in replaced}
+    for view in views:
+        if why := wrong_name(view.name, file.about["table"]) or wrong_question(view.question):
+            raise InputError(why)
+        if folded(view.name) in taken:
+            raise InputError(f"there is already a view {view.name!r}; choose another name, or replace it")
+        taken.add(folded(view.name))
+        try:
+            made[view] = rewriter(view)
+        except SqlprivError as error:
+            raise type(error)(f"the view {view.name!r}: {error}") from None
+    return made
+
+
+def wrong_name(name: str, table: str) -> str:
+    """Why a view cannot have this name; empty where it can."""
+    if not name.isidentifier() or folded(name).startswith("__priv"):
+        return f"{name!r} is no name for a view: write letters, digits and underscores, as in count_by_sex"
+    if folded(name) == folded(table):
+        return f"a view cannot be called {name!r}, like the private table; choose another name"
+    return ""
+
+
+def wrong_question(question: str) -> str:
+    """Why a question cannot be kept, whatever it asks: it is shown on the terminals of those who read the release."""
+    if steers(question.replace("\n", " ").replace("\t", " ")):
+        return "the question of a view holds control characters; write it as plain text"
+    return ""
+
+
+def put_views(path: Path, made: Mapping[View, str], dropped: Sequence[str] = ()) -> None:
+    """Write views into a file, in one transaction; `dropped` are taken out before."""
+    catalog = "release_with_views"
+    with duckdb.connect() as con, attached(con, path, catalog, write=True, error=ReleaseError):
+        # The names in a view are looked for beside it: so they are when it is made.
+        fetch(con, f"USE {catalog}")
+        fetch(con, "BEGIN")
+        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        fetch(con, f"CREATE TABLE IF NOT EXISTS {SCHEMA}.{TABLE} ({columns})")
+        for name in dropped:
+            fetch(con, f"DROP VIEW {quoted('main', name)}")
+            fetch(con, f"DELETE FROM {SCHEMA}.{TABLE} WHERE name = {literal(name)}")
+        for view, sql in made.items():
+            fetch(con, view.statement(catalog, sql))
+            fetch(con, f"COMMENT ON VIEW {quoted(catalog, 'main', view.name)} IS {literal(view.comment)}")
+            row = (literal(view.name), literal(view.question), repr(view.confidence))
+            fetch(con, f"INSERT INTO {SCHEMA}.{TABLE} VALUES ({', '.join(row)})")
+        fetch(con, "COMMIT")
+        fetch(con, "USE memory")
+
+
+def with_views(facts: Facts, file: ReleaseFile) -> Facts:
+    """What a release says of itself, with its views and what they ask."""
+    views = stated_views(file)
+    content = {**facts.content, "views": [asdict(view) for view in views]}
+    if not views:
+        return replace(facts, content=content)
+    rows = tuple((view.name, " ".join(view.question.split())) for view in views)
+    grid = Grid(("view", "question"), rows, folded=("question",))
+    return replace(facts, content=content, parts=(*facts.parts, grid))

@@ -1,0 +1,131 @@
+"""Views in a release run with the rights of their readers: `verify` knows those that were changed, and none runs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+from support.randomized_policies import publish_with, published, write_noise_policy
+
+import sqlpriv
+from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.publishing import add_view, open_release, show, verify
+
+pytestmark = pytest.mark.usefixtures("few_macros")
+
+BAG = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
+COLUMNS = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
+PEOPLE = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"
+TOTAL = "SELECT count(*) AS n FROM people"
+SECRET = "SECRET-42"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+    policy = write_noise_policy(
+        tmp_path_factory.mktemp("stored"), COLUMNS, BAG, PEOPLE, more=f'[views]\ntotal = "{TOTAL}"\n'
+    )
+    return publish_with(policy).written.output
+
+
+@pytest.fixture
+def path(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(made, tmp_path / "release.duckdb"))
+
+
+def change(path: Path, *statements: str) -> None:
+    with duckdb.connect(str(path)) as con:
+        for sql in statements:
+            con.execute(sql).fetchall()
+
+
+def failed(path: Path) -> str:
+    judged = verify(path)
+    assert not judged.passed
+    return "; ".join(f"{c['check']}: {c['found']}" for c in judged.content["checks"] if c["passed"] is False)
+
+
+READS_A_FILE = "CREATE OR REPLACE VIEW main.total AS SELECT content AS n FROM read_text('{secret}')"
+CHANGES = {
+    "another estimate": "CREATE OR REPLACE VIEW main.total AS SELECT 1.0 AS n, 0.0 AS n_low, 2.0 AS n_high",
+    "a file": READS_A_FILE,
+    "a file by its name": "CREATE OR REPLACE VIEW main.total AS FROM '{secret}'",
+    "the environment": "CREATE OR REPLACE VIEW main.total AS SELECT current_setting('temp_directory') AS n",
+    "rows of noise": "CREATE OR REPLACE VIEW main.total AS SELECT count(*) AS n FROM sqlpriv_release.published",
+    "a view more": "CREATE VIEW main.more AS SELECT 1 AS n",
+    "a view more, stated": "INSERT INTO sqlpriv_release.views VALUES ('more', 'SELECT 1', 0.95)",
+    "another question": "UPDATE sqlpriv_release.views SET question = 'SELECT count(*) + 1 AS n FROM people'",
+    "another confidence": "UPDATE sqlpriv_release.views SET confidence = 0.5",
+    "no confidence": "UPDATE sqlpriv_release.views SET confidence = 7",
+    "a word in a question": "UPDATE sqlpriv_release.views SET question = question || ' -- alice has flu'",
+    "a column more": "ALTER TABLE sqlpriv_release.views ADD COLUMN note VARCHAR DEFAULT 'alice'",
+    "no view": "DROP VIEW main.total",
+    "a table of its name": "DROP VIEW main.total; CREATE TABLE main.total AS SELECT 1 AS n",
+    "a comment": "COMMENT ON VIEW main.total IS 'alice has flu'",
+    "a comment on a column": "COMMENT ON COLUMN main.total.n IS 'alice has flu'",
+    "a comment on the rows": "COMMENT ON TABLE sqlpriv_release.published IS 'alice has flu'",
+    "a comment on a table": "COMMENT ON TABLE sqlpriv_release.about IS 'alice has flu'",
+    "nothing stated": "DROP TABLE sqlpriv_release.views",
+    "stated twice": "INSERT INTO sqlpriv_release.views FROM sqlpriv_release.views",
+}
+
+
+@pytest.mark.parametrize("what", list(CHANGES))
+def test_what_was_changed_does_not_verify(path: Path, what: str) -> None:
+    assert verify(path).passed
+    secret = path.with_name("secret.csv")
+    secret.write_text(f"{SECRET}\n")
+    change(path, CHANGES[what].format(secret=secret))
+    assert SECRET not in failed(path)
+    with pytest.raises(ReleaseError, match="so its views were not changed"):
+        add_view(path, "mine", TOTAL)
+
+
+def test_no_view_runs_when_a_release_is_opened(path: Path) -> None:
+    """One that reads what is not there would fail; asked for by its name it is unknown."""
+    change(path, "CREATE TABLE main.gone AS SELECT 1 AS n", "CREATE OR REPLACE VIEW main.total AS FROM main.gone")
+    change(path, "DROP TABLE main.gone")
+    with open_release(path) as release:
+        assert len(release.sql(TOTAL).fetchall()) == 1
+        with pytest.raises(sqlpriv.SqlprivError, match="there is no table 'total'"):
+            release.sql("SELECT n FROM total")
+    assert [view["question"] for view in show(path).content["views"]] == [TOTAL]
+    assert not verify(path).passed
+
+
+@pytest.mark.parametrize(
+    "name", ['x"; DROP TABLE sqlpriv_release.about; --', "x'y", "a.b", "main.x", "__priv_x", "x\x00", "1x", "x y"]
+)
+def test_sql_in_a_name_is_refused(path: Path, name: str) -> None:
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="is no name for a view"):
+        add_view(path, name, TOTAL)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT content FROM read_text('/etc/hostname')",
+        "SELECT getenv('HOME') AS n, count(*) FROM people",
+        "SELECT count(*) FROM people; DROP TABLE sqlpriv_release.about",
+        "SELECT count(*) FROM sqlpriv_release.published",
+        "FROM total",
+    ],
+)
+def test_a_question_that_reaches_beyond_the_release_is_refused(path: Path, question: str) -> None:
+    before = path.read_bytes()
+    with pytest.raises(sqlpriv.SqlprivError, match="the view 'mine': "):
+        add_view(path, "mine", question)
+    assert path.read_bytes() == before
+
+
+def test_words_of_a_question_stay_words(path: Path) -> None:
+    """Also those that look like the name under which a file is open while it is rewritten, or like our own words."""
+    question = "SELECT count(*) AS n FROM people WHERE b = 'release_file.x''; -- true 1e0'"
+    add_view(path, "mine", question)
+    assert verify(path).passed
+    with open_release(path) as release, duckdb.connect(str(path), read_only=True) as con:
+        assert con.execute("FROM mine").fetchall() == release.sql(question).fetchall()
