@@ -4,6 +4,9 @@
                  Python in one thread
     n_D          of a predicate over three attributes of Adult, against the raw count of their three domain tables
     answer       open_release(...).sql(query).fetchall(), against the same query directly on the rows of the view
+    small        the same on a view of 30,000 rows, where most of it is planning
+    view         reading a question that the release keeps as a view, against its rewritten SQL run by hand
+    ask          priv.ask in a connection of one's own, against release.sql, for a question that was asked before
     publishing   1,000,000 rows of a domain of 10^9 tuples, against one SELECT DISTINCT of the coin over as many rows as
                  are written (39 million)
 
@@ -18,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +33,7 @@ from rich.table import Table
 from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
+from benchmarks import estimate_inside
 from benchmarks.adult_releases import EXCLUSIVE, SLOTS, Variant, make_release
 from benchmarks.domain_sums import adult_domain, measure_predicates
 from benchmarks.estimate_queries import COLUMNS, OF_ADULT, REGIONS, TYPICAL, described, fixture_queries
@@ -42,11 +47,14 @@ from sqlpriv.publishing import open_release, publish
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.sqltext import file_literal, literal
 
-BARS = {"rewriting": 5.0, "n_D": 3.0, "answer": 4.0, "publishing": 2.0}
+BARS = {"rewriting": 5.0, "n_D": 3.0, "answer": 4.0, "small": 6.0, "view": 1.5, "ask": 1.3, "publishing": 2.0}
 WHAT = {
     "rewriting": "rewriting / sqlglot's parse + qualify + generate, median",
     "n_D": "n_D of three attributes / raw join-count, worst",
     "answer": "whole answer / raw query on the view, median",
+    "small": "whole answer / raw query on a view of 30,000 rows, median",
+    "view": "stored view / its rewritten query by hand, median",
+    "ask": "priv.ask / release.sql, asked before, median",
     "publishing": "publishing / SELECT DISTINCT of as many coins",
 }
 SCHEMA: dict[str, object] = {"people": COLUMNS, "regions": REGIONS}
@@ -132,6 +140,17 @@ def measure_answers(runs: int) -> Ratios:
     return _ratios(found, statistics.median)
 
 
+@cache
+def _inside(runs: int) -> dict[str, list[float]]:
+    with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
+        return estimate_inside.measure(Path(folder), runs, screen)
+
+
+def measure_inside(part: str, runs: int) -> Ratios:
+    """Of a view of 30,000 rows; all three parts are measured in the same run."""
+    return _ratios(_inside(runs)[part], statistics.median)
+
+
 def measure_publishing(rows: int) -> Ratios:
     """Publish and draw the coins in turn, twice; CPU times are shown too, since one run takes a minute or more."""
     with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
@@ -212,6 +231,9 @@ def main(
         "rewriting": lambda: measure_rewriting(runs),
         "n_D": measure_domain_sums,
         "answer": lambda: measure_answers(runs),
+        "small": lambda: measure_inside("small", runs),
+        "view": lambda: measure_inside("view", runs),
+        "ask": lambda: measure_inside("ask", runs),
         "publishing": lambda: measure_publishing(rows),
     }
     screen.print(f"DuckDB {duckdb.__version__}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}", highlight=False)
