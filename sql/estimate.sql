@@ -57,6 +57,10 @@ CREATE MACRO _correlation(covariance, variance, other) AS
 CASE WHEN variance > 0 AND other > 0 THEN covariance / (sqrt(variance) * sqrt(other)) END;
 CREATE MACRO _fisher_bound(r, half) AS CASE WHEN abs(r) < 1 THEN tanh(atanh(r) + half / (1 - r * r)) END;
 
+-- The bounds of a square, by those of what is squared: 0 is its least where they lie on both sides of 0.
+CREATE MACRO _square_low(low, high) AS CASE WHEN low * high <= 0 THEN 0e0 ELSE least(low * low, high * high) END;
+CREATE MACRO _square_high(low, high) AS greatest(low * low, high * high);
+
 -- estimate(release, predicate, mentioned) -> estimate, low, high
 -- How many rows of the private table meet a predicate, estimated from a randomized release, with a 95% score interval.
 -- The release is the name under which its file is open, the predicate one SQL expression over the columns of the private

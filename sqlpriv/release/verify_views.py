@@ -93,7 +93,7 @@ def _tree(sql: str) -> exp.Expr | None:
 
 
 def _tables(file: ReleaseFile) -> dict[tuple[str, str], dict[str, str]]:
-    return {name: file.columns(*name) for name in sorted(file.tables - file.views)}
+    return {name: file.columns(*name) for name in sorted(file.tables) if name not in file.views}
 
 
 def _texts_of(tables: Mapping[tuple[str, str], Mapping[str, str]], made: Mapping[View, str]) -> dict[str, str]:

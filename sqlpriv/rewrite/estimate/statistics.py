@@ -2,7 +2,8 @@
 
 A variance is sum((x - m)^2) / n. At the estimated mean m its derivative by m is 0, so that it is the ratio of two
 combinations of sums, with m as a constant, and has Fieller's interval; so are covariances and slopes. An intercept and
-a correlation have the delta method, the latter on Fisher's scale, where it is nearly normal and stays within -1 and 1.
+a correlation have the delta method, the latter on Fisher's scale, where it is nearly normal and stays within -1 and 1;
+what a regression explains, its square, has the squares of those bounds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from sqlpriv.rewrite.estimate.intervals import formula
 _DEVIATIONS: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.Stddev: exp.Variance, exp.StddevSamp: exp.Variance, exp.StddevPop: exp.VariancePop,
 }  # fmt: skip
-_OF_TWO: tuple[type[exp.Expr], ...] = (exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept)
+_OF_TWO: tuple[type[exp.Expr], ...] = (
+    exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2,
+)  # fmt: skip
 STATISTICS: tuple[type[exp.Expr], ...] = (exp.Variance, exp.VariancePop, *_DEVIATIONS, *_OF_TWO)
 
 
@@ -47,6 +50,8 @@ def statistic(formulas: Formulas, node: exp.Expr) -> Form:
         return sums.intercept()
     if isinstance(node, exp.Corr):
         return sums.correlation()
+    if isinstance(node, exp.RegrR2):
+        return _square(sums.correlation())
     return Ratio(sums.joint, sums.divisor(isinstance(node, exp.CovarSamp)))
 
 
@@ -87,7 +92,7 @@ class _Moments:
         product = self._sum(_times(self._x, self._y))
         return Linear({product: "1", self.sx: f"-{self.my}", self.sy: f"-{self.mx}", self.n: f"{self.mx} * {self.my}"})
 
-    def correlation(self) -> Form:
+    def correlation(self) -> Smooth | Bounded:
         """By its derivatives; on Fisher's scale, unless one deviation is asked for."""
         formulas = self._formulas
         rows = formulas.value(Linear({self.n: "1"}))
@@ -131,6 +136,15 @@ class _Moments:
         if self.sx == self.sy:  # of x by itself
             return Smooth(value)
         return Smooth(value, {i: formulas.once_inside(f"({s}) / nullif({rows}, 0e0)") for i, s in slopes.items()})
+
+
+def _square(form: Smooth | Bounded) -> Form:
+    """The square of an estimate: its least is 0 where the bounds lie on both sides of it."""
+    if isinstance(form, Smooth):
+        own = form.text
+        return Smooth(f"{own} * {own}", {i: f"2e0 * {own} * ({slope})" for i, slope in form.slopes.items()})
+    bounds = (f"({form.low})", f"({form.high})")
+    return Bounded(f"{form.text} * {form.text}", formula("_square_low", *bounds), formula("_square_high", *bounds))
 
 
 def _double(node: exp.Expr) -> exp.Expr:

@@ -23,6 +23,7 @@ STATISTICS = {
     "d": "stddev_pop(b) / 1",
     "k": "covar_pop(a, b) / 1",
     "r": "corr(a, b) / 1",
+    "e": "regr_r2(b, a) / 1",
     "g": "regr_slope(b, a) / 1",
     "i": "regr_intercept(b, a) / 1",
 }
