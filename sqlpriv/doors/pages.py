@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlpriv.macros.pages import markdown
 from sqlpriv.methods import METHODS
-from sqlpriv.policy.file import RELEASE_KEYS
+from sqlpriv.policy.file import RELEASE_KEYS, VIEW_KEYS
 from sqlpriv.policy.keys import key_table
 
 _BLOCK = re.compile(r"(<!-- keys of (\w+)(?: (\S+))? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -25,9 +25,9 @@ def written(name: str, text: str) -> str:
 
 
 def _keys(method: str, role: str | None) -> str:
-    """The keys of a method's [release], or of a role of its columns; `release` are those of every method."""
+    """The keys of a method's [release], or of a role of its columns; `release` and `views` are of every method."""
     if method not in METHODS:
-        return key_table(RELEASE_KEYS)
+        return key_table({"release": RELEASE_KEYS, "views": VIEW_KEYS}[method])
     return key_table(METHODS[method].roles[role] if role else METHODS[method].options)
 
 
