@@ -21,6 +21,7 @@ from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job, check
 from sqlpriv.demo import hospital
 from sqlpriv.engine import open_memory
+from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.facts import Facts, Grid, Line
 from sqlpriv.showing.progress import progress
 from sqlpriv.showing.terminal import show
@@ -64,6 +65,8 @@ diagnosis      = { role = "sensitive", domain = "table:hospital_diagnosis.parque
 length_of_stay = { role = "quasi-identifier", domain = "range:1..90", outside = "drop" }
 [public]
 chapters = "hospital_diagnosis.parquet"
+[views]
+by_diagnosis = "SELECT diagnosis, count(*) AS n, avg(length_of_stay) AS stay FROM hospital GROUP BY diagnosis"
 [release]
 method = "alpha_beta"
 gamma = 0.3
@@ -76,6 +79,8 @@ QUESTIONS = (
     "SELECT avg(length_of_stay) AS stay FROM hospital WHERE diagnosis = 'Pneumonia'",
     "SELECT chapter, count(*) AS n FROM hospital JOIN chapters USING (diagnosis) GROUP BY chapter ORDER BY chapter",
 )
+ASKED = ("hospital-noise.duckdb",)
+"""The releases that answer questions; each says what it can, and refuses the rest."""
 _REQUIRED = ("k>=5", "distinct_l>=3")
 
 
@@ -167,21 +172,32 @@ def _published(folder: Path, policy: str) -> Facts:
 
 
 def _ask(folder: Path) -> Facts:
-    """Answers with their bounds, and the truth that only the owner can know."""
+    """Answers with their bounds, and the truth that only the owner can know; the same questions to every release."""
     parts: list[Line | Grid] = []
-    with publishing.open_release(folder / "hospital-noise.duckdb") as release, open_memory() as con:
+    with open_memory() as con:
         for name, file in (("hospital", "hospital"), ("chapters", "hospital_diagnosis")):
             path = literal(str(folder / f"{file}.parquet"))
             con.execute(f"CREATE VIEW {name} AS FROM {path}").fetchall()
         for question in QUESTIONS:
-            answer = release.sql(question)
             truth = con.execute(question).fetchall()
-            rows = tuple(
-                (*(_shown(v) for v in estimated), _shown(true[-1]))
-                for estimated, true in zip(answer.fetchall(), truth, strict=True)
-            )
-            parts += [Line(question), Grid((*answer.columns, "truth"), rows)]
+            parts.append(Line(question))
+            parts += [_answer(folder / file, question, truth) for file in ASKED]
     return Facts("Estimates, with bounds that hold the truth 95 times of 100", {}, tuple(parts))
+
+
+def _answer(file: Path, question: str, truth: list[Any]) -> Line | Grid:
+    """What one release says, beside the truth; or that it cannot say it."""
+    title = file.name if len(ASKED) > 1 else ""
+    with publishing.open_release(file) as release:
+        try:
+            answer = release.sql(question)
+        except UnsupportedSQLError as refused:
+            return Line(f"{title}: {refused}", "refused")
+        rows = tuple(
+            (*(_shown(v) for v in estimated), _shown(true[-1]))
+            for estimated, true in zip(answer.fetchall(), truth, strict=True)
+        )
+        return Grid((*answer.columns, "truth"), rows, title=title)
 
 
 def _shown(value: Any) -> Any:
@@ -193,14 +209,15 @@ def _next(folder: Path) -> Facts:
         ("hospital.parquet", "the private table: 24,000 admissions, generated"),
         ("generalize.toml, noise.toml", "the two policies: read them"),
         ("hospital-release.duckdb", "the generalized release: open it with any DuckDB"),
-        ("hospital-noise.duckdb", "the randomized release: ask it with sqlpriv query"),
+        ("hospital-noise.duckdb", "the randomized release: ask it with sqlpriv query, or read its views"),
         ("demo-ledger.json", "what was released from the table; it stays with its owner"),
     )
     commands = (
         ("check your own table", "sqlpriv check FILE --qi a,b --sensitive s --require 'k>=5'"),
         ("propose a policy for it", "sqlpriv init FILE"),
         ("see what a policy costs", "sqlpriv plan policy.toml"),
-        ("from any DuckDB", "sqlpriv install my.duckdb, then FROM priv.report('t', ['a', 'b'], 's')"),
+        ("estimates in any DuckDB", "ATTACH 'hospital-noise.duckdb' AS h; FROM h.by_diagnosis"),
+        ("checks in any DuckDB", "sqlpriv install my.duckdb, then FROM priv.report('t', ['a', 'b'], 's')"),
         ("read about a check", "sqlpriv docs t_closeness"),
     )
     return Facts(f"The files are in {folder}", {}, (Grid((), files), Grid((), commands)))

@@ -17,7 +17,7 @@ from sqlpriv.methods.randomized.attackers import attacker_grid
 from sqlpriv.methods.randomized.file import NOISE, PUBLISHED, check_public
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
-from sqlpriv.methods.randomized.questions import ask
+from sqlpriv.methods.randomized.questions import ask, refuse_views
 from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Judged, Numbers, verify_file
 from sqlpriv.methods.randomized.weights import AllWeights, Expected
@@ -82,6 +82,8 @@ class Randomized(ABC):
         assert isinstance(policy, RandomizedPolicy)
         plan = make_plan(source, policy, self.make_terms)
         check_public(source, policy)
+        if policy.questions:
+            refuse_views(plan, self.expected(plan))
         if not request.queries:
             return plan
         return replace(plan, questions=ask(plan, self.expected(plan), request.queries))

@@ -19,6 +19,7 @@ from statistics import median
 from typing import Any
 
 from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.randomized.file import write_public
@@ -26,6 +27,7 @@ from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.weights import Expected
 from sqlpriv.release.open import run_rewritten
 from sqlpriv.release.read import attribute, public_tables
+from sqlpriv.release.views import wrong_name, wrong_question
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.public_facts import AskedFacts
@@ -58,6 +60,18 @@ def ask(plan: RandomizedPlan, expected: Expected, queries: Sequence[str]) -> Fac
     first = "" if plan.terms.views == 1 else " This is the first view of the sequence; later ones answer with others."
     parts: list[Part] = [Line(_WARNING + first, "private"), *(part for each in found for part in each.parts())]
     return Facts("", [each.content() for each in found], tuple(parts))
+
+
+def refuse_views(plan: RandomizedPlan, expected: Expected) -> None:
+    """Refuse questions of [views] that no release by this plan could keep as views."""
+    release = _described(plan, expected)
+    for name, question in plan.policy.questions.items():
+        try:
+            if why := wrong_name(name, release.table) or wrong_question(question):
+                raise PolicyError(why)
+            rewrite(question.strip(), release)
+        except SqlprivError as error:
+            raise PolicyError(f"the view {name!r} of the policy: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -118,6 +132,12 @@ def _release(plan: RandomizedPlan, expected: Expected) -> Release:
     weights = ", ".join(f"__copies * ({number}) AS __{part}" for part, number in expected.row.items())
     tuples = f"SELECT {', '.join(values)}, {share} AS __share, t.copies AS __copies FROM __tuples AS t {joins}"
     fetch(con, f"CREATE OR REPLACE TABLE {_ROWS} AS SELECT * EXCLUDE (__share, __copies), {weights} FROM ({tuples})")
+    return _described(plan, expected)
+
+
+def _described(plan: RandomizedPlan, expected: Expected) -> Release:
+    """What rewriting knows of it; the rows themselves need not be there for that."""
+    con = plan.source.con
     fetch(con, f"DROP SCHEMA IF EXISTS {_MEMORY}.public CASCADE")
     fetch(con, f"CREATE SCHEMA {_MEMORY}.public")
     write_public(plan, _MEMORY)
