@@ -10,7 +10,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.engine import attached, fetch
+from sqlpriv.engine import attached, fetch, open_memory
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -101,7 +101,7 @@ def _texts_of(tables: Mapping[tuple[str, str], Mapping[str, str]], made: Mapping
 
     DuckDB makes no view of what is not there, so the file has the same tables, without rows.
     """
-    with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder, duckdb.connect() as con:
+    with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder, open_memory() as con:
         path = Path(folder) / "twin.duckdb"
         with attached(con, path, _TWIN, write=True):
             fetch(con, f"USE {_TWIN}")

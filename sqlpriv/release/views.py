@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import duckdb
 import sqlglot
 from sqlglot import TokenType, exp
 
-from sqlpriv.engine import attached, fetch
+from sqlpriv.engine import attached, fetch, open_memory
 from sqlpriv.errors import InputError, ReleaseError, SqlprivError, UnsupportedSQLError
 from sqlpriv.facts import Facts, Grid, steers
 from sqlpriv.release.file import SCHEMA, ReleaseFile, open_file
@@ -175,7 +174,7 @@ def wrong_question(question: str) -> str:
 def put_views(path: Path, made: Mapping[View, str], dropped: Sequence[str] = ()) -> None:
     """Write views into a file, in one transaction; `dropped` are taken out before."""
     catalog = "release_with_views"
-    with duckdb.connect() as con, attached(con, path, catalog, write=True, error=ReleaseError):
+    with open_memory() as con, attached(con, path, catalog, write=True, error=ReleaseError):
         # The names in a view are looked for beside it: so they are when it is made.
         fetch(con, f"USE {catalog}")
         fetch(con, "BEGIN")
