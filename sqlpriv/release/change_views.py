@@ -72,7 +72,10 @@ def _changed(
         copy.chmod(stat.S_IMODE(state.st_mode))
         if _differs(state, target.stat()):
             raise ReleaseError(f"{path.name} was changed meanwhile, so its views were not; run it again")
-        put_in_place(copy, copy.with_suffix(".copy"), target, lambda _: None)
+        try:
+            put_in_place(copy, copy.with_suffix(".copy"), target, lambda _: None)
+        except OSError:
+            raise ReleaseError(f"cannot write {path.name} in its folder, so its views were not changed") from None
 
 
 def added(path: Path, view: View, sql: str) -> Facts:

@@ -54,11 +54,13 @@ def test_every_command_has_help(tmp_path: Path, name: str, option: str) -> None:
     assert not re.search(r"\w(…|\.\.\.)$|<bool>|<list|range>", done.stdout, re.MULTILINE)  # nothing is cut
 
 
-@pytest.mark.parametrize("command", ["show", "void"])
-def test_the_commands_of_the_ledger_have_help(tmp_path: Path, command: str) -> None:
-    done = run(tmp_path, "ledger", command, "--help")
+@pytest.mark.parametrize(
+    ("group", "command"), [("ledger", "show"), ("ledger", "void"), ("view", "add"), ("view", "drop")]
+)
+def test_the_commands_of_a_group_have_help(tmp_path: Path, group: str, command: str) -> None:
+    done = run(tmp_path, group, command, "--help")
     assert done.returncode == 0, done.stderr
-    assert f"sqlpriv ledger {command}" in done.stdout
+    assert f"sqlpriv {group} {command}" in done.stdout
 
 
 def imported(*arguments: str) -> tuple[int, set[str]]:

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -18,6 +19,7 @@ import sqlpriv
 from sqlpriv.errors import InputError, PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import add_view, drop_view, open_release, plan, show, verify
+from sqlpriv.release.views import put_views
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -219,3 +221,32 @@ def test_a_reader_who_has_it_open_meanwhile_keeps_what_was_there(path: Path) -> 
         add_view(path, "more", TOTAL)
         assert con.execute("FROM by_b").fetchall() == before
     assert len(rows_of(path, "FROM more")) == 1
+
+
+@pytest.mark.parametrize("step", ["put_views", "put_in_place"])
+def test_what_stops_half_way_leaves_the_release_as_it_was(
+    path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = path.read_bytes()
+    monkeypatch.setattr(f"sqlpriv.release.change_views.{step}", stopped)
+    with pytest.raises((ReleaseError, OSError)):
+        add_view(path, "more", TOTAL)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_release_that_is_replaced_meanwhile_is_not_written_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by publishing it again while a view is added to what was there before."""
+
+    def put(copy: Path, *given: Any) -> None:
+        put_views(copy, *given)
+        shutil.copy(path, path.with_name("other"))
+        os.replace(path.with_name("other"), path)
+
+    monkeypatch.setattr("sqlpriv.release.change_views.put_views", put)
+    with pytest.raises(ReleaseError, match="was changed meanwhile, so its views were not; run it again"):
+        add_view(path, "more", TOTAL)
+    assert "more" not in names_of(path)

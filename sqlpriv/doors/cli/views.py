@@ -19,6 +19,7 @@ from sqlpriv.release.views import CONFIDENCE
 view = typer.Typer(
     help="Keep a query as a view in plain SQL that any DuckDB client reads.",
     no_args_is_help=True,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
