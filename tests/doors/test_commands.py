@@ -88,7 +88,8 @@ def test_what_needs_no_command_imports_none(arguments: tuple[str, ...]) -> None:
     assert code == (2 if arguments in {(), ("pubish",)} else 0)
     assert not modules & set(HEAVY)
     assert {m for m in modules if m.startswith("sqlpriv.")} <= {
-        "sqlpriv.doors", "sqlpriv.doors.cli", "sqlpriv.doors.cli.main", "sqlpriv.errors", "sqlpriv.facts", "sqlpriv.version",
+        "sqlpriv.doors", "sqlpriv.doors.cli", "sqlpriv.doors.cli.main", "sqlpriv.errors", "sqlpriv.facts",
+        "sqlpriv.version",
     }  # fmt: skip
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -20,26 +18,17 @@ QUESTION = "SELECT b, count(*) AS n, avg(a) AS mean FROM people WHERE b NOT IN (
 
 
 @pytest.fixture(scope="module")
-def client() -> Path:
-    """The command line, fetched once and kept among the temporary files."""
-    kept = Path(tempfile.gettempdir()) / f"sqlpriv-{PACKAGE.replace('==', '-')}"
-    if not kept.exists():
-        folder = Path(tempfile.mkdtemp())
-        fetch = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), PACKAGE]
-        try:
-            done = subprocess.run(fetch, capture_output=True, timeout=100, check=False).returncode == 0
-        except subprocess.TimeoutExpired:
-            done = False
-        if not done:
-            pytest.skip(f"pip cannot install {PACKAGE} here")
-        try:
-            folder.rename(kept)  # all at once, in case two test runs fetch it
-        except OSError:
-            shutil.rmtree(folder)
-    found = sorted(path for path in kept.rglob("duckdb") if path.is_file())
-    if not found:
-        pytest.skip(f"{PACKAGE} brings no command for this machine")
-    return found[0]
+def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command line as pip brings it: the program itself, without its wrapper of Python."""
+    folder = tmp_path_factory.mktemp("client")
+    fetch = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), PACKAGE]
+    try:
+        done = subprocess.run(fetch, capture_output=True, timeout=200, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        done = False
+    if not done:
+        pytest.skip(f"pip cannot install {PACKAGE} here")
+    return folder / "duckdb_cli" / "duckdb"
 
 
 def test_it_reads_the_estimates_by_name(client: Path, tmp_path: Path) -> None:
