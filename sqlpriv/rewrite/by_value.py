@@ -64,7 +64,7 @@ class ByValue:
             self._made[asked] = self._answer(asked)
         name = f"b{list(self._made).index(asked)}"
         text = f'"{SUMS}"."{name}"'
-        if not self._clauses.options.intervals:
+        if not self._clauses.options.intervals or (asked.shares and self._clauses.names.release.has_hard_bounds):
             return Opaque(text)
         return Bounded(text, f'"{SUMS}"."{name}_low"', f'"{SUMS}"."{name}_high"')
 

@@ -11,10 +11,15 @@ from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
 from sqlpriv.rewrite.bind.relations import AnswerColumn, Shown
 from sqlpriv.rewrite.bind.scope import Scope
+from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.forms_of import Forms
+from sqlpriv.rewrite.estimate.hard_bounds import HardFormulas
+from sqlpriv.rewrite.estimate.hard_sums import HardSums
 from sqlpriv.rewrite.estimate.intervals import ONE_DEVIATION, squared_quantile
+from sqlpriv.rewrite.estimate.multiplying import Joins
 from sqlpriv.rewrite.estimate.texts import Texts
+from sqlpriv.rewrite.estimate.windowed import WindowedSums
 from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_star
 from sqlpriv.sqltext import folded, quoted
 
@@ -63,6 +68,17 @@ class Clauses:
         self.texts = Texts(frozenset(a.name for a in names.release.attributes))
         self.zz = ONE_DEVIATION if options.deviations else squared_quantile(options.confidence)
         self.resolve = expressions.resolve
+
+    def formulas(self, joins: Joins, as_asked: bool = True) -> Formulas:
+        """What gives the sums over these joins their values and bounds, of the kind that the release has.
+
+        `as_asked`: whether the options say how the values are to look, or they are worked with further.
+        """
+        nonnegative = as_asked and self.options.nonnegative
+        if self.names.release.has_hard_bounds:
+            return HardFormulas(HardSums(self.texts, joins), nonnegative)
+        deviations = as_asked and self.options.deviations
+        return Formulas(WindowedSums(self.texts, joins), self.zz, nonnegative, self.options.apart, deviations)
 
     def only(self, node: exp.Expr, known: set[str]) -> None:
         """Refuse every clause of a query that is not among the known ones."""

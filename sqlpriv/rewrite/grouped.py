@@ -15,12 +15,10 @@ from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.by_value import ByValue
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate.aggregates import Summand
-from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms import Exact
 from sqlpriv.rewrite.estimate.forms_of import Forms
 from sqlpriv.rewrite.estimate.multiplying import Joins
 from sqlpriv.rewrite.estimate.sums import SUMS
-from sqlpriv.rewrite.estimate.windowed import WindowedSums
 from sqlpriv.rewrite.release import Release
 from sqlpriv.rewrite.syntax import has_aggregates, has_windows, windowed, without_parentheses
 
@@ -41,8 +39,8 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
     condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
     groupings = [[keys[i] for i in chosen] for chosen in sets]
     options, names = clauses.options, clauses.names
-    sums = WindowedSums(clauses.texts, Joins(names, rows.reads, condition, groupings))
-    formulas = Formulas(sums, clauses.zz, options.nonnegative, options.apart, options.deviations)
+    formulas = clauses.formulas(Joins(names, rows.reads, condition, groupings))
+    sums = formulas.sums
     forms = Forms(clauses.sql, clauses.texts, formulas, keys, None, names.scalars)
     by_value = ByValue(clauses, rows, keys, partial(answered, clauses))
     by_value.can_be_asked = len(sets) == 1
@@ -89,8 +87,8 @@ def answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> Ans
     """The answer to a query whose parts are resolved already, with a row for each group; its windows are of those
     groups that differ in the last key alone."""
     condition = exp.and_(*rows.conditions) if rows.conditions else None
-    sums = WindowedSums(clauses.texts, Joins(clauses.names, rows.reads, condition, [keys]))
-    formulas = Formulas(sums, clauses.zz, apart=clauses.options.apart)
+    formulas = clauses.formulas(Joins(clauses.names, rows.reads, condition, [keys]), as_asked=False)
+    sums = formulas.sums
     forms = Forms(clauses.sql, clauses.texts, formulas, keys)
     forms.adds_groups = not Joins(clauses.names, rows.reads, condition, [keys[:-1]]).multiply
     listed, columns = clauses.listed(items, forms)

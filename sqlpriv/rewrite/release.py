@@ -2,13 +2,16 @@
 
 A release is a weighted relation, whatever method made it: all that tells methods apart here are numbers. Where all rows
 of the view carry the same weights, these are taken out of the sums, and a count over the view stays a plain count.
+
+`errors` says what the bounds of an answer mean. "coins": confidence intervals, from weights and variances. "bounds":
+no coins were thrown, and low and high are hard; then `rows` gives each class of rows with all that it may stand for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from sqlpriv.sqltext import folded, quoted
 
@@ -27,6 +30,25 @@ class PublicFacts(Protocol):
 
     def some_values(self, domain: str, most: int) -> list[str]:
         """The values of a domain as text, if they are so many at most."""
+
+
+Cuts: TypeAlias = Mapping[str, Sequence[str]]
+"""Of columns that are published in ranges of numbers without gaps: what a query compares them with, as SQL text."""
+RowsOf: TypeAlias = Callable[[frozenset[str], Cuts, bool], str]
+"""From the columns that a query mentions to SQL text of a relation: one row for each leaf that a class may stand for.
+
+Beside these columns it has __unit (the class), __copies (its rows), __leaves (so many leaves it has here), __weight and
+__total (of a leaf, and of all leaves of the class: the share of the leaf is their ratio) and __hidden (whether the class
+is that of suppressed rows). A column that is cut has another beside it, `end_of(name)`: the value to be summed, where
+the column itself is the value to be compared. Where nothing is mentioned, it has a row for all rows of the table. With
+the last argument, a class without rows stands for all that the domains have, so that every group is there.
+"""
+COINS, BOUNDS = "coins", "bounds"
+
+
+def end_of(name: str) -> str:
+    """What the column of values to be summed is called."""
+    return f"__end_{name}"
 
 
 @dataclass(frozen=True)
@@ -50,6 +72,12 @@ class Attribute:
     share: str | None = None
     """The column of the domain that says what share a value has of the noise, where values differ in it."""
     never_below_zero: bool = False
+    why_not: str | None = None
+    """Why nothing can be asked of it: the values below its labels are not public, say."""
+    is_cut: bool = False
+    """Whether it is published in ranges of numbers without gaps, so that it can be compared with constants alone."""
+    unlisted: bool = False
+    """Whether a suppressed row may have another value than those of `domain`."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +118,17 @@ class Release:
     """By folded name."""
     facts: PublicFacts | None = field(default=None, compare=False)
     """Asks the data of public tables; without it nothing is taken to be unique."""
+    errors: frozenset[str] = frozenset({COINS})
+    """What low and high mean: COINS, BOUNDS, or both."""
+    rows: RowsOf | None = field(default=None, compare=False)
+    """With BOUNDS: what each class of rows may stand for."""
+    suppressed: int = 0
+    """With BOUNDS: how many rows of the table are suppressed, whether left out or kept with stars."""
+
+    @property
+    def has_hard_bounds(self) -> bool:
+        """Whether low and high hold for certain."""
+        return self.errors == {BOUNDS}
 
     @property
     def kappa(self) -> float | None:

@@ -13,9 +13,9 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.evaluate import evaluate
 from sqlpriv.methods.generalize.plan import GeneralizePlan
-from sqlpriv.methods.generalize.scan import Scan, number_rows
+from sqlpriv.methods.generalize.scan import Scan, number_rows, published_columns
 from sqlpriv.methods.generalize.shown import is_binned, one_class
-from sqlpriv.methods.generalize.write import ROWS, published_columns
+from sqlpriv.methods.generalize.write import ROWS
 from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table

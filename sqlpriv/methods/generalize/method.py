@@ -10,6 +10,7 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize import write
+from sqlpriv.methods.generalize.answers import open_generalized
 from sqlpriv.methods.generalize.compare import compare
 from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
 from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, GeneralizePolicy
@@ -91,10 +92,10 @@ class Generalize:
         return Facts(f"{file.name}  {file.about['method']}", content, tuple(parts))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
-        """It has no weights to estimate by."""
-        raise ReleaseError(
-            f"{files[0].name} is no randomized release: only those answer queries; read it with plain SQL"
-        )
+        """Each class of rows with the leaves below its labels."""
+        if len(files) > 1:
+            raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
+        return open_generalized(files[0])
 
 
 METHOD = Generalize()

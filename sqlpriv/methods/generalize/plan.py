@@ -11,11 +11,12 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods.generalize.evaluate import Node, evaluate
+from sqlpriv.methods.generalize.leaves import ShownColumn, describe, read_domains, refuse_names
 from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalize.objectives import Objective, make_objective, workload_objective
 from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalize.refusals import not_met, unreachable
-from sqlpriv.methods.generalize.scan import Scan, scan_table
+from sqlpriv.methods.generalize.scan import Scan, published_columns, scan_table
 from sqlpriv.methods.generalize.search import Found, Searched, look_at, nodes_total, search
 from sqlpriv.methods.generalize.shown import Stars, is_binned, judge_stars, write_shown
 from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload
@@ -40,6 +41,8 @@ class GeneralizePlan:
     objective: Objective
     answer: Searched
     best: Found
+    domains: dict[str, str]
+    """By column, the tables of the public domains."""
 
     @property
     def node(self) -> dict[str, int]:
@@ -50,6 +53,11 @@ class GeneralizePlan:
     def heights(self) -> dict[str, int]:
         """The top level of every quasi-identifier."""
         return dict(zip(self.policy.qis, self.scan.heights, strict=True))
+
+    @cached_property
+    def columns(self) -> list[ShownColumn]:
+        """The published columns, and what a reader may know of their values."""
+        return describe(self.scan, self.best.node, published_columns(self.scan), self.domains)
 
     @property
     def optimal(self) -> bool:
@@ -232,6 +240,7 @@ class GeneralizePlan:
 def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> GeneralizePlan:
     """Search the lattice, or take the node that is asked for; or say which requirement cannot be met."""
     scan, measures, objective = prepare(source, policy)
+    domains = read_domains(scan, published_columns(scan))
     if policy.node is not None:
         answer = look_at(scan, measures, objective, _asked_for(scan, policy.node))
     else:
@@ -240,7 +249,9 @@ def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> Gen
         raise PolicyError(not_met(scan, measures, *next(iter(answer.seen.items()))))
     if answer.best is None:
         raise PolicyError(unreachable(scan, measures, answer))
-    return GeneralizePlan(policy, source, scan, measures, objective, answer, answer.best)
+    plan = GeneralizePlan(policy, source, scan, measures, objective, answer, answer.best, domains)
+    refuse_names(plan.columns, published_columns(scan))
+    return plan
 
 
 def _asked_for(scan: Scan, given: Mapping[str, int]) -> Node:

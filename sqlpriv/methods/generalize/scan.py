@@ -29,6 +29,7 @@ from sqlpriv.table.source import Source
 
 FREQUENCIES = "__frequencies"
 
+_PUBLISHED = ("quasi-identifier", "sensitive", "other")
 _READ = ("quasi-identifier", "sensitive", "other", "person")
 
 Sums = tuple[tuple[float, ...], ...]
@@ -159,6 +160,12 @@ def _scan(source: Source, policy: GeneralizePolicy, others: Sequence[str]) -> in
 def _person_guard(person: str) -> str:
     complaint = literal("sqlpriv: the person column holds NULL; give every row a person")
     return f"CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
+
+
+def published_columns(scan: Scan) -> list[str]:
+    """The columns of the release, in the order of the private table."""
+    names = {folded(n): n for n in scan.policy.named(*_PUBLISHED)}
+    return [c for c in scan.source.columns if folded(c) in names]
 
 
 def number_rows(policy: GeneralizePolicy, table: str, columns: str, values: str = "leaves") -> str:

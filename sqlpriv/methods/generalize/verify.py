@@ -17,7 +17,8 @@ from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
-from sqlpriv.methods.generalize.write import guarantee, view_of_rows
+from sqlpriv.methods.generalize.verify_leaves import check_leaves, ends_tables, own_tables, shown_columns
+from sqlpriv.methods.generalize.write import ATTRIBUTES, guarantee, view_of_rows
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.require import make_requirement
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -33,7 +34,6 @@ _AGAINST_THE_TABLE = frozenset({"t", "t_ordered", "beta", "enhanced_beta", "delt
 _NOT_IN_THE_FILE = frozenset(
     {"k_map", "journalist", "delta_presence", "t_hierarchical", "epsilon_class1", "epsilon_class3"}
 )
-_ATTRIBUTES = ("position", "name", "type", "role", "level", "levels")
 _REQUIREMENTS = ("requirement", "guarantee", "measure", "sensitive", "arguments", "threshold")
 _TWIN = "__priv_twin"
 _ABOUT = frozenset({
@@ -57,7 +57,8 @@ def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Polic
     columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
     qis = [c for c in columns if c["role"] == "quasi-identifier"]
     own = ("attributes", "parameters", "published", "requirements", *(f"hierarchy_{q['name']}" for q in qis))
-    tables = check_tables(file, ((SCHEMA, t) for t in own), [("main", file.about["table"])])
+    expected = [*((SCHEMA, t) for t in own), *own_tables(columns)]
+    tables = check_tables(file, expected, [("main", file.about["table"])])
     yield tables
     if not tables.passed:
         return
@@ -67,13 +68,14 @@ def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Polic
     yield declared
     if not declared.passed:
         return
-    yield _shows_rows(file)
+    yield _shows_rows(file, columns)
     yield from check_stamp(file, method, policy)
     named = file.about["release"] == file.about["digest"]
     yield Check("the release is called after its rows", named, "" if named else "its digest is another")
     yield _levels(file, qis)
     for qi in qis:
         yield _labelled(file, qi)
+    yield from check_leaves(file, columns, _has_stars(file))
     names = [str(q["name"]) for q in qis]
     if _has_stars(file):
         yield _stars(file, names)
@@ -87,7 +89,7 @@ def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Polic
 
 def _unread(file: ReleaseFile) -> str:
     """Why the release cannot be judged at all; empty where it can."""
-    for table, wanted in (("attributes", _ATTRIBUTES), ("requirements", _REQUIREMENTS)):
+    for table, wanted in (("attributes", ATTRIBUTES), ("requirements", _REQUIREMENTS)):
         if (SCHEMA, table) not in file.tables:
             return f"{SCHEMA}.{table} is missing"
         if tuple(file.columns(SCHEMA, table)) != wanted:
@@ -168,14 +170,15 @@ def _folded(node: Mapping[str, Any]) -> dict[str, Any]:
 # -------------------- rows and labels
 
 
-def _shows_rows(file: ReleaseFile) -> Check:
+def _shows_rows(file: ReleaseFile, columns: Sequence[Stated]) -> Check:
     """The view under the table's own name is the one that is written; compared by its SQL, never run."""
     name = file.about["table"]
     fetch(file.con, f"ATTACH ':memory:' AS {_TWIN}")
     try:
         fetch(file.con, f"CREATE SCHEMA {_TWIN}.{SCHEMA}")
-        fetch(file.con, f"CREATE TABLE {_TWIN}.{SCHEMA}.published (one INTEGER)")
-        fetch(file.con, view_of_rows(quoted(_TWIN, "main", name)))
+        for table in ("published", *ends_tables(columns)):
+            fetch(file.con, f"CREATE TABLE {quoted(_TWIN, SCHEMA, table)} AS FROM {file.table(table)} LIMIT 0")
+        fetch(file.con, view_of_rows(quoted(_TWIN, "main", name), shown_columns(columns)))
         here = f"FROM duckdb_views() WHERE schema_name = 'main' AND view_name = {literal(name)} AND database_name ="
         found, wanted = (fetch(file.con, f"SELECT sql {here} {literal(c)}") for c in (file.catalog, _TWIN))
     finally:

@@ -3,26 +3,30 @@
 Schema main holds a view of the rows under the private table's own name; schema sqlpriv_release says what they are:
 
     published      the rows
-    attributes     each published column: type, role, level it stands on, levels there are
+    attributes     each published column: type, role, level it stands on, levels there are; the type of its values, what
+                   its labels are, and whether its domain is public
     requirements   what was required, and what it guarantees
     hierarchy_<c>  the labels of column c that occur, with the labels above them
+    ends_<c>       where these are ranges, their ends; and domain.<c> the public domain of c, if any (leaves.py)
 
-It never holds an identifier, a value that no published row has, a count beside the number of suppressed rows, or a
-path. Rows are sorted by what they show, so their order says nothing.
+It never holds an identifier, a value that no published row has (but those of domains that the policy declares), a count
+beside the number of suppressed rows, or a path. Rows are sorted by what they show, so their order says nothing.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import macro
 from sqlpriv.methods.generalize.evaluate import Node
+from sqlpriv.methods.generalize.leaves import without_enums, write_leaves
 from sqlpriv.methods.generalize.measures import ClassMeasure
 from sqlpriv.methods.generalize.plan import GeneralizePlan
-from sqlpriv.methods.generalize.scan import Scan, number_rows
+from sqlpriv.methods.generalize.scan import Scan, number_rows, published_columns
 from sqlpriv.methods.method import Made
 from sqlpriv.policy.require import public_argument
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values, written
@@ -30,10 +34,10 @@ from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP
 from sqlpriv.table.private import reads_apart
 
-_ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 # Types in which the number 1 and the text '1' are two values.
 _TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")
-_PUBLISHED = ("quasi-identifier", "sensitive", "other")
+ATTRIBUTES = ("position", "name", "type", "role", "level", "levels", "original", "labels", "has_domain")
+SIDES = ("low", "high")
 ROWS = f"{WRITTEN}.{SCHEMA}.published"
 
 
@@ -43,22 +47,27 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
     stars = plan.stars
     with written(con, path):
         fetch(con, f"CREATE TABLE {ROWS} AS {_published_rows(scan, best.node, stars)}")
-        table = quoted(WRITTEN, "main", plan.policy.table.name)
-        fetch(con, view_of_rows(table))
         _write_tables(plan)
+        write_leaves(scan, best.node, plan.columns, WRITTEN, SCHEMA)
+        shown = [(c.name, c.ends if c.has_ends else None) for c in plan.columns]
+        fetch(con, view_of_rows(quoted(WRITTEN, "main", plan.policy.table.name), shown))
         rows = int(fetch(con, f"SELECT count(*) FROM {ROWS}")[0][0])
     return Made(rows, float(scan.rows - (0 if stars else best.outcome.suppressed)))
 
 
-def view_of_rows(name: str) -> str:
-    """The statement that makes the view of the published rows, under the private table's own name."""
-    return f"CREATE VIEW {name} AS FROM {SCHEMA}.published"
+def view_of_rows(name: str, columns: Sequence[tuple[str, tuple[str, str] | None]]) -> str:
+    """The statement that makes the view of the published rows, under the private table's own name.
 
-
-def published_columns(scan: Scan) -> list[str]:
-    """The columns of the release, in the order of the private table."""
-    names = {folded(n): n for n in scan.policy.named(*_PUBLISHED)}
-    return [c for c in scan.source.columns if folded(c) in names]
+    Given are the columns, each with the names of its ends, which stand beside it, where it has some.
+    """
+    listed = []
+    for column, ends in columns:
+        listed.append(f"p.{quoted(column)}")
+        # No joins: DuckDB writes several of them down in another way once the file was closed, and views are compared.
+        below = f"FROM {quoted(SCHEMA, f'ends_{column}')} AS e WHERE e.label = p.{quoted(column)}"
+        if ends is not None:
+            listed += [f"(SELECT e.{side} {below}) AS {quoted(end)}" for side, end in zip(SIDES, ends, strict=True)]
+    return f"CREATE VIEW {name} AS SELECT {', '.join(listed)} FROM {SCHEMA}.published AS p"
 
 
 def _published_rows(scan: Scan, node: Node, stars: bool) -> str:
@@ -91,7 +100,7 @@ def _published_rows(scan: Scan, node: Node, stars: bool) -> str:
 
 def _without_enums(cell: str, kind: str) -> str:
     """A cell as text where its type would tell all values that there are, also those of suppressed rows."""
-    plain = _ENUM.sub("VARCHAR", kind)
+    plain = without_enums(kind)
     return cell if plain == kind else f"CAST({cell} AS {plain})"
 
 
@@ -106,8 +115,11 @@ def _write_tables(plan: GeneralizePlan) -> None:
     for position, column in enumerate(published_columns(scan)):
         a = place.get(folded(column))
         levels = ("NULL", "NULL") if a is None else (str(node[a]), str(scan.heights[a]))
-        listed.append((str(position), literal(column), literal(kinds[column]), literal(roles[folded(column)]), *levels))
-    write_values(con, "attributes", "position, name, type, role, level, levels", listed)
+        shown = plan.columns[position]
+        told = literal(shown.original), literal(shown.labels), literal(shown.domain is not None)
+        own = str(position), literal(column), literal(kinds[column]), literal(roles[folded(column)])
+        listed.append((*own, *levels, *told))
+    write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
     promised = ((*(literal(v) for v in _stated(m)), double(m.requirement.threshold)) for m in plan.measures)
     write_values(con, "requirements", "requirement, guarantee, measure, sensitive, arguments, threshold", promised)
     spelt = {folded(c): c for c in scan.source.columns}

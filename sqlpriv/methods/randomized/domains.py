@@ -83,10 +83,11 @@ def read_domains(source: Source, policy: RandomizedPolicy) -> tuple[NumberedColu
         raise PolicyError(f"the policy does not say what {missing[0]!r} is; name every column of the table")
     published = {folded(c.name): c for c in policy.published}
     columns = [(c, published[folded(c)]) for c in source.columns if folded(c) in published]
-    return tuple(_attribute(source, a, name, column) for a, (name, column) in enumerate(columns))
+    return tuple(read_domain(source, a, name, column) for a, (name, column) in enumerate(columns))
 
 
-def _attribute(source: Source, a: int, name: str, column: PublishedColumn) -> NumberedColumn:
+def read_domain(source: Source, a: int, name: str, column: PublishedColumn) -> NumberedColumn:
+    """The domain of one column, as table __domain_<a>."""
     values, mapping = f"__values_{a}", None
     given: str | None = None
     day: Callable[[str], str] = str

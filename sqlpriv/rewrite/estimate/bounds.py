@@ -37,6 +37,9 @@ _MOST_TERMS_WITH_SKEW = 5
 class Formulas:
     """The texts of forms: their values and their bounds."""
 
+    is_hard = False
+    """Whether bounds hold for certain: then nothing may be bounded that is only nearly so."""
+
     def __init__(
         self, sums: WindowedSums, zz: str, nonnegative: bool = False, apart: bool = True, deviations: bool = False
     ) -> None:

@@ -28,6 +28,7 @@ from sqlpriv.sqltext import quoted
 
 _ROUNDING = (exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast)
 _RISING = (*_ROUNDING, exp.Coalesce, exp.Greatest, exp.Least, exp.Exp, exp.Sqrt, exp.Ln, exp.Cbrt, exp.Nullif)
+_FILLING = (exp.Coalesce, exp.Greatest, exp.Least)
 _DEFINED: dict[type[exp.Expr], str] = {exp.Sqrt: ">= 0", exp.Ln: "> 0", exp.Log: "> 0"}
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _FIXED = (exp.Literal, exp.Null, exp.Boolean, exp.Var, exp.DataType, exp.Identifier, exp.Interval, exp.Query)
@@ -126,7 +127,9 @@ class Forms:
         if (variance := squared(node)) is not None:
             return self._other(exp.Sqrt(this=variance))
         if isinstance(node.this if isinstance(node, exp.Filter) else node, STATISTICS):
-            return statistic(self.formulas, node)
+            form = statistic(self.formulas, node)
+            # A variance is bounded as if its mean were known: that is no hard bound.
+            return Opaque(self.formulas.value(form)) if self.formulas.is_hard else form
         sums = self.formulas.sums
         found = [Linear({sums.summands.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
         return found[0] if len(found) == 1 else Ratio(found[0], found[1], averaged_domain(node, sums.release))
@@ -136,6 +139,8 @@ class Forms:
         sums = self.formulas.sums if self._answers is None and self.adds_groups else None
         written = Written(self.form, self.formulas.value, self._with, keys, sums)
         found = window_form(node, written, self._sql)
+        if self.formulas.is_hard and not _adds_groups_alone(node, found):
+            return Opaque(self.formulas.value(found))
         return Opaque("NULL") if isinstance(found, Opaque) and self.formulas.deviations else found
 
     def _grouping(self, node: exp.Expr) -> str:
@@ -184,6 +189,8 @@ class Forms:
             return Exact(self._with(node, values), constant)
         text = self._where_defined(node, values)
         rises = isinstance(node, _RISING) and _is_numeric(node)
+        if self.formulas.is_hard and isinstance(node, _FILLING) and not isinstance(forms[0], Linear):
+            rises = False  # What may be NULL may be what stands in for it, and that may lie beyond the bounds.
         if not rises or not all(isinstance(f, Exact) for f in forms[1:]):
             return Opaque(text)
         first = self.formulas.bounded(forms[0])
@@ -245,6 +252,13 @@ class Forms:
         ):
             return self.form(bare.this)
         return form
+
+
+def _adds_groups_alone(node: exp.Window, form: Form) -> bool:
+    """Whether a window adds up sums of groups and nothing else: all others change with groups that have no rows."""
+    return isinstance(form, Exact) or (
+        isinstance(node.this, exp.Sum) and isinstance(form, Linear) and form.shift is None
+    )
 
 
 def _keeps_the_value(node: exp.Expr) -> bool:

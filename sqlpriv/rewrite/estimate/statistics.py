@@ -110,7 +110,7 @@ class _Moments:
                 own = f"({factor}) * ({c}) / nullif({rows}, 0e0)"
                 slopes[i] = f"{slopes[i]} + {own}" if i in slopes else own
         smooth = Smooth(value, {i: formulas.once_inside(s) for i, s in slopes.items()})
-        if formulas.deviations:
+        if formulas.deviations or formulas.is_hard:
             return smooth
         half = formulas.half(smooth)
         return Bounded(value, *(formula("_fisher_bound", value, f"{sign}{half}") for sign in ("-", "")))

@@ -1,0 +1,218 @@
+"""What a reader needs to know which values a published cell may stand for, and no more than is public.
+
+    domain.<c>   the domain of column c where the policy states one: value, its label on the published level, share
+    ends_<c>     of labels that name ranges of numbers or dates: label, low, high in the column's own type
+
+A domain is what the owner says that everybody may know, so it may list values that only suppressed rows have, or no
+row. It must hold for the table: a value outside would make bounds wrong. Without a domain, the labels themselves say
+what is below them where they are ranges; of all other labels a reader does not know it. Ends are read from labels that
+words of the policy make; bins are named by published rows, and so are their ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalize.evaluate import Node
+from sqlpriv.methods.generalize.scan import FREQUENCIES, Scan, number_rows
+from sqlpriv.methods.randomized.domains import read_domain
+from sqlpriv.methods.randomized.policy import PublishedColumn
+from sqlpriv.policy.file import Column
+from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
+from sqlpriv.table.hierarchies import TOP, wide_rows
+
+VALUES, RANGES, DATES, BINS, OTHER = "values", "ranges", "dates", "bins", "other"
+KINDS = (VALUES, RANGES, DATES, BINS, OTHER)
+WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
+_TIMES = ("DATE", "TIMESTAMP")
+_MOST_VALUES = 1_000_000
+_ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """A published column: its own type, what its labels are, and where its domain is, if it has a public one."""
+
+    name: str
+    original: str
+    """The type of its values, without the values of an ENUM."""
+    labels: str
+    """One of KINDS."""
+    domain: str | None
+    """A table of this connection with the values and shares."""
+    has_ends: bool
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """What its ends are called beside it."""
+        return f"{self.name}_low", f"{self.name}_high"
+
+
+def without_enums(kind: str) -> str:
+    """A type in which no ENUM tells the values that there are."""
+    return _ENUM.sub("VARCHAR", kind)
+
+
+def has_ends(labels: str, original: str) -> bool:
+    """Whether labels name ranges whose ends are values of the column's own type."""
+    return labels in (RANGES, DATES, BINS) and (NUMERIC_TYPE.fullmatch(original) is not None or original in _TIMES)
+
+
+def refuse_names(columns: Sequence[ShownColumn], published: Sequence[str]) -> None:
+    """The ends stand beside their column, under names that no other column may have."""
+    taken = {folded(name) for name in published}
+    for column in columns:
+        clash = [name for name in column.ends if column.has_ends and folded(name) in taken]
+        if clash:
+            raise PolicyError(
+                f"{column.name!r} is published in ranges, whose ends are shown as {column.ends[0]!r} and "
+                f"{column.ends[1]!r}, and the table has a column {clash[0]!r}; drop it, or rename it in a view"
+            )
+
+
+def read_domains(scan: Scan, columns: Sequence[str]) -> dict[str, str]:
+    """The public domains among those of the policy, as tables; one that does not hold for the table is refused."""
+    given = {folded(c.name): c for c in scan.policy.columns}
+    found = {}
+    for number, name in enumerate(columns):
+        table = _domain(scan, number, name, given[folded(name)])
+        if table is not None:
+            found[name] = table
+    return found
+
+
+def _domain(scan: Scan, number: int, name: str, column: Column) -> str | None:
+    """The table of a domain; None where there is none, or it is not about the values of the column as they are."""
+    given, source = column.given, scan.source
+    domain = given.get("domain")
+    is_of_values = not isinstance(domain, str) or not domain.startswith("level:") or domain.endswith(":0")
+    if domain is None or domain == "active" or not is_of_values or given.get("outside", "refuse") != "refuse":
+        return None
+    null, share = bool(given.get("null", False)), given.get("share")
+    stated = PublishedColumn(name, column.role, domain, null, "refuse", share, None, None)
+    read = read_domain(source, number, name, stated)
+    kinds = {r[0]: r[1] for r in fetch(source.con, f"DESCRIBE FROM {source.table}")}
+    own = without_enums(kinds[name])
+    if read.size > _MOST_VALUES or read.type != own:
+        return None
+    outside = fetch(
+        source.con,
+        f"SELECT count(*) FROM {source.table} AS t WHERE NOT EXISTS (FROM {read.table} AS d "
+        f"WHERE CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM CAST(t.{quoted(name)} AS VARCHAR))",
+    )[0][0]
+    if outside:
+        raise PolicyError(
+            f"domain of {name!r}: {outside:,} rows of the table have a value outside it, so answers from the release "
+            "could be wrong; widen it (null = true, where a value may be missing), or leave it out"
+        )
+    return read.table
+
+
+def describe(scan: Scan, node: Node, columns: Sequence[str], domains: dict[str, str]) -> list[ShownColumn]:
+    """The published columns under a node."""
+    kinds = {r[0]: r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
+    place = {folded(q): a for a, q in enumerate(scan.policy.qis)}
+    found = []
+    for name in columns:
+        a, original = place.get(folded(name)), without_enums(kinds[name])
+        labels = VALUES if a is None or node[a] == 0 else _labels(scan, a, node[a])
+        ends = has_ends(labels, original)
+        found.append(ShownColumn(name, original, labels, domains.get(name), ends))
+    return found
+
+
+def _labels(scan: Scan, attribute: int, level: int) -> str:
+    given = scan.policy.hierarchies[scan.policy.qis[attribute]]
+    kind = given.partition(":")[0] if isinstance(given, str) else ""
+    return kind if kind in (RANGES, DATES, BINS) and level < scan.heights[attribute] else OTHER
+
+
+def label_ends(labels: str, original: str, source: str) -> str:
+    """A query for label, low and high of labels in column `value` of a relation, as their own words have them."""
+    if labels == DATES:
+        high = "_date_to(value) - 1" if original == "DATE" else "_date_to(value)"
+        ends = "_date_from(value)", high
+    elif WHOLE.fullmatch(original):
+        ends = _whole("from", original), _whole("to", original)
+    else:
+        ends = "_range_from(value)", "_range_to(value)"
+    low, high = (f"TRY_CAST({inlined(text)} AS {original})" for text in ends)
+    return f"SELECT value AS label, {low} AS low, {high} AS high FROM {source} WHERE value IS NOT NULL"
+
+
+def _whole(side: str, original: str) -> str:
+    return f"_whole_{side}(_range_{side}(value), {literal(original)})"
+
+
+def write_leaves(scan: Scan, node: Node, columns: Sequence[ShownColumn], catalog: str, schema: str) -> None:
+    """Tables domain.<c> and ends_<c> of the file that is written; tables suppressed and shown are there."""
+    con, place = scan.source.con, {folded(q): a for a, q in enumerate(scan.policy.qis)}
+    for column in columns:
+        a = place.get(folded(column.name))
+        ends = quoted(catalog, schema, f"ends_{column.name}")
+        if a is not None and column.has_ends:
+            hierarchy = quoted(catalog, schema, f"hierarchy_{column.name}")
+            rows = (
+                _bin_ends(scan, a, node, column)
+                if column.labels == BINS
+                else label_ends(column.labels, column.original, hierarchy)
+            )
+            fetch(con, f"CREATE TABLE {ends} AS {rows} ORDER BY low, label")
+        if column.domain is not None:
+            labelled = _labelled(scan, a, 0 if a is None else node[a], column, ends)
+            target = quoted(catalog, "domain", column.name)
+            fetch(con, f"CREATE TABLE {target} AS FROM ({labelled}) ORDER BY value NULLS LAST")
+
+
+def _labelled(scan: Scan, attribute: int | None, level: int, column: ShownColumn, ends: str) -> str:
+    """A query for the values of a domain with their labels on a level."""
+    if attribute is None or level == 0:
+        return f"SELECT value, CAST(value AS VARCHAR) AS label, share FROM {column.domain}"
+    if level == scan.heights[attribute]:
+        return f"SELECT value, {literal(TOP)} AS label, share FROM {column.domain}"
+    if column.labels != BINS:
+        return _by_hierarchy(scan, attribute, level, column)
+    # Values between bins, or of bins that are not shown, have no label.
+    within = f"LEFT JOIN {ends} AS e ON d.value BETWEEN e.low AND e.high"
+    return f"SELECT d.value, e.label, d.share FROM {column.domain} AS d {within}"
+
+
+def _bin_ends(scan: Scan, attribute: int, node: Node, column: ShownColumn) -> str:
+    """The smallest and the largest published value of each bin."""
+    number = " + ".join(f"l{a}.number" for a in range(len(node)))
+    cells = f"l{attribute}.label AS label, t.{quoted(column.name)} AS cell"
+    rows = number_rows(scan.policy, FREQUENCIES, cells, "shown") + f" WHERE ({number}) NOT IN (FROM suppressed)"
+    return f"SELECT label, min(cell) AS low, max(cell) AS high FROM ({rows}) WHERE label IS NOT NULL GROUP BY label"
+
+
+def _by_hierarchy(scan: Scan, attribute: int, level: int, column: ShownColumn) -> str:
+    """A query for the values of a domain with their labels, which the hierarchy gives to values of the table, too."""
+    con, source = scan.source.con, scan.source
+    base, wide = f"__leaves_{attribute}", f"__leaf_labels_{attribute}"
+    given = scan.policy.hierarchies[scan.policy.qis[attribute]]
+    fetch(con, f"CREATE OR REPLACE TABLE {base} AS SELECT value AS {quoted(column.name)} FROM {column.domain}")
+    fetch(con, f"CREATE OR REPLACE TABLE {wide} AS {wide_rows(source, given, column.name, base)}")
+    names = [r[0] for r in fetch(con, f"DESCRIBE {wide}")]
+    labelled = (
+        f"SELECT d.value, w.{quoted(names[level])} AS label, d.share FROM {column.domain} AS d LEFT JOIN {wide} AS w "
+        f"ON CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.{quoted(names[0])}"
+    )
+    bare = fetch(con, f"SELECT count(*) FROM ({labelled}) WHERE label IS NULL AND value IS NOT NULL")[0][0]
+    if bare:
+        raise PolicyError(f"domain of {column.name!r}: {bare:,} of its values have no label in the hierarchy")
+    unlike = fetch(
+        con,
+        f"SELECT count(*) FROM shown AS s JOIN ({labelled}) AS d ON s.value IS NOT DISTINCT FROM "
+        f"CAST(d.value AS VARCHAR) WHERE s.attribute = {attribute} AND s.label IS DISTINCT FROM d.label",
+    )[0][0]
+    if unlike:
+        raise PolicyError(
+            f"domain of {column.name!r}: its hierarchy labels {unlike:,} values of the domain otherwise than those of "
+            "the table; write labels that depend on the value alone"
+        )
+    return labelled

@@ -1,0 +1,105 @@
+"""Judge what a generalized release says of the values below its labels: its domains, and the ends of its ranges.
+
+What is below a label decides what answers are bounded by, so the file must not say other things in two places: ends
+are those that the labels name, every published cell has leaves, and labels of a domain nest as ranges do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlpriv.engine import fetch
+from sqlpriv.methods.generalize.leaves import BINS, KINDS, VALUES, has_ends, label_ends
+from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.verify import Check, published
+from sqlpriv.sqltext import literal, quoted
+from sqlpriv.table.hierarchies import TOP
+
+Stated = Mapping[str, Any]
+
+
+def shown_columns(columns: Sequence[Stated]) -> list[tuple[str, tuple[str, str] | None]]:
+    """The columns, each with the names of its ends, where it has some."""
+    return [(str(c["name"]), (f"{c['name']}_low", f"{c['name']}_high") if _has_ends(c) else None) for c in columns]
+
+
+def ends_tables(columns: Sequence[Stated]) -> list[str]:
+    """The names of the tables of ends."""
+    return [f"ends_{c['name']}" for c in columns if _has_ends(c)]
+
+
+def own_tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
+    """Schema and name of the tables of domains and ends."""
+    domains = [("domain", str(c["name"])) for c in columns if c["has_domain"]]
+    return [*domains, *((SCHEMA, name) for name in ends_tables(columns))]
+
+
+def _has_ends(column: Stated) -> bool:
+    return has_ends(str(column["labels"]), str(column["original"]))
+
+
+def check_leaves(file: ReleaseFile, columns: Sequence[Stated], has_stars: bool) -> Iterator[Check]:
+    """The domains and the ends, and that they fit the published rows."""
+    wrong = [str(c["name"]) for c in columns if not _is_stated(c)]
+    yield Check("every column says what its labels are", not wrong, f"{wrong[0]!r} does not" if wrong else "")
+    if wrong:
+        return
+    for column in columns:
+        if _has_ends(column):
+            yield _check_ends(file, column)
+        if column["has_domain"]:
+            yield _check_domain(file, column, has_stars)
+
+
+def _is_stated(column: Stated) -> bool:
+    """A column that is not generalized shows its values, and what shows values is not generalized."""
+    is_known = column["labels"] in KINDS and isinstance(column["has_domain"], bool) and bool(column["original"])
+    is_generalized = column["level"] is not None and int(column["level"]) > 0
+    return is_known and (column["labels"] == VALUES) == (not is_generalized)
+
+
+def _check_ends(file: ReleaseFile, column: Stated) -> Check:
+    """The ends are those that the labels name; bins are named by their ends."""
+    name, kind = str(column["name"]), str(column["original"])
+    title = f"the ends of the ranges of {name!r} are those of their labels"
+    ends, hierarchy = file.table(f"ends_{name}"), file.table(f"hierarchy_{name}")
+    if file.columns(SCHEMA, f"ends_{name}") != {"label": "VARCHAR", "low": kind, "high": kind}:
+        return Check(title, False, "they have other columns, or types")
+    if column["labels"] == BINS:
+        low, high = (f"CAST({side} AS VARCHAR)" for side in ("low", "high"))
+        named = f"CASE WHEN {low} = {high} THEN {low} ELSE {low} || '-' || {high} END"
+        wanted = f"SELECT label FROM {ends} WHERE label IS NOT DISTINCT FROM ({named}) AND low <= high"
+        listed = f"SELECT value FROM {hierarchy} WHERE value IS NOT NULL"
+        found = f"SELECT label FROM {ends}"
+        pairs = [(found, wanted), (found, listed), (listed, found)]
+    else:
+        wanted, found = label_ends(str(column["labels"]), kind, hierarchy), f"SELECT label, low, high FROM {ends}"
+        pairs = [(found, wanted), (wanted, found)]
+    differ = sum(int(fetch(file.con, f"SELECT count(*) FROM ({a} EXCEPT ALL {b})")[0][0]) for a, b in pairs)
+    return Check(title, not differ, "" if not differ else f"{differ:,} are others")
+
+
+def _check_domain(file: ReleaseFile, column: Stated, has_stars: bool) -> Check:
+    """Every published cell has a value of the domain below it, no value is there twice, and shares are above 0."""
+    name, kind = str(column["name"]), str(column["original"])
+    title = f"the domain of {name!r} has a value below every label"
+    domain = quoted(file.catalog, "domain", name)
+    if file.columns("domain", name) != {"value": kind, "label": "VARCHAR", "share": "DOUBLE"}:
+        return Check(title, False, "it has other columns, or types")
+    cell = f"CAST(p.{quoted(name)} AS VARCHAR)"
+    kept = f" AND {cell} IS DISTINCT FROM {literal(TOP)}" if has_stars and column["level"] is not None else ""
+    bare = fetch(
+        file.con,
+        f"SELECT count(*) FROM (SELECT DISTINCT {quoted(name)} FROM {published(file)}) AS p WHERE NOT EXISTS "
+        f"(FROM {domain} AS d WHERE d.label IS NOT DISTINCT FROM {cell} AND (d.label IS NOT NULL OR d.value IS NULL))"
+        f"{kept}",
+    )[0][0]
+    twice, shares, bad = fetch(
+        file.con,
+        "SELECT count(*) - count(DISTINCT coalesce('v' || CAST(value AS VARCHAR), '')), "
+        f"count(share) NOT IN (0, count(*)), count(*) FILTER (NOT (share > 0 AND isfinite(share))) FROM {domain}",
+    )[0]
+    found = f"{bare:,} labels have none" if bare else "values are there twice" if twice else ""
+    found = found or ("shares are missing, or not above 0" if shares or bad else "")
+    return Check(title, not found, found)
