@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sqlpriv.engine import fetch
-from sqlpriv.methods.generalize.leaves import BINS, VALUES, WHOLE, has_ends
+from sqlpriv.methods.generalize.leaves import BINS, SIMPLE, VALUES, WHOLE, has_ends
 from sqlpriv.methods.generalize.pieces import cut_leaves
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
@@ -58,7 +58,9 @@ class _Column:
 
     def __init__(self, file: ReleaseFile, row: dict[str, object]) -> None:
         self._file = file
-        self.name, self.kind, self._type = str(row["name"]), str(row["original"]), str(row["type"])
+        self.name, self._type, original = str(row["name"]), str(row["type"]), str(row["original"])
+        # Anybody may have written the file, so nothing is taken for a type that could be more than one.
+        self.kind = original if SIMPLE.fullmatch(original) else self._type
         self.is_generalized_at_all = row["role"] == "quasi-identifier"
         self.shows_values = row["labels"] == VALUES
         self.has_domain = bool(row["has_domain"])
@@ -115,7 +117,8 @@ class _Column:
         """What rewriting knows of it; `may_be_hidden`: whether suppressed rows do not show it."""
         unlisted = may_be_hidden and not self.has_domain
         if self.why_not is not None:
-            nothing = f"(SELECT CAST(NULL AS {self.kind}) AS value WHERE false)"
+            kind = self.kind if SIMPLE.fullmatch(self.kind) else "VARCHAR"
+            nothing = f"(SELECT CAST(NULL AS {kind}) AS value WHERE false)"
             return Attribute(self.name, self.kind, 1, nothing, why_not=self.why_not)
         domain = self._domain if self.has_domain else f"(SELECT DISTINCT value FROM ({self.leaves([])}))"
         size, nulls = fetch(self._file.con, f"SELECT count(*), count(*) - count(value) FROM {domain}")[0]
@@ -176,7 +179,7 @@ class _Rows:
         """As RowsOf."""
         columns = [c for c in self.columns if c.name in mentioned]
         if not columns:
-            copies = f"(SELECT count(*) FROM {self.published}) + {self.gone}"
+            copies = f"(SELECT count(*) + {self.gone} FROM {self.published})"
             one = "1 AS __leaves, 1e0 AS __weight, 1e0 AS __total, false AS __hidden"
             return f"SELECT 0 AS __unit, {copies} AS __copies, {one}"
         has_hidden = every or self.gone > 0 or self.starred != "false"

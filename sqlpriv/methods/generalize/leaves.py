@@ -29,6 +29,8 @@ from sqlpriv.table.hierarchies import TOP, wide_rows
 VALUES, RANGES, DATES, BINS, OTHER = "values", "ranges", "dates", "bins", "other"
 KINDS = (VALUES, RANGES, DATES, BINS, OTHER)
 WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
+SIMPLE = re.compile(r"[A-Z_ ]+(\([0-9]+, ?[0-9]+\))?")
+"""Types that are one word or two, and are written into SQL as a file says them."""
 _TIMES = ("DATE", "TIMESTAMP")
 _MOST_VALUES = 1_000_000
 _ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
@@ -60,7 +62,8 @@ def without_enums(kind: str) -> str:
 
 def has_ends(labels: str, original: str) -> bool:
     """Whether labels name ranges whose ends are values of the column's own type."""
-    return labels in (RANGES, DATES, BINS) and (NUMERIC_TYPE.fullmatch(original) is not None or original in _TIMES)
+    is_number = SIMPLE.fullmatch(original) is not None and NUMERIC_TYPE.fullmatch(original) is not None
+    return labels in (RANGES, DATES, BINS) and (is_number or original in _TIMES)
 
 
 def refuse_names(columns: Sequence[ShownColumn], published: Sequence[str]) -> None:
@@ -75,18 +78,28 @@ def refuse_names(columns: Sequence[ShownColumn], published: Sequence[str]) -> No
             )
 
 
-def read_domains(scan: Scan, columns: Sequence[str]) -> dict[str, str]:
-    """The public domains among those of the policy, as tables; one that does not hold for the table is refused."""
+@dataclass(frozen=True)
+class Known:
+    """What is known of the published columns before any node is looked at."""
+
+    types: dict[str, str]
+    domains: dict[str, str]
+    """The tables of the public domains among those of the policy."""
+
+
+def read_known(scan: Scan, columns: Sequence[str]) -> Known:
+    """The types and the public domains; a domain that does not hold for the table is refused."""
     given = {folded(c.name): c for c in scan.policy.columns}
+    kinds = {r[0]: without_enums(r[1]) for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
     found = {}
     for number, name in enumerate(columns):
-        table = _domain(scan, number, name, given[folded(name)])
+        table = _domain(scan, number, name, given[folded(name)], kinds[name])
         if table is not None:
             found[name] = table
-    return found
+    return Known(kinds, found)
 
 
-def _domain(scan: Scan, number: int, name: str, column: Column) -> str | None:
+def _domain(scan: Scan, number: int, name: str, column: Column, own: str) -> str | None:
     """The table of a domain; None where there is none, or it is not about the values of the column as they are."""
     given, source = column.given, scan.source
     domain = given.get("domain")
@@ -96,8 +109,6 @@ def _domain(scan: Scan, number: int, name: str, column: Column) -> str | None:
     null, share = bool(given.get("null", False)), given.get("share")
     stated = PublishedColumn(name, column.role, domain, null, "refuse", share, None, None)
     read = read_domain(source, number, name, stated)
-    kinds = {r[0]: r[1] for r in fetch(source.con, f"DESCRIBE FROM {source.table}")}
-    own = without_enums(kinds[name])
     if read.size > _MOST_VALUES or read.type != own:
         return None
     outside = fetch(
@@ -113,16 +124,15 @@ def _domain(scan: Scan, number: int, name: str, column: Column) -> str | None:
     return read.table
 
 
-def describe(scan: Scan, node: Node, columns: Sequence[str], domains: dict[str, str]) -> list[ShownColumn]:
+def describe(scan: Scan, node: Node, columns: Sequence[str], known: Known) -> list[ShownColumn]:
     """The published columns under a node."""
-    kinds = {r[0]: r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
     place = {folded(q): a for a, q in enumerate(scan.policy.qis)}
     found = []
     for name in columns:
-        a, original = place.get(folded(name)), without_enums(kinds[name])
+        a, original = place.get(folded(name)), known.types[name]
         labels = VALUES if a is None or node[a] == 0 else _labels(scan, a, node[a])
         ends = has_ends(labels, original)
-        found.append(ShownColumn(name, original, labels, domains.get(name), ends))
+        found.append(ShownColumn(name, original, labels, known.domains.get(name), ends))
     return found
 
 

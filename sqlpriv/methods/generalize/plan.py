@@ -11,7 +11,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods.generalize.evaluate import Node, evaluate
-from sqlpriv.methods.generalize.leaves import ShownColumn, describe, read_domains, refuse_names
+from sqlpriv.methods.generalize.leaves import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalize.objectives import Objective, make_objective, workload_objective
 from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
@@ -41,8 +41,8 @@ class GeneralizePlan:
     objective: Objective
     answer: Searched
     best: Found
-    domains: dict[str, str]
-    """By column, the tables of the public domains."""
+    known: Known
+    """What may be known of the published columns."""
 
     @property
     def node(self) -> dict[str, int]:
@@ -57,7 +57,7 @@ class GeneralizePlan:
     @cached_property
     def columns(self) -> list[ShownColumn]:
         """The published columns, and what a reader may know of their values."""
-        return describe(self.scan, self.best.node, published_columns(self.scan), self.domains)
+        return describe(self.scan, self.best.node, published_columns(self.scan), self.known)
 
     @property
     def optimal(self) -> bool:
@@ -240,7 +240,7 @@ class GeneralizePlan:
 def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> GeneralizePlan:
     """Search the lattice, or take the node that is asked for; or say which requirement cannot be met."""
     scan, measures, objective = prepare(source, policy)
-    domains = read_domains(scan, published_columns(scan))
+    known = read_known(scan, published_columns(scan))
     if policy.node is not None:
         answer = look_at(scan, measures, objective, _asked_for(scan, policy.node))
     else:
@@ -249,7 +249,7 @@ def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> Gen
         raise PolicyError(not_met(scan, measures, *next(iter(answer.seen.items()))))
     if answer.best is None:
         raise PolicyError(unreachable(scan, measures, answer))
-    plan = GeneralizePlan(policy, source, scan, measures, objective, answer, answer.best, domains)
+    plan = GeneralizePlan(policy, source, scan, measures, objective, answer, answer.best, known)
     refuse_names(plan.columns, published_columns(scan))
     return plan
 

@@ -56,7 +56,8 @@ def _is_stated(column: Stated) -> bool:
     """A column that is not generalized shows its values, and what shows values is not generalized."""
     is_known = column["labels"] in KINDS and isinstance(column["has_domain"], bool) and bool(column["original"])
     is_generalized = column["level"] is not None and int(column["level"]) > 0
-    return is_known and (column["labels"] == VALUES) == (not is_generalized)
+    is_typed = is_generalized or column["type"] in (column["original"], "VARCHAR")
+    return is_known and is_typed and (column["labels"] == VALUES) == (not is_generalized)
 
 
 def _check_ends(file: ReleaseFile, column: Stated) -> Check:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 from pathlib import Path
@@ -56,7 +57,7 @@ def check(case: BoundedCase, asked: Asked, opened: OpenRelease, folder: Path, ke
         own = found[row[: len(asked.keys)]]
         for name, value in zip(COLUMNS, row[len(asked.keys) :], strict=True):
             low, high = own[f"{name}_low"], own[f"{name}_high"]
-            if value is not None and value == value and low is not None:
+            if value is not None and not math.isnan(value) and low is not None:
                 assert float(str(low)) - 1e-9 <= value <= float(str(high)) + 1e-9, (name, row)
 
 

@@ -281,8 +281,8 @@ def test_the_columns_that_are_published(tmp_path: Path) -> None:
     assert rows_of(result.output, "people") == rows_of(result.output, "published", "sqlpriv_release")
     assert dict(rows_of(result.output, "about", "sqlpriv_release"))["suppressed_rows"] == "1"
     attributes = rows_of(result.output, "attributes", "sqlpriv_release")
-    assert (0, "age", "BIGINT", "quasi-identifier", 0, 2) in attributes
-    assert (3, "ill", "VARCHAR", "sensitive", None, None) in attributes
+    assert (0, "age", "BIGINT", "quasi-identifier", 0, 2, "BIGINT", "values", False) in attributes
+    assert (3, "ill", "VARCHAR", "sensitive", None, None, "VARCHAR", "values", False) in attributes
     requirements = rows_of(result.output, "requirements", "sqlpriv_release")
     assert [r[0] for r in requirements] == ["k>=2", "distinct_l(ill)>=1"]
     assert {p.name for p in tmp_path.iterdir()} == {"private.duckdb", "policy.toml", "people-release.duckdb"}
@@ -416,7 +416,7 @@ def test_an_old_release_is_replaced(tmp_path: Path) -> None:
     write_policy(tmp_path, policy_text(COLUMNS, "k = 9", f'{SUPPRESSION}\nbeside = "the first never went out"'))
     result = generalize(tmp_path / "policy.toml")
     assert result.node == {"age": 1, "zip": 1}
-    assert {row[1] for row in rows_of(tmp_path / "people-release.duckdb", "people")} == {"*"}
+    assert {row[:4] for row in rows_of(tmp_path / "people-release.duckdb", "people")} == {("20-24", 20, 24, "*")}
 
 
 @pytest.mark.some(3)

@@ -111,7 +111,8 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
     "a column added": ("ALTER TABLE sqlpriv_release.published ADD COLUMN ssn INTEGER DEFAULT 7", {DECLARED}),
     "a column added and declared": (
         "ALTER TABLE sqlpriv_release.published ADD COLUMN ssn INTEGER DEFAULT 7; "
-        "INSERT INTO sqlpriv_release.attributes VALUES (4, 'ssn', 'INTEGER', 'other', NULL, NULL)",
+        "INSERT INTO sqlpriv_release.attributes "
+        "VALUES (4, 'ssn', 'INTEGER', 'other', NULL, NULL, 'INTEGER', 'values', false)",
         {NAMED},
     ),
     "a column taken away": ("ALTER TABLE sqlpriv_release.published DROP COLUMN ward", {DECLARED}),
