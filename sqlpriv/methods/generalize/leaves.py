@@ -109,11 +109,14 @@ def _domain(scan: Scan, number: int, name: str, column: Column, own: str) -> str
     null, share = bool(given.get("null", False)), given.get("share")
     stated = PublishedColumn(name, column.role, domain, null, "refuse", share, None, None)
     read = read_domain(source, number, name, stated)
-    if read.size > _MOST_VALUES or read.type != own:
+    if read.size > _MOST_VALUES or not _is_written_as(scan, read.table, own):
         return None
+    table = f"__typed_{number}"
+    typed = f"CAST(CAST(value AS VARCHAR) AS {own}) AS value"
+    fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS SELECT {typed}, share FROM {read.table}")
     outside = fetch(
         source.con,
-        f"SELECT count(*) FROM {source.table} AS t WHERE NOT EXISTS (FROM {read.table} AS d "
+        f"SELECT count(*) FROM {source.table} AS t WHERE NOT EXISTS (FROM {table} AS d "
         f"WHERE CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM CAST(t.{quoted(name)} AS VARCHAR))",
     )[0][0]
     if outside:
@@ -121,7 +124,14 @@ def _domain(scan: Scan, number: int, name: str, column: Column, own: str) -> str
             f"domain of {name!r}: {outside:,} rows of the table have a value outside it, so answers from the release "
             "could be wrong; widen it (null = true, where a value may be missing), or leave it out"
         )
-    return read.table
+    return table
+
+
+def _is_written_as(scan: Scan, domain: str, kind: str) -> bool:
+    """Whether all values of a domain can be values of a type, and are written alike in it."""
+    text = "CAST(value AS VARCHAR)"
+    unlike = f"SELECT count(*) FROM {domain} WHERE CAST(TRY_CAST({text} AS {kind}) AS VARCHAR) IS DISTINCT FROM {text}"
+    return not fetch(scan.source.con, unlike)[0][0]
 
 
 def describe(scan: Scan, node: Node, columns: Sequence[str], known: Known) -> list[ShownColumn]:
