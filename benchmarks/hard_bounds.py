@@ -25,7 +25,7 @@ QUERIES = {
     "count by two columns": "SELECT count(*) FROM adult WHERE age < 33 AND education = 'Bachelors'",
     "count by a third, too": "SELECT count(*) FROM adult WHERE age < 33 AND education = 'Bachelors' AND sex = 'Female'",
     "groups": "SELECT education, count(*), avg(age) FROM adult WHERE sex = 'Female' GROUP BY education",
-    "share": "SELECT count(*) FILTER (WHERE \"salary-class\" = '>50K') / count(*) FROM adult WHERE age BETWEEN 30 AND 44",
+    "share": "SELECT count(*) FILTER (WHERE education = 'Bachelors') / count(*) FROM adult WHERE age BETWEEN 30 AND 44",
     "pairs of groups": "SELECT occupation, education, count(*) FROM adult GROUP BY ALL",
 }
 
@@ -45,9 +45,7 @@ def main() -> int:
 
 
 def _asked(release, raw, classes: str, what: str, query: str) -> float:  # type: ignore[no-untyped-def]
-    ours, floor = interleaved(
-        15, lambda: release.sql(query).fetchall(), lambda: raw.execute(classes).fetchall()
-    )
+    ours, floor = interleaved(15, lambda: release.sql(query).fetchall(), lambda: raw.execute(classes).fetchall())
     ratio = ours.median / floor.median
     print(f"{what}: {ours.median * 1e3:.1f} ms, one GROUP BY of the classes {floor.median * 1e3:.1f} ms: {ratio:.2f}")
     return float(ratio)
@@ -59,7 +57,7 @@ def _release(folder: Path) -> Path:
         for c in COLUMNS
     )
     table = f'source = "{adult_folder() / "adult.csv"}"\ndelimiter = ";"'
-    rest = f'output = "adult.duckdb"\nsuppression = 0.02\n[ledger]\npath = "ledger.duckdb"'
+    rest = 'output = "adult.duckdb"\nsuppression = 0.02\n[ledger]\npath = "ledger.duckdb"'
     text = f'[table]\n{table}\n[columns]\n{columns}[require]\nk = 5\n[release]\nmethod = "generalize"\n{rest}\n'
     policy = folder / "policy.toml"
     policy.write_text(text, encoding="utf-8")

@@ -1,6 +1,7 @@
 """What a reader needs to know which values a published cell may stand for, and no more than is public.
 
-    domain.<c>   the domain of column c where the policy states one: value, its label on the published level, share
+    domain.<c>   the domain of column c where the policy states one: value, its label on the published level, share, how
+                 many values have that label, and their shares in all
     ends_<c>     of labels that name ranges of numbers or dates: label, low, high in the column's own type
 
 A domain is what the owner says that everybody may know, so it may list values that only suppressed rows have, or no
@@ -20,6 +21,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.evaluate import Node
 from sqlpriv.methods.generalize.scan import FREQUENCIES, Scan, number_rows
+from sqlpriv.methods.generalize.shown import NEVER_SHOWN
 from sqlpriv.methods.randomized.domains import read_domain
 from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.policy.file import Column
@@ -186,7 +188,14 @@ def write_leaves(scan: Scan, node: Node, columns: Sequence[ShownColumn], catalog
         if column.domain is not None:
             labelled = _labelled(scan, a, 0 if a is None else node[a], column, ends)
             target = quoted(catalog, "domain", column.name)
-            fetch(con, f"CREATE TABLE {target} AS FROM ({labelled}) ORDER BY value NULLS LAST")
+            counted = f"SELECT *, {below('label')} FROM ({labelled})"
+            fetch(con, f"CREATE TABLE {target} AS {counted} ORDER BY value NULLS LAST")
+
+
+def below(label: str) -> str:
+    """How many values of a domain have the same label, and their shares in all: 1 each, where there are none."""
+    same = f"OVER (PARTITION BY {label})"
+    return f"count(*) {same} AS leaves, sum(coalesce(share, CAST(1 AS DOUBLE))) {same} AS total"
 
 
 def _labelled(scan: Scan, attribute: int | None, level: int, column: ShownColumn, ends: str) -> str:
@@ -197,9 +206,10 @@ def _labelled(scan: Scan, attribute: int | None, level: int, column: ShownColumn
         return f"SELECT value, {literal(TOP)} AS label, share FROM {column.domain}"
     if column.labels != BINS:
         return _by_hierarchy(scan, attribute, level, column)
-    # Values between bins, or of bins that are not shown, have no label.
+    # Values between bins, or of bins that are not shown, have a label that no row has.
     within = f"LEFT JOIN {ends} AS e ON d.value BETWEEN e.low AND e.high"
-    return f"SELECT d.value, e.label, d.share FROM {column.domain} AS d {within}"
+    label = f"CASE WHEN d.value IS NOT NULL THEN coalesce(e.label, {literal(NEVER_SHOWN)}) END"
+    return f"SELECT d.value, {label} AS label, d.share FROM {column.domain} AS d {within}"
 
 
 def _bin_ends(scan: Scan, attribute: int, node: Node, column: ShownColumn) -> str:

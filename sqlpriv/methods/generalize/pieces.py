@@ -23,19 +23,22 @@ def cut_leaves(ends: str, kind: str, cuts: list[str], closed: bool) -> str:
     inside = f"list_filter({listed}, lambda p: p > {low} AND p < {high})"
     marks = f"list_sort(list_distinct(list_concat([{low}, {high}], {inside})))"
     ranges = f"SELECT label, {low} AS first, {high} AS last, {marks} AS marks FROM {ends}"
-    pieces = (
-        "SELECT label, first, last, marks[i] AS a, marks[i + 1] AS b FROM (SELECT *, unnest(range(1, len(marks))) AS i "
-        f"FROM ({ranges}))"
-    )
+    # A piece has its middle, that with both ends, and its first point.
+    ranges = f"SELECT *, 4 * (len(marks) - 1) + {int(closed)} AS n FROM ({ranges})"
+    numbered = f"SELECT *, unnest(range(1, len(marks))) AS i FROM ({ranges})"
+    pieces = f"SELECT label, n, first, last, marks[i] AS a, marks[i + 1] AS b FROM ({numbered})"
     share = "(b - a) / CAST(last - first AS DOUBLE)"
     rows = [
-        f"SELECT label, {middle} AS value, {share} AS weight, {middle} AS ending FROM ({pieces})",
-        f"SELECT label, {middle}, 0e0, a FROM ({pieces})",
-        f"SELECT label, {middle}, 0e0, b FROM ({pieces})",
-        f"SELECT label, a, 0e0, a FROM ({pieces})",
-        f"SELECT label, first, 1e0, first FROM ({ranges}) WHERE first = last",
+        f"SELECT label, n, {middle} AS value, {share} AS weight, {middle} AS ending FROM ({pieces})",
+        f"SELECT label, n, {middle}, 0e0, a FROM ({pieces})",
+        f"SELECT label, n, {middle}, 0e0, b FROM ({pieces})",
+        f"SELECT label, n, a, 0e0, a FROM ({pieces})",
+        f"SELECT label, 1, first, 1e0, first FROM ({ranges}) WHERE first = last",
     ]
     if closed:
-        rows.append(f"SELECT label, last, 0e0, last FROM ({ranges}) WHERE first < last")
+        rows.append(f"SELECT label, n, last, 0e0, last FROM ({ranges}) WHERE first < last")
     value, ending = shown.format("value"), shown.format("ending")
-    return f"SELECT label, {value} AS value, weight, {ending} AS ending FROM ({' UNION ALL '.join(rows)})"
+    return (
+        f"SELECT label, {value} AS value, weight, n AS leaves, 1e0 AS total, {ending} AS ending "
+        f"FROM ({' UNION ALL '.join(rows)})"
+    )

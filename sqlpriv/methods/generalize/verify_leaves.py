@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.methods.generalize.leaves import BINS, KINDS, VALUES, has_ends, label_ends
+from sqlpriv.methods.generalize.leaves import BINS, KINDS, VALUES, below, has_ends, label_ends
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.verify import Check, published
 from sqlpriv.sqltext import literal, quoted
@@ -86,16 +86,20 @@ def _check_domain(file: ReleaseFile, column: Stated, has_stars: bool) -> Check:
     name, kind = str(column["name"]), str(column["original"])
     title = f"the domain of {name!r} has a value below every label"
     domain = quoted(file.catalog, "domain", name)
-    if file.columns("domain", name) != {"value": kind, "label": "VARCHAR", "share": "DOUBLE"}:
+    columns = {"value": kind, "label": "VARCHAR", "share": "DOUBLE", "leaves": "BIGINT", "total": "DOUBLE"}
+    if file.columns("domain", name) != columns:
         return Check(title, False, "it has other columns, or types")
     cell = f"CAST(p.{quoted(name)} AS VARCHAR)"
     kept = f" AND {cell} IS DISTINCT FROM {literal(TOP)}" if has_stars and column["level"] is not None else ""
     bare = fetch(
         file.con,
         f"SELECT count(*) FROM (SELECT DISTINCT {quoted(name)} FROM {published(file)}) AS p WHERE NOT EXISTS "
-        f"(FROM {domain} AS d WHERE d.label IS NOT DISTINCT FROM {cell} AND (d.label IS NOT NULL OR d.value IS NULL))"
-        f"{kept}",
+        f"(FROM {domain} AS d WHERE d.label IS NOT DISTINCT FROM {cell}){kept}",
     )[0][0]
+    counted = f"SELECT leaves AS stated, total AS stated_total, {below('label')} FROM {domain}"
+    # Sums of doubles depend on their order.
+    unlike = "stated IS DISTINCT FROM leaves OR (abs(stated_total - total) <= 1e-9 * total) IS NOT TRUE"
+    miscounted = fetch(file.con, f"SELECT count(*) FROM ({counted}) WHERE {unlike}")[0][0]
     twice, shares, bad = fetch(
         file.con,
         "SELECT count(*) - count(DISTINCT coalesce('v' || CAST(value AS VARCHAR), '')), "
@@ -103,4 +107,5 @@ def _check_domain(file: ReleaseFile, column: Stated, has_stars: bool) -> Check:
     )[0]
     found = f"{bare:,} labels have none" if bare else "values are there twice" if twice else ""
     found = found or ("shares are missing, or not above 0" if shares or bad else "")
+    found = found or ("values below a label are miscounted" if miscounted else "")
     return Check(title, not found, found)

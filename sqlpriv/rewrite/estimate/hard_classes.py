@@ -158,7 +158,7 @@ class Classes:
                 "mention fewer columns, or raise the budget"
             )
         keys = [f"k{i}" for i in range(len(self._copies.groups))]
-        of_class = [f"any_value({name}) AS {name}" for name in _OF_CLASS[1:]]
+        of_class = [f"any_value({name}) AS {name}" for name in _OF_CLASS[1:] if name != "hidden" or self._is_open]
         listed = [*of_class, "count(*) AS inside", *(f"{text} AS {name}" for text, name in self._of_class.items())]
         by = ", ".join(["unit", *keys])
         sql = f"SELECT {', '.join([*keys, 'unit', *listed])} FROM ({self._leaves(keys)}) GROUP BY {by}"
