@@ -72,7 +72,7 @@ ALLOWED = {
     "methods/generalize/plan.py: rows - suppressed": "rows that are left",
     "methods/generalize/plan.py: suppressed / rows": "a share in a sentence",
     "methods/generalize/compare.py: scan.rows - (0 if plan.stars else outcome.suppressed)": "rows that are left",
-    'methods/generalize/read_classes.py: f"(SELECT count(*) + {self.gone} FROM {self.published})"': "all rows of the table",
+    'methods/generalize/read_classes.py: f"(SELECT count(*) + {self.gone} FROM {self.published})"': "all rows",
     "methods/generalize/write.py: scan.rows - (0 if stars else best.outcome.suppressed)": "rows that are left",
     "methods/alpha_beta/terms.py: given.prior / given.gamma": "a number in a sentence",
     'methods/randomized/terms.py: policy.gamma / calls.row("prior_of_multiple", 1, n_public, float(1 / share))[0]':

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlpriv.engine import fetch
+from sqlpriv.facts import Line
 from sqlpriv.methods.generalize.read_classes import ClassRows
 from sqlpriv.methods.generalize.read_columns import Known, PublishedColumn
 from sqlpriv.release.file import ReleaseFile
@@ -42,6 +43,27 @@ def open_generalized(file: ReleaseFile) -> Release:
         rows=rows.relation,
         suppressed=suppressed,
     )
+
+
+def answers_mean(file: ReleaseFile) -> list[Line]:
+    """What answers of a release are, for people: what their bounds hold for, and what cannot be asked."""
+    columns = [PublishedColumn(file, row) for row in file.rows("attributes")]
+    suppressed = int(file.about["suppressed_rows"])
+    told = [
+        f"Answers of `sqlpriv query {file.name}` have hard bounds: no table that this release may stand for lies outside "
+        "them. An average is NULL where no row may be behind it; where none need be, its bounds are of the tables that "
+        "have some."
+    ]
+    if suppressed:
+        listed = [repr(c.name) for c in columns if not c.has_domain and c.why_not is None]
+        told.append(
+            f"{suppressed:,} suppressed rows widen them"
+            + (f"; they may have any value of {', '.join(listed)}, whose sums have no bounds." if listed else ".")
+        )
+    hidden = [repr(c.name) for c in columns if c.why_not is not None]
+    if hidden:
+        told.append(f"Nothing can be asked of {', '.join(hidden)}: which values are below the labels is not public.")
+    return [Line(text) for text in told]
 
 
 def _attribute(column: PublishedColumn, known: Known, unlisted: bool) -> Attribute:

@@ -10,7 +10,7 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize import write
-from sqlpriv.methods.generalize.answers import open_generalized
+from sqlpriv.methods.generalize.answers import answers_mean, open_generalized
 from sqlpriv.methods.generalize.compare import compare
 from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
 from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, GeneralizePolicy
@@ -88,6 +88,7 @@ class Generalize:
         if "beside" in file.about:
             parts.append(Line(f"It stands beside other releases of the table: {file.about['beside']}"))
         parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
+        parts += answers_mean(file)
         parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
         return Facts(f"{file.name}  {file.about['method']}", content, tuple(parts))
 
