@@ -1,6 +1,7 @@
 """The keys of a column's domain: every value that a row could have, for the methods that make noise from it.
 
-Other methods take these keys, too, and make no use of them, so that one list of columns serves every method.
+Other methods take these keys, too, so that one list of columns serves every method; where labels are published, a
+domain says which values are below them.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ DOMAIN_KEYS: Keys = (
         "or a column of the domain's table"),
     Key("level", number(0, 99, whole=True), "publish the labels of this level of the hierarchy, and not the values"),
 )  # fmt: skip
-"""What a method without noise takes, and has no use for."""
+"""What a method without noise takes: not all of it has a use there."""
 NOISY_KEYS: Keys = (replace(DOMAIN_KEYS[0], required=True), *DOMAIN_KEYS[1:4], _HIERARCHY, DOMAIN_KEYS[4])
 """What a method takes that makes noise from the domain."""
 COARSE_KEYS: Keys = (*DOMAIN_KEYS[:4], _HIERARCHY, DOMAIN_KEYS[4])

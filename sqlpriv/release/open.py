@@ -79,6 +79,8 @@ class OpenRelease:
     ) -> duckdb.DuckDBPyRelation:
         """The estimated answer, as a DuckDB relation; each estimate x is followed by x_low and x_high.
 
+        These are an interval at `confidence` where the release holds noise, and hard bounds where it holds none.
+
         A count that is estimated below 0 stays there unless `nonnegative`: clamping would bias what is summed up.
         `parameters` are the values of `?` and `$1` in order, or those of `$name` by name. With `domain_extremes`, a
         query for min and max alone is answered from the public domain.

@@ -38,7 +38,7 @@ def query_command(
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the rewritten SQL and its cost; run nothing.")
     ] = False,
-    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals, between 0 and 1.")] = 0.95,
+    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of intervals, not of hard bounds; below 1.")] = 0.95,
     intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="With x_low and x_high.")] = True,
     nonnegative: Annotated[
         bool, typer.Option("--nonnegative", help="Counts below 0 become 0; sums of such counts are biased.")
@@ -61,7 +61,7 @@ def query_command(
         float | None, typer.Option(min=1, metavar="ROWS", help="How many rows sums over the domain may read.")
     ] = None,
 ) -> None:
-    """Ask a randomized release ordinary SQL: unbiased estimates with their bounds."""
+    """Ask a release ordinary SQL: estimates with their bounds."""
     tables = dict(_named(text) for text in public or [])
     to_stdout = to_csv is not None and str(to_csv) == _STDIN
     if to_stdout and as_json:

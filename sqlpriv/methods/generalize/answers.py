@@ -50,8 +50,8 @@ def answers_mean(file: ReleaseFile) -> list[Line]:
     columns = [PublishedColumn(file, row) for row in file.rows("attributes")]
     suppressed = int(file.about["suppressed_rows"])
     told = [
-        f"Answers of `sqlpriv query {file.name}` have hard bounds: no table that this release may stand for lies outside "
-        "them. An average is NULL where no row may be behind it; where none need be, its bounds are of the tables that "
+        f"Answers of `sqlpriv query {file.name}` have hard bounds: no table that this release may stand for lies "
+        "outside them. An average is NULL where no row may be behind it; where none need be, its bounds are of the tables that "
         "have some."
     ]
     if suppressed:
