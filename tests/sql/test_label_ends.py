@@ -58,9 +58,7 @@ def test_ends_of_parts_of_dates(con: Con, value: datetime.date, unit: str) -> No
     assert low <= value < high
 
 
-@pytest.mark.parametrize(
-    "label", ["*", "", "x", "15-", "-5", "[1, 2]", "[a, b)", "2024-Q5", "infinity", "20s"]
-)
+@pytest.mark.parametrize("label", ["*", "", "x", "15-", "-5", "[1, 2]", "[a, b)", "2024-Q5", "infinity", "20s"])
 def test_what_names_no_range_has_no_ends(con: Con, label: str) -> None:
     for kind in ("range", "date"):
         assert ends(con, kind, label) == (None, None)

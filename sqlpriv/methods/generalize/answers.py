@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlpriv.engine import fetch
+from sqlpriv.errors import ReleaseError
 from sqlpriv.facts import Line
 from sqlpriv.methods.generalize.read_classes import ClassRows
 from sqlpriv.methods.generalize.read_columns import Known, PublishedColumn
@@ -21,6 +22,8 @@ _ONE = "1e0"
 def open_generalized(file: ReleaseFile) -> Release:
     """The release for queries."""
     columns = [PublishedColumn(file, row) for row in sorted(file.rows("attributes"), key=lambda r: int(r["position"]))]
+    if not file.about.get("suppressed_rows", "").isdecimal():
+        raise ReleaseError(f"{file.name} does not say how many rows are suppressed; publish it again")
     suppressed = int(file.about["suppressed_rows"])
     kept = file.about.get("kept_suppressed") == "yes"
     qis = [c for c in columns if c.is_generalized_at_all]
@@ -83,12 +86,13 @@ def _attribute(column: PublishedColumn, known: Known, unlisted: bool) -> Attribu
 def _known(file: ReleaseFile, columns: Sequence[PublishedColumn], starred: str) -> dict[str, Known]:
     """What is known of the values of each column, asked at once."""
     rows = fetch(file.con, f"SELECT count(*) FROM {file.table('published')} WHERE NOT ({starred})")[0][0]
+    listed = [c.has_domain and c.why_not is None for c in columns]
     asked = " UNION ALL ".join(
-        f"SELECT {i} AS i, count(*), count(*) - count(value), {f'sum(coalesce(share, {_ONE}))' if c.has_domain else 0} "
+        f"SELECT {i} AS i, count(*), count(*) - count(value), {f'sum(coalesce(share, {_ONE}))' if listed[i] else rows} "
         f"FROM {c.domain}"
         for i, c in enumerate(columns)
     )
     return {
-        columns[i].name: Known(int(size), nulls > 0, float(total or 0) if columns[i].has_domain else float(rows))
+        columns[i].name: Known(int(size), nulls > 0, float(total or 0))
         for i, size, nulls, total in fetch(file.con, asked)
     }

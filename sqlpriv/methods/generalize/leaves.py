@@ -163,8 +163,16 @@ def label_ends(labels: str, original: str, source: str) -> str:
         ends = _whole("from", original), _whole("to", original)
     else:
         ends = "_range_from(value)", "_range_to(value)"
-    low, high = (f"TRY_CAST({inlined(text)} AS {original})" for text in ends)
+    low, high = (_exactly(inlined(text), original, labels) for text in ends)
     return f"SELECT value AS label, {low} AS low, {high} AS high FROM {source} WHERE value IS NOT NULL"
+
+
+def _exactly(end: str, original: str, labels: str) -> str:
+    """An end in a type; NULL where rounding would move it, past a value of the range perhaps."""
+    cast = f"TRY_CAST({end} AS {original})"
+    if labels == DATES or WHOLE.fullmatch(original) or original == "FLOAT":
+        return cast
+    return f"CASE WHEN TRY_CAST({cast} AS DECIMAL(38, 10)) = {end} THEN {cast} END"
 
 
 def _whole(side: str, original: str) -> str:

@@ -23,6 +23,7 @@ _NOT_PUBLIC = (
     "it is published as labels, and which values are below them is not public; read it with plain SQL, or publish it "
     "with a domain for this column"
 )
+_UNREADABLE = "it is published as text, from which values of its type cannot be read; read it with plain SQL"
 _SHORT = "its values are published in ranges, and its type is not among those that can be cut; publish it as DOUBLE"
 
 
@@ -73,6 +74,7 @@ class PublishedColumn:
         self.name, self._type, original = str(row["name"]), str(row["type"]), str(row["original"])
         # Anybody may have written the file, so nothing is taken for a type that could be more than one.
         self.kind = original if SIMPLE.fullmatch(original) else self._type
+        self._is_unreadable = self.kind != original
         self.is_generalized_at_all = row["role"] == "quasi-identifier"
         self.shows_values = row["labels"] == VALUES
         self.has_domain = bool(row["has_domain"])
@@ -102,6 +104,8 @@ class PublishedColumn:
     @cached_property
     def why_not(self) -> str | None:
         """Why nothing can be asked of it."""
+        if self._is_unreadable:
+            return _UNREADABLE
         if self.shows_values or self.has_domain:
             return None
         if not self.has_ends:

@@ -17,7 +17,13 @@ from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
-from sqlpriv.methods.generalize.verify_leaves import check_leaves, ends_tables, own_tables, shown_columns
+from sqlpriv.methods.generalize.verify_leaves import (
+    check_leaves,
+    domains_of_policy,
+    ends_tables,
+    own_tables,
+    shown_columns,
+)
 from sqlpriv.methods.generalize.write import ATTRIBUTES, guarantee, view_of_rows
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.require import make_requirement
@@ -141,6 +147,7 @@ def _follows(file: ReleaseFile, policy: GeneralizePolicy, columns: Sequence[Stat
     wrong = [f"{text} is not stated" for text in required if text not in stated]
     wrong += [f"{text} is not required by the policy" for text in stated if text not in required]
     yield Check("the requirements are those of the policy", not wrong, "; ".join(wrong))
+    yield domains_of_policy(columns, policy)
     yield _keeps_to(file, policy)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.leaves import BINS, KINDS, VALUES, below, has_ends, label_ends
+from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.verify import Check, published
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
 Stated = Mapping[str, Any]
@@ -33,6 +34,14 @@ def own_tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
     """Schema and name of the tables of domains and ends."""
     domains = [("domain", str(c["name"])) for c in columns if c["has_domain"]]
     return [*domains, *((SCHEMA, name) for name in ends_tables(columns))]
+
+
+def domains_of_policy(columns: Sequence[Stated], policy: Policy) -> Check:
+    """A domain is public because the policy says so; whether its values are those, only publishing can tell."""
+    stated = {folded(c.name) for c in policy.columns if c.given.get("domain") is not None}
+    beyond = [str(c["name"]) for c in columns if c["has_domain"] and folded(str(c["name"])) not in stated]
+    found = f"{beyond[0]!r} has none there" if beyond else ""
+    return Check("no domain beyond those of the policy", not beyond, found)
 
 
 def _has_ends(column: Stated) -> bool:

@@ -94,6 +94,9 @@ def _degrees(node: exp.Expr, cut: Mapping[str, Attribute], sql: str) -> Counter[
         return Counter()
     if isinstance(node, exp.Mul):
         return below[0] + below[1]
+    decides = node.this if isinstance(node, (exp.Case, exp.If)) else None
+    if isinstance(decides, exp.Expression) and _degrees(decides, cut, sql):
+        _refuse(next(_occurrences(decides, cut)), sql)
     divided = isinstance(node, exp.Div) and not below[1]
     cast = isinstance(node, (exp.Cast, exp.TryCast)) and node.to.this == exp.DataType.Type.DOUBLE
     if not (divided or cast or isinstance(node, (*_ADDED, *_KEPT))):

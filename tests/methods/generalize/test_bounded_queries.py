@@ -6,6 +6,7 @@ import datetime
 import math
 import random
 from pathlib import Path
+from shutil import copyfile
 
 import duckdb
 import pytest
@@ -118,6 +119,9 @@ def test_estimates_go_by_the_length_of_a_piece(plain: Path) -> None:
         ("sum(weight * weight) FROM people", "'weight' like this"),
         ("sum(sqrt(weight)) FROM people", "'weight' like this"),
         ("sum(1 / weight) FROM people", "'weight' like this"),
+        ("sum(CASE weight WHEN 61 THEN 1 ELSE 0 END) FROM people", "'weight' like this"),
+        ("sum(CASE WHEN CAST(weight AS BOOLEAN) THEN 1 ELSE 0 END) FROM people", "'weight' like this"),
+        ("sum(CASE WHEN weight + 1 > 61 THEN 1 ELSE 0 END) FROM people", "'weight' like this"),
         ("weight, count(*) FROM people GROUP BY weight", "'weight' like this"),
         ("max(age) FROM people", "max"),
         ("count(DISTINCT age) FROM people", "DISTINCT"),
@@ -276,6 +280,17 @@ ENDS = "the ends of the ranges of 'age' are those of their labels"
 DOMAIN = "the domain of 'age' has a value below every label"
 
 
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+    folder = tmp_path_factory.mktemp("listed")
+    text = policy_text(LISTED, "k = 2", "node = { age = 1, zip = 1 }")
+    return generalize(write_policy(folder, text, LISTED_PEOPLE), ledger=folder / "ledger.db").output
+
+
+def test_a_file_that_was_left_alone_passes(listed: Path) -> None:
+    assert verify(listed).passed
+
+
 @pytest.mark.parametrize(
     ("change", "check"),
     [
@@ -298,19 +313,16 @@ DOMAIN = "the domain of 'age' has a value below every label"
         ("DROP TABLE domain.age", "the file holds the tables of its method and no others"),
     ],
 )
-def test_a_file_that_says_other_things_of_values_fails(tmp_path: Path, change: str, check: str) -> None:
-    text = policy_text(LISTED, "k = 2", "node = { age = 1, zip = 1 }")
-    file = generalize(write_policy(tmp_path, text, LISTED_PEOPLE)).output
-    assert verify(file).passed
+def test_a_file_that_says_other_things_of_values_fails(listed: Path, tmp_path: Path, change: str, check: str) -> None:
+    file = Path(copyfile(listed, tmp_path / "copy.duckdb"))
     with duckdb.connect(str(file)) as con:
         con.execute(change).fetchall()
     failing = [c["check"] for c in verify(file).content["checks"] if c["passed"] is False]
     assert check in failing
 
 
-def test_a_type_that_is_no_type_is_never_run(tmp_path: Path) -> None:
-    text = policy_text(LISTED, "k = 2", "node = { age = 1, zip = 1 }")
-    file = generalize(write_policy(tmp_path, text, LISTED_PEOPLE)).output
+def test_a_type_that_is_no_type_is_never_run(listed: Path, tmp_path: Path) -> None:
+    file = Path(copyfile(listed, tmp_path / "copy.duckdb"))
     evil = "DECIMAL(3,1)) FROM (SELECT error(''ran'')) --"
     with duckdb.connect(str(file)) as con:
         con.execute(f"UPDATE sqlpriv_release.attributes SET original = '{evil}'").fetchall()
@@ -345,9 +357,39 @@ def test_a_domain_that_is_not_about_all_rows_says_nothing(tmp_path: Path, domain
         ]
 
 
-def test_shares_weigh_estimates_and_not_bounds(tmp_path: Path) -> None:
+def test_ends_that_would_be_rounded_are_not_told(tmp_path: Path) -> None:
+    """2.54 as a number of one decimal is 2.5, which is in the range up to 2.54."""
+    sql = "CREATE TABLE people AS SELECT CAST(2.5 AS DECIMAL(4, 1)) AS x FROM range(4)"
+    text = policy_text({"x": qi("ranges:1.27,2.54")}, "k = 2", "node = { x = 2 }")
+    file = generalize(write_policy(tmp_path, text, sql)).output
+    with duckdb.connect(str(file), read_only=True) as con:
+        assert con.execute("SELECT DISTINCT * FROM people").fetchall() == [("[0, 2.54)", 0, None)]
+    with open_release(file) as opened, pytest.raises(UnsupportedSQLError, match="the column 'x'"):
+        opened.sql("SELECT count(*) FROM people WHERE x = 2.5")
+
+
+def test_a_type_that_texts_do_not_tell_cannot_be_asked(tmp_path: Path) -> None:
+    sql = "CREATE TABLE people AS SELECT [1.5::DOUBLE] AS x, 1 AS y FROM range(4)"
+    text = policy_text({"x": qi("suppression"), "y": qi("suppression")}, "k = 2")
+    file = generalize(write_policy(tmp_path, text, sql)).output
+    with open_release(file) as opened:
+        assert opened.sql("SELECT count(*) FROM people WHERE y = 1").fetchall() == [(4, 4, 4)]
+        with pytest.raises(UnsupportedSQLError, match="published as text"):
+            opened.sql("SELECT count(*) FROM people WHERE x = [1.5]")
+
+
+def test_a_domain_beyond_the_policy_fails(tmp_path: Path) -> None:
     text = policy_text(LISTED, "k = 2", "node = { age = 1, zip = 1 }")
-    with open_release(generalize(write_policy(tmp_path, text, LISTED_PEOPLE)).output) as opened:
+    policy = write_policy(tmp_path, text, LISTED_PEOPLE)
+    file = generalize(policy).output
+    assert verify(file, policy).passed
+    policy.write_text(text.replace(', domain = "range:0..99"', ""), encoding="utf-8")
+    failing = [c["check"] for c in verify(file, policy).content["checks"] if c["passed"] is False]
+    assert failing == ["no domain beyond those of the policy"]
+
+
+def test_shares_weigh_estimates_and_not_bounds(listed: Path) -> None:
+    with open_release(listed) as opened:
         rows = opened.sql("SELECT zip, count(*) AS n FROM people GROUP BY zip ORDER BY zip").fetchall()
     assert rows == [("11", pytest.approx(8 / 3), 0, 8), ("12", pytest.approx(16 / 3), 0, 8), ("21", 0, 0, 0)]
 

@@ -18,7 +18,7 @@ from sqlpriv.release.open import OpenRelease
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 # The bar is 1,000 tables: make test-deep asks all of them, make test some.
-TABLES = EXAMPLES // 8 if EXAMPLES < 2000 else 1000
+TABLES = EXAMPLES // 16 if EXAMPLES < 2000 else 1000
 QUESTIONS = 6
 Answered = dict[tuple[object, ...], dict[str, object]]
 
