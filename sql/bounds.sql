@@ -17,6 +17,9 @@ CASE WHEN divisor_low > 0 THEN least(low / divisor_low, low / divisor_high) END;
 CREATE MACRO _quotient_high(low, high, divisor_low, divisor_high) AS
 CASE WHEN divisor_low > 0 THEN greatest(high / divisor_low, high / divisor_high) END;
 
+-- What a leaf weighs for a suppressed row, from each label that published rows have: rows_there of them, of whose leaves it has a share.
+CREATE MACRO _spread(rows_there, leaf_weight, all_weights) AS rows_there * leaf_weight / all_weights;
+
 -- The ends of the range that a label of hierarchy_ranges names: its first number, and the first beyond it. 15-19 is of whole numbers.
 CREATE MACRO _range_from(label) AS
 CASE WHEN regexp_full_match(label, '[0-9]+(-[0-9]+)?') THEN TRY_CAST(regexp_extract(label, '^[0-9]+') AS DECIMAL(38, 10))

@@ -88,7 +88,7 @@ def test_whole_numbers_of_a_range_fit_their_type(
     [
         ("_class_low(3, 2, 4)", 0), ("_class_low(-3, 2, 4)", -3), ("_class_low(3, 4, 4)", 3),
         ("_class_high(3, 2, 4)", 3), ("_class_high(-3, 2, 4)", 0), ("_class_high(-3, 4, 4)", -3),
-        ("_mean_with(6, 2, 4, 3)", 2), ("_mean_with(0, 0, 0, 0)", None),
+        ("_spread(6, 1, 4)", 1.5), ("_mean_with(6, 2, 4, 3)", 2), ("_mean_with(0, 0, 0, 0)", None),
         ("_quotient_low(-6, 8, 2, 4)", -3), ("_quotient_high(-6, 8, 2, 4)", 4), ("_quotient_low(6, 8, 2, 4)", 1.5),
         ("_quotient_high(-8, -6, 2, 4)", -1.5), ("_quotient_low(1, 2, 0, 4)", None),
     ],

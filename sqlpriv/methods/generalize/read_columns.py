@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sqlpriv.engine import fetch
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.leaves import BINS, SIMPLE, VALUES, WHOLE, has_ends
 from sqlpriv.methods.generalize.pieces import cut_leaves
 from sqlpriv.release.file import ReleaseFile
@@ -168,8 +169,9 @@ class PublishedColumn:
         below = self.below(cuts)
         seen = f"SELECT {self.cell} AS cell, count(*) AS n FROM {self.published} WHERE NOT ({starred}) GROUP BY 1"
         label = below.label or below.value
+        spread = inlined(f"_spread(s.n, {below.weight}, {below.total})")
         return Leaves(
-            f"(SELECT {below.value} AS value, sum(s.n * {below.weight} / {below.total}) AS weight, "
+            f"(SELECT {below.value} AS value, sum({spread}) AS weight, "
             f"{below.ending or 'NULL'} AS ending FROM ({seen}) AS s JOIN {below.relation} AS d "
             f"ON s.cell IS NOT DISTINCT FROM {label} GROUP BY ALL)",
             None,
