@@ -64,6 +64,7 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 	@$(VENV)/bin/python -m benchmarks.lattice
 	@$(VENV)/bin/python -m benchmarks.epsilon_lattice
 	@$(VENV)/bin/python -m benchmarks.estimate
+	@$(VENV)/bin/python -m benchmarks.hard_bounds
 	@$(VENV)/bin/python -m benchmarks.alpha_beta
 	@$(VENV)/bin/python -m benchmarks.bags
 

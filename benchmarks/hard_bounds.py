@@ -16,6 +16,7 @@ import duckdb
 from benchmarks.data import adult_folder
 from benchmarks.timing import interleaved
 from sqlpriv.publishing import open_release, publish
+from sqlpriv.release.open import OpenRelease
 
 COLUMNS = (
     "sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation", "salary-class",
@@ -44,7 +45,7 @@ def main() -> int:
     return 0 if worst[0] <= BAR else 1
 
 
-def _asked(release, raw, classes: str, what: str, query: str) -> float:  # type: ignore[no-untyped-def]
+def _asked(release: OpenRelease, raw: duckdb.DuckDBPyConnection, classes: str, what: str, query: str) -> float:
     ours, floor = interleaved(15, lambda: release.sql(query).fetchall(), lambda: raw.execute(classes).fetchall())
     ratio = ours.median / floor.median
     print(f"{what}: {ours.median * 1e3:.1f} ms, one GROUP BY of the classes {floor.median * 1e3:.1f} ms: {ratio:.2f}")

@@ -9,8 +9,9 @@ such as a combination of sums or the ratio of two (estimate/forms_of). What the 
 over the domain without enumerating it (estimate/sums, domain/sums). From the sums come the values of the forms and
 their bounds (estimate/bounds). The SELECT list, HAVING, ORDER BY and LIMIT are written over these (clauses), for
 queries over rows (grouped) and for queries over answers (answers). Quantiles and histograms are read off the counts of
-each value, beside the sums (by_value); what is public is answered as it is (asides, extremes). What no layer knows is
-refused (bind/refusals).
+each value, beside the sums (by_value). Where the release threw no coins, the sums and their bounds are those over all
+tables that it may stand for (estimate/hard_sums, estimate/hard_bounds), and all else is the same. What is public is
+answered as it is (asides, extremes). What no layer knows is refused (bind/refusals).
 
 Each layer imports only from those above it in this list, and no module from itself in a circle:
 

@@ -11,21 +11,23 @@ from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.leaves import BINS, KINDS, VALUES, below, has_ends, label_ends
+from sqlpriv.methods.generalize.write import view_of_rows
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.verify import Check, published
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
+_TWIN = "__priv_twin"
 Stated = Mapping[str, Any]
 
 
-def shown_columns(columns: Sequence[Stated]) -> list[tuple[str, tuple[str, str] | None]]:
+def _shown_columns(columns: Sequence[Stated]) -> list[tuple[str, tuple[str, str] | None]]:
     """The columns, each with the names of its ends, where it has some."""
     return [(str(c["name"]), (f"{c['name']}_low", f"{c['name']}_high") if _has_ends(c) else None) for c in columns]
 
 
-def ends_tables(columns: Sequence[Stated]) -> list[str]:
+def _ends_tables(columns: Sequence[Stated]) -> list[str]:
     """The names of the tables of ends."""
     return [f"ends_{c['name']}" for c in columns if _has_ends(c)]
 
@@ -33,7 +35,7 @@ def ends_tables(columns: Sequence[Stated]) -> list[str]:
 def own_tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
     """Schema and name of the tables of domains and ends."""
     domains = [("domain", str(c["name"])) for c in columns if c["has_domain"]]
-    return [*domains, *((SCHEMA, name) for name in ends_tables(columns))]
+    return [*domains, *((SCHEMA, name) for name in _ends_tables(columns))]
 
 
 def domains_of_policy(columns: Sequence[Stated], policy: Policy) -> Check:
@@ -42,6 +44,24 @@ def domains_of_policy(columns: Sequence[Stated], policy: Policy) -> Check:
     beyond = [str(c["name"]) for c in columns if c["has_domain"] and folded(str(c["name"])) not in stated]
     found = f"{beyond[0]!r} has none there" if beyond else ""
     return Check("no domain beyond those of the policy", not beyond, found)
+
+
+def shows_rows(file: ReleaseFile, columns: Sequence[Stated]) -> Check:
+    """The view under the table's own name is the one that is written; compared by its SQL, never run."""
+    name = file.about["table"]
+    fetch(file.con, f"ATTACH ':memory:' AS {_TWIN}")
+    try:
+        fetch(file.con, f"CREATE SCHEMA {_TWIN}.{SCHEMA}")
+        for table in ("published", *_ends_tables(columns)):
+            fetch(file.con, f"CREATE TABLE {quoted(_TWIN, SCHEMA, table)} AS FROM {file.table(table)} LIMIT 0")
+        fetch(file.con, view_of_rows(quoted(_TWIN, "main", name), _shown_columns(columns)))
+        here = f"FROM duckdb_views() WHERE schema_name = 'main' AND view_name = {literal(name)} AND database_name ="
+        found, wanted = (fetch(file.con, f"SELECT sql {here} {literal(c)}") for c in (file.catalog, _TWIN))
+    finally:
+        fetch(file.con, f"DETACH {_TWIN}")
+    return Check(
+        f"main.{name} shows the published rows", found == wanted, "" if found == wanted else "it is another view"
+    )
 
 
 def _has_ends(column: Stated) -> bool:

@@ -7,5 +7,6 @@ windowed, windows       sums over several groups, and the window functions that 
 statistics              variances, correlations and regressions
 forms, arithmetic, forms_of    the forms that expressions over sums can have, and the form of each expression
 combined, bounds        the values and bounds of forms
+cuts, hard_classes, hard_sums, hard_bounds    the same where no coins were thrown: bounds that hold for certain
 intervals, texts        formulas and expressions as SQL
 """
