@@ -38,7 +38,9 @@ def query_command(
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the rewritten SQL and its cost; run nothing.")
     ] = False,
-    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of intervals, not of hard bounds; below 1.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(metavar="SHARE", help="Of intervals, not of hard bounds; below 1.")
+    ] = 0.95,
     intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="With x_low and x_high.")] = True,
     nonnegative: Annotated[
         bool, typer.Option("--nonnegative", help="Counts below 0 become 0; sums of such counts are biased.")

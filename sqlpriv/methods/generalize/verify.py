@@ -67,7 +67,7 @@ def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Polic
     yield declared
     if not declared.passed:
         return
-    yield _shows_rows(file, columns)
+    yield shows_rows(file, columns)
     yield from check_stamp(file, method, policy)
     named = file.about["release"] == file.about["digest"]
     yield Check("the release is called after its rows", named, "" if named else "its digest is another")
@@ -168,15 +168,6 @@ def _folded(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # -------------------- rows and labels
-
-
-def _named_by_rows(file: ReleaseFile, columns: Sequence[Stated]) -> Check:
-    """The release is called after its rows, so that a row more or less is noticed where no requirement fails."""
-    title = "the release is called after its rows"
-    if any("TIME ZONE" in str(c["type"]) for c in columns):
-        return Check(title, None, "they read differently in every time zone")
-    same = rows_digest(file.con, published(file)) == file.about["release"]
-    return Check(title, same, "" if same else "its rows are others")
 
 
 def _levels(file: ReleaseFile, qis: Sequence[Stated]) -> Check:

@@ -385,7 +385,7 @@ def test_a_domain_beyond_the_policy_fails(tmp_path: Path) -> None:
     assert verify(file, policy).passed
     policy.write_text(text.replace(', domain = "range:0..99"', ""), encoding="utf-8")
     failing = [c["check"] for c in verify(file, policy).content["checks"] if c["passed"] is False]
-    assert failing == ["no domain beyond those of the policy"]
+    assert "no domain beyond those of the policy" in failing
 
 
 def test_shares_weigh_estimates_and_not_bounds(listed: Path) -> None:
