@@ -35,7 +35,7 @@ from sqlpriv.table.reference import TableReference
 from sqlpriv.version import __version__
 
 SCHEMA = "sqlpriv_release"
-FORMAT = 4
+FORMAT = 5
 """Raised when what is in a file, or what it is called, changes."""
 WRITTEN = "release_file"
 """The name under which a release is attached while it is written."""
