@@ -68,7 +68,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check": ("check", "people", "--database", "HERE/private.duckdb", "--qi", "a"),
     "init": ("init", "people", "--database", "HERE/private.duckdb", "--output", "HERE/new.toml"),
     "sql": ("sql", "FROM priv.k_anonymity('people', ['a'])", "--database", "HERE/private.duckdb"),
-    "view": ("view", "HERE/private.duckdb", "hidden", "FROM priv.hide('people', 'a', 'a < 9')"),
+    "view": ("view", "add", "HERE/private.duckdb", "hidden", "FROM priv.hide('people', 'a', 'a < 9')"),
 }
 
 
