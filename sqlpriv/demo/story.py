@@ -36,10 +36,10 @@ source = "hospital.parquet"
 patient_id     = { role = "person" }
 zip            = { role = "quasi-identifier", hierarchy = "mask:5" }
 birth_date     = { role = "quasi-identifier", hierarchy = "dates:year,decade" }
-sex            = { role = "quasi-identifier", hierarchy = "suppression" }
+sex            = { role = "quasi-identifier", hierarchy = "suppression", domain = ["F", "M", "X"] }
 nationality    = { role = "drop" }
 admission_date = { role = "drop" }
-diagnosis      = { role = "sensitive" }
+diagnosis      = { role = "sensitive", domain = "table:hospital_diagnosis.parquet.diagnosis", null = true }
 length_of_stay = { role = "drop" }
 [require]
 k = 5
@@ -75,12 +75,12 @@ output = "hospital-noise.duckdb"
 beside = "a demonstration on people who do not exist; of a real table publish one of the two"
 """
 QUESTIONS = (
-    "SELECT count(*) AS n FROM hospital WHERE length_of_stay > 7",
+    "SELECT sex, count(*) AS n FROM hospital WHERE diagnosis = 'Pneumonia' GROUP BY sex ORDER BY sex",
     "SELECT avg(length_of_stay) AS stay FROM hospital WHERE diagnosis = 'Pneumonia'",
     "SELECT chapter, count(*) AS n FROM hospital JOIN chapters USING (diagnosis) GROUP BY chapter ORDER BY chapter",
 )
-ASKED = ("hospital-noise.duckdb",)
-"""The releases that answer questions; each says what it can, and refuses the rest."""
+ASKED = {"hospital-release.duckdb": {"chapters": "hospital_diagnosis.parquet"}, "hospital-noise.duckdb": {}}
+"""The releases that answer questions, each with the public tables that it does not bring along."""
 _REQUIRED = ("k>=5", "distinct_l>=3")
 
 
@@ -109,7 +109,7 @@ def tell(console: Console, folder: Path) -> None:
         ("2. The best generalization", "sqlpriv publish generalize.toml", _generalize),
         ("3. What the file holds", "sqlpriv verify hospital-release.duckdb", _verify),
         ("4. Rows among noise", "sqlpriv publish noise.toml", _publish),
-        ("5. Three questions", 'sqlpriv query hospital-noise.duckdb "SELECT ..."', _ask),
+        ("5. Three questions", 'sqlpriv query RELEASE "SELECT ..."', _ask),
         ("6. What to type next", "", _next),
     ):
         console.print(Rule(title, align="left"))
@@ -166,9 +166,7 @@ def _publish(folder: Path) -> Facts:
 
 def _published(folder: Path, policy: str) -> Facts:
     with progress("publishing") as on_progress:
-        return publishing.publish(
-            folder / policy, ledger_file=folder / "demo-ledger.json", on_progress=on_progress
-        ).facts
+        return publishing.publish(folder / policy, ledger_file=folder / "demo-ledger.db", on_progress=on_progress).facts
 
 
 def _ask(folder: Path) -> Facts:
@@ -181,23 +179,27 @@ def _ask(folder: Path) -> Facts:
         for question in QUESTIONS:
             truth = con.execute(question).fetchall()
             parts.append(Line(question))
-            parts += [_answer(folder / file, question, truth) for file in ASKED]
-    return Facts("Estimates, with bounds that hold the truth 95 times of 100", {}, tuple(parts))
+            parts += [_answer(folder, file, question, truth) for file in ASKED]
+    return Facts(
+        "Estimates with bounds: certain ones without noise, and with it such as hold the truth 95 times of 100",
+        {},
+        tuple(parts),
+    )
 
 
-def _answer(file: Path, question: str, truth: list[Any]) -> Line | Grid:
+def _answer(folder: Path, file: str, question: str, truth: list[Any]) -> Line | Grid:
     """What one release says, beside the truth; or that it cannot say it."""
-    title = file.name if len(ASKED) > 1 else ""
-    with publishing.open_release(file) as release:
+    public = {name: folder / beside for name, beside in ASKED[file].items()}
+    with publishing.open_release(folder / file, public=public) as release:
         try:
             answer = release.sql(question)
         except UnsupportedSQLError as refused:
-            return Line(f"{title}: {refused}", "refused")
+            return Line(f"{file}: {refused}", "refused")
         rows = tuple(
             (*(_shown(v) for v in estimated), _shown(true[-1]))
             for estimated, true in zip(answer.fetchall(), truth, strict=True)
         )
-        return Grid((*answer.columns, "truth"), rows, title=title)
+        return Grid((*answer.columns, "truth"), rows, title=file)
 
 
 def _shown(value: Any) -> Any:
@@ -210,7 +212,7 @@ def _next(folder: Path) -> Facts:
         ("generalize.toml, noise.toml", "the two policies: read them"),
         ("hospital-release.duckdb", "the generalized release: open it with any DuckDB"),
         ("hospital-noise.duckdb", "the randomized release: ask it with sqlpriv query, or read its views"),
-        ("demo-ledger.json", "what was released from the table; it stays with its owner"),
+        ("demo-ledger.db", "what was released from the table; it stays with its owner"),
     )
     commands = (
         ("check your own table", "sqlpriv check FILE --qi a,b --sensitive s --require 'k>=5'"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from support.clients import command_line, needs_command_line
 
 import sqlpriv
 from sqlpriv import __version__
@@ -331,11 +331,6 @@ def test_a_database_that_is_called_like_our_schema(tmp_path: Path, con: Con) -> 
 # --- other clients ------------------------------------------------------------------------------
 
 
-def command_line() -> str | None:
-    """The command line of DuckDB 1.5.6 from PyPI, in the environment of the tests."""
-    return shutil.which("duckdb", path=str(Path(sys.executable).parent))
-
-
 def parsed(output: str) -> list[list[dict[str, Any]]]:
     """One array a statement, one after the other."""
     decoder, found, rest = json.JSONDecoder(), [], output.strip()
@@ -351,7 +346,7 @@ def alike(left: object, right: object) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(command_line() is None, reason="duckdb-cli is not installed in this environment")
+@needs_command_line
 def test_the_command_line_of_duckdb_gives_the_same_answers(installed: Path) -> None:
     """DuckDB 1.5 opens the file whatever wrote it, and runs every macro without Python."""
     asked = {name: m.header.fields["example"] for name, m in ALL.items()}
@@ -373,7 +368,7 @@ def test_the_command_line_of_duckdb_gives_the_same_answers(installed: Path) -> N
                 assert all(map(alike, *flat)), (name, flat)
 
 
-@pytest.mark.skipif(command_line() is None, reason="duckdb-cli is not installed in this environment")
+@needs_command_line
 def test_the_command_line_of_duckdb_refuses_as_we_do(installed: Path) -> None:
     run = subprocess.run(
         [str(command_line()), "-readonly", str(installed), "FROM priv.k_anonymity('patients', 'zip')"],

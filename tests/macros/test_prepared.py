@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
+from support.clients import command_line, needs_command_line
 
 import sqlpriv
 from sqlpriv.engine import STORAGE
@@ -76,10 +75,6 @@ def attached(con: Con) -> list[str]:
     ]
 
 
-def command_line() -> str | None:
-    return shutil.which("duckdb", path=str(Path(sys.executable).parent))
-
-
 # --- what it holds ------------------------------------------------------------------------------
 
 
@@ -110,7 +105,7 @@ def test_a_release_is_a_file_in_which_the_macros_were_created(tmp_path: Path) ->
     assert released(tmp_path / "x.duckdb") == expected
 
 
-@pytest.mark.skipif(command_line() is None, reason="duckdb-cli is not installed in this environment")
+@needs_command_line
 def test_a_release_is_read_by_an_older_duckdb(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     released(path)

@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.clients import command_line, needs_command_line
 from support.randomized_policies import publish_with, published, write_noise_policy
 
 from sqlpriv.publishing import open_release
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.usefixtures("few_macros")
 
-PACKAGE = "duckdb-cli==1.5.6"
 QUESTION = "SELECT b, count(*) AS n, avg(a) AS mean FROM people WHERE b NOT IN ('w') GROUP BY b ORDER BY b"
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command line as pip brings it: the program itself, without its wrapper of Python."""
-    folder = tmp_path_factory.mktemp("client")
-    fetch = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), PACKAGE]
-    try:
-        done = subprocess.run(fetch, capture_output=True, timeout=200, check=False).returncode == 0
-    except subprocess.TimeoutExpired:
-        done = False
-    if not done:
-        pytest.skip(f"pip cannot install {PACKAGE} here")
-    return folder / "duckdb_cli" / "duckdb"
-
-
-def test_it_reads_the_estimates_by_name(client: Path, tmp_path: Path) -> None:
+@needs_command_line
+def test_it_reads_the_estimates_by_name(tmp_path: Path) -> None:
     columns = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
     bag = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
     people = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"
     policy = write_noise_policy(tmp_path, columns, bag, people, more=f'[views]\nby_b = "{QUESTION}"\n')
     path = publish_with(policy).written.output
     asked = subprocess.run(
-        [str(client), "-readonly", "-csv", str(path), "FROM by_b"], capture_output=True, text=True, check=False
+        [str(command_line()), "-readonly", "-csv", str(path), "FROM by_b"], capture_output=True, text=True, check=False
     )
     assert asked.returncode == 0, asked.stderr
     header, *rows = asked.stdout.split()

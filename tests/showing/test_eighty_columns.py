@@ -20,7 +20,7 @@ ASK = "SELECT sex, diagnosis, avg(length_of_stay) AS stay, count(*) AS n, sum(le
 COMMANDS = {
     "check": ["check", "hospital.parquet", "--qi", "zip,sex", "--sensitive", "diagnosis", "--person", "patient_id"],
     "lattice": ["lattice", "generalize.toml"],
-    "ledger": ["ledger", "noise.toml", "--ledger", "demo-ledger.json"],
+    "ledger": ["ledger", "noise.toml", "--ledger", "demo-ledger.db"],
     "show": ["show", "hospital-noise.duckdb"],
     "show a generalized one": ["show", "hospital-release.duckdb"],
     "plan": ["plan", "noise.toml"],

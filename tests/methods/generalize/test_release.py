@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from hypothesis import example, given, settings
 from oracles.lattice import Require, measure_node
 from oracles.lattice_measures import TABLE_LEVEL
 from oracles.lattice_table import Table
+from support.clients import command_line, needs_command_line
 from support.lattice_cases import LatticeCase, lattice_cases
 from support.lattice_runs import write_case
 from support.policies import Generalized, generalize, policy_text, qi, role, write_policy
@@ -599,12 +599,8 @@ importlib.import_module("sqlpriv.doors.cli.main").main()
 # --- other clients ------------------------------------------------------------------------------
 
 
-def command_line() -> str | None:
-    return shutil.which("duckdb", path=str(Path(sys.executable).parent))
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(command_line() is None, reason="duckdb-cli is not installed in this environment")
+@needs_command_line
 def test_the_command_line_of_duckdb_checks_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("sqlpriv.macros.prepared"), "macros", macros)
     output = release_people(tmp_path).output
