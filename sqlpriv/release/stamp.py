@@ -29,7 +29,10 @@ from sqlpriv.sqltext import literal
 from sqlpriv.table.digest import rows_digest
 
 STAMPED = frozenset({"date", "policy", "digest"})
-_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}([-.+]?[a-z]{1,4}[0-9a-f.]{0,40})*")
+_VERSION = re.compile(
+    r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}((a|b|rc)[0-9]{1,4})?(\.post[0-9]{1,4})?(\.dev[0-9]{1,4})?(\+[0-9a-f.]{1,40})?"
+)
+"""As Python packages are numbered; nothing in it can stand for another part, so no text takes long to refuse."""
 
 
 def stamp(con: duckdb.DuckDBPyConnection, path: Path, policy: Policy, method: Declared, date: str) -> None:
@@ -85,6 +88,9 @@ def _is_version(file: ReleaseFile) -> bool:
 
 def _misfits(file: ReleaseFile, method: Declared) -> Iterator[str]:
     part = stated_policy(file)
+    if json.dumps(part) != file.about.get("policy"):  # of a name that stands there twice, only the last was read
+        yield "it is not written as releases write it"
+        return
     strange = list(not_told(part, method))
     if strange:
         yield from strange

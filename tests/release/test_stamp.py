@@ -155,6 +155,8 @@ def test_a_row_that_nobody_would_miss_is_missed(copy: Path) -> None:
         ("date", "2026-02-03 Mrs Smith", WHEN),
         ("sqlpriv", "of Mrs Smith", WHEN),
         ("sqlpriv", "", WHEN),
+        ("sqlpriv", "1.0mrssmithisill", WHEN),
+        ("sqlpriv", f"1.0{'a' * 60}!", WHEN),
         ("policy", "Mrs Smith", TOLD),
         ("policy", "[]", TOLD),
         ("policy", '{"columns": {}, "require": [], "release": {}}', TOLD),
@@ -202,6 +204,18 @@ def test_a_policy_that_no_release_tells_fails(copy: Path, path: tuple[str, str, 
     section, name, value = path
     part[section][name] = value
     change(copy, "policy", json.dumps(part))
+    assert failing(copy) == {TOLD}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("{", '{"require": ["Mrs Smith is ill"], '), ('"age": {', '"age": {"role": "Mrs Smith", '), ("{", "{ ")],
+)
+def test_words_that_reading_the_policy_passes_over_fail(copy: Path, old: str, new: str) -> None:
+    """Of a name that stands in JSON twice only the last is read, and people see both."""
+    told = about(copy)["policy"]
+    change(copy, "policy", told.replace(old, new, 1))
+    assert json.loads(about(copy)["policy"]) == json.loads(told)
     assert failing(copy) == {TOLD}
 
 
