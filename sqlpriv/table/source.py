@@ -84,17 +84,29 @@ def open_source(data: Any, database: Path | None = None, options: Mapping[str, A
 
 def _held(con: duckdb.DuckDBPyConnection, data: Any) -> None:
     """Give what a program holds the name of the view. It is read several times, so a stream is read into memory."""
-    if isinstance(data, duckdb.DuckDBPyRelation):
-        data = data.to_arrow_table()
-    for whole in ("read_all", "collect"):  # an Arrow stream, a lazy frame of polars
-        if hasattr(data, whole):
-            data = getattr(data, whole)()
+    kind = type(data).__name__
     try:
-        con.register(FILE_VIEW, data)
-    except (duckdb.Error, TypeError):
+        whole = _whole(data)
+    except Exception as error:  # whatever a stream, a lazy frame or a relation runs into, and its words may hold cells
         raise InputError(
-            f"a {type(data).__name__} is no table; give a file, a data frame, an Arrow table or a DuckDB relation"
+            f"the {kind} cannot be read ({type(error).__name__}); read it into a data frame or an Arrow table first"
         ) from None
+    try:
+        con.register(FILE_VIEW, whole)
+    except (duckdb.Error, TypeError, RuntimeError):
+        raise InputError(
+            f"a {kind} is no table; give a file, a data frame, an Arrow table or a DuckDB relation"
+        ) from None
+
+
+def _whole(data: Any) -> Any:
+    """What can be read again and again. A column of a data frame may be called like a method, so the class is asked."""
+    if isinstance(data, duckdb.DuckDBPyRelation):
+        return data.to_arrow_table()
+    for reads in ("read_all", "collect"):  # an Arrow stream, a lazy frame of polars
+        if hasattr(type(data), reads):
+            data = getattr(data, reads)()
+    return data
 
 
 def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any]) -> str:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas as pd
+import pyarrow as pa
 import pytest
 from support.commands import run
 from support.policies import policy_text, qi, role, write_policy
 
 import sqlpriv
+from sqlpriv.errors import InputError
 
 PATIENTS = [("130**", 28, "flu"), ("130**", 29, "gout"), ("148**", 40, "flu"), ("148**", 41, None)] * 3
 
@@ -49,6 +52,39 @@ def held() -> dict[str, Any]:
     table = duckdb.connect().from_df(frame())
     arrow = table.to_arrow_table()
     return {"pandas": frame(), "arrow": arrow, "stream": arrow.to_reader(), "relation": table}
+
+
+def broken() -> dict[str, Any]:
+    """What fails only when it is read, with words that hold a cell."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"zip": ["130**"]})
+        raise ValueError("Mrs Smith")
+
+    closed = duckdb.connect()
+    gone = closed.sql("SELECT 'Mrs Smith' AS zip")
+    closed.close()
+    return {
+        "relation": duckdb.connect().sql("SELECT CAST(x AS INTEGER) AS zip FROM (VALUES ('Mrs Smith')) AS t(x)"),
+        "closed": gone,
+        "stream": pa.RecordBatchReader.from_batches(pa.schema([("zip", pa.string())]), batches()),
+        "generator": (text for text in ["Mrs Smith"]),
+    }
+
+
+@pytest.mark.parametrize("kind", ["relation", "closed", "stream", "generator"])
+def test_what_cannot_be_read_is_one_sentence_without_cells(kind: str) -> None:
+    with pytest.raises(InputError, match=r"cannot be read \(|is no table") as refused:
+        sqlpriv.check(broken()[kind], ["zip"])
+    assert "Smith" not in str(refused.value)
+    assert refused.value.__suppress_context__
+
+
+@pytest.mark.parametrize("name", ["collect", "read_all"])
+def test_a_column_may_be_called_like_a_method(name: str) -> None:
+    wanted = report(sqlpriv.check(frame(), ["zip", "age"]))
+    found = report(sqlpriv.check(frame().assign(**{name: 1}), ["zip", "age"]))
+    assert found == wanted
 
 
 @pytest.mark.some(2)
