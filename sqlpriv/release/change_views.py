@@ -94,13 +94,24 @@ def _copied(target: Path) -> Iterator[Path]:
         raise ReleaseError(f"cannot write in the folder of {target.name}, so its views were not changed") from None
     copy = Path(name)
     try:
-        with os.fdopen(handle, "wb") as written, target.open("rb") as read:
+        # Open for reading meanwhile: nobody else writes, and an error names the release and not its copy.
+        with os.fdopen(handle, "wb") as written, open_file(target), target.open("rb") as read:
+            _refuse_unfinished(target)
             shutil.copyfileobj(read, written)
             written.flush()
             os.fsync(written.fileno())
         yield copy
     finally:
         remove_partial(copy)
+
+
+def _refuse_unfinished(target: Path) -> None:
+    """What stands in a log beside a file would not be verified, and come into the file that takes its place."""
+    if target.with_name(f"{target.name}.wal").exists():
+        raise ReleaseError(
+            f"{target.name} was changed by hand, and not closed: {target.name}.wal is beside it, so its views were not "
+            "changed; publish the release again"
+        )
 
 
 def _refuse_unverified(name: str, judged: Facts) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import duckdb
 import sqlglot
 from sqlglot import TokenType, exp
 
@@ -178,18 +179,34 @@ def put_views(path: Path, made: Mapping[View, str], dropped: Sequence[str] = ())
         # The names in a view are looked for beside it: so they are when it is made.
         fetch(con, f"USE {catalog}")
         fetch(con, "BEGIN")
-        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-        fetch(con, f"CREATE TABLE IF NOT EXISTS {SCHEMA}.{TABLE} ({columns})")
-        for name in dropped:
-            fetch(con, f"DROP VIEW {quoted('main', name)}")
-            fetch(con, f"DELETE FROM {SCHEMA}.{TABLE} WHERE name = {literal(name)}")
-        for view, sql in made.items():
-            fetch(con, view.statement(catalog, sql))
-            fetch(con, f"COMMENT ON VIEW {quoted(catalog, 'main', view.name)} IS {literal(view.comment)}")
-            row = (literal(view.name), literal(view.question), repr(view.confidence))
-            fetch(con, f"INSERT INTO {SCHEMA}.{TABLE} VALUES ({', '.join(row)})")
-        fetch(con, "COMMIT")
-        fetch(con, "USE memory")
+        try:
+            _write(con, catalog, made, dropped)
+        except BaseException:
+            fetch(con, "ROLLBACK")
+            raise
+        else:
+            fetch(con, "COMMIT")
+        finally:
+            fetch(con, "USE memory")
+
+
+def _write(con: duckdb.DuckDBPyConnection, catalog: str, made: Mapping[View, str], dropped: Sequence[str]) -> None:
+    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+    fetch(con, f"CREATE TABLE IF NOT EXISTS {SCHEMA}.{TABLE} ({columns})")
+    for name in dropped:
+        fetch(con, f"DROP VIEW {quoted('main', name)}")
+        fetch(con, f"DELETE FROM {SCHEMA}.{TABLE} WHERE name = {literal(name)}")
+    for view, sql in made.items():
+        try:
+            con.execute(view.statement(catalog, sql)).fetchall()
+        except (duckdb.BinderException, duckdb.ParserException):
+            raise InputError(
+                f"the view {view.name!r}: DuckDB cannot bind its question; check that the types fit the functions and "
+                "operators it uses"
+            ) from None
+        fetch(con, f"COMMENT ON VIEW {quoted(catalog, 'main', view.name)} IS {literal(view.comment)}")
+        row = (literal(view.name), literal(view.question), repr(view.confidence))
+        fetch(con, f"INSERT INTO {SCHEMA}.{TABLE} VALUES ({', '.join(row)})")
 
 
 def with_views(facts: Facts, file: ReleaseFile) -> Facts:

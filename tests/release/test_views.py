@@ -148,6 +148,47 @@ def test_what_cannot_be_one_changes_nothing(
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.parametrize(
+    "question", [f"{TOTAL} WHERE a LIKE '1%'", "SELECT abs(b) AS x, count(*) AS n FROM people GROUP BY 1"]
+)
+def test_a_question_of_types_that_do_not_fit_is_named(path: Path, question: str) -> None:
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="the view 'mine': DuckDB cannot bind its question; check that the types fit"):
+        add_view(path, "mine", question)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_release_with_a_log_beside_it_is_left_alone(path: Path) -> None:
+    """The log is not in the copy that is verified, and DuckDB would add it to whatever is called like the release."""
+    script = (
+        "import duckdb, os, sys\n"
+        "con = duckdb.connect(sys.argv[1])\n"
+        "con.execute('CREATE TABLE main.mine AS SELECT 1 AS x').fetchall()\n"
+        "os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+    log = path.with_name(f"{path.name}.wal")
+    before = path.read_bytes(), log.read_bytes()
+    with pytest.raises(ReleaseError, match=r"release\.duckdb\.wal is beside it, so its views were not changed"):
+        add_view(path, "mine", TOTAL)
+    assert (path.read_bytes(), log.read_bytes()) == before
+
+
+def test_a_release_that_is_open_for_writing_is_left_alone(path: Path) -> None:
+    """What is written there later would go into a file that is no longer there."""
+    with duckdb.connect(str(path)), pytest.raises(InputError, match=r"cannot open release\.duckdb: "):
+        add_view(path, "mine", TOTAL)
+    add_view(path, "mine", TOTAL)
+
+
+def test_half_a_release_is_called_by_its_name(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(InputError, match=r"^cannot open release\.duckdb: "):
+        add_view(path, "mine", TOTAL)
+    assert os.listdir(path.parent) == [path.name]
+
+
 def test_a_policy_with_a_question_that_is_refused_publishes_nothing(tmp_path: Path) -> None:
     policy = write(tmp_path, '[views]\noldest = "SELECT max(a) FROM people"\n')
     for refuse in (plan, publish_with):
