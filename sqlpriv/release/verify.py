@@ -66,7 +66,7 @@ def check_tables(
 
 
 def _beside_tables(file: ReleaseFile) -> list[str]:
-    """What can hold values and is no table: macros but ours, types, sequences, indexes, comments."""
+    """What can hold values and is no table: macros but ours, types, sequences, indexes, comments, rules of tables."""
     of_file = f"database_name = {literal(file.catalog)}"
     asked = (
         "SELECT DISTINCT 'macro ' || schema_name || '.' || function_name FROM duckdb_functions() "
@@ -77,6 +77,10 @@ def _beside_tables(file: ReleaseFile) -> list[str]:
         "SELECT DISTINCT 'comment on ' || schema_name || '.' || table_name FROM duckdb_columns() "
         f"WHERE {of_file} AND comment IS NOT NULL",
         f"SELECT 'comment on ' || schema_name FROM duckdb_schemas() WHERE {of_file} AND comment IS NOT NULL",
+        "SELECT DISTINCT 'default of ' || schema_name || '.' || table_name FROM duckdb_columns() "
+        f"WHERE {of_file} AND column_default IS NOT NULL",
+        "SELECT DISTINCT 'constraint on ' || schema_name || '.' || table_name FROM duckdb_constraints() "
+        f"WHERE {of_file}",
     )
     return sorted(str(row[0]) for sql in asked for row in fetch(file.con, sql))
 

@@ -133,6 +133,10 @@ def test_a_database_of_others_is_not_written_over(tmp_path: Path) -> None:
         "INSERT INTO sqlpriv_release.parameters VALUES ('true_n', 4)",
         "INSERT INTO sqlpriv_release.hierarchy_q VALUES ('alice', '*')",
         "UPDATE sqlpriv_release.attributes SET position = 0",
+        "ALTER TABLE sqlpriv_release.about ALTER value SET DEFAULT 'alice'",
+        "CREATE TABLE sqlpriv_release.more (name VARCHAR, value VARCHAR CHECK (value <> 'alice')); "
+        "INSERT INTO sqlpriv_release.more FROM sqlpriv_release.about; DROP TABLE sqlpriv_release.about; "
+        "ALTER TABLE sqlpriv_release.more RENAME TO about",
     ],
 )
 def test_nothing_more_fits_into_a_generalized_release(tmp_path: Path, sql: str) -> None:
