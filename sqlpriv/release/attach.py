@@ -25,6 +25,7 @@ from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.install import in_transaction
 from sqlpriv.macros.statements import MARK
 from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release, refuse_no_file
+from sqlpriv.release.functions import SYSTEM, by_full_name, functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, Opens, open_files
 from sqlpriv.release.read import read_public
 from sqlpriv.rewrite.bind.parse import parsed
@@ -37,8 +38,10 @@ _SETTINGS = (
     "scalar_subquery_error_on_multiple_rows", "order_by_non_integer_literal",
 )  # fmt: skip
 """What changes the meaning of SQL, the rewritten query's too: it must be as DuckDB has it by itself."""
-_SETTINGS_SQL = f"[{', '.join(f'CAST(current_setting({literal(name)}) AS VARCHAR)' for name in _SETTINGS)}]"
+_SETTINGS_SQL = f"[{', '.join(f'CAST({SYSTEM}.current_setting({literal(name)}) AS VARCHAR)' for name in _SETTINGS)}]"
 _OF_RELEASES = frozenset({SCHEMA, MACROS, "main", "domain", "public", "memory", "system", "temp"})
+_CALLED = frozenset({"method", "table", "view", "release", "digest"})
+"""By what two releases are told apart."""
 _ASK = "ask"
 _NULL = f"{REFUSED}{MACROS}.{_ASK} takes a question, and maybe a confidence; NULL is neither"
 
@@ -77,6 +80,7 @@ class _Asked:
         self._lock = Lock()
         self._releases: dict[str, tuple[str, OpenRelease]] = {}
         self._wanted: tuple[str, ...] = ()
+        self._functions: frozenset[str] = frozenset()
         self._answer = lru_cache(maxsize=256)(self._rewritten)
 
     def refuse_second(self, table: str, databases: set[str]) -> None:
@@ -95,6 +99,7 @@ class _Asked:
         """Answer questions about one more table."""
         with self._lock:
             self._wanted = _settings(opened.con)
+            self._functions = functions_of_duckdb(opened.con)
             self._releases[folded(opened.table)] = (catalog, opened)
             self._answer.cache_clear()
 
@@ -114,9 +119,7 @@ class _Asked:
             return f"{REFUSED}{error}"
         except Exception as error:  # a fault of ours must not be printed with what is in its frames
             return f"{REFUSED}{InternalError(f'the question could not be rewritten ({type(error).__name__})')}"
-        # Of a release that was detached DuckDB would read Python variables with the names of its tables.
-        there = f"EXISTS (FROM pragma_table_info({literal(quoted(catalog, SCHEMA, 'about'))}))"
-        return f"SELECT * FROM ({sql}) WHERE {there}"
+        return f"SELECT * FROM ({by_full_name(sql, self._functions)}) WHERE {_is_there(catalog, release)}"
 
     def _release_of(self, question: str) -> tuple[str, OpenRelease]:
         named = {folded(table.name) for table in parsed(question).find_all(exp.Table)}
@@ -129,6 +132,17 @@ class _Asked:
         if found:
             raise InputError(f"a question is about one release at a time; join the answers of two, of {listed}")
         raise InputError(f"the question reads no table of a release that is attached: there is {listed or 'none'}")
+
+
+def _is_there(catalog: str, release: OpenRelease) -> str:
+    """SQL that is true where the release is attached, and an error where it is not, or another has its name."""
+    # Of a release that was detached DuckDB would read Python variables with the names of its tables.
+    there = f"EXISTS (FROM {SYSTEM}.pragma_table_info({literal(quoted(catalog, SCHEMA, 'about'))}))"
+    said = ReleaseFile(release.con, catalog, catalog).about
+    rows = ", ".join(f"({literal(name)}, {literal(value)})" for name, value in said.items() if name in _CALLED)
+    other = f"{REFUSED}another file is attached as {catalog}: DETACH {catalog}, and attach it by sqlpriv.attach"
+    differs = f"EXISTS (FROM (VALUES {rows}) EXCEPT SELECT name, value FROM {quoted(catalog, SCHEMA, 'about')})"
+    return f"{there} AND CASE WHEN {differs} THEN CAST({SYSTEM}.error({literal(other)}) AS BOOLEAN) ELSE true END"
 
 
 def _asked(con: duckdb.DuckDBPyConnection) -> _Asked:
@@ -213,8 +227,8 @@ class _Place:
         def body(confidence: str) -> str:
             call = f"{REWRITE}({literal(token)}, question, {confidence}, {_SETTINGS_SQL})"
             call = f"coalesce({call}, {literal(_NULL)})"
-            refused = f"starts_with({call}, {literal(REFUSED)})"
-            return f"(FROM query(CASE WHEN {refused} THEN error({call}) ELSE {call} END))"
+            refused = f"{SYSTEM}.starts_with({call}, {literal(REFUSED)})"
+            return f"(FROM {SYSTEM}.query(CASE WHEN {refused} THEN {SYSTEM}.error({call}) ELSE {call} END))"
 
         overloads = (f"(question) AS TABLE {body('0.95')}", f"(question, confidence) AS TABLE {body('confidence')}")
         fetch(self._con, f"CREATE OR REPLACE MACRO {place}.{_ASK}{', '.join(overloads)}")

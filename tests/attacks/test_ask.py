@@ -102,6 +102,43 @@ def test_settings_that_change_what_sql_means_stop_it(own: duckdb.DuckDBPyConnect
     assert own.execute("FROM seen").fetchall() == wanted
 
 
+@pytest.mark.parametrize(
+    "macro",
+    ["sum(x) AS 42", "sqrt(x) AS 42", "greatest(x, y) AS 42", "least(x, y) AS 42", "nullif(x, y) AS 42",
+     "lower(x) AS 'at'", "query(x) AS TABLE SELECT 1 AS n", "starts_with(x, y) AS false", "error(x) AS 'SELECT 42'",
+     "current_setting(x) AS 'false'"],
+)  # fmt: skip
+def test_macros_called_like_functions_of_duckdb_do_not_take_their_place(
+    own: duckdb.DuckDBPyConnection, macro: str
+) -> None:
+    question = (
+        "FROM priv.ask('SELECT nationality, sum(age) AS s, avg(age) AS m, stddev(score) AS d FROM people "
+        "WHERE lower(nationality) = ''at'' GROUP BY nationality')"
+    )
+    wanted = own.execute(question).fetchall()
+    for kind in ("", "TEMP "):
+        own.execute(f"CREATE {kind}MACRO {macro}").fetchall()
+        assert own.execute(question).fetchall() == wanted
+    with pytest.raises(duckdb.InvalidInputException, match="sqlpriv: a SELECT of single rows"):
+        own.execute("FROM priv.ask('SELECT * FROM people')").fetchall()
+    own.execute("SET integer_division = true").fetchall()
+    with pytest.raises(duckdb.InvalidInputException, match="estimates are right only where integer_division is"):
+        own.execute(question).fetchall()
+
+
+def test_another_release_under_the_same_name_is_not_taken_for_it(
+    own: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    """Its weights are others, and the answer would be that of neither."""
+    other = made("frapp", tmp_path / "other.duckdb").path
+    own.execute("CREATE VIEW seen AS FROM priv.ask('SELECT count(*) AS n FROM people')").fetchall()
+    own.execute(f"DETACH people; ATTACH '{other}' AS people (READ_ONLY)").fetchall()
+    with pytest.raises(
+        duckdb.InvalidInputException, match="sqlpriv: another file is attached as people: DETACH people"
+    ):
+        own.execute("FROM seen").fetchall()
+
+
 def test_another_database_of_the_process_is_not_asked(own: duckdb.DuckDBPyConnection) -> None:
     with duckdb.connect() as other, pytest.raises(duckdb.Error):
         other.execute("FROM priv.ask('SELECT count(*) FROM people')").fetchall()

@@ -12,12 +12,14 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 import pytest
+from support.bi_corpus import cases, exact_release
 from support.query_releases import made
 from support.releases import Made
 
 import sqlpriv
 from sqlpriv.errors import InputError
 from sqlpriv.publishing import open_release
+from sqlpriv.release.functions import SYSTEM, by_full_name, functions_of_duckdb
 
 QUESTION = "SELECT nationality, count(*) AS n, avg(score) AS mean FROM people GROUP BY nationality"
 ASKED = f"priv.ask('{QUESTION}')"
@@ -62,6 +64,18 @@ def test_it_stands_wherever_a_table_does(own: duckdb.DuckDBPyConnection, of_peop
     joined = own.execute(f"SELECT place, n FROM places JOIN {ASKED} ON nationality = code").fetchall()
     assert joined == [("Austria", row[1]) for row in wanted if row[0] == "AT"]
     assert own.cursor().execute("SELECT count(*) FROM seen").fetchall() == [(len(wanted),)]
+
+
+def test_functions_by_their_full_names_answer_the_same(tmp_path: Path) -> None:
+    with open_release(exact_release(tmp_path / "visits-release.duckdb").path) as release:
+        names = functions_of_duckdb(release.con)
+        for case in cases()[::4]:
+            if not case.refused and not case.parameters:
+                sql = release.explain(case.query).sql
+                full = by_full_name(sql, names)
+                assert (f"{SYSTEM}." in full) == ("sum(" in sql.lower() or full != sql), case.name
+                found, wanted = (release.con.execute(text).fetchall() for text in (full, sql))
+                assert sorted(found, key=str) == sorted(wanted, key=str), case.name
 
 
 def test_eight_threads_ask_at_once(own: duckdb.DuckDBPyConnection, of_people: Made) -> None:
