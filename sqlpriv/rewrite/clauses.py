@@ -24,7 +24,10 @@ from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_star
 from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
-ROWS = "write an aggregate, as in SELECT count(*) ... GROUP BY; no row of a release can be told from noise"
+ROWS = (
+    "write an aggregate, as in SELECT count(*) ... GROUP BY; among noise no row can be told from it, and rows without "
+    "noise are read with plain SQL"
+)
 
 
 @dataclass(frozen=True)

@@ -77,9 +77,9 @@ FILES = [
     Bad("verify: no release", ("verify", "hospital.duckdb"), "release"),
     Bad("verify: another policy", ("verify", "noise.duckdb", "--policy", "good.toml"), "policy"),
     Bad("query: no release", ("query", "hospital.duckdb", "SELECT count(*) FROM patients"), "release"),
-    Bad("query: a generalized release", ("query", "general.duckdb", "SELECT 1"), "plain SQL"),
+    Bad("query: rows of a generalized release", ("query", "general.duckdb", "SELECT * FROM patients"), "plain SQL"),
     Bad("install: no database", ("install", "patients.csv"), "patients.csv"),
-    Bad("view: no database", ("view", "none.duckdb", "v", "SELECT 1"), "none.duckdb"),
+    Bad("view: no database", ("view", "add", "none.duckdb", "v", "SELECT 1"), "none.duckdb"),
 ]
 POLICIES = [
     Bad("policy: none", ("plan", "none.toml"), "none.toml"),

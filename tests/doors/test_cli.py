@@ -394,21 +394,21 @@ def test_views_are_stacked_in_plain_sql(folder: Path) -> None:
         ("general", "FROM priv.generalize('hidden_twice', MAP {'age': 1}, MAP {'age': 'age_ranges'})"),
     ]
     for name, sql in steps:
-        done = run(folder, "view", "hospital.duckdb", name, sql)
+        done = run(folder, "view", "add", "hospital.duckdb", name, sql)
         assert done.returncode == 0, done.stderr
         assert done.stdout == f"{name} is a view in hospital.duckdb\n"
     with duckdb.connect(str(folder / "hospital.duckdb"), read_only=True) as con:
         assert con.execute("FROM general ORDER BY id").fetchall() == [(1, "30-39"), (2, "30-39"), (3, None), (4, None)]
         assert "priv." not in str(con.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall())
-    again = run(folder, "view", "hospital.duckdb", *steps[0])
+    again = run(folder, "view", "add", "hospital.duckdb", *steps[0])
     assert again.returncode == 2
     assert "say that it may be replaced" in again.stderr
-    assert run(folder, "view", "hospital.duckdb", *steps[0], "--replace").returncode == 0
+    assert run(folder, "view", "add", "hospital.duckdb", *steps[0], "--replace").returncode == 0
 
 
 def test_a_view_needs_a_database_that_is_there(folder: Path) -> None:
-    done = run(folder, "view", "none.duckdb", "v", "SELECT 1")
+    done = run(folder, "view", "add", "none.duckdb", "v", "SELECT 1")
     assert done.returncode == 2
     assert "there is no database file" in done.stderr
     assert not (folder / "none.duckdb").exists()
-    assert "cannot open patients.csv" in run(folder, "view", "patients.csv", "v", "SELECT 1").stderr
+    assert "cannot open patients.csv" in run(folder, "view", "add", "patients.csv", "v", "SELECT 1").stderr

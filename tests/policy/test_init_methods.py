@@ -180,7 +180,8 @@ def test_a_section_of_another_method_says_whose_it_is(tmp_path: Path) -> None:
     path = written(tmp_path, drafted(tmp_path, PLAIN, "alpha_beta"))
     path.write_text(path.read_text(encoding="utf-8") + "[require]\nk = 5\n", encoding="utf-8")
     with pytest.raises(
-        PolicyError, match="section 'require' is for generalize; here are table, columns, public, ledger, release"
+        PolicyError,
+        match="section 'require' is for generalize; here are table, columns, public, views, ledger, release",
     ):
         read_policy(path)
     path = written(tmp_path, drafted(tmp_path, PLAIN, "generalize"))

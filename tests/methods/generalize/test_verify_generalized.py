@@ -28,6 +28,10 @@ COLUMNS = {
     "ill": role("sensitive"),
     "ward": role("other"),
 }
+ONE_MORE = (
+    "ALTER TABLE sqlpriv_release.published ADD COLUMN ssn INTEGER DEFAULT 7; "
+    "ALTER TABLE sqlpriv_release.published ALTER COLUMN ssn DROP DEFAULT"
+)
 REQUIRE = "k = 5\ndistinct_l = { ill = 3 }"
 COUNTED = "the file holds the tables of its method and no others"
 DECLARED = "the published columns are the ones that are declared"
@@ -108,10 +112,9 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         {NAMED},
     ),
     "all rows taken away": ("DELETE FROM sqlpriv_release.published", {NAMED}),
-    "a column added": ("ALTER TABLE sqlpriv_release.published ADD COLUMN ssn INTEGER DEFAULT 7", {DECLARED}),
+    "a column added": (ONE_MORE, {DECLARED}),
     "a column added and declared": (
-        "ALTER TABLE sqlpriv_release.published ADD COLUMN ssn INTEGER DEFAULT 7; "
-        "INSERT INTO sqlpriv_release.attributes "
+        f"{ONE_MORE}; INSERT INTO sqlpriv_release.attributes "
         "VALUES (4, 'ssn', 'INTEGER', 'other', NULL, NULL, 'INTEGER', 'values', false)",
         {NAMED},
     ),
