@@ -26,6 +26,7 @@ def own(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield con
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("question", "message"),
     [
@@ -55,6 +56,7 @@ def test_what_the_release_refuses_does_not_run(own: duckdb.DuckDBPyConnection, q
     assert own.execute("FROM duckdb_views() WHERE view_name = 'got'").fetchall() == []
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "sql",
     [
@@ -102,6 +104,7 @@ def test_settings_that_change_what_sql_means_stop_it(own: duckdb.DuckDBPyConnect
     assert own.execute("FROM seen").fetchall() == wanted
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "macro",
     ["sum(x) AS 42", "sqrt(x) AS 42", "greatest(x, y) AS 42", "least(x, y) AS 42", "nullif(x, y) AS 42",

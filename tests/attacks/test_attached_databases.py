@@ -63,6 +63,7 @@ def test_the_current_database_and_schema_decide(file: Path) -> None:
             k(con, "people", "priv")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["main.people", "MAIN.people", '"main".people', '"main"."people"'])
 def test_main_is_not_taken_for_another_schema(file: Path, name: str) -> None:
     """query_table reads `main.people` as `people` of the current schema: the check of another table."""

@@ -37,6 +37,7 @@ def test_the_number_of_implications_is_whole(shared: duckdb.DuckDBPyConnection, 
         assert said == "k, the number of implications, must be a whole number of at least 0"
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("attempt", cases("b"))
 def test_the_number_of_known_tuples_is_whole(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     for given in ("NULL", *share(attempt, NOT_WHOLE, 3)):

@@ -29,6 +29,7 @@ def spoilt(attempt: Attempt) -> dict[str, str]:
 TABLES = [pytest.param(a, id=f"{a.name}-{len(a.params)}") for a in attempts() if a.is_table and spoilt(a)]
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize("attempt", TABLES)
 def test_a_bad_number_is_refused_whatever_is_asked(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     columns = [str(c[0]) for c in shared.execute(f"DESCRIBE {attempt.sql()}").fetchall()]

@@ -94,6 +94,7 @@ def roles(at: int) -> list[str]:
     return [CORE[(at + i) % len(CORE)] for i in range(5)]
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("attempt", checks("tbl"))
 def test_columns_without_a_role_do_not_matter(con: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     number = attempts().index(attempt) % SHARES

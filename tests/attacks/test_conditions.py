@@ -94,6 +94,7 @@ def test_one_expression_may_say_anything(shared: duckdb.DuckDBPyConnection, cond
     assert shared.execute(sql, [condition]).fetchall() == [(1,)]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "condition", ["unnest([true, false])", "twice(true)", "count(*) OVER () > 1", "max(record) > 1", "bool_or(true)"]
 )

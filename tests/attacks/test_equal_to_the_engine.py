@@ -23,6 +23,7 @@ def published(output: Path) -> list[tuple[str, int]]:
         return [(str(q), int(n)) for q, n in con.execute(sql).fetchall()]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("hierarchy", ["suppression", "['left(CAST(q AS VARCHAR), 2)']"])
 @pytest.mark.parametrize("twins", TWINS)
 def test_each_is_a_class_of_its_own(tmp_path: Path, twins: str, hierarchy: str) -> None:

@@ -112,7 +112,7 @@ def share_right(found: list[tuple[Hashable, bool]]) -> float:
     return statistics.mean(right for _, right in found)
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_linking_is_right_no_more_often_than_the_curve_allows(
     con: Con, demo: Path, alone: dict[Hashable, Hashable], kind: str

@@ -57,6 +57,7 @@ def test_a_null_in_the_population_stands_for_itself_only(gaps: duckdb.DuckDBPyCo
     assert one(gaps, "k_map('gaps', 'gaps', ['zip', 'age'])") == (1,)
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("attempt", cases("qis", "buckets"))
 def test_a_table_of_nothing_but_nulls_has_one_class(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """Every column NULL but the person and the record: one class, of all rows."""

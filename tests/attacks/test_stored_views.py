@@ -72,6 +72,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("what", list(CHANGES))
 def test_what_was_changed_does_not_verify(path: Path, what: str) -> None:
     assert verify(path).passed
@@ -95,6 +96,7 @@ def test_no_view_runs_when_a_release_is_opened(path: Path) -> None:
     assert not verify(path).passed
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "name", ['x"; DROP TABLE sqlpriv_release.about; --', "x'y", "a.b", "main.x", "__priv_x", "x\x00", "1x", "x y"]
 )

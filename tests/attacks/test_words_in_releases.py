@@ -67,6 +67,7 @@ def test_what_was_published_verifies(tied: tuple[Path, RandomizedPolicy]) -> Non
     assert rows_of(path, "SELECT value FROM sqlpriv_release.about WHERE name = 'combinations'") == [('["gc"]',)]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "statements",
     [
@@ -135,6 +136,7 @@ def again(policy: RandomizedPolicy, **release: str | float) -> RandomizedPolicy:
     return replace(policy, release={**policy.release, **release})
 
 
+@pytest.mark.slow
 @pytest.mark.some(1)
 @pytest.mark.parametrize("changed_key", [{"uncovered": "the board agreed"}, {"times": 3.0}, {"beside": "for auditors"}])
 def test_publishing_again_prints_what_is_in_the_file(tmp_path: Path, changed_key: dict[str, str | float]) -> None:

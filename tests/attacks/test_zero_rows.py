@@ -60,6 +60,7 @@ def test_an_empty_original_is_refused(shared: duckdb.DuckDBPyConnection) -> None
 ELSEWHERE = {"k_map", "delta_presence", "population_risk", "alpha_beta", "frapp"}
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("attempt", [c for c in cases(*LIST_PARAMS) if c.values[0].name not in ELSEWHERE])
 def test_one_row_is_one_class_of_one(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     db.execute("CREATE TEMP TABLE single AS FROM people WHERE record = 1").fetchall()

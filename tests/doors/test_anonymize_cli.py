@@ -98,6 +98,7 @@ def test_for_people(tmp_path: Path) -> None:
 ROWS = "SELECT 30 + i % 3 AS age, 'z' AS zip, 'ill' || i % 5 AS ill, i AS ssn FROM range({0}) AS r(i)"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("command", ["publish", "plan", "anonymize"])
 def test_rows_of_people_are_shown_only_when_asked_for(tmp_path: Path, command: str) -> None:
     """Also into the log of a pipeline: a unique row is somebody."""
@@ -119,6 +120,7 @@ def test_rows_that_are_not_frequent_are_not_called_so(tmp_path: Path) -> None:
     assert "No values of age, zip occur 5 times together" in text
 
 
+@pytest.mark.slow
 def test_without_time_the_best_so_far_comes_with_its_bound(tmp_path: Path) -> None:
     best = asked(ready(tmp_path), "anonymize", "policy.toml", "--dry-run")
     found = asked(tmp_path, "anonymize", "policy.toml", "--time-limit", "0")
@@ -278,6 +280,7 @@ def test_a_lattice_for_people(tmp_path: Path) -> None:
     assert "of 30 nodes meet the policy; 27 more, see --csv" in done.stdout
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_as_asked(tmp_path: Path) -> None:
     done = run(ready(tmp_path), "lattice", "policy.toml", "--charts", "pictures", "--format", "png")
     assert done.returncode == 0, done.stderr

@@ -34,7 +34,7 @@ def test_there_are_many() -> None:
     assert len(languages) >= 50
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -114,6 +114,7 @@ def test_as_many_values_as_a_plan_needs(tmp_path: Path, values: int, role: str) 
 LISTED = "SELECT 'v' || i % 9 AS kind, i % 7 AS z FROM range(1000) AS r(i)"
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("extra", "is_found"),
     [

@@ -56,6 +56,7 @@ def test_a_release_is_entered(tmp_path: Path) -> None:
     assert entry.release == show(tmp_path / "people-release.duckdb").content["release"]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("require", "more"),
     [

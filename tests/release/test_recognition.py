@@ -101,6 +101,7 @@ def test_a_view_of_it_is_taken_for_it(released: Path, query: str, columns: tuple
     refused(policy(released, in_database("seen"), columns))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("file", "options"), [("o.csv", ""), ("o.parquet", ""), ("p.csv", "(DELIMITER ';')")])
 def test_an_export_is_taken_for_it(released: Path, file: str, options: str) -> None:
     change(released, f"COPY people TO '{released / file}' {options}")
@@ -134,6 +135,7 @@ def test_a_stranger_is_not_taken_for_it(released: Path, query: str) -> None:
     assert len(entries()) == 2
 
 
+@pytest.mark.slow
 def test_tables_of_a_few_codes_that_have_nothing_to_do_with_each_other_are_strangers(tmp_path: Path) -> None:
     """All four kinds of rows are in every such table; only how often can tell."""
     for number, seed in enumerate((0.1, 0.2, 0.3)):

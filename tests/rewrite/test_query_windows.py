@@ -92,6 +92,7 @@ def described(path: Path) -> Iterator[tuple[Con, Release]]:
         yield con, describe([attach_release(con, path, "made")])
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize(("window", "flat"), SAME_INTERVALS)
 def test_a_window_is_the_aggregate_that_it_is(opened: OpenRelease, window: str, flat: str) -> None:
     (found,) = opened.sql(OF.format(BY_AGE.format(window))).fetchall()
@@ -125,7 +126,7 @@ def test_a_statistic_is_the_function_of_sums_that_it_is(
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 def test_a_correlation_varies_as_its_square_does(described: tuple[Con, Release]) -> None:
     square = (
         "(avg(age * score) - avg(age) * avg(score)) * (avg(age * score) - avg(age) * avg(score)) / "

@@ -73,6 +73,7 @@ def test_every_engine_keeps_the_same_copies(con: Con, rows: int, p: float, word:
         assert ask(con, f"_kept_steps({rows}, {p!r}::DOUBLE)") == steps(rows, p)[1]
 
 
+@pytest.mark.slow
 @strategies.fewer(2)
 @given(q=st.just(0.0) | st.floats(1e-9, 0.999), word=words)
 @example(q=0.999, word=BITS - 1)

@@ -304,6 +304,7 @@ def test_hierarchies_are_not_saved_into_something_else(tmp_path: Path) -> None:
     assert (tmp_path / "h.csv").read_text() == FLAT
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "option",
     ['header = "x"', 'types = { q = "FOO" }', 'types = { no = "BIGINT" }', "skip = -1", 'encoding = "klingon"'],

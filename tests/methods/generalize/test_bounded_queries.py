@@ -60,6 +60,7 @@ def suppressed(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Pa
     return released(tmp_path_factory.mktemp("suppressed"), PEOPLE + STRANGER, "suppression = 0.2")
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize(
     ("query", "low", "high"),
     [
@@ -196,6 +197,7 @@ def test_having_shows_by_estimate_and_bounds_stay(plain: Path) -> None:
     assert {r[1:] for r in rows} == {(0.3, 0, 3)}
 
 
+@pytest.mark.slow
 def test_truth_lies_within_bounds_of_random_tables_without_domains(tmp_path: Path) -> None:
     """Every kind of column, none with a domain, with rows suppressed and kept."""
     chance = random.Random(7)
@@ -291,6 +293,7 @@ def test_a_file_that_was_left_alone_passes(listed: Path) -> None:
     assert verify(listed).passed
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("change", "check"),
     [

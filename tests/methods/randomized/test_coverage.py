@@ -198,6 +198,7 @@ def asked_of(tmp_path: Path, name: str, asked: Sequence[Asked], keys: int, copie
         return all_runs.ask(asked, keys)[0]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "name",
     ["frapp", "bag"]

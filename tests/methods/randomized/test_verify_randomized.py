@@ -163,6 +163,7 @@ def _weigh_by_shares(path: Path, stated: Mapping[str, float]) -> None:
     change(path, f"UPDATE sqlpriv_release.published SET {listed} FROM domain.a AS da, domain.b AS db {joined}")
 
 
+@pytest.mark.some(1)
 @of(*POLICIES)
 def test_what_was_published_verifies_also_against_its_policy(
     kind: str, copy: Path, releases: dict[str, Release]
@@ -202,6 +203,7 @@ def test_a_null_outside_its_domain(kind: str, copy: Path) -> None:
     assert "every published tuple is in its domain" in failed(publishing.verify(copy))
 
 
+@pytest.mark.some(4)
 @of(*EACH)
 @pytest.mark.parametrize("part", WEIGHTS)
 @pytest.mark.parametrize("value", ["{} * 1.000001", "NULL"])
@@ -322,6 +324,7 @@ def test_a_bound_that_is_changed_with_all_that_depends_on_it(kind: str, copy: Pa
     assert failed(publishing.verify(copy))
 
 
+@pytest.mark.some(4)
 @of(*EACH)
 @pytest.mark.parametrize(
     ("name", "value"),
