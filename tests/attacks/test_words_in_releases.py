@@ -17,7 +17,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import verify
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
 
 PEOPLE = (
     "CREATE TABLE people AS SELECT 'p' || i // 2 AS pid, i % 50 AS stay, ['A', 'B'][1 + i % 2] AS grp, "
@@ -67,7 +67,6 @@ def test_what_was_published_verifies(tied: tuple[Path, RandomizedPolicy]) -> Non
     assert rows_of(path, "SELECT value FROM sqlpriv_release.about WHERE name = 'combinations'") == [('["gc"]',)]
 
 
-@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "statements",
     [
@@ -136,8 +135,6 @@ def again(policy: RandomizedPolicy, **release: str | float) -> RandomizedPolicy:
     return replace(policy, release={**policy.release, **release})
 
 
-@pytest.mark.slow
-@pytest.mark.some(1)
 @pytest.mark.parametrize("changed_key", [{"uncovered": "the board agreed"}, {"times": 3.0}, {"beside": "for auditors"}])
 def test_publishing_again_prints_what_is_in_the_file(tmp_path: Path, changed_key: dict[str, str | float]) -> None:
     """The coins are the same, so the rows are; the words are those of the policy of now."""

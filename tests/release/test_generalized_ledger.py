@@ -20,7 +20,7 @@ COLUMNS = {"age": qi("ranges:5,10"), "zip": qi(), "ill": role("sensitive")}
 WHY = "one is for the ward, the other for the town"
 REFUSED = "A second release made independently would expose people.* Use the release there is, void its entry"
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
 
 
 def policy(folder: Path, require: str = "k = 5", release: str = "", columns: dict[str, str] | None = None) -> Path:
@@ -56,7 +56,6 @@ def test_a_release_is_entered(tmp_path: Path) -> None:
     assert entry.release == show(tmp_path / "people-release.duckdb").content["release"]
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("require", "more"),
     [
@@ -192,7 +191,6 @@ def test_a_ledger_of_its_own_knows_nothing_of_others(tmp_path: Path, monkeypatch
     assert len(entries(tmp_path / "other.db")) == 1
 
 
-@pytest.mark.slow
 def test_the_ledger_of_the_policy_counts_before_that_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

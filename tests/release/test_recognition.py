@@ -15,7 +15,7 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.publishing import publish
 from sqlpriv.release.ledger.place import ledger_path
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 
 # Nothing counts up, and no column is unique: what a hospital might export.
 PEOPLE = """
@@ -61,14 +61,12 @@ def refused(path: Path, how: str = SECOND) -> None:
     assert len(entries()) == 1
 
 
-@pytest.mark.slow
 def test_a_copied_database_in_another_folder_is_known(released: Path) -> None:
     (released / "below").mkdir()
     shutil.copy(released / "private.duckdb", released / "below" / "copy.duckdb")
     refused(policy(released / "below", in_database("people", "copy.duckdb")), rf"'people' was released on .* {SECOND}")
 
 
-@pytest.mark.slow
 def test_a_link_and_a_hard_link_are_known(released: Path) -> None:
     (released / "link.duckdb").symlink_to(released / "private.duckdb")
     os.link(released / "private.duckdb", released / "hard.duckdb")
@@ -77,7 +75,6 @@ def test_a_link_and_a_hard_link_are_known(released: Path) -> None:
     refused(policy(released, in_database("people", "hard.duckdb")))
 
 
-@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("query", "columns"),
     [
@@ -101,7 +98,6 @@ def test_a_view_of_it_is_taken_for_it(released: Path, query: str, columns: tuple
     refused(policy(released, in_database("seen"), columns))
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize(("file", "options"), [("o.csv", ""), ("o.parquet", ""), ("p.csv", "(DELIMITER ';')")])
 def test_an_export_is_taken_for_it(released: Path, file: str, options: str) -> None:
     change(released, f"COPY people TO '{released / file}' {options}")
@@ -135,7 +131,6 @@ def test_a_stranger_is_not_taken_for_it(released: Path, query: str) -> None:
     assert len(entries()) == 2
 
 
-@pytest.mark.slow
 def test_tables_of_a_few_codes_that_have_nothing_to_do_with_each_other_are_strangers(tmp_path: Path) -> None:
     """All four kinds of rows are in every such table; only how often can tell."""
     for number, seed in enumerate((0.1, 0.2, 0.3)):

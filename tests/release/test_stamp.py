@@ -20,7 +20,7 @@ from sqlpriv.publishing import publish, read_policy, show, verify
 from sqlpriv.release.ledger.book import read_book
 from sqlpriv.version import __version__
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
 
 PEOPLE = (
     "CREATE TABLE people AS SELECT 'x' || i AS ssn, 20 + i % 20 AS age, ['A', 'B'][1 + i % 2] AS grp, "
@@ -145,7 +145,6 @@ def test_a_row_that_nobody_would_miss_is_missed(copy: Path) -> None:
     assert failing(copy) == {DIGEST}
 
 
-@pytest.mark.some(10)
 @pytest.mark.parametrize(
     ("name", "value", "check"),
     [
@@ -181,7 +180,6 @@ def test_what_is_missing_fails(copy: Path, name: str) -> None:
     assert failing(copy)
 
 
-@pytest.mark.some(10)
 @pytest.mark.parametrize(
     "path",
     [
@@ -209,7 +207,6 @@ def test_a_policy_that_no_release_tells_fails(copy: Path, path: tuple[str, str, 
     assert failing(copy) == {TOLD}
 
 
-@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("old", "new"),
     [("{", '{"require": ["Mrs Smith is ill"], '), ('"age": {', '"age": {"role": "Mrs Smith", '), ("{", "{ ")],
@@ -222,7 +219,6 @@ def test_words_that_reading_the_policy_passes_over_fail(copy: Path, old: str, ne
     assert failing(copy) == {TOLD}
 
 
-@pytest.mark.some(3)
 @pytest.mark.parametrize("text", ["require", "column"])
 def test_a_part_less_fails(copy: Path, text: str) -> None:
     part = json.loads(about(copy)["policy"])
@@ -242,7 +238,6 @@ def test_another_policy_is_noticed(tmp_path: Path) -> None:
     assert failing(path, other) == {TOLD}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["generalize", "frapp"])
 def test_a_release_written_again_is_of_the_day_of_its_entry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -258,7 +253,6 @@ def test_a_release_written_again_is_of_the_day_of_its_entry(
     assert rows_of(again) == rows
 
 
-@pytest.mark.slow
 def test_policies_that_differ_in_words_alone_are_told_alike(tmp_path: Path) -> None:
     """Defaults that are written out are still the defaults."""
     path = released(tmp_path, "frapp")
@@ -269,7 +263,6 @@ def test_policies_that_differ_in_words_alone_are_told_alike(tmp_path: Path) -> N
     assert about(path)["policy"] == told
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["generalize", "frapp"])
 def test_a_reason_that_is_added_later_is_in_the_release_and_in_the_ledger(tmp_path: Path, kind: str) -> None:
     """Else the same policy with fresh coins would pass for another one, once more."""

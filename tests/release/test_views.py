@@ -21,7 +21,7 @@ from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import add_view, drop_view, open_release, plan, show, verify
 from sqlpriv.release.views import put_views
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
 
 BAG = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
 COLUMNS = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
@@ -107,7 +107,6 @@ def test_one_is_added_to_a_release_that_is_there(path: Path) -> None:
     assert {k: v for k, v in after.items() if k != "views"} == {k: v for k, v in before.items() if k != "views"}
 
 
-@pytest.mark.slow
 def test_one_is_replaced_only_when_asked_for(path: Path) -> None:
     with pytest.raises(InputError, match="there is already a view 'BY_B'; choose another name"):
         add_view(path, "BY_B", TOTAL)
@@ -125,7 +124,6 @@ def test_a_link_to_a_release_stays_a_link(path: Path) -> None:
     assert "more" in names_of(path)
 
 
-@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("name", "question", "error", "message"),
     [
@@ -213,7 +211,6 @@ def test_a_section_that_makes_no_sense_is_refused(tmp_path: Path, views: str, me
         write(tmp_path, views)
 
 
-@pytest.mark.slow
 def test_publishing_again_knows_the_file_and_a_new_view_is_no_new_release(tmp_path: Path) -> None:
     policy = write(tmp_path, f'[views]\ntotal = "{TOTAL}"\n')
     first = publish_with(policy)
@@ -226,7 +223,6 @@ def test_publishing_again_knows_the_file_and_a_new_view_is_no_new_release(tmp_pa
     assert len(sqlpriv.ledger(more, tmp_path / "ledger.json").content) == 1
 
 
-@pytest.mark.slow
 def test_publishing_again_does_not_lose_views_that_were_added(tmp_path: Path) -> None:
     policy = write(tmp_path, f'[views]\nauto = true\ntotal = "{TOTAL}"\n')
     path = publish_with(policy).written.output

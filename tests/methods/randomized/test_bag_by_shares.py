@@ -21,7 +21,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import open_release, plan, publish, show, verify
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
 
 VALUES = [f"ill {i}" for i in range(8)]
 SHARES = [3, 12, 6, 20, 1, 20, 16, 22]
@@ -147,7 +147,6 @@ def test_the_noise_that_falls_is_the_noise_that_is_stated(tmp_path: Path) -> Non
     assert verify(output, policy).passed
 
 
-@pytest.mark.slow
 def test_the_same_key_gives_the_same_bag(tmp_path: Path) -> None:
     seen = []
     for name in ("one", "two"):
@@ -312,7 +311,6 @@ def published(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Pat
     return folder / "release.duckdb"
 
 
-@pytest.mark.some(6)
 @pytest.mark.one_version
 @pytest.mark.parametrize(
     "change",
@@ -353,7 +351,6 @@ def test_a_bag_that_was_tampered_with_fails(published: Path, tmp_path: Path, cha
     assert not verify(copy).passed
 
 
-@pytest.mark.some(1)
 @pytest.mark.one_version
 @pytest.mark.parametrize(
     ("old", "new", "what"),

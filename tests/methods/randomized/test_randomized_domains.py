@@ -10,7 +10,7 @@ from support.randomized_policies import publish_with, published, rows_of, write_
 
 from sqlpriv.errors import PolicyError
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
 
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.3\nslots = 200'
 OTHER = published('"range:0..9"')
@@ -102,7 +102,6 @@ def test_a_value_without_a_label_is_outside_and_not_null(tmp_path: Path) -> None
     assert result.plan.terms.rows == 2
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("domain", "hierarchy", "level", "values", "labels"),
     [
@@ -165,7 +164,6 @@ def test_faults_of_labels(tmp_path: Path, more: dict[str, str], message: str) ->
     assert message in str(error.value)
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize("cell", ["abc", "3.5", ""])
 def test_what_a_dropped_row_holds_does_not_show_in_the_labels(tmp_path: Path, cell: str) -> None:
     file = "x,z\n" + "1,1\n" * 5 + f"{cell},1\n"
@@ -202,7 +200,6 @@ def test_null_is_a_value_only_where_declared(tmp_path: Path) -> None:
     assert domain_of(tmp_path, '["a"]', "('a'), (NULL)", null="true")[0] == ["a", None]
 
 
-@pytest.mark.slow
 def test_values_outside_are_counted_and_refused_dropped_or_replaced(tmp_path: Path) -> None:
     values = "('a'), ('b'), ('b'), (NULL)"
     with pytest.raises(PolicyError, match=r"3 rows have a value of 'x' outside its domain; widen the domain") as error:
@@ -220,7 +217,6 @@ def test_values_outside_are_counted_and_refused_dropped_or_replaced(tmp_path: Pa
     assert result.plan.terms.rows == 4
 
 
-@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("domain", "message"),
     [
@@ -251,7 +247,6 @@ def test_faults(tmp_path: Path, domain: str, message: str) -> None:
     assert not (tmp_path / "ledger.json").exists()
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize("cell", ["abc", "3.5", ""])
 def test_what_a_dropped_row_holds_does_not_show_in_the_type(tmp_path: Path, cell: str) -> None:
     file = "x,z\n" + "1,1\n" * 5 + f"{cell},1\n"
