@@ -13,6 +13,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from support import fixed_keys
 from support.estimates import Oracle
 from support.places import SHARED_DATA
 from support.query_releases import METHODS, made
@@ -31,6 +32,11 @@ DATA_FOLDERS = Path(tempfile.mkdtemp(prefix="sqlpriv-tests-"))
 os.environ["XDG_DATA_HOME"] = str(DATA_FOLDERS / "session")
 atexit.register(shutil.rmtree, DATA_FOLDERS, ignore_errors=True)
 NUMBERS = count()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before any test: keys are the same in every run."""
+    fixed_keys.register(config)
 
 
 @pytest.fixture(autouse=True)
