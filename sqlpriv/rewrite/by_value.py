@@ -122,7 +122,7 @@ class ByValue:
             bare = bare.this
         share = float(bare.this) if isinstance(bare, exp.Literal) and not bare.is_string else 0.0
         if not 0 < share < 1:
-            instead = "write a number between 0 and 1, as in 0.5; extremes of a randomized release are noise"
+            instead = "write a number between 0 and 1, as in 0.5; extremes of a release are those of noise or of labels"
             refuse(self._clauses.sql, node if node is not None else value, "a quantile at this share", instead)
         return share
 
