@@ -18,8 +18,13 @@ def creations(chosen: Iterable[Macro], database: str | None = None) -> Iterator[
     yield f"CREATE SCHEMA IF NOT EXISTS {schema}"
     for macro in chosen:
         yield create_statement(macro, schema)
-        comment = literal(MARK + macro.header.prose.replace("\n", " "))
+        comment = literal(comment_on(macro))
         yield f'COMMENT ON MACRO {"TABLE " if macro.is_table else ""}{schema}."{macro.name}" IS {comment}'
+
+
+def comment_on(macro: Macro) -> str:
+    """What a database says of a macro of ours."""
+    return MARK + macro.header.prose.replace("\n", " ")
 
 
 def create_statement(macro: Macro, schema: str = SCHEMA) -> str:

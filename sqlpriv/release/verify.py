@@ -11,9 +11,12 @@ from dataclasses import asdict, dataclass
 from sqlpriv.engine import fetch
 from sqlpriv.facts import Facts, Line
 from sqlpriv.macros.catalog import SCHEMA as MACROS
+from sqlpriv.macros.catalog import macros
+from sqlpriv.macros.statements import comment_on
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.views import TABLE, stated_views
 from sqlpriv.sqltext import literal, quoted
+from sqlpriv.version import __version__
 
 
 @dataclass(frozen=True)
@@ -60,17 +63,15 @@ def check_tables(
     )
     known = {SCHEMA, MACROS, "main", "domain", "public"}
     listed += [f"schema {s} is there, and should not be" for (s,) in sorted(schemas) if s not in known]
-    listed += [f"{what} is there, and should not be" for what in _beside_tables(file)]
+    listed += [f"{what} is there, and should not be" for what in (*_strange_macros(file), *_beside_tables(file))]
     listed += [f"comment on {schema}.{name} is another" for schema, name in _wrong_comments(file, comments or {})]
     return Check("the file holds the tables of its method and no others", not listed, "; ".join(listed))
 
 
 def _beside_tables(file: ReleaseFile) -> list[str]:
-    """What can hold values and is no table: macros but ours, types, sequences, indexes, comments, rules of tables."""
+    """What can hold values and is no table or macro: types, sequences, indexes, comments, rules of tables."""
     of_file = f"database_name = {literal(file.catalog)}"
     asked = (
-        "SELECT DISTINCT 'macro ' || schema_name || '.' || function_name FROM duckdb_functions() "
-        f"WHERE {of_file} AND schema_name <> {literal(MACROS)} AND function_type LIKE '%macro%'",
         f"SELECT 'type ' || schema_name || '.' || type_name FROM duckdb_types() WHERE {of_file} AND NOT internal",
         f"SELECT 'sequence ' || schema_name || '.' || sequence_name FROM duckdb_sequences() WHERE {of_file}",
         f"SELECT 'index ' || schema_name || '.' || index_name FROM duckdb_indexes() WHERE {of_file}",
@@ -83,6 +84,22 @@ def _beside_tables(file: ReleaseFile) -> list[str]:
         f"WHERE {of_file}",
     )
     return sorted(str(row[0]) for sql in asked for row in fetch(file.con, sql))
+
+
+def _strange_macros(file: ReleaseFile) -> list[str]:
+    """Macros that are not ours, by their names, and by what is said of them where this version wrote the file."""
+    asked = fetch(
+        file.con,
+        "SELECT DISTINCT schema_name, function_name, comment FROM duckdb_functions() "
+        f"WHERE database_name = {literal(file.catalog)} AND function_type LIKE '%macro%'",
+    )
+    is_own_version = file.about.get("sqlpriv") == __version__
+    ours = {name: comment_on(macro) for name, macro in macros().items()} if is_own_version else {}
+    return sorted(
+        f"macro {schema}.{name}"
+        for schema, name, comment in asked
+        if schema != MACROS or (is_own_version and (name not in ours or ours[name] != comment))
+    )
 
 
 def _wrong_comments(file: ReleaseFile, own: Mapping[tuple[str, str], str]) -> list[tuple[str, str]]:

@@ -119,6 +119,9 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         {NAMED},
     ),
     "a column taken away": ("ALTER TABLE sqlpriv_release.published DROP COLUMN ward", {DECLARED}),
+    "a macro among ours": ("CREATE MACRO priv.notes() AS 'Mrs Smith is ill'", {COUNTED}),
+    "words on a macro of ours": ("COMMENT ON MACRO TABLE priv.k_anonymity IS 'Mrs Smith is ill'", {COUNTED}),
+    "no words on a macro of ours": ("COMMENT ON MACRO TABLE priv.k_anonymity IS NULL", {COUNTED}),
     "a table in its own schema": ("CREATE TABLE sqlpriv_release.more AS SELECT 7 AS ssn", {COUNTED}),
     "a table in main": ("CREATE TABLE more AS SELECT 7 AS ssn", {COUNTED}),
     "a table in a new schema": ("CREATE SCHEMA s; CREATE TABLE s.more AS SELECT 7 AS ssn", {COUNTED}),
@@ -236,7 +239,7 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.some(15)
+@pytest.mark.some(18)
 @pytest.mark.parametrize("how", TAMPERED)
 def test_a_copy_that_was_tampered_with_fails(copy: Path, how: str) -> None:
     sql, expected = TAMPERED[how]
