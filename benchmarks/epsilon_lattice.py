@@ -24,12 +24,12 @@ from benchmarks.data import acs_file
 from benchmarks.epsilon_claims import Adversary, Claim, Figures, adversaries, all_claims
 from benchmarks.policies import generalizing
 from sqlpriv.engine import fetch
-from sqlpriv.methods.generalize.evaluate import Node
-from sqlpriv.methods.generalize.measures import write_measures
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.generalize.scan import scan_table
 from sqlpriv.methods.generalize.stubbornness import Curve, stubbornness_curves
+from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.labelled.measures import write_measures
+from sqlpriv.methods.labelled.scan import scan_table
 from sqlpriv.publishing import open_private
 from sqlpriv.showing.charts import draw_lattice, draw_stubbornness
 

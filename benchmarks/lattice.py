@@ -24,12 +24,12 @@ import duckdb
 from benchmarks.data import ADULT_COLUMNS, acs_file, adult_folder
 from benchmarks.policies import generalizing
 from sqlpriv import load
-from sqlpriv.methods.generalize.evaluate import evaluate
-from sqlpriv.methods.generalize.measures import write_measures
 from sqlpriv.methods.generalize.plan import prepare
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.generalize.scan import scan_table
 from sqlpriv.methods.generalize.search import search
+from sqlpriv.methods.labelled.evaluate import evaluate
+from sqlpriv.methods.labelled.measures import write_measures
+from sqlpriv.methods.labelled.scan import scan_table
 from sqlpriv.publishing import open_private
 
 RUNS = 5

@@ -14,11 +14,11 @@ from oracles.epsilon import belief_in, belief_out, belief_ratio, exact
 from support.policies import parse
 
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.generalize.evaluate import Node, Outcome
-from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
-from sqlpriv.methods.generalize.scan import Scan, scan_table
 from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
+from sqlpriv.methods.labelled.evaluate import Node, Outcome
+from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
+from sqlpriv.methods.labelled.scan import Scan, scan_table
 from sqlpriv.publishing import open_private
 from sqlpriv.showing.charts import draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
 from sqlpriv.showing.charts.canvas import COLOURS, shown

@@ -32,9 +32,9 @@ ALLOWED = {
     "methods/alpha_beta/draw.py: math.ceil(mean / _DRAWS)": "how many ranges to draw in",
     "methods/alpha_beta/draw.py: f'{mean!r} * ({high - low} / {top})'": "the part of the draws in one range",
     # Questions about what is given, answered before any formula is asked.
-    "methods/generalize/beliefs.py: sigma * smallest": "is some sigma(s) below 1: the sentence names the policy's line",
+    "methods/labelled/beliefs.py: sigma * smallest": "is some sigma(s) below 1: the sentence names the policy's line",
     "methods/generalize/stubbornness.py: sigma * share": "which points a curve has",
-    "methods/generalize/evaluate.py: Fraction(str(scan.policy.suppression)) * scan.rows": "a share as written",
+    "methods/labelled/evaluate.py: Fraction(str(scan.policy.suppression)) * scan.rows": "a share as written",
     # Sizes of what is declared, which may be beyond any machine number.
     "methods/randomized/terms.py: math.prod(sizes)": "the size of a domain, in whole numbers",
     "methods/randomized/terms.py: self.tuples * self.slots": "the size of a domain, in whole numbers",
@@ -72,7 +72,7 @@ ALLOWED = {
     "methods/generalize/plan.py: rows - suppressed": "rows that are left",
     "methods/generalize/plan.py: suppressed / rows": "a share in a sentence",
     "methods/generalize/compare.py: scan.rows - (0 if plan.stars else outcome.suppressed)": "rows that are left",
-    'methods/generalize/read_classes.py: f"(SELECT count(*) + {self.gone} FROM {self.published})"': "all rows",
+    'methods/labelled/read_classes.py: f"(SELECT count(*) + {self.gone} FROM {self.published})"': "all rows",
     "methods/generalize/write.py: scan.rows - (0 if stars else best.outcome.suppressed)": "rows that are left",
     "methods/alpha_beta/terms.py: given.prior / given.gamma": "a number in a sentence",
     'methods/randomized/terms.py: policy.gamma / calls.row("prior_of_multiple", 1, n_public, float(1 / share))[0]':

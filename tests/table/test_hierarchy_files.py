@@ -11,7 +11,7 @@ from support.commands import run
 from support.policies import IN_DATABASE, policy_text, qi, read, role, write_policy
 
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.generalize.scan import FREQUENCIES, scan_table
+from sqlpriv.methods.labelled.scan import FREQUENCIES, scan_table
 from sqlpriv.publishing import open_private, plan
 
 MARKER = "SECRET-42"

@@ -17,13 +17,13 @@ from sqlpriv import publishing
 from sqlpriv.doors.cli.options import AsJson, Data, Database, PolicyFile, can_write, say, tell, write_csv
 from sqlpriv.errors import InputError
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.generalize.evaluate import Node, allowance
-from sqlpriv.methods.generalize.measures import ClassMeasure
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes, lattice_facts, minimal_nodes
 from sqlpriv.methods.generalize.plan import prepare
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.generalize.scan import Scan, scan_table
 from sqlpriv.methods.generalize.search import search
+from sqlpriv.methods.labelled.evaluate import Node, allowance
+from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.methods.labelled.scan import Scan, scan_table
 from sqlpriv.policy import draft
 from sqlpriv.showing.progress import progress
 from sqlpriv.sqltext import folded

@@ -11,11 +11,11 @@ from pathlib import Path
 from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.evaluate import evaluate
 from sqlpriv.methods.generalize.plan import GeneralizePlan
-from sqlpriv.methods.generalize.scan import Scan, number_rows, published_columns
 from sqlpriv.methods.generalize.shown import is_binned, one_class
 from sqlpriv.methods.generalize.write import ROWS
+from sqlpriv.methods.labelled.evaluate import evaluate
+from sqlpriv.methods.labelled.scan import Scan, number_rows, published_columns
 from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table

@@ -10,11 +10,11 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize import write
-from sqlpriv.methods.generalize.answers import answers_mean, open_generalized
 from sqlpriv.methods.generalize.compare import compare
 from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
 from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, GeneralizePolicy
 from sqlpriv.methods.generalize.verify import verify_file
+from sqlpriv.methods.labelled.answers import answers_mean, open_labelled
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
@@ -96,7 +96,7 @@ class Generalize:
         """Each class of rows with the leaves below its labels."""
         if len(files) > 1:
             raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
-        return open_generalized(files[0])
+        return open_labelled(files[0])
 
 
 METHOD = Generalize()

@@ -10,16 +10,16 @@ from typing import Any
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
-from sqlpriv.methods.generalize.evaluate import Node, evaluate
-from sqlpriv.methods.generalize.leaves import Known, ShownColumn, describe, read_known, refuse_names
-from sqlpriv.methods.generalize.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalize.objectives import Objective, make_objective, workload_objective
 from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalize.refusals import not_met, unreachable
-from sqlpriv.methods.generalize.scan import Scan, published_columns, scan_table
 from sqlpriv.methods.generalize.search import Found, Searched, look_at, nodes_total, search
 from sqlpriv.methods.generalize.shown import Stars, is_binned, judge_stars, write_shown
 from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload
+from sqlpriv.methods.labelled.evaluate import Node, evaluate
+from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
+from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
+from sqlpriv.methods.labelled.scan import Scan, published_columns, scan_table
 from sqlpriv.methods.method import Request, Written
 from sqlpriv.sqltext import folded, quoted
 from sqlpriv.table.digest import content_digest
@@ -273,7 +273,11 @@ def prepare(source: Source, policy: GeneralizePolicy) -> tuple[Scan, tuple[Class
     nodes_total(scan)
     measures = write_measures(scan)
     if queries is not None:
-        return scan, measures, workload_objective(Workload(scan, measures, queries))
+        return (
+            scan,
+            measures,
+            workload_objective(Workload(scan, measures, queries, policy.objective.removeprefix(WORKLOAD))),
+        )
     return scan, measures, make_objective(scan, policy.objective)
 
 

@@ -8,16 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlpriv.errors import InputError, SqlprivError
+from sqlpriv.methods.labelled.policy import LabelledPolicy
 from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
-from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import FLAG, HIERARCHY, Fail, Key, Keys, Kind, share
 from sqlpriv.sqltext import folded
 
 OBJECTIVES = ("loss", "height", "precision", "discernibility", "average_class_size", "kl", "entropy")
 WORKLOAD = "workload:"
-# Hierarchies that need a number or a date, or leave it to the owner's SQL.
 _HIGHEST = 1000  # no hierarchy has so many levels
-_TYPED = ("ranges", "dates", "bins")
 ROLES: Mapping[str, Keys] = {
     "identifier": (),
     "person": (),
@@ -67,7 +65,7 @@ OPTIONS: Keys = (
 
 
 @dataclass(frozen=True)
-class GeneralizePolicy(Policy):
+class GeneralizePolicy(LabelledPolicy):
     """A policy for generalization."""
 
     @property
@@ -89,16 +87,6 @@ class GeneralizePolicy(Policy):
     def node(self) -> Mapping[str, int] | None:
         """The node that the owner picks, if any: a level for each quasi-identifier."""
         return self.release.get("node")
-
-    @property
-    def hierarchies(self) -> dict[str, str | tuple[str, ...]]:
-        """Where the hierarchy of each quasi-identifier comes from."""
-        return {c.name: c.given["hierarchy"] for c in self.columns if c.role == "quasi-identifier"}
-
-    @property
-    def by_text(self) -> tuple[str, ...]:
-        """The quasi-identifiers whose hierarchy goes by text."""
-        return tuple(q for q, given in self.hierarchies.items() if _goes_by_text(given))
 
     def check(self, fail: Fail) -> None:
         """There is something to generalize, one person at most, and something is required."""
@@ -131,7 +119,3 @@ class GeneralizePolicy(Policy):
         missing = [q for key, q in wanted.items() if named.count(key) != 1]
         if missing:
             raise fail(f"the node needs one level for each quasi-identifier, also for {missing[0]!r}")
-
-
-def _goes_by_text(hierarchy: str | tuple[str, ...]) -> bool:
-    return isinstance(hierarchy, str) and hierarchy.partition(":")[0] not in _TYPED

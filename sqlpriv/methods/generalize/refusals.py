@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from sqlpriv.facts import shown_number
-from sqlpriv.methods.generalize.evaluate import Node, Outcome, allowance
-from sqlpriv.methods.generalize.measures import ClassMeasure
-from sqlpriv.methods.generalize.scan import Scan
 from sqlpriv.methods.generalize.search import Searched
+from sqlpriv.methods.labelled.evaluate import Node, Outcome, allowance
+from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.methods.labelled.scan import Scan
 
 
 def unreachable(scan: Scan, measures: Sequence[ClassMeasure], answer: Searched) -> str:

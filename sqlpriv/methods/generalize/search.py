@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlpriv.errors import PolicyError
-from sqlpriv.methods.generalize.evaluate import Node, Outcome, allowance, evaluate, rules_out
-from sqlpriv.methods.generalize.measures import TABLE, ClassMeasure
 from sqlpriv.methods.generalize.objectives import Objective, make_objective
-from sqlpriv.methods.generalize.scan import Scan
+from sqlpriv.methods.labelled.evaluate import Node, Outcome, allowance, evaluate, rules_out
+from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure
+from sqlpriv.methods.labelled.scan import Scan
 
 MOST_NODES = 10**7
 _BATCH = 32

@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
-from sqlpriv.methods.generalize.measures import POPULATION, TABLE, ClassMeasure
 from sqlpriv.methods.generalize.refusals import holds
-from sqlpriv.methods.generalize.scan import FREQUENCIES, Scan, number_rows
+from sqlpriv.methods.labelled.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
+from sqlpriv.methods.labelled.kinds import NEVER_SHOWN
+from sqlpriv.methods.labelled.measures import POPULATION, TABLE, ClassMeasure
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP, Hierarchy
-
-NEVER_SHOWN = "__priv_suppressed"
-"""In the place of the label of a bin of which no row is published."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
-from sqlpriv.methods.generalize.verify_leaves import check_leaves, domains_of_policy, own_tables, shows_rows
 from sqlpriv.methods.generalize.write import ATTRIBUTES, guarantee
+from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_of_policy, own_tables, shows_rows
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.require import make_requirement
 from sqlpriv.release.file import SCHEMA, ReleaseFile

@@ -19,10 +19,10 @@ from sqlglot import exp
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, InternalError, PolicyError
-from sqlpriv.methods.generalize.evaluate import Node, class_ctes, write_nodes
-from sqlpriv.methods.generalize.measures import ClassMeasure
-from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
-from sqlpriv.methods.generalize.scan import FREQUENCIES, Scan
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.labelled.evaluate import Node, class_ctes, write_nodes
+from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan
 from sqlpriv.sqltext import folded, quoted
 
 _MOST_LEVELS = 400
@@ -109,7 +109,7 @@ def _joined(factors: Sequence[Factor]) -> Query:
 class Workload:
     """The factors of all queries, looked up; then the mean error of nodes."""
 
-    def __init__(self, scan: Scan, measures: tuple[ClassMeasure, ...], queries: Sequence[Query]) -> None:
+    def __init__(self, scan: Scan, measures: tuple[ClassMeasure, ...], queries: Sequence[Query], file: str) -> None:
         self._scan = scan
         self._measures = measures
         self._queries = queries
@@ -118,7 +118,6 @@ class Workload:
                 try:
                     _write_factor(scan, factor, f"factor_{i}_{j}")
                 except (InputError, InternalError):
-                    file = scan.policy.objective.removeprefix(WORKLOAD)
                     raise PolicyError(
                         f"{file}, query {i + 1}: the condition does not work on the columns of the table"
                     ) from None

@@ -17,16 +17,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import macro
-from sqlpriv.methods.generalize.evaluate import Node
-from sqlpriv.methods.generalize.leaves import without_enums, write_leaves
-from sqlpriv.methods.generalize.measures import ClassMeasure
 from sqlpriv.methods.generalize.plan import GeneralizePlan
-from sqlpriv.methods.generalize.scan import Scan, number_rows, published_columns
+from sqlpriv.methods.labelled.kinds import without_enums
+from sqlpriv.methods.labelled.leaves import write_leaves
+from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.methods.labelled.scan import number_rows, published_columns
+from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.method import Made
 from sqlpriv.policy.require import public_argument
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values, written
@@ -37,7 +37,6 @@ from sqlpriv.table.private import reads_apart
 # Types in which the number 1 and the text '1' are two values.
 _TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")
 ATTRIBUTES = ("position", "name", "type", "role", "level", "levels", "original", "labels", "has_domain")
-SIDES = ("low", "high")
 ROWS = f"{WRITTEN}.{SCHEMA}.published"
 
 
@@ -46,7 +45,7 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
     scan, best, con = plan.scan, plan.best, plan.source.con
     stars = plan.stars
     with written(con, path):
-        fetch(con, f"CREATE TABLE {ROWS} AS {_published_rows(scan, best.node, stars)}")
+        fetch(con, f"CREATE TABLE {ROWS} AS {_published_rows(plan, stars)}")
         _write_tables(plan)
         write_leaves(scan, best.node, plan.columns, WRITTEN, SCHEMA)
         shown = [(c.name, c.ends if c.has_ends else None) for c in plan.columns]
@@ -55,23 +54,8 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
     return Made(rows, float(scan.rows - (0 if stars else best.outcome.suppressed)))
 
 
-def view_of_rows(name: str, columns: Sequence[tuple[str, tuple[str, str] | None]]) -> str:
-    """The statement that makes the view of the published rows, under the private table's own name.
-
-    Given are the columns, each with the names of its ends, which stand beside it, where it has some.
-    """
-    listed = []
-    for column, ends in columns:
-        listed.append(f"p.{quoted(column)}")
-        # No joins: DuckDB writes several of them down in another way once the file was closed, and views are compared.
-        below = f"FROM {quoted(SCHEMA, f'ends_{column}')} AS e WHERE e.label = p.{quoted(column)}"
-        if ends is not None:
-            listed += [f"(SELECT e.{side} {below}) AS {quoted(end)}" for side, end in zip(SIDES, ends, strict=True)]
-    return f"CREATE VIEW {name} AS SELECT {', '.join(listed)} FROM {SCHEMA}.published AS p"
-
-
-def _published_rows(scan: Scan, node: Node, stars: bool) -> str:
-    policy = scan.policy
+def _published_rows(plan: GeneralizePlan, stars: bool) -> str:
+    scan, policy, node = plan.scan, plan.policy, plan.best.node
     place = {folded(qi): a for a, qi in enumerate(policy.qis)}
     number = " + ".join(f"l{a}.number" for a in range(len(policy.qis)))
     hidden = f"({number}) IN (FROM suppressed)"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlpriv.errors import InputError
-from sqlpriv.methods.generalize.evaluate import Node
 from sqlpriv.methods.generalize.nodes import NodeRow
+from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.showing.charts.canvas import COLOURS, FAINT, HEIGHT, INK, PAPER, WIDTH, draw, shown
 
 if TYPE_CHECKING:

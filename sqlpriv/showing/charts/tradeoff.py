@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlpriv.errors import InputError
-from sqlpriv.methods.generalize.evaluate import Node
-from sqlpriv.methods.generalize.measures import ClassMeasure
 from sqlpriv.methods.generalize.nodes import NodeRow
+from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.showing.charts.canvas import COLOURS, FAINT, INK, PAPER, draw, plain_numbers, shown
 
 if TYPE_CHECKING:

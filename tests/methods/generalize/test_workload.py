@@ -123,7 +123,7 @@ def test_the_error_of_every_node_is_that_of_the_oracle(
     policy = replace(policy, table=replace(policy.table, folder=folder), release=asked)
     domain, measures, objective = prepare(source_of(scratch, case, SCHEMA, policy), policy)
     nodes = list(case.table().nodes())
-    found = Workload(domain, measures, read_workload(policy, "queries.sql")).errors(nodes)
+    found = Workload(domain, measures, read_workload(policy, "queries.sql"), "queries.sql").errors(nodes)
     expected = {n: mean_error(case.table(), n, case.requirements, [q.holds for q in queries]) for n in nodes}
     for node in nodes:
         assert math.isclose(found[node], expected[node], rel_tol=1e-9, abs_tol=1e-9), (node, [q.sql for q in queries])

@@ -16,8 +16,8 @@ from fractions import Fraction
 
 from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.measures import AGGREGATE, POPULATION, RELATION, TABLE, ClassMeasure
-from sqlpriv.methods.generalize.scan import Scan
+from sqlpriv.methods.labelled.measures import AGGREGATE, POPULATION, RELATION, TABLE, ClassMeasure
+from sqlpriv.methods.labelled.scan import Scan
 
 Node = tuple[int, ...]
 COSTS = ("loss", "entropy", "volume")

@@ -20,8 +20,8 @@ from functools import cached_property
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.labels import Labels, number_type, write_labels
-from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.labelled.labels import Labels, number_type, write_labels
+from sqlpriv.methods.labelled.policy import LabelledPolicy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import Hierarchy, make_hierarchies
 from sqlpriv.table.private import reads_apart, settle_types
@@ -40,7 +40,7 @@ class Scan:
     """What is known of the table before any node is looked at."""
 
     source: Source
-    policy: GeneralizePolicy
+    policy: LabelledPolicy
     hierarchies: tuple[Hierarchy, ...]
     combinations: int
     labels: Labels
@@ -101,7 +101,7 @@ class Scan:
         return _roll_up(self)
 
 
-def scan_table(source: Source, policy: GeneralizePolicy, others: Sequence[str] = ()) -> Scan:
+def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> Scan:
     """Scan the table once, make the hierarchies, check that they fit, and number their labels.
 
     `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
@@ -118,7 +118,7 @@ def scan_table(source: Source, policy: GeneralizePolicy, others: Sequence[str] =
     return Scan(source, policy, hierarchies, combinations, labels, values)
 
 
-def _check_columns(source: Source, policy: GeneralizePolicy) -> None:
+def _check_columns(source: Source, policy: LabelledPolicy) -> None:
     """Every column of the table has a role, and every role a column: new columns never slip into a release."""
     named = {folded(c.name): c.name for c in policy.columns}
     present = {folded(c): c for c in source.columns}
@@ -140,7 +140,7 @@ def _listed(names: list[str]) -> str:
     return f"the column{'s' if len(names) > 1 else ''} {', '.join(repr(n) for n in names)}"
 
 
-def _scan(source: Source, policy: GeneralizePolicy, others: Sequence[str]) -> int:
+def _scan(source: Source, policy: LabelledPolicy, others: Sequence[str]) -> int:
     """Write the frequencies; return how many there are."""
     columns = dict.fromkeys([*policy.qis, *policy.sensitive, *filter(None, [policy.person]), *others])
     listed = ", ".join(f"__priv_t.{quoted(c)}" for c in columns)
@@ -168,7 +168,7 @@ def published_columns(scan: Scan) -> list[str]:
     return [c for c in scan.source.columns if folded(c) in names]
 
 
-def number_rows(policy: GeneralizePolicy, table: str, columns: str, values: str = "leaves") -> str:
+def number_rows(policy: LabelledPolicy, table: str, columns: str, values: str = "leaves") -> str:
     """A query of `columns` over a table t, its quasi-identifiers joined with their leaves l0, l1, ..."""
     joins = "".join(
         f" JOIN {values} AS l{i} ON l{i}.attribute = {i} "
@@ -178,7 +178,7 @@ def number_rows(policy: GeneralizePolicy, table: str, columns: str, values: str 
     return f"SELECT {columns} FROM {table} AS t{joins}"
 
 
-def _write_base(source: Source, policy: GeneralizePolicy, name: str, leaves: str, costs: Sequence[str]) -> None:
+def _write_base(source: Source, policy: LabelledPolicy, name: str, leaves: str, costs: Sequence[str]) -> None:
     """The frequencies by numbers: for each attribute a<i> (class numbers) and its costs; then s<j>, holder, n."""
     columns = [f"l{i}.numbers AS a{i}" for i in range(len(policy.qis))]
     columns += [f"l{i}.{cost} AS {cost}{i}" for cost in costs for i in range(len(policy.qis))]
@@ -206,7 +206,7 @@ def _roll_up(scan: Scan) -> tuple[int, str] | None:
     return (attribute, "rolled") if left < 0.6 * scan.combinations else None
 
 
-def _write_values(source: Source, policy: GeneralizePolicy, j: int, rows: int) -> tuple[int, float]:
+def _write_values(source: Source, policy: LabelledPolicy, j: int, rows: int) -> tuple[int, float]:
     """Number the sensitive values in their order, NULL last."""
     counted = f"count(DISTINCT {quoted(policy.person)})" if policy.person else "CAST(sum(__priv_n) AS BIGINT)"
     totals = f"(SELECT {quoted(policy.sensitive[j])} AS value, {counted} AS total FROM {FREQUENCIES} GROUP BY 1)"

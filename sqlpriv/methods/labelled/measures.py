@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.beliefs import Belief, read_belief, write_weights
-from sqlpriv.methods.generalize.population import write_population
-from sqlpriv.methods.generalize.scan import Scan
+from sqlpriv.methods.labelled.beliefs import Belief, read_belief, write_weights
+from sqlpriv.methods.labelled.population import write_population
+from sqlpriv.methods.labelled.scan import Scan
 from sqlpriv.sqltext import literal
 from sqlpriv.table.named import read_named
 

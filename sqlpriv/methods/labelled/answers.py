@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.facts import Line
-from sqlpriv.methods.generalize.read_classes import ClassRows
-from sqlpriv.methods.generalize.read_columns import Known, PublishedColumn
+from sqlpriv.methods.labelled.read_classes import ClassRows
+from sqlpriv.methods.labelled.read_columns import Known, PublishedColumn
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.rewrite.public_facts import AskedFacts
@@ -19,7 +19,7 @@ from sqlpriv.table.hierarchies import TOP
 _ONE = "1e0"
 
 
-def open_generalized(file: ReleaseFile) -> Release:
+def open_labelled(file: ReleaseFile) -> Release:
     """The release for queries."""
     columns = [PublishedColumn(file, row) for row in sorted(file.rows("attributes"), key=lambda r: int(r["position"]))]
     if not file.about.get("suppressed_rows", "").isdecimal():

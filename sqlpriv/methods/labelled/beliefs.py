@@ -12,7 +12,7 @@ from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.scan import Scan
+from sqlpriv.methods.labelled.scan import Scan
 from sqlpriv.table.named import read_named
 
 

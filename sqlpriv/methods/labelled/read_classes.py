@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlpriv.methods.generalize.read_columns import Known, Leaves, PublishedColumn
+from sqlpriv.methods.labelled.read_columns import Known, Leaves, PublishedColumn
 from sqlpriv.rewrite.release import Cuts, end_of
 from sqlpriv.sqltext import quoted
 

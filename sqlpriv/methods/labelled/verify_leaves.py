@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.methods.generalize.leaves import BINS, KINDS, VALUES, below, has_ends, label_ends
-from sqlpriv.methods.generalize.write import view_of_rows
+from sqlpriv.methods.labelled.kinds import BINS, KINDS, VALUES, below, has_ends, label_ends
+from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.verify import Check, published

@@ -12,8 +12,8 @@ from functools import cached_property
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.leaves import BINS, SIMPLE, VALUES, WHOLE, has_ends
-from sqlpriv.methods.generalize.pieces import cut_leaves
+from sqlpriv.methods.labelled.kinds import BINS, SIMPLE, VALUES, WHOLE, has_ends
+from sqlpriv.methods.labelled.pieces import cut_leaves
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.rewrite.estimate.texts import number
 from sqlpriv.sqltext import NUMERIC_TYPE, quoted

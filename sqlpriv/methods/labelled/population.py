@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.scan import Scan, number_rows
+from sqlpriv.methods.labelled.scan import Scan, number_rows
 from sqlpriv.sqltext import folded, quoted
 from sqlpriv.table.named import read_named
 

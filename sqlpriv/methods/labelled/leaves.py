@@ -12,30 +12,32 @@ words of the policy make; bins are named by published rows, and so are their end
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
-from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.evaluate import Node
-from sqlpriv.methods.generalize.scan import FREQUENCIES, Scan, number_rows
-from sqlpriv.methods.generalize.shown import NEVER_SHOWN
+from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.labelled.kinds import (
+    BINS,
+    DATES,
+    NEVER_SHOWN,
+    OTHER,
+    RANGES,
+    VALUES,
+    below,
+    has_ends,
+    label_ends,
+    without_enums,
+)
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
 from sqlpriv.methods.randomized.domains import read_domain
 from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.policy.file import Column
-from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
+from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, wide_rows
 
-VALUES, RANGES, DATES, BINS, OTHER = "values", "ranges", "dates", "bins", "other"
-KINDS = (VALUES, RANGES, DATES, BINS, OTHER)
-WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
-SIMPLE = re.compile(r"[A-Z_ ]+(\([0-9]+, ?[0-9]+\))?")
-"""Types that are one word or two, and are written into SQL as a file says them."""
-_TIMES = ("DATE", "TIMESTAMP")
 _MOST_VALUES = 1_000_000
-_ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,6 @@ class ShownColumn:
     def ends(self) -> tuple[str, str]:
         """What its ends are called beside it."""
         return f"{self.name}_low", f"{self.name}_high"
-
-
-def without_enums(kind: str) -> str:
-    """A type in which no ENUM tells the values that there are."""
-    return _ENUM.sub("VARCHAR", kind)
-
-
-def has_ends(labels: str, original: str) -> bool:
-    """Whether labels name ranges whose ends are values of the column's own type."""
-    is_number = SIMPLE.fullmatch(original) is not None and NUMERIC_TYPE.fullmatch(original) is not None
-    return labels in (RANGES, DATES, BINS) and (is_number or original in _TIMES)
 
 
 def refuse_names(columns: Sequence[ShownColumn], published: Sequence[str]) -> None:
@@ -154,31 +145,6 @@ def _labels(scan: Scan, attribute: int, level: int) -> str:
     return kind if kind in (RANGES, DATES, BINS) and level < scan.heights[attribute] else OTHER
 
 
-def label_ends(labels: str, original: str, source: str) -> str:
-    """A query for label, low and high of labels in column `value` of a relation, as their own words have them."""
-    if labels == DATES:
-        high = "_date_to(value) - 1" if original == "DATE" else "_date_to(value)"
-        ends = "_date_from(value)", high
-    elif WHOLE.fullmatch(original):
-        ends = _whole("from", original), _whole("to", original)
-    else:
-        ends = "_range_from(value)", "_range_to(value)"
-    low, high = (_exactly(inlined(text), original, labels) for text in ends)
-    return f"SELECT value AS label, {low} AS low, {high} AS high FROM {source} WHERE value IS NOT NULL"
-
-
-def _exactly(end: str, original: str, labels: str) -> str:
-    """An end in a type; NULL where rounding would move it, past a value of the range perhaps."""
-    cast = f"TRY_CAST({end} AS {original})"
-    if labels == DATES or WHOLE.fullmatch(original) or original == "FLOAT":
-        return cast
-    return f"CASE WHEN TRY_CAST({cast} AS DECIMAL(38, 10)) = {end} THEN {cast} END"
-
-
-def _whole(side: str, original: str) -> str:
-    return f"_whole_{side}(_range_{side}(value), {literal(original)})"
-
-
 def write_leaves(scan: Scan, node: Node, columns: Sequence[ShownColumn], catalog: str, schema: str) -> None:
     """Tables domain.<c> and ends_<c> of the file that is written; tables suppressed and shown are there."""
     con, place = scan.source.con, {folded(q): a for a, q in enumerate(scan.policy.qis)}
@@ -198,12 +164,6 @@ def write_leaves(scan: Scan, node: Node, columns: Sequence[ShownColumn], catalog
             target = quoted(catalog, "domain", column.name)
             counted = f"SELECT *, {below('label')} FROM ({labelled})"
             fetch(con, f"CREATE TABLE {target} AS {counted} ORDER BY value NULLS LAST")
-
-
-def below(label: str) -> str:
-    """How many values of a domain have the same label, and their shares in all: 1 each, where there are none."""
-    same = f"OVER (PARTITION BY {label})"
-    return f"count(*) {same} AS leaves, sum(coalesce(share, CAST(1 AS DOUBLE))) {same} AS total"
 
 
 def _labelled(scan: Scan, attribute: int | None, level: int, column: ShownColumn, ends: str) -> str:

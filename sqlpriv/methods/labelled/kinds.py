@@ -1,0 +1,60 @@
+"""What the labels of a published column are, and the ends of those that name ranges."""
+
+from __future__ import annotations
+
+import re
+
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.sqltext import NUMERIC_TYPE, literal
+
+VALUES, RANGES, DATES, BINS, OTHER = "values", "ranges", "dates", "bins", "other"
+KINDS = (VALUES, RANGES, DATES, BINS, OTHER)
+WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
+SIMPLE = re.compile(r"[A-Z_ ]+(\([0-9]+, ?[0-9]+\))?")
+"""Types that are one word or two, and are written into SQL as a file says them."""
+NEVER_SHOWN = "__priv_suppressed"
+"""In the place of the label of a bin of which no row is published."""
+_TIMES = ("DATE", "TIMESTAMP")
+_ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
+
+
+def without_enums(kind: str) -> str:
+    """A type in which no ENUM tells the values that there are."""
+    return _ENUM.sub("VARCHAR", kind)
+
+
+def has_ends(labels: str, original: str) -> bool:
+    """Whether labels name ranges whose ends are values of the column's own type."""
+    is_number = SIMPLE.fullmatch(original) is not None and NUMERIC_TYPE.fullmatch(original) is not None
+    return labels in (RANGES, DATES, BINS) and (is_number or original in _TIMES)
+
+
+def label_ends(labels: str, original: str, source: str) -> str:
+    """A query for label, low and high of labels in column `value` of a relation, as their own words have them."""
+    if labels == DATES:
+        high = "_date_to(value) - 1" if original == "DATE" else "_date_to(value)"
+        ends = "_date_from(value)", high
+    elif WHOLE.fullmatch(original):
+        ends = _whole("from", original), _whole("to", original)
+    else:
+        ends = "_range_from(value)", "_range_to(value)"
+    low, high = (_exactly(inlined(text), original, labels) for text in ends)
+    return f"SELECT value AS label, {low} AS low, {high} AS high FROM {source} WHERE value IS NOT NULL"
+
+
+def _exactly(end: str, original: str, labels: str) -> str:
+    """An end in a type; NULL where rounding would move it, past a value of the range perhaps."""
+    cast = f"TRY_CAST({end} AS {original})"
+    if labels == DATES or WHOLE.fullmatch(original) or original == "FLOAT":
+        return cast
+    return f"CASE WHEN TRY_CAST({cast} AS DECIMAL(38, 10)) = {end} THEN {cast} END"
+
+
+def _whole(side: str, original: str) -> str:
+    return f"_whole_{side}(_range_{side}(value), {literal(original)})"
+
+
+def below(label: str) -> str:
+    """How many values of a domain have the same label, and their shares in all: 1 each, where there are none."""
+    same = f"OVER (PARTITION BY {label})"
+    return f"count(*) {same} AS leaves, sum(coalesce(share, CAST(1 AS DOUBLE))) {same} AS total"
