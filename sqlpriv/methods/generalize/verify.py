@@ -11,40 +11,23 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlpriv.checks.requirements import Requirement
 from sqlpriv.engine import fetch
-from sqlpriv.errors import SqlprivError
-from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
-from sqlpriv.methods.generalize.write import ATTRIBUTES, guarantee
+from sqlpriv.methods.labelled.stated import ATTRIBUTES, REQUIREMENTS
 from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_of_policy, own_tables, shows_rows
+from sqlpriv.methods.labelled.verify_requirements import Stated, judge_requirement
 from sqlpriv.policy.file import Declared, Policy
-from sqlpriv.policy.require import make_requirement
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.stamp import STAMPED, check_stamp
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP
-from sqlpriv.version import __version__
 
-# Judged against the values of the whole table: known from the published rows only when none was suppressed.
-_AGAINST_THE_TABLE = frozenset({"t", "t_ordered", "beta", "enhanced_beta", "delta", "epsilon_class2"})
-# What needs something that is not in the file, or a set of classes that suppression takes away.
-_NOT_IN_THE_FILE = frozenset(
-    {"k_map", "journalist", "delta_presence", "t_hierarchical", "epsilon_class1", "epsilon_class3"}
-)
-_REQUIREMENTS = ("requirement", "guarantee", "measure", "sensitive", "arguments", "threshold")
 _ABOUT = frozenset({
     "format", "sqlpriv", "method", "table", "objective", "node", "suppressed_rows", "kept_suppressed", "optimal",
     "counts", "release", "beside", *STAMPED,
 })  # fmt: skip
-_PERSONS = "persons were counted, and they are not published"
-# A class has no more persons than rows, nor more values of theirs: what fails for rows fails for persons.
-_FEWER_PERSONS = frozenset({"k", "distinct_l"})
-
-Stated = Mapping[str, Any]
-"""A row of the table attributes, or of another small table of the file."""
 
 
 def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
@@ -83,12 +66,12 @@ def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Polic
             "no value that only suppressed rows have", None, "they are not in the file; publishing searched it for them"
         )
     for row in file.rows("requirements"):
-        yield _requirement(calls, file, row, columns)
+        yield judge_requirement(calls, file, row, columns, _is_whole(file))
 
 
 def _unread(file: ReleaseFile) -> str:
     """Why the release cannot be judged at all; empty where it can."""
-    for table, wanted in (("attributes", ATTRIBUTES), ("requirements", _REQUIREMENTS)):
+    for table, wanted in (("attributes", ATTRIBUTES), ("requirements", REQUIREMENTS)):
         if (SCHEMA, table) not in file.tables:
             return f"{SCHEMA}.{table} is missing"
         if tuple(file.columns(SCHEMA, table)) != wanted:
@@ -222,6 +205,11 @@ def _suppressed(file: ReleaseFile) -> int:
     return int(given) if given.isdecimal() else 0
 
 
+def _is_whole(file: ReleaseFile) -> bool:
+    """Whether the rows of the file are all rows of the table."""
+    return file.about["suppressed_rows"] == "0" or _has_stars(file)
+
+
 def _count(file: ReleaseFile, rows: str) -> int:
     return int(fetch(file.con, f"SELECT count(*) FROM {rows}")[0][0])
 
@@ -235,55 +223,3 @@ def _stars(file: ReleaseFile, qis: Sequence[str]) -> Check:
     rows = _count(file, f"{published(file)} WHERE {_starred(qis)}")
     found = "" if rows == _suppressed(file) else f"there are {rows:,}"
     return Check(f"{_suppressed(file):,} suppressed rows are kept, with stars", not found, found)
-
-
-# -------------------- requirements
-
-
-def _requirement(calls: Calls, file: ReleaseFile, row: Mapping[str, Any], columns: Sequence[Stated]) -> Check:
-    """Judge a requirement as the file states it; its text is made anew, so that it cannot say more than is judged."""
-    stated = str(row["requirement"])
-    try:
-        arguments = json.loads(row["arguments"])
-        requirement = make_requirement(row["measure"], row["sensitive"], arguments, float(row["threshold"]))
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return Check(stated, False, "this version does not know how to judge it")
-    text, measure = requirement.text, requirement.measure
-    if text != stated:
-        return Check(stated, False, f"the file judges it as {text}")
-    if file.about.get("sqlpriv") == __version__ and row["guarantee"] != guarantee(measure.macro):
-        return Check(text, False, "it does not guarantee what the file says")
-    asked = folded(requirement.sensitive or "")
-    sensitive = [c for c in columns if folded(str(c["name"])) == asked and c["role"] == "sensitive"]
-    if measure.needs_sensitive and not sensitive:
-        return Check(text, False, f"{requirement.sensitive!r} is not a sensitive column")
-    why = _why_not(file, requirement, str(sensitive[0]["type"]) if sensitive else "")
-    if why is not None and not (why == _PERSONS and requirement.name in _FEWER_PERSONS):
-        return Check(text, None, why)
-    given: list[object] = [published(file), [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]]
-    given += [requirement.sensitive] if measure.needs_sensitive else []
-    given += [requirement.arguments[name] for name in measure.extra or {}]
-    listed = ", ".join(literal(a) for a in given)
-    try:
-        value = fetch(file.con, f"SELECT {measure.column} FROM {calls.need(measure.macro)}({listed})")[0][0]
-    except SqlprivError as error:
-        return Check(text, False, str(error))
-    holds, found = requirement.holds(float(value)), f"is {shown_number(float(value))}"
-    if why is not None and holds:
-        return Check(text, None, f"{why}; of rows it {found}")
-    return Check(text, holds, found)
-
-
-def _why_not(file: ReleaseFile, requirement: Requirement, kind: str) -> str | None:
-    """Why the file alone cannot tell whether a requirement holds; `kind` is the type of its sensitive column."""
-    name = requirement.name
-    if file.about.get("counts") == "persons":
-        return _PERSONS
-    known = set(requirement.measure.extra or {})
-    if name in _NOT_IN_THE_FILE or set(requirement.arguments) - known or set(known) - set(requirement.arguments):
-        return "what it is judged against is not in the file"
-    if name in _AGAINST_THE_TABLE and file.about["suppressed_rows"] != "0" and not _has_stars(file):
-        return "it is about the whole table, and suppressed rows are not in the file"
-    if name == "t_ordered" and "VARCHAR" in kind:
-        return "the order of the values may be that of an ENUM, which is published as text"
-    return None

@@ -20,23 +20,20 @@ import re
 from pathlib import Path
 
 from sqlpriv.engine import fetch
-from sqlpriv.macros.catalog import macro
 from sqlpriv.methods.generalize.plan import GeneralizePlan
 from sqlpriv.methods.labelled.kinds import without_enums
 from sqlpriv.methods.labelled.leaves import write_leaves
-from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.scan import number_rows, published_columns
+from sqlpriv.methods.labelled.stated import ATTRIBUTES, write_requirements
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.method import Made
-from sqlpriv.policy.require import public_argument
-from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values, written
+from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_values, written
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP
 from sqlpriv.table.private import reads_apart
 
 # Types in which the number 1 and the text '1' are two values.
 _TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")
-ATTRIBUTES = ("position", "name", "type", "role", "level", "levels", "original", "labels", "has_domain")
 ROWS = f"{WRITTEN}.{SCHEMA}.published"
 
 
@@ -104,8 +101,7 @@ def _write_tables(plan: GeneralizePlan) -> None:
         own = str(position), literal(column), literal(kinds[column]), literal(roles[folded(column)])
         listed.append((*own, *levels, *told))
     write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
-    promised = ((*(literal(v) for v in _stated(m)), double(m.requirement.threshold)) for m in plan.measures)
-    write_values(con, "requirements", "requirement, guarantee, measure, sensitive, arguments, threshold", promised)
+    write_requirements(con, plan.measures)
     spelt = {folded(c): c for c in scan.source.columns}
     for a, qi in enumerate(spelt[folded(q)] for q in policy.qis):
         above = "".join(f", above[{i}] AS level{node[a] + i}" for i in range(1, scan.heights[a] - node[a] + 1))
@@ -130,16 +126,3 @@ def _about(plan: GeneralizePlan) -> dict[str, str]:
         "counts": "persons" if policy.person is not None else "rows",
     }
     return about | ({"beside": policy.beside} if policy.beside else {})
-
-
-def _stated(measure: ClassMeasure) -> tuple[str | None, ...]:
-    """A requirement as the file states it: of a file that it names, only the name."""
-    required = measure.requirement
-    arguments = {k: public_argument(v) for k, v in required.arguments.items()}
-    promise = guarantee(required.measure.macro)
-    return required.text, promise, required.name, required.sensitive, json.dumps(arguments)
-
-
-def guarantee(name: str) -> str:
-    """What a macro's number promises, in one sentence."""
-    return macro(name).header.fields["guarantee"].replace("\n", " ")

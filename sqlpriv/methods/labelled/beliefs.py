@@ -12,7 +12,7 @@ from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.labelled.scan import Frequencies
 from sqlpriv.table.named import read_named
 
 
@@ -25,7 +25,7 @@ class Belief:
     stubbornness: float
 
 
-def read_belief(scan: Scan, i: int, j: int | None, requirement: Requirement) -> Belief:
+def read_belief(scan: Frequencies, i: int, j: int | None, requirement: Requirement) -> Belief:
     """The belief of the i-th requirement, about the j-th sensitive column."""
     arguments = requirement.arguments
     shape, sigma = str(arguments.get("shape", "")), float(arguments.get("sigma", 1))
@@ -47,7 +47,7 @@ def read_belief(scan: Scan, i: int, j: int | None, requirement: Requirement) -> 
     return Belief(word, f"({share})" if word == "share" else inlined(f"_sigma_of({sigma!r}, {share})"), sigma)
 
 
-def write_weights(scan: Scan, i: int, j: int | None, belief: Belief) -> str:
+def write_weights(scan: Frequencies, i: int, j: int | None, belief: Belief) -> str:
     """The belief as a table (value, sigma or share), as the macros read it."""
     table = f"weights_{i}"
     rows = f"SELECT value, {belief.weight} AS {belief.word} FROM values_{j}"
@@ -57,7 +57,7 @@ def write_weights(scan: Scan, i: int, j: int | None, belief: Belief) -> str:
     return table
 
 
-def _read_table(scan: Scan, i: int, j: int | None, requirement: Requirement, word: str) -> Belief:
+def _read_table(scan: Frequencies, i: int, j: int | None, requirement: Requirement, word: str) -> Belief:
     """A shape or prior from a table; its weights are added to the values as column w<i>."""
     con, arguments = scan.source.con, requirement.arguments
     table = read_named(scan.source, str(arguments["shape"]), f"shape_{i}")
@@ -83,7 +83,7 @@ def _read_table(scan: Scan, i: int, j: int | None, requirement: Requirement, wor
     return Belief(word, f"w{i}", total)
 
 
-def _check_weights(scan: Scan, i: int, j: int | None, requirement: Requirement, word: str) -> float:
+def _check_weights(scan: Frequencies, i: int, j: int | None, requirement: Requirement, word: str) -> float:
     least = 1 if word == "sigma" else 0
     weights = f"shape_weights_{i}"
     twice, wrong, missing, total = fetch(

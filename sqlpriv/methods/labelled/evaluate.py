@@ -17,7 +17,7 @@ from fractions import Fraction
 from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.measures import AGGREGATE, POPULATION, RELATION, TABLE, ClassMeasure
-from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.labelled.scan import Frequencies, Scan
 
 Node = tuple[int, ...]
 COSTS = ("loss", "entropy", "volume")
@@ -93,9 +93,7 @@ def class_ctes(scan: Scan, measures: Sequence[ClassMeasure], costs: Sequence[str
     attributes = range(len(scan.heights))
     number = " + ".join(f"a{a}[level{a}]" for a in attributes)
     node = f"CAST(node AS {scan.number_type}) * {scan.numbers}"
-    used = sorted({m.sensitive for m in measures if m.sensitive is not None})
-    person = scan.policy.person is not None
-    columns = [f"s{j}" for j in used] + (["holder"] if person else []) + ["n"]
+    columns = class_columns(scan, measures)
     columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in costs]
     # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
     columns += [f"n * ({_top(c, attributes)}) AS top_{c}" for c in costs]
@@ -106,13 +104,35 @@ def class_ctes(scan: Scan, measures: Sequence[ClassMeasure], costs: Sequence[str
         rows = f"{rows} base, nodes WHERE {level} = 1 UNION ALL {rows} {rolled}, nodes WHERE {level} > 1"
     else:
         rows += f"{base or (scan.costs if costs else 'base')}, nodes"
-    parts = [f"__priv_rows AS ({rows})"]
-    parts += _sizes(used, costs, person)
+    populations = [_population(scan, m, number, node) for m in measures if m.kind == POPULATION]
+    return judged_ctes(scan, measures, rows, costs, populations, f"class // {scan.numbers}")
+
+
+def judged_ctes(
+    scan: Frequencies,
+    measures: Sequence[ClassMeasure],
+    rows: str,
+    costs: Sequence[str] = (),
+    populations: Sequence[str] = (),
+    node: str = "0",
+) -> str:
+    """The same of any classes: `rows` is a query for class, s<j>, holder where there are persons, n, and costs."""
+    used, person = _used(measures), scan.policy.person is not None
+    parts = [f"__priv_rows AS ({rows})", *_sizes(used, costs, person)]
     for j in used:
         parts += _histogram(j, [m for m in measures if m.sensitive == j], person)
     parts += [f"__priv_relation_{m.number} AS ({m.sql})" for m in measures if m.kind == RELATION]
-    parts += [_population(scan, m, number, node) for m in measures if m.kind == POPULATION]
-    return ", ".join([*parts, *_classes(scan, measures, used, costs)])
+    return ", ".join([*parts, *populations, *_classes(scan, measures, used, costs, node)])
+
+
+def class_columns(scan: Frequencies, measures: Sequence[ClassMeasure]) -> list[str]:
+    """What is read of a row beside its class."""
+    return [f"s{j}" for j in _used(measures)] + (["holder"] if scan.policy.person is not None else []) + ["n"]
+
+
+def _used(measures: Sequence[ClassMeasure]) -> list[int]:
+    """The sensitive columns that are judged, by number."""
+    return sorted({m.sensitive for m in measures if m.sensitive is not None})
 
 
 def _top(cost: str, attributes: range) -> str:
@@ -195,7 +215,9 @@ def _population(scan: Scan, measure: ClassMeasure, number: str, node: str) -> st
     )
 
 
-def _classes(scan: Scan, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str]) -> list[str]:
+def _classes(
+    scan: Frequencies, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str], node: str
+) -> list[str]:
     """The values of all classes; x<i>, the rows that fail requirement i; and `kept`, the rows that fail none."""
     measured = [j for j in used if any(m.kind == AGGREGATE and m.sensitive == j for m in measures)]
     joined = [m for m in measures if m.kind in {RELATION, POPULATION}]
@@ -217,7 +239,7 @@ def _classes(scan: Scan, measures: Sequence[ClassMeasure], used: Sequence[int], 
     return [
         f"__priv_values AS (SELECT class, z.size, z.rows{kept}{values} FROM {classes})",
         f"__priv_judged AS (SELECT *{failing} FROM __priv_values)",
-        f"__priv_classes AS (SELECT class // {scan.numbers} AS node, *, rows - {_most_rows(judged)} AS kept, "
+        f"__priv_classes AS (SELECT {node} AS node, *, rows - {_most_rows(judged)} AS kept, "
         f"kept = 0 AS fails, {ruled_out} AS ruled_out FROM __priv_judged)",
     ]
 
@@ -235,12 +257,12 @@ def _value(measure: ClassMeasure) -> str:
     return measure.sql
 
 
-def allowance(scan: Scan) -> int:
+def allowance(scan: Frequencies) -> int:
     """How many rows may be suppressed. The share is taken as written: 0.1 is a tenth, not the double next to it."""
     return int(Fraction(str(scan.policy.suppression)) * scan.rows)
 
 
-def rules_out(scan: Scan, measure: ClassMeasure) -> bool:
+def rules_out(scan: Frequencies, measure: ClassMeasure) -> bool:
     """Whether a node that fails this requirement closes all nodes below it."""
     return measure.monotone_suppressed if allowance(scan) > 0 else measure.monotone
 

@@ -34,24 +34,30 @@ _FAULTS = (
 
 @dataclass(frozen=True)
 class Labels:
-    """The table's rows, how many labels it has by attribute and level, and how many numbers classes need."""
+    """How many labels the table has by attribute and level, and how many numbers classes need."""
 
-    rows: int
     seen: tuple[tuple[int, ...], ...]
     numbers: int
 
 
 def write_labels(source: Source, hierarchies: Sequence[Hierarchy], frequencies: str) -> Labels:
     """Write the five tables; hierarchies that do not fit the table are refused."""
+    seen = check_hierarchies(source, hierarchies, frequencies)
+    return Labels(seen, _write_leaves(source, seen))
+
+
+def check_hierarchies(
+    source: Source, hierarchies: Sequence[Hierarchy], frequencies: str
+) -> tuple[tuple[int, ...], ...]:
+    """Write all but the leaves; how many labels the table has, by attribute and level."""
     totals = _count_values(source, hierarchies, frequencies)
-    _write_paths(source, hierarchies, [attribute for attribute, *_, nulls in totals if nulls])
+    _write_paths(source, hierarchies, [attribute for attribute, nulls in totals if nulls])
     con = source.con
     fetch(con, f"CREATE OR REPLACE TABLE steps AS {inlined('FROM _hierarchy_steps(paths, counts)')}")
     fetch(con, f"CREATE OR REPLACE TABLE labels AS {inlined('FROM _lattice_labels(steps)')}")
     levels = sorted(fetch(con, inlined("FROM _hierarchy_levels(labels, counts)")))
     _refuse_faults(hierarchies, levels)
-    seen = tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
-    return Labels(int(totals[0][1]), seen, _write_leaves(source, seen))
+    return tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
 
 
 def number_type(numbers: int) -> str:
@@ -60,15 +66,14 @@ def number_type(numbers: int) -> str:
 
 
 def _count_values(source: Source, hierarchies: Sequence[Hierarchy], frequencies: str) -> list[Row]:
-    """Write counts; return each attribute's rows, values and whether one of them is NULL."""
+    """Write counts; return of each attribute whether a value is NULL."""
     counts = " UNION ALL ".join(
         f"SELECT {i} AS attribute, CAST({quoted(h.column)} AS VARCHAR) AS value, CAST(sum(__priv_n) AS BIGINT) AS rows "
         f"FROM {frequencies} GROUP BY 2"
         for i, h in enumerate(hierarchies)
     )
     fetch(source.con, f"CREATE OR REPLACE TABLE counts AS {counts}")
-    totals = "SELECT attribute, sum(rows), count(*), count(*) - count(value) FROM counts GROUP BY attribute"
-    return sorted(fetch(source.con, totals))
+    return sorted(fetch(source.con, "SELECT attribute, count(*) - count(value) FROM counts GROUP BY attribute"))
 
 
 def _write_paths(source: Source, hierarchies: Sequence[Hierarchy], with_null: Sequence[int]) -> None:

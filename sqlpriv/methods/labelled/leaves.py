@@ -30,7 +30,7 @@ from sqlpriv.methods.labelled.kinds import (
     label_ends,
     without_enums,
 )
-from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Frequencies, Scan, number_rows
 from sqlpriv.methods.randomized.domains import read_domain
 from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.policy.file import Column
@@ -80,7 +80,7 @@ class Known:
     """The tables of the public domains among those of the policy."""
 
 
-def read_known(scan: Scan, columns: Sequence[str]) -> Known:
+def read_known(scan: Frequencies, columns: Sequence[str]) -> Known:
     """The types and the public domains; a domain that does not hold for the table is refused."""
     given = {folded(c.name): c for c in scan.policy.columns}
     kinds = {r[0]: without_enums(r[1]) for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
@@ -92,7 +92,7 @@ def read_known(scan: Scan, columns: Sequence[str]) -> Known:
     return Known(kinds, found)
 
 
-def _domain(scan: Scan, number: int, name: str, column: Column, own: str) -> str | None:
+def _domain(scan: Frequencies, number: int, name: str, column: Column, own: str) -> str | None:
     """The table of a domain; None where there is none, or it is not about the values of the column as they are."""
     given, source = column.given, scan.source
     domain = given.get("domain")
@@ -120,7 +120,7 @@ def _domain(scan: Scan, number: int, name: str, column: Column, own: str) -> str
     return table
 
 
-def _is_written_as(scan: Scan, domain: str, kind: str) -> bool:
+def _is_written_as(scan: Frequencies, domain: str, kind: str) -> bool:
     """Whether all values of a domain can be values of a type, and are written alike in it."""
     text = "CAST(value AS VARCHAR)"
     unlike = f"SELECT count(*) FROM {domain} WHERE CAST(TRY_CAST({text} AS {kind}) AS VARCHAR) IS DISTINCT FROM {text}"

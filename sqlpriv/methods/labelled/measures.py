@@ -19,7 +19,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.beliefs import Belief, read_belief, write_weights
 from sqlpriv.methods.labelled.population import write_population
-from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.labelled.scan import Frequencies, Scan
 from sqlpriv.sqltext import literal
 from sqlpriv.table.named import read_named
 
@@ -86,12 +86,12 @@ _POPULATIONS = {
 }
 
 
-def write_measures(scan: Scan) -> tuple[ClassMeasure, ...]:
+def write_measures(scan: Frequencies) -> tuple[ClassMeasure, ...]:
     """The measures of all requirements; what they read (priors, predicates, populations) is put into tables."""
     return tuple(_measure(scan, i, r) for i, r in enumerate(scan.policy.requirements))
 
 
-def _measure(scan: Scan, i: int, requirement: Requirement) -> ClassMeasure:
+def _measure(scan: Frequencies, i: int, requirement: Requirement) -> ClassMeasure:
     name = requirement.name
     column = requirement.sensitive
     j = None if column is None else scan.policy.sensitive.index(column)
@@ -103,13 +103,18 @@ def _measure(scan: Scan, i: int, requirement: Requirement) -> ClassMeasure:
     return ClassMeasure(requirement, i, kind, sql, j, monotone, counts, terms)
 
 
-def _sql(scan: Scan, i: int, j: int | None, requirement: Requirement) -> tuple[str, str, tuple[Term, ...]]:
+def _sql(scan: Frequencies, i: int, j: int | None, requirement: Requirement) -> tuple[str, str, tuple[Term, ...]]:
     name, arguments = requirement.name, requirement.arguments
     if name in _SIZES:
         return SIZE, inlined(_SIZES[name]), ()
     if name in _TABLES:
         return TABLE, inlined(_TABLES[name]), ()
     if name in _POPULATIONS:
+        if not isinstance(scan, Scan):
+            raise PolicyError(
+                f"{requirement.text}: nobody knows which box people of a population would be in, so a release by "
+                f"{scan.policy.method} cannot be judged against one; generalize can"
+            )
         write_population(scan, i, str(arguments["population"]))
         return POPULATION, inlined(_POPULATIONS[name].format(i=i)), ()
     if name.startswith("epsilon_"):
@@ -138,7 +143,7 @@ def epsilon_of_classes(
     return epsilon, tuple((name, f"CAST({sql} AS DOUBLE)") for name, sql in terms.items())
 
 
-def _t_relation(scan: Scan, i: int, j: int | None, requirement: Requirement) -> str:
+def _t_relation(scan: Frequencies, i: int, j: int | None, requirement: Requirement) -> str:
     if scan.policy.person is not None:
         raise PolicyError(f"{requirement.name} cannot be required together with a person column; use t or epsilon")
     if requirement.name == "t_ordered":
@@ -149,7 +154,7 @@ def _t_relation(scan: Scan, i: int, j: int | None, requirement: Requirement) -> 
     return inlined(f"FROM _t_hierarchical_of(__priv_texts_{j}, {literal(table)})")
 
 
-def _epsilon_relation(scan: Scan, i: int, j: int | None, requirement: Requirement, belief: Belief) -> str:
+def _epsilon_relation(scan: Frequencies, i: int, j: int | None, requirement: Requirement, belief: Belief) -> str:
     name, arguments = requirement.name, requirement.arguments
     given = repr(belief.stubbornness) if name == "epsilon_class2" else literal(write_weights(scan, i, j, belief))
     predicates = "NULL"

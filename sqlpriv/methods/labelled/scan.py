@@ -36,26 +36,28 @@ Sums = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
-class Scan:
-    """What is known of the table before any node is looked at."""
+class Frequencies:
+    """The table by the combinations of its values: tables frequencies and values_<j> are there."""
 
     source: Source
     policy: LabelledPolicy
-    hierarchies: tuple[Hierarchy, ...]
     combinations: int
-    labels: Labels
+    rows: int
     values: tuple[tuple[int, float], ...]
     """How many values each sensitive column has, and the smallest share of one."""
+
+
+@dataclass(frozen=True)
+class Scan(Frequencies):
+    """What is known of the table before any node is looked at."""
+
+    hierarchies: tuple[Hierarchy, ...]
+    labels: Labels
 
     @property
     def heights(self) -> tuple[int, ...]:
         """The level of the top, for each quasi-identifier."""
         return tuple(h.height for h in self.hierarchies)
-
-    @property
-    def rows(self) -> int:
-        """The rows of the table."""
-        return self.labels.rows
 
     @property
     def numbers(self) -> int:
@@ -106,16 +108,23 @@ def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = (
 
     `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
     """
+    found = count_combinations(source, policy, others)
+    hierarchies = make_hierarchies(source, policy.hierarchies, FREQUENCIES)
+    labels = write_labels(source, hierarchies, FREQUENCIES)
+    _write_base(source, policy, "base", "leaves", ())
+    return Scan(source, policy, found.combinations, found.rows, found.values, hierarchies, labels)
+
+
+def count_combinations(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> Frequencies:
+    """Scan the table once, and number its sensitive values."""
     _check_columns(source, policy)
     combinations = _scan(source, policy, others)
     if combinations == 0:
         raise InputError(f"{source.label} has no rows: there is nothing to publish")
     settle_types(source, FREQUENCIES)
-    hierarchies = make_hierarchies(source, policy.hierarchies, FREQUENCIES)
-    labels = write_labels(source, hierarchies, FREQUENCIES)
-    values = tuple(_write_values(source, policy, j, labels.rows) for j in range(len(policy.sensitive)))
-    _write_base(source, policy, "base", "leaves", ())
-    return Scan(source, policy, hierarchies, combinations, labels, values)
+    rows = int(fetch(source.con, f"SELECT sum(__priv_n) FROM {FREQUENCIES}")[0][0])
+    values = tuple(_write_values(source, policy, j, rows) for j in range(len(policy.sensitive)))
+    return Frequencies(source, policy, combinations, rows, values)
 
 
 def _check_columns(source: Source, policy: LabelledPolicy) -> None:
@@ -162,7 +171,7 @@ def _person_guard(person: str) -> str:
     return f"CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
 
 
-def published_columns(scan: Scan) -> list[str]:
+def published_columns(scan: Frequencies) -> list[str]:
     """The columns of the release, in the order of the private table."""
     names = {folded(n): n for n in scan.policy.named(*_PUBLISHED)}
     return [c for c in scan.source.columns if folded(c) in names]
