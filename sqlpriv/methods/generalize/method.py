@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.facts import Facts
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize import write
 from sqlpriv.methods.generalize.compare import compare
 from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
 from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, GeneralizePolicy
 from sqlpriv.methods.generalize.verify import verify_file
-from sqlpriv.methods.labelled.answers import answers_mean, open_labelled
+from sqlpriv.methods.labelled.answers import open_labelled, show_labelled
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.release.verify import verify_facts
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
@@ -74,23 +73,7 @@ class Generalize:
 
     def show(self, file: ReleaseFile) -> Facts:
         """What a release says of itself."""
-        columns, requirements = file.rows("attributes"), file.rows("requirements")
-        content = {
-            **file.about,
-            "policy": stated_policy(file),
-            "parameters": {},
-            "columns": columns,
-            "requirements": requirements,
-            "public": [],
-        }
-        names = [n for n in (columns[0] if columns else {}) if n != "position"]
-        parts: list[Part] = [Line(f"{r['requirement']}: {r['guarantee']}", "claimed") for r in requirements]
-        if "beside" in file.about:
-            parts.append(Line(f"It stands beside other releases of the table: {file.about['beside']}"))
-        parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
-        parts += answers_mean(file)
-        parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
-        return Facts(f"{file.name}  {file.about['method']}", content, tuple(parts))
+        return show_labelled(file)
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Each class of rows with the leaves below its labels."""

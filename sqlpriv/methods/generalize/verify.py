@@ -16,7 +16,7 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
 from sqlpriv.methods.labelled.stated import ATTRIBUTES, REQUIREMENTS
 from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_of_policy, own_tables, shows_rows
-from sqlpriv.methods.labelled.verify_requirements import Stated, judge_requirement
+from sqlpriv.methods.labelled.verify_requirements import Stated, follows_policy, judge_requirement
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.stamp import STAMPED, check_stamp
@@ -112,17 +112,7 @@ def _unknown(file: ReleaseFile) -> str:
 
 def _follows(file: ReleaseFile, policy: GeneralizePolicy, columns: Sequence[Stated]) -> Iterator[Check]:
     """Columns, requirements and suppression are those of the policy."""
-    wanted = {folded(c.name): c.role for c in policy.columns if c.role in {"quasi-identifier", "sensitive", "other"}}
-    roles = {folded(str(c["name"])): c["role"] for c in columns}
-    wrong = [f"{name!r} is not published by the policy" for name in roles if name not in wanted]
-    wrong += [f"{name!r} is missing" for name in wanted if name not in roles]
-    wrong += [f"{n!r} is {role}, by the policy {wanted[n]}" for n, role in roles.items() if wanted.get(n, role) != role]
-    yield Check("no column beyond the policy, each in its role", not wrong, "; ".join(wrong))
-    stated = [str(r["requirement"]) for r in file.rows("requirements")]
-    required = [r.text for r in policy.requirements]
-    wrong = [f"{text} is not stated" for text in required if text not in stated]
-    wrong += [f"{text} is not required by the policy" for text in stated if text not in required]
-    yield Check("the requirements are those of the policy", not wrong, "; ".join(wrong))
+    yield from follows_policy(file, policy, columns)
     yield domains_of_policy(columns, policy)
     yield _keeps_to(file, policy)
 

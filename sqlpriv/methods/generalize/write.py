@@ -21,7 +21,7 @@ from pathlib import Path
 
 from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.plan import GeneralizePlan
-from sqlpriv.methods.labelled.kinds import without_enums
+from sqlpriv.methods.labelled.kinds import without_values
 from sqlpriv.methods.labelled.leaves import write_leaves
 from sqlpriv.methods.labelled.scan import number_rows, published_columns
 from sqlpriv.methods.labelled.stated import ATTRIBUTES, write_requirements
@@ -59,7 +59,7 @@ def _published_rows(plan: GeneralizePlan, stars: bool) -> str:
     shown, starred = [], []
     kinds = {r[0]: r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
     for column in published_columns(scan):
-        name, cell = quoted(column), _without_enums(f"t.{quoted(column)}", kinds[column])
+        name, cell = quoted(column), without_values(f"t.{quoted(column)}", kinds[column])
         a = place.get(folded(column))
         if a is None:
             shown.append(f"{cell} AS {name}")
@@ -77,12 +77,6 @@ def _published_rows(plan: GeneralizePlan, stars: bool) -> str:
         rows += " UNION ALL " + number_rows(policy, scan.source.table, ", ".join(starred), "shown")
         rows += f" WHERE {hidden}"
     return f"FROM ({rows}) ORDER BY ALL"
-
-
-def _without_enums(cell: str, kind: str) -> str:
-    """A cell as text where its type would tell all values that there are, also those of suppressed rows."""
-    plain = without_enums(kind)
-    return cell if plain == kind else f"CAST({cell} AS {plain})"
 
 
 def _write_tables(plan: GeneralizePlan) -> None:

@@ -7,8 +7,8 @@ import re
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.sqltext import NUMERIC_TYPE, literal
 
-VALUES, RANGES, DATES, BINS, OTHER = "values", "ranges", "dates", "bins", "other"
-KINDS = (VALUES, RANGES, DATES, BINS, OTHER)
+VALUES, RANGES, DATES, BINS, BOXES, OTHER = "values", "ranges", "dates", "bins", "boxes", "other"
+KINDS = (VALUES, RANGES, DATES, BINS, BOXES, OTHER)
 WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 SIMPLE = re.compile(r"[A-Z_ ]+(\([0-9]+, ?[0-9]+\))?")
 """Types that are one word or two, and are written into SQL as a file says them."""
@@ -23,10 +23,16 @@ def without_enums(kind: str) -> str:
     return _ENUM.sub("VARCHAR", kind)
 
 
+def without_values(cell: str, kind: str) -> str:
+    """A cell as text where its type would tell all values that there are, also those of rows that are not shown."""
+    plain = without_enums(kind)
+    return cell if plain == kind else f"CAST({cell} AS {plain})"
+
+
 def has_ends(labels: str, original: str) -> bool:
     """Whether labels name ranges whose ends are values of the column's own type."""
     is_number = SIMPLE.fullmatch(original) is not None and NUMERIC_TYPE.fullmatch(original) is not None
-    return labels in (RANGES, DATES, BINS) and (is_number or original in _TIMES)
+    return labels in (RANGES, DATES, BINS, BOXES) and (is_number or original in _TIMES)
 
 
 def label_ends(labels: str, original: str, source: str) -> str:

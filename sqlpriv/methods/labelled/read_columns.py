@@ -3,6 +3,8 @@
 Three things may say which values a cell stands for. A column that is not generalized shows its values. A public domain
 lists them with their labels. And ranges of numbers or dates name their ends: whole numbers and days between them are
 listed, all others cut where a query compares them (rewrite/estimate/cuts.py). What no such thing says, cannot be asked.
+
+Labels of boxes are of many levels, so a value may be below several: which, their ends say, or a table of leaves.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from functools import cached_property
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.kinds import BINS, SIMPLE, VALUES, WHOLE, has_ends
+from sqlpriv.methods.labelled.kinds import BINS, BOXES, SIMPLE, VALUES, WHOLE, below, has_ends
 from sqlpriv.methods.labelled.pieces import cut_leaves
-from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.estimate.texts import number
-from sqlpriv.sqltext import NUMERIC_TYPE, quoted
+from sqlpriv.sqltext import NUMERIC_TYPE, literal, quoted
+from sqlpriv.table.hierarchies import TOP
 
 _MOST_BELOW = 1_000_000
 _ONE = "1e0"
@@ -146,11 +149,12 @@ class PublishedColumn:
         if self.shows_values:
             return Leaves(f"(SELECT DISTINCT {self.cell} AS value FROM {self.published})")
         if self.has_domain:
-            return Leaves(self._domain, "d.label", f"coalesce(d.share, {_ONE})", "d.leaves", "d.total")
+            return Leaves(self._labelled, "d.label", f"coalesce(d.share, {_ONE})", "d.leaves", "d.total")
         nulls = f"WHERE EXISTS (FROM {self.published} WHERE {quoted(self.name)} IS NULL)"
         if self.is_cut:
             null = f"SELECT NULL, NULL, {_ONE}, 1, {_ONE}, NULL {nulls}"
-            rows = f"({cut_leaves(self._ends, self.kind, cuts, self._labels == BINS)} UNION ALL {null})"
+            pieces = cut_leaves(self._ends, self.kind, cuts, self._labels in (BINS, BOXES))
+            rows = f"({self._with_null(pieces, 'value, weight, leaves, total, ending')} UNION ALL {null})"
             return Leaves(rows, "d.label", "d.weight", "d.leaves", "d.total", "d.ending")
         if self.kind == "DATE":
             listed = "unnest(range(CAST(low AS TIMESTAMP), CAST(high AS TIMESTAMP) + INTERVAL 1 DAY, INTERVAL 1 DAY))"
@@ -158,8 +162,37 @@ class PublishedColumn:
             # By their distances: the next number may be none of the type.
             listed = f"low + unnest(range(CAST({self._width} AS BIGINT)))"
         values = f"SELECT label, CAST({listed} AS {self.kind}) AS value, {self._width} AS leaves FROM {self._ends}"
-        rows = f"({values} UNION ALL SELECT NULL, NULL, 1 {nulls})"
+        rows = f"({self._with_null(values, 'value, leaves')} UNION ALL SELECT NULL, NULL, 1 {nulls})"
         return Leaves(rows, "d.label", leaves="d.leaves", total="CAST(d.leaves AS DOUBLE)")
+
+    @property
+    def _labelled(self) -> str:
+        """The values of the domain with the labels above them, how many each label has, and their shares in all."""
+        if self._labels == BOXES:
+            star = literal(TOP)
+            within = f"{self._ends} AS e JOIN {self._domain} AS d ON d.value BETWEEN e.low AND e.high"
+            rows = (
+                f"SELECT e.label, d.value, d.share FROM {within} WHERE e.label <> {star} UNION ALL SELECT {star}, "
+                f"value, share FROM {self._domain} WHERE EXISTS (FROM {self._ends} WHERE label = {star}) UNION ALL "
+                f"SELECT NULL, NULL, share FROM {self._domain} WHERE value IS NULL"
+            )
+        elif (SCHEMA, f"leaves_{self.name}") in self._file.tables:
+            leaves = self._file.table(f"leaves_{self.name}")
+            same = "l.value IS NOT DISTINCT FROM d.value"
+            rows = f"SELECT l.label, d.value, d.share FROM {leaves} AS l JOIN {self._domain} AS d ON {same}"
+        else:
+            return self._domain
+        return f"(SELECT *, {below('label')} FROM ({rows}))"
+
+    def _with_null(self, rows: str, columns: str) -> str:
+        """Leaves by their ends, for boxes with NULL below *, which is the label of rows with and without a value."""
+        if self._labels != BOXES:
+            return rows
+        star = f"label = {literal(TOP)}"
+        counted = f"SELECT * REPLACE (leaves + CASE WHEN {star} THEN 1 ELSE 0 END AS leaves) FROM ({rows})"
+        filled = {"value": "NULL", "weight": "0e0", "ending": "NULL"}
+        null = ", ".join(filled.get(name, name) for name in columns.split(", "))
+        return f"{counted} UNION ALL SELECT DISTINCT label, {null} FROM ({counted}) WHERE {star}"
 
     def hidden(self, cuts: list[str], starred: str, known: Known) -> Leaves:
         """What a suppressed row may have, as far as is known: the domain, or else what published rows have."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.methods.labelled.kinds import BINS, KINDS, VALUES, below, has_ends, label_ends
+from sqlpriv.methods.labelled.kinds import BINS, BOXES, KINDS, VALUES, below, has_ends, label_ends
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -46,7 +46,7 @@ def domains_of_policy(columns: Sequence[Stated], policy: Policy) -> Check:
     return Check("no domain beyond those of the policy", not beyond, found)
 
 
-def shows_rows(file: ReleaseFile, columns: Sequence[Stated]) -> Check:
+def shows_rows(file: ReleaseFile, columns: Sequence[Stated], *, boxes: bool = False) -> Check:
     """The view under the table's own name is the one that is written; compared by its SQL, never run."""
     name = file.about["table"]
     fetch(file.con, f"ATTACH ':memory:' AS {_TWIN}")
@@ -54,7 +54,7 @@ def shows_rows(file: ReleaseFile, columns: Sequence[Stated]) -> Check:
         fetch(file.con, f"CREATE SCHEMA {_TWIN}.{SCHEMA}")
         for table in ("published", *_ends_tables(columns)):
             fetch(file.con, f"CREATE TABLE {quoted(_TWIN, SCHEMA, table)} AS FROM {file.table(table)} LIMIT 0")
-        fetch(file.con, view_of_rows(quoted(_TWIN, "main", name), _shown_columns(columns)))
+        fetch(file.con, view_of_rows(quoted(_TWIN, "main", name), _shown_columns(columns), boxes=boxes))
         here = f"FROM duckdb_views() WHERE schema_name = 'main' AND view_name = {literal(name)} AND database_name ="
         found, wanted = (fetch(file.con, f"SELECT sql {here} {literal(c)}") for c in (file.catalog, _TWIN))
     finally:
@@ -78,12 +78,17 @@ def check_leaves(file: ReleaseFile, columns: Sequence[Stated], has_stars: bool) 
         if _has_ends(column):
             yield _check_ends(file, column)
         if column["has_domain"]:
-            yield _check_domain(file, column, has_stars)
+            yield check_domain(file, column, has_stars)
 
 
 def _is_stated(column: Stated) -> bool:
     """A column that is not generalized shows its values, and what shows values is not generalized."""
-    is_known = column["labels"] in KINDS and isinstance(column["has_domain"], bool) and bool(column["original"])
+    is_known = (
+        column["labels"] in KINDS
+        and column["labels"] != BOXES
+        and isinstance(column["has_domain"], bool)
+        and bool(column["original"])
+    )
     is_generalized = column["level"] is not None and int(column["level"]) > 0
     is_typed = is_generalized or column["type"] in (column["original"], "VARCHAR")
     return is_known and is_typed and (column["labels"] == VALUES) == (not is_generalized)
@@ -110,7 +115,7 @@ def _check_ends(file: ReleaseFile, column: Stated) -> Check:
     return Check(title, not differ, "" if not differ else f"{differ:,} are others")
 
 
-def _check_domain(file: ReleaseFile, column: Stated, has_stars: bool) -> Check:
+def check_domain(file: ReleaseFile, column: Stated, has_stars: bool) -> Check:
     """Every published cell has a value of the domain below it, no value is there twice, and shares are above 0."""
     name, kind = str(column["name"]), str(column["original"])
     title = f"the domain of {name!r} has a value below every label"

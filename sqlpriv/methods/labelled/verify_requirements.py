@@ -1,9 +1,9 @@
-"""Judge what a release with labels states of its classes, from its published rows alone, with the macros."""
+"""Judge what a release with labels states of its rows and classes: by its policy, and by its rows, with the macros."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlpriv.checks.requirements import Requirement
@@ -12,6 +12,7 @@ from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.labelled.stated import guarantee
+from sqlpriv.policy.file import Policy
 from sqlpriv.policy.require import make_requirement
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check, published
@@ -30,6 +31,21 @@ _FEWER_PERSONS = frozenset({"k", "distinct_l"})
 
 Stated = Mapping[str, Any]
 """A row of the table attributes, or of another small table of the file."""
+
+
+def follows_policy(file: ReleaseFile, policy: Policy, columns: Sequence[Stated]) -> Iterator[Check]:
+    """Columns and requirements are those of the policy."""
+    wanted = {folded(c.name): c.role for c in policy.columns if c.role in {"quasi-identifier", "sensitive", "other"}}
+    roles = {folded(str(c["name"])): c["role"] for c in columns}
+    wrong = [f"{name!r} is not published by the policy" for name in roles if name not in wanted]
+    wrong += [f"{name!r} is missing" for name in wanted if name not in roles]
+    wrong += [f"{n!r} is {role}, by the policy {wanted[n]}" for n, role in roles.items() if wanted.get(n, role) != role]
+    yield Check("no column beyond the policy, each in its role", not wrong, "; ".join(wrong))
+    stated = [str(r["requirement"]) for r in file.rows("requirements")]
+    required = [r.text for r in policy.requirements]
+    wrong = [f"{text} is not stated" for text in required if text not in stated]
+    wrong += [f"{text} is not required by the policy" for text in stated if text not in required]
+    yield Check("the requirements are those of the policy", not wrong, "; ".join(wrong))
 
 
 def judge_requirement(calls: Calls, file: ReleaseFile, row: Stated, columns: Sequence[Stated], is_whole: bool) -> Check:

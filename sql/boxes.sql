@@ -1,0 +1,16 @@
+-- Helpers of methods that publish boxes (sqlpriv/methods/labelled/boxes.py): how wide a box is on an axis, and where it is cut in half.
+
+-- How much of an axis a range takes: 0 is one value, 1 the whole of it. An axis of one value has no width to lose.
+CREATE MACRO _normalised_width(low, high, first, last) AS
+(CASE WHEN last > first THEN (high - low) / CAST(last - first AS DOUBLE) ELSE CAST(0 AS DOUBLE) END);
+
+-- The same of a node of a hierarchy, by the values below it and below the top.
+CREATE MACRO _node_width(leaves, domain) AS
+(CASE WHEN domain > 1 THEN CAST(_cell_loss(leaves, domain) AS DOUBLE) ELSE CAST(0 AS DOUBLE) END);
+
+-- The last whole number of the lower half of a range.
+CREATE MACRO _middle(low, high) AS (low + (high - low) // 2);
+
+-- A closed range as its label: both ends, or the one value that it has.
+CREATE MACRO _closed_label(low, high) AS
+(CASE WHEN low = high THEN CAST(low AS VARCHAR) ELSE concat(CAST(low AS VARCHAR), '-', CAST(high AS VARCHAR)) END);

@@ -1,0 +1,147 @@
+"""A release of boxes that could be made: the table scanned, its rows in classes, every class a box."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlpriv.errors import PolicyError
+from sqlpriv.facts import Facts, Line, Part, shown_number
+from sqlpriv.methods.labelled.axes import BoxScan, scan_points
+from sqlpriv.methods.labelled.box_leaves import describe_boxes
+from sqlpriv.methods.labelled.box_policy import WARNINGS, BoxPolicy
+from sqlpriv.methods.labelled.boxes import Boxed, judge, whole_table, write_boxes
+from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
+from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure, write_measures
+from sqlpriv.methods.labelled.scan import published_columns
+from sqlpriv.methods.method import Request, Written
+from sqlpriv.table.digest import content_digest
+from sqlpriv.table.source import Source
+from sqlpriv.version import __version__
+
+Told = Mapping[str, object]
+Divide = Callable[[BoxScan, tuple[ClassMeasure, ...], Request], Told]
+"""Writes table classed: every point in a class that meets all measures. What it tells of how it went, by name."""
+
+
+@dataclass(frozen=True)
+class BoxPlan:
+    """Boxes that meet every requirement, and what they cost. Tables classed and boxes are there."""
+
+    policy: BoxPolicy
+    source: Source
+    scan: BoxScan
+    measures: tuple[ClassMeasure, ...]
+    boxed: Boxed
+    told: Told
+
+    @cached_property
+    def columns(self) -> list[ShownColumn]:
+        """The published columns, and what a reader may know of their values."""
+        return describe_boxes(self.scan)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the whole table: where it is cut depends on all rows."""
+        return content_digest(self.source)
+
+    @property
+    def warning(self) -> str:
+        """What is to be known of the cuts."""
+        return WARNINGS[self.policy.cuts]
+
+    def parameters(self, key: bytes) -> dict[str, object]:
+        """What the ledger knows the release by: all that the policy says of it."""
+        policy = self.policy
+        return {
+            "method": policy.method,
+            "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
+            "requirements": [r.text for r in policy.requirements],
+            "cuts": policy.cuts,
+        }
+
+    def warnings(self, key: bytes) -> tuple[str, ...]:
+        """What is to be known of the cuts."""
+        return (self.warning,)
+
+    def refuse(self, request: Request) -> None:
+        """What cannot be met was refused before anything was cut."""
+
+    def facts(self, written: Written | None = None) -> Facts:
+        """The boxes, what they meet and cost, and where the release is."""
+        rows, boxed = self.scan.rows, self.boxed
+        worst = dict(zip((m.requirement.text for m in self.measures), boxed.worst, strict=True))
+        content = {
+            "version": __version__,
+            "method": self.policy.method,
+            "cuts": self.policy.cuts,
+            "rows": rows,
+            "suppressed_rows": 0,
+            "classes": boxed.classes,
+            "loss": boxed.loss,
+            **self.told,
+            "requirements": [{"requirement": text, "value": value} for text, value in worst.items()],
+            "warnings": [self.warning],
+            "output": None if written is None else str(written.output),
+        }
+        title = (
+            f"{rows:,} rows in {boxed.classes:,} classes, {shown_number(rows / boxed.classes)} rows each on average; "
+            f"loss {boxed.loss:.4f}"
+        )
+        parts: list[Part] = [
+            Line("Loss is the width of a cell's range as a share of its column, or of its values below its label."),
+            *(Line(f"{text}  (is {_number(value)})", "holds") for text, value in worst.items()),
+        ]
+        if written is not None and written.again:
+            parts.append(
+                Line(f"The table and the policy are those of before: this is {written.output.name}, as it was.")
+            )
+        elif written is not None:
+            parts.append(Line(f"Written and checked again from the file: {written.output.name}"))
+        return Facts(title, content, tuple(parts), (self.warning,))
+
+    def curve(self) -> list[tuple[float, float]]:
+        """None: there is no such choice."""
+        return []
+
+
+def plan_boxes(source: Source, policy: BoxPolicy, request: Request, divide: Divide) -> BoxPlan:
+    """Scan the table, divide its rows into classes, and make boxes of them; or say what cannot be met."""
+    scan = scan_points(source, policy)
+    refuse_names(describe_boxes(scan), published_columns(scan))
+    measures = write_measures(scan)
+    _refuse_tables(policy, measures)
+    worst, failing = judge(scan, measures, whole_table(scan, measures))
+    if failing:
+        raise PolicyError(_not_met(scan, measures, worst, failing))
+    told = divide(scan, measures, request)
+    boxed = write_boxes(scan, measures)
+    if boxed.failing:
+        raise PolicyError(
+            f"classes that show the same labels do not meet {', '.join(boxed.failing)} together: labels of a hierarchy "
+            "stand for different values on different levels; call them something else"
+        )
+    return BoxPlan(policy, source, scan, measures, boxed, told)
+
+
+def _refuse_tables(policy: BoxPolicy, measures: Sequence[ClassMeasure]) -> None:
+    """A cut is judged by the classes that it makes; what is about all classes together depends on the others, too."""
+    whole = [m.requirement.text for m in measures if m.kind == TABLE]
+    if whole:
+        raise PolicyError(
+            f"{', '.join(whole)}: {policy.method} judges one cut at a time, and this is about the table as a whole; "
+            "require k, or take generalize"
+        )
+
+
+def _not_met(
+    scan: BoxScan, measures: Sequence[ClassMeasure], worst: Sequence[float | None], failing: Sequence[str]
+) -> str:
+    values = {m.requirement.text: value for m, value in zip(measures, worst, strict=True)}
+    each = [f"{text} is not met: it is {_number(values[text])}" for text in failing]
+    return f"even all {scan.rows:,} rows as one class do not meet the requirements: {' and '.join(each)}. Ask for less"
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else shown_number(value)

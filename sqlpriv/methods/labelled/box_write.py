@@ -1,0 +1,127 @@
+"""Write boxes as a release, and compare it with the private table once more.
+
+The file is like that of generalization (generalize/write.py); what it tells of labels is in box_leaves.py. It never
+holds an identifier, a count, a path, or a value beyond the ends of boxes and the domains that the policy declares.
+Rows are sorted by what they show, so their order says nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sqlpriv.engine import attached, fetch
+from sqlpriv.errors import ReleaseError
+from sqlpriv.methods.labelled.axes import Axis
+from sqlpriv.methods.labelled.box_leaves import write_box_leaves
+from sqlpriv.methods.labelled.box_plan import BoxPlan
+from sqlpriv.methods.labelled.boxes import CLASSED
+from sqlpriv.methods.labelled.kinds import BOXES, without_values
+from sqlpriv.methods.labelled.scan import FREQUENCIES, published_columns
+from sqlpriv.methods.labelled.stated import ATTRIBUTES, write_requirements
+from sqlpriv.methods.labelled.view import view_of_rows
+from sqlpriv.methods.method import Made
+from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_values, written
+from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.private import reads_apart
+
+_ROWS = f"{WRITTEN}.{SCHEMA}.published"
+
+
+def write_release(plan: BoxPlan, path: Path) -> Made:
+    """Write the boxes into a file; the private table is read again here."""
+    con = plan.source.con
+    with written(con, path):
+        fetch(con, f"CREATE TABLE {_ROWS} AS {_published_rows(plan)} ORDER BY ALL")
+        write_about(con, _about(plan))
+        write_numbers(con, {})
+        _write_attributes(plan)
+        write_requirements(con, plan.measures)
+        write_box_leaves(plan.scan, plan.columns)
+        shown = [(c.name, c.ends if c.has_ends else None) for c in plan.columns]
+        fetch(con, view_of_rows(quoted(WRITTEN, "main", plan.policy.table.name), shown, boxes=True))
+        rows = int(fetch(con, f"SELECT count(*) FROM {_ROWS}")[0][0])
+    return Made(rows, float(plan.scan.rows))
+
+
+def _published_rows(plan: BoxPlan) -> str:
+    """The rows of the table, each with the labels of its box."""
+    policy, source = plan.policy, plan.source
+    place = {axis.column: axis.number for axis in plan.scan.axes}
+    kinds = {r[0]: r[1] for r in fetch(source.con, f"DESCRIBE FROM {source.table}")}
+    shown = []
+    for column in published_columns(plan.scan):
+        a = place.get(column)
+        cell = without_values(f"t.{quoted(column)}", kinds[column]) if a is None else f"b.label{a}"
+        shown.append(f"{cell} AS {quoted(column)}")
+    texts = {folded(name) for name, kind in kinds.items() if reads_apart(kind)}
+    same = []
+    for column in dict.fromkeys([*policy.qis, *policy.sensitive, *filter(None, [policy.person])]):
+        same.append(f"t.{quoted(column)} IS NOT DISTINCT FROM f.{quoted(column)}")
+        if column in policy.qis and folded(column) in texts:
+            same.append(f"CAST(t.{quoted(column)} AS VARCHAR) IS NOT DISTINCT FROM CAST(f.{quoted(column)} AS VARCHAR)")
+    return (
+        f"SELECT {', '.join(shown)} FROM {source.table} AS t JOIN {FREQUENCIES} AS f ON {' AND '.join(same)} "
+        f"JOIN {CLASSED} AS c ON c.row = f.rowid JOIN boxes AS b ON b.class = c.class"
+    )
+
+
+def _about(plan: BoxPlan) -> dict[str, str]:
+    policy = plan.policy
+    about = {
+        "method": policy.method,
+        "table": policy.table.name,
+        "cuts": policy.cuts,
+        "suppressed_rows": "0",
+        "counts": "persons" if policy.person is not None else "rows",
+        "warnings": json.dumps([plan.warning]),
+    }
+    return about | ({"beside": policy.beside} if policy.beside else {})
+
+
+def _write_attributes(plan: BoxPlan) -> None:
+    con = plan.source.con
+    roles = {folded(c.name): c.role for c in plan.policy.columns}
+    axes = {axis.column: axis for axis in plan.scan.axes}
+    kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {_ROWS}")}
+    listed = []
+    for position, column in enumerate(plan.columns):
+        axis = axes.get(column.name)
+        levels = "NULL" if axis is None or axis.labels == BOXES else str(axis.height)
+        own = str(position), literal(column.name), literal(kinds[column.name]), literal(roles[folded(column.name)])
+        told = literal(column.original), literal(column.labels), literal(column.domain is not None)
+        # Labels of one column are on several levels.
+        listed.append((*own, "CAST(NULL AS INTEGER)", f"CAST({levels} AS INTEGER)", *told))
+    write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
+
+
+def compare_release(plan: BoxPlan, path: Path) -> None:
+    """Refuse a file whose rows are not those of the table in their boxes, or whose boxes do not hold their rows."""
+    con = plan.source.con
+    with attached(con, path, WRITTEN, error=ReleaseError):
+        names = [r[0] for r in fetch(con, f"DESCRIBE {_ROWS}")]
+        if names != published_columns(plan.scan):
+            raise ReleaseError("the release does not have the columns it should have; nothing was published")
+        if rows_digest(con, _ROWS) != rows_digest(con, f"({_published_rows(plan)})"):
+            raise ReleaseError(
+                "the table changed while it was being anonymized, so nothing was published; run it again"
+            )
+        for axis in plan.scan.axes:
+            if axis.is_ordered and _are_outside(plan, axis):
+                raise ReleaseError(f"some rows are outside their ranges of {axis.column!r}; nothing was published")
+
+
+def _are_outside(plan: BoxPlan, axis: Axis) -> bool:
+    """Whether a row is not between the ends that the file gives for its label."""
+    a, ends = axis.number, quoted(WRITTEN, SCHEMA, f"ends_{axis.column}")
+    cell = f"f.{quoted(axis.column)}"
+    # A label that is not there holds no row; * holds NULL, too, and NULL is no range.
+    held = (
+        f"CASE WHEN {cell} IS NULL THEN b.label{a} IS NULL OR b.label{a} = '*' ELSE {cell} BETWEEN e.low AND e.high END"
+    )
+    outside = (
+        f"SELECT count(*) FROM {FREQUENCIES} AS f JOIN {CLASSED} AS c ON c.row = f.rowid JOIN boxes AS b ON "
+        f"b.class = c.class LEFT JOIN {ends} AS e ON e.label = b.label{a} WHERE ({held}) IS NOT TRUE"
+    )
+    return bool(fetch(plan.source.con, outside)[0][0])
