@@ -121,11 +121,11 @@ def _leaves(scan: BoxScan, axis: Axis, column: ShownColumn) -> str:
     assert given is not None
     base, wide = f"__leaves_{a}", f"__leaf_labels_{a}"
     fetch(con, f"CREATE OR REPLACE TABLE {base} AS SELECT value AS {quoted(axis.column)} FROM {column.domain}")
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE {wide} AS SELECT list_value(*COLUMNS(*)) AS labels FROM "
-        f"({wide_rows(scan.source, given, axis.column, base)})",
-    )
+    listed = f"SELECT list_value(*COLUMNS(*)) AS labels FROM ({wide_rows(scan.source, given, axis.column, base)})"
+    # As the table has it: NULL is a value of its own, unless the hierarchy says more of it.
+    null = f"SELECT list_resize(CAST([] AS VARCHAR[]), {axis.height}) || [{literal(TOP)}]"
+    fetch(con, f"CREATE OR REPLACE TABLE {wide} AS {listed}")
+    fetch(con, f"INSERT INTO {wide} {null} WHERE NOT EXISTS (FROM {wide} WHERE labels[1] IS NULL)")
     labelled = (
         f"FROM {column.domain} AS d LEFT JOIN {wide} AS w ON CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.labels[1]"
     )
@@ -139,7 +139,7 @@ def _leaves(scan: BoxScan, axis: Axis, column: ShownColumn) -> str:
     unlike = fetch(
         con,
         f"SELECT count(*) FROM (SELECT DISTINCT labels FROM tree_steps WHERE axis = {a}) AS s JOIN {wide} AS w ON "
-        "s.labels[1] = w.labels[1] WHERE s.labels IS DISTINCT FROM w.labels",
+        "s.labels[1] IS NOT DISTINCT FROM w.labels[1] WHERE s.labels IS DISTINCT FROM w.labels",
     )[0][0]
     if unlike:
         raise PolicyError(
@@ -147,9 +147,10 @@ def _leaves(scan: BoxScan, axis: Axis, column: ShownColumn) -> str:
             "the table; write labels that depend on the value alone"
         )
     shown = f"SELECT DISTINCT label{a} AS label, level{a} AS level FROM boxes"
+    star = literal(TOP)
+    everything = f"SELECT {star}, value FROM {column.domain} WHERE {star} IN (SELECT label{a} FROM boxes)"
     return (
-        f"SELECT DISTINCT s.label, d.value FROM ({shown} WHERE label{a} <> {literal(TOP)}) AS s JOIN {wide} AS w ON "
-        f"w.labels[s.level + 1] = s.label JOIN {column.domain} AS d ON CAST(d.value AS VARCHAR) = w.labels[1] UNION "
-        f"ALL SELECT {literal(TOP)}, d.value FROM {column.domain} AS d WHERE {literal(TOP)} IN (SELECT label{a} FROM "
-        f"boxes) UNION ALL SELECT NULL, d.value FROM {column.domain} AS d WHERE d.value IS NULL"
+        f"SELECT s.label, d.value FROM ({shown} WHERE label{a} IS DISTINCT FROM {star}) AS s JOIN {wide} AS w ON "
+        f"s.label IS NOT DISTINCT FROM w.labels[s.level + 1] JOIN {column.domain} AS d ON "
+        f"CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.labels[1] UNION {everything}"
     )

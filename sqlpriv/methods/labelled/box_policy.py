@@ -37,8 +37,8 @@ _SAFE = "safe in the sense of section 3.2 of Li, Qardaji and Su (2011)"
 WARNINGS = {
     DATA: f"The cuts were chosen by the data, so this release is not {_SAFE}: where it is cut tells something of the "
     "rows, ends of ranges are values of rows, and no differential privacy follows, not even after sampling",
-    PUBLIC: "The cut points come from hierarchies and public bounds alone, so no end of a range tells a value; but which "
-    f"of them were taken was chosen by the data, so this release is not {_SAFE} either",
+    PUBLIC: "The cut points come from hierarchies and public bounds alone, so no end of a range tells a value; but "
+    f"which of them were taken was chosen by the data, so this release is not {_SAFE} either",
 }
 """What the plan and the release say of the cuts."""
 

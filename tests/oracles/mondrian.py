@@ -1,0 +1,66 @@
+"""Cuts of a set of rows, one by one: the oracle of Mondrian, and the helpers of sql/boxes.sql."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+Row = Sequence[Any]
+Paths = Mapping[Any, Sequence[Any]]
+"""Of a tree: the labels of every value, from itself to the top."""
+Parts = list[list[Row]]
+
+
+def _normalised_width(low: float, high: float, first: float, last: float) -> float:
+    return (high - low) / (last - first) if last > first else 0.0
+
+
+def _node_width(leaves: int, domain: int) -> float:
+    return (leaves - 1) / (domain - 1) if domain > 1 else 0.0
+
+
+def _middle(low: int, high: int) -> int:
+    return low + (high - low) // 2
+
+
+def _closed_label(low: Any, high: Any) -> str:
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def number_cuts(rows: Sequence[Row], axis: int) -> Iterator[Parts]:
+    """NULL from all others; else below or above the rows that have the median's value."""
+    empty = [r for r in rows if r[axis] is None]
+    if empty:
+        if len(empty) < len(rows):
+            yield [empty, [r for r in rows if r[axis] is not None]]
+        return
+    values = sorted(r[axis] for r in rows)
+    median = values[(len(values) - 1) // 2]
+    for left in ([r for r in rows if r[axis] <= median], [r for r in rows if r[axis] < median]):
+        right = [r for r in rows if r not in left]
+        if left and right:
+            yield [left, right]
+
+
+def tree_cuts(rows: Sequence[Row], axis: int, paths: Paths) -> Iterator[Parts]:
+    """A node into its children: the least node that holds all rows."""
+    upwards = [tuple(paths[r[axis]]) for r in rows]
+    levels = range(len(upwards[0]))
+    level = next(i for i in levels if len({path[i:] for path in upwards}) == 1)
+    if level == 0:
+        return
+    children: dict[Any, list[Row]] = {}
+    for row, path in zip(rows, upwards, strict=True):
+        children.setdefault(path[level - 1 :], []).append(row)
+    yield list(children.values())
+
+
+def cuts_left(
+    rows: Sequence[Row], trees: Sequence[Paths | None], allowed: Callable[[Sequence[Row]], bool]
+) -> list[tuple[int, Parts]]:
+    """The cuts of a class that would be allowed: the axis and the parts. Rows must not be equal: number them."""
+    found = []
+    for axis, paths in enumerate(trees):
+        cuts = number_cuts(rows, axis) if paths is None else tree_cuts(rows, axis, paths)
+        found += [(axis, parts) for parts in cuts if all(allowed(part) for part in parts)]
+    return found
