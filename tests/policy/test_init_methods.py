@@ -152,7 +152,7 @@ def test_what_was_asked_for_needs_no_reason(tmp_path: Path) -> None:
 
 
 def test_an_unknown_method_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no method 'noise'; there are generalize, alpha_beta, frapp"):
+    with pytest.raises(InputError, match=f"there is no method 'noise'; there are {', '.join(METHODS)}"):
         drafted(tmp_path, PLAIN, "noise")
 
 
@@ -181,7 +181,7 @@ def test_a_section_of_another_method_says_whose_it_is(tmp_path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "[require]\nk = 5\n", encoding="utf-8")
     with pytest.raises(
         PolicyError,
-        match="section 'require' is for generalize; here are table, columns, public, views, ledger, release",
+        match=r"section 'require' is for generalize, .*; here are table, columns, public, views, ledger, release",
     ):
         read_policy(path)
     path = written(tmp_path, drafted(tmp_path, PLAIN, "generalize"))

@@ -9,6 +9,7 @@ from support.policies import IN_DATABASE, policy_text, qi, role, write_policy
 from support.policies import parse as read
 
 from sqlpriv.errors import PolicyError
+from sqlpriv.methods import METHODS
 from sqlpriv.policy.lines import key_lines
 from sqlpriv.publishing import plan, read_policy
 from sqlpriv.sqltext import folded
@@ -117,8 +118,8 @@ EPSILON = 'epsilon = { column = "diagnosis", adversary = "class2", sigma = 1e6, 
         ('source = "patients.csv"', "", 2, "source must be given, as text"),
         ('source = "patients.csv"', "source = 5", 3, "source must be given, as text"),
         ('source = "patients.csv"', 'source = "t"\ndatabase = "x.duckdb"', 5, "delimiter is for files"),
-        ('method = "generalize"', "", 17, 'method must be one of generalize, alpha_beta, frapp'),
-        ('method = "generalize"', 'method = "mondrian"', 18, 'method must be one of generalize, alpha_beta, frapp'),
+        ('method = "generalize"', "", 17, f"method must be one of {', '.join(METHODS)}"),
+        ('method = "generalize"', 'method = "noise"', 18, f"method must be one of {', '.join(METHODS)}"),
         ("suppression = 0.05", "suppression = 1", 19, "suppression is a share of the rows"),
         ("suppression = 0.05", "suppression = true", 19, "suppression is a share of the rows"),
         ("suppression = 0.05", f"suppression = 1{'0' * 400}", 19, "suppression is a share of the rows"),

@@ -20,11 +20,13 @@ COARSE = 'z = { role = "quasi-identifier", hierarchy = "suppression" }\n[require
 NOISY = 's = { role = "sensitive", domain = ["a", "b", "c"] }\n[public]\nx = "x.csv"\n'
 COLUMNS = {
     "generalize": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', COARSE),
+    "mondrian": ('q = { role = "quasi-identifier" }', COARSE),
     "alpha_beta": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
     "frapp": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
 }
 NEEDED = {
     "generalize": {},
+    "mondrian": {},
     "alpha_beta": {"gamma": "0.2", "k": "2", "duplicates": '"slots"'},
     "frapp": {"gamma": "0.2", "k": "2"},
 }
@@ -47,6 +49,8 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "keep_suppressed": FLAGS,
     "node": (["{ q = 0, z = 1 }", "{ Z = 0, Q = 7 }", "{ q = 1000, z = 1 }"],
              ["{}", "{ q = -1 }", "{ q = 1001 }", "{ q = 1.0 }", "{ q = true }", '{ q = "1" }', '"q=1"', "1", "[1]"]),
+    "cuts": (['"data"', '"public"'], ['"nowhere"', '""', "1", "true", '["data"]']),
+    "strict": (["true"], ["false", "1", '"true"', "[]"]),
     "hierarchy": HIERARCHIES,
     "gamma": UNIT,
     "d": UNIT,
@@ -228,8 +232,8 @@ def test_a_key_of_a_column_has_its_default(method: str, role: str, key: Key) -> 
         message = refused(text_of(method, {}, f'q = {{ role = "{role}" }}'))
         assert message == f"policy.toml, line 4: {key.complain('columns', 'q')}"
     else:
-        needed = ', hierarchy = "mask:3"' if method == "generalize" else ', domain = ["a"]'
-        needed = "" if method == "generalize" and role != "quasi-identifier" else needed
+        must = [k.name for k in METHODS[method].roles[role] if k.required]
+        needed = {"hierarchy": ', hierarchy = "mask:3"', "domain": ', domain = ["a"]'}.get("".join(must), "")
         policy = read(text_of(method, {}, f'q = {{ role = "{role}"{needed} }}'))
         assert policy.columns[0].given[key.name] == key.default
 

@@ -70,6 +70,8 @@ ALLOWED = {
     "methods/alpha_beta/bags/write.py: float(net) - terms.rows": "how far the sum of noise is off",
     # What people read, and what is counted.
     "methods/generalize/plan.py: rows - suppressed": "rows that are left",
+    "methods/labelled/box_plan.py: rows / boxed.classes": "a mean in a sentence",
+    "methods/mondrian/rounds.py: 1 - math.log(max(largest, 1)) / math.log(max(scan.rows, 2))": "how far a bar has come",
     "methods/generalize/plan.py: suppressed / rows": "a share in a sentence",
     "methods/generalize/compare.py: scan.rows - (0 if plan.stars else outcome.suppressed)": "rows that are left",
     'methods/labelled/read_classes.py: f"(SELECT count(*) + {self.gone} FROM {self.published})"': "all rows",

@@ -19,10 +19,11 @@ from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import Policy, parse_policy
 from sqlpriv.publishing import planned
 
-CITIES = {
-    "Rome": "south", "Bari": "south", "Oslo": "north", "Bergen": "north", "Paris": "west", "Brest": "west", "Lyon": "west",
-}  # fmt: skip
-TREE = "CASE WHEN city IS NULL THEN NULL WHEN city IN ('Rome', 'Bari') THEN 'south' WHEN city IN ('Oslo', 'Bergen') THEN 'north' ELSE 'west' END"
+CITIES = {"Rome": "south", "Bari": "south", "Oslo": "north", "Bergen": "north", "Paris": "west", "Brest": "west"}
+TREE = (
+    "CASE WHEN city IN ('Rome', 'Bari') THEN 'south' WHEN city IN ('Oslo', 'Bergen') THEN 'north' "
+    "WHEN city IS NOT NULL THEN 'west' END"
+)
 KINDS = {"age": "INTEGER", "weight": "DOUBLE", "born": "DATE", "city": "VARCHAR", "sex": "VARCHAR"}
 
 
@@ -171,8 +172,8 @@ def check_boxes(case: BoxCase, *, finest: bool = True, method: str = "mondrian")
             sides = ", ".join(f"b.label{a}, b.low{a}, b.high{a}" for a in axes)
             cells = ", ".join([*case.qis, "ill", *(["who"] if case.persons else [])])
             found = con.execute(
-                f"SELECT {cells}, f.__priv_n, b.box, {sides} FROM __frequencies AS f JOIN classed AS c ON c.row = f.rowid "
-                "JOIN boxes AS b ON b.class = c.class"
+                f"SELECT {cells}, f.__priv_n, b.box, {sides} FROM __frequencies AS f "
+                "JOIN classed AS c ON c.row = f.rowid JOIN boxes AS b ON b.class = c.class"
             ).fetchall()
             content = plan.facts().content
     except PolicyError as error:

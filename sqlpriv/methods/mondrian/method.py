@@ -5,9 +5,10 @@ from __future__ import annotations
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_method import BoxMethod
 from sqlpriv.methods.labelled.box_plan import Told
+from sqlpriv.methods.labelled.box_policy import BoxPolicy
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.method import Request
-from sqlpriv.methods.mondrian.policy import OPTIONS, MondrianPolicy
+from sqlpriv.methods.mondrian.policy import OPTIONS
 from sqlpriv.methods.mondrian.rounds import cut_in_rounds
 
 
@@ -19,4 +20,4 @@ class Mondrian(BoxMethod):
         return {"rounds": cut_in_rounds(scan, measures, request.on_progress)}
 
 
-METHOD = Mondrian("mondrian", MondrianPolicy, OPTIONS)
+METHOD = Mondrian("mondrian", BoxPolicy, OPTIONS)

@@ -1,29 +1,24 @@
-"""What a policy of Mondrian may say: where cuts come from."""
+"""What a policy of Mondrian may say in [release]."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
-from sqlpriv.methods.labelled.box_policy import CUTS, BoxPolicy
-from sqlpriv.policy.keys import FLAG, Fail, Key, Keys
+from sqlpriv.methods.labelled.box_policy import CUTS
+from sqlpriv.policy.keys import Key, Keys, Kind
+
+
+def _only_true(value: Any) -> bool | None:
+    return True if value is True else None
+
 
 OPTIONS: Keys = (
     CUTS,
-    Key("strict", FLAG, "that rows of one value are never parted; the only way there is", True),
+    Key(
+        "strict",
+        Kind("true", _only_true, _only_true),
+        "that rows of one value are never parted: the only way there is",
+        True,
+        complaint="strict must be true: cuts that part rows of one value are not there, since boxes would overlap",
+    ),
 )
-
-
-@dataclass(frozen=True)
-class MondrianPolicy(BoxPolicy):
-    """A policy for Mondrian."""
-
-    def check(self, fail: Fail) -> None:
-        """Beside what all boxes need: cuts are strict."""
-        super().check(fail)
-        if not self.release["strict"]:
-            raise fail(
-                "strict = false, cuts that part rows of one value, is not there: boxes would overlap, and an equal "
-                "value would no longer be found in one place; leave it out",
-                "release",
-                "strict",
-            )

@@ -62,7 +62,7 @@ def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
         ("k = 10", 'k = 10\nearlier = ["a.duckdb"]', "earlier views belong to a sequence"),
         ("k = 10", "k = 10\nsupression = 0.1", "line 10: unknown key 'supression'"),
         ('"alpha_beta"', '"generalize"', "line 9: key 'k' is for alpha_beta, frapp; here are"),
-        ('"alpha_beta"', '"noise"', "line 8: method must be one of generalize, alpha_beta, frapp"),
+        ('"alpha_beta"', '"noise"', f"line 8: method must be one of {', '.join(METHODS)}"),
         ('"alpha_beta"', '"frapp"\nslots = 3', "line 9: key 'slots' is for alpha_beta; here are"),
         ('"alpha_beta"', '"frapp"', "line 12: key 'duplicates' is for alpha_beta; here are"),
         ('domain = "range:17..90"', "levels = 3", "line 5: unknown key 'levels'"),
@@ -84,7 +84,7 @@ def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
         ("null = true", "share = [0.5]", "line 6: share is a list of numbers beside a list of values"),
         ("null = true", "share = [0.5, 0]", "line 6: every share must be a number above 0"),
         ("null = true", "share = [0.5, 0.5]", "noise that follows shares protects against the independent adversary"),
-        ("[release]", "[require]\nk = 5\n[release]", "line 7: section 'require' is for generalize; here are table"),
+        ("[release]", "[require]\nk = 5\n[release]", "line 7: section 'require' is for generalize, "),
         ("[release]", "[public]\nregions = 3\n[release]", "line 8: regions must be given, as text"),
     ],
 )
