@@ -135,7 +135,7 @@ def _adult_policy(folder: Path, table: str, k: int) -> GeneralizePolicy:
 
 def _optimum(policy: GeneralizePolicy) -> None:
     with open_private(policy) as source:
-        domain, measures, objective = prepare(source, policy)
+        domain, measures, objective, _ = prepare(source, policy)
         answer = search(domain, measures, objective)
     assert answer.optimal
     assert answer.best is not None

@@ -1,47 +1,28 @@
-"""The mean error of counting queries on a release, by enumerating what every published row may stand for."""
+"""The mean error of queries on a release, from what every row of the table may be by what is published."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from .counting import canon
-from .lattice import Require, measure_node
-from .lattice_table import Node, Table
+from .hard_bounds import Added, Choice, Key, Tuple
 
-Condition = Callable[[Mapping[str, object]], object]
-"""A row, by column name, to True, False or None."""
+Sums = tuple[Fraction, ...]
 
 
-def leaves_below(table: Table, qi: str, level: int, label: object) -> list[object]:
-    """All values of the hierarchy, in the table or not, that have the label on the level."""
-    return [value for value, path in table.paths[qi].items() if path[level] == label]
+def group_sums(rows: Sequence[Choice], adds: Callable[[Tuple], Added], size: int) -> dict[Key, list[Fraction]]:
+    """What the rows add to the sums of each group on average, each by the shares of what it may be."""
+    found: dict[Key, list[Fraction]] = {}
+    for row in rows:
+        for leaf, share in zip(row.tuples, row.shares, strict=True):
+            for key, added in adds(leaf).items():
+                sums = found.setdefault(key, [Fraction(0)] * size)
+                for i, number in enumerate(added):
+                    sums[i] += share * number
+    return found
 
 
-def estimate(table: Table, node: Node, requirements: Sequence[Require], condition: Condition) -> Fraction:
-    """Each published row counts for the share of the combinations below its labels that meet the condition."""
-    kept = measure_node(table, node, requirements, 1).published
-    others = [name for name in table.columns if name not in table.qis]
-    total = Fraction(0)
-    for values, numbers in table.members.items():
-        labels = table.labels(values, node)
-        if labels not in kept:
-            continue
-        below = [leaves_below(table, q, lv, label) for q, lv, label in zip(table.qis, node, labels, strict=True)]
-        combinations = [dict(zip(table.qis, c, strict=True)) for c in itertools.product(*below)]
-        for number in numbers:
-            rest = {name: table.columns[name][number] for name in others}
-            hits = sum(condition({**combination, **rest}) is True for combination in combinations)
-            total += Fraction(hits, len(combinations))
-    return total
-
-
-def mean_error(table: Table, node: Node, requirements: Sequence[Require], conditions: Sequence[Condition]) -> Fraction:
-    """The mean over the queries of |estimate - true count|, in rows."""
-    errors = []
-    for condition in conditions:
-        rows = [{name: cells[i] for name, cells in table.columns.items()} for i in range(table.size)]
-        exact = sum(condition({k: canon(v) for k, v in row.items()}) is True for row in rows)
-        errors.append(abs(estimate(table, node, requirements, condition) - exact))
+def mean_error(estimates: Mapping[Key, Fraction | None], truth: Mapping[Key, Fraction | None]) -> Fraction:
+    """The mean over the groups that have a number in truth of |estimate - truth|; no estimate counts as 0."""
+    errors = [abs((estimates.get(key) or 0) - number) for key, number in truth.items() if number is not None]
     return sum(errors, Fraction(0)) / len(errors)

@@ -72,9 +72,10 @@ ALLOWED = {
     "methods/generalize/plan.py: rows - suppressed": "rows that are left",
     "methods/labelled/box_plan.py: rows / boxed.classes": "a mean in a sentence",
     "methods/mondrian/rounds.py: 1 - math.log(max(largest, 1)) / math.log(max(scan.rows, 2))": "how far a bar has come",
+    "methods/generalize/asked.py: scan.rows - suppressed": "rows that are left",
     "methods/generalize/plan.py: suppressed / rows": "a share in a sentence",
     "methods/generalize/compare.py: scan.rows - (0 if plan.stars else outcome.suppressed)": "rows that are left",
-    'methods/labelled/read_classes.py: f"(SELECT count(*) + {self.gone} FROM {self.published})"': "all rows",
+    'methods/labelled/read_classes.py: f"(SELECT {rows} + {self.gone or 0} FROM {self.published})"': "all rows",
     "methods/generalize/write.py: scan.rows - (0 if stars else best.outcome.suppressed)": "rows that are left",
     "methods/alpha_beta/terms.py: given.prior / given.gamma": "a number in a sentence",
     'methods/randomized/terms.py: policy.gamma / calls.row("prior_of_multiple", 1, n_public, float(1 / share))[0]':

@@ -23,11 +23,15 @@ PUBLIC = {
     "tall": (("k", "v"), tuple(TALL.items())),
     "many": (("k", "v"), MANY),
 }
-SELECTED = (
-    "count(*) AS n, sum({x}) AS s, avg({x}) AS m, count(*) FILTER (WHERE {f}) AS f, "
-    "sum({x}) - 2 * count(*) FILTER (WHERE {f}) AS d, count(*) FILTER (WHERE {f}) / count(*) AS r"
-)
-COLUMNS = ("n", "s", "m", "f", "d", "r")
+SELECTED = {
+    "n": "count(*)",
+    "s": "sum({x})",
+    "m": "avg({x})",
+    "f": "count(*) FILTER (WHERE {f})",
+    "d": "sum({x}) - 2 * count(*) FILTER (WHERE {f})",
+    "r": "count(*) FILTER (WHERE {f}) / count(*)",
+}
+COLUMNS = tuple(SELECTED)
 Sums = tuple[Fraction, ...]
 
 
@@ -58,9 +62,14 @@ class Asked:
     @property
     def sql(self) -> str:
         """As SQL, for the release and for the table alike."""
+        return self.sql_of(COLUMNS)
+
+    def sql_of(self, names: Sequence[str]) -> str:
+        """The same with some of the columns alone."""
         keys = "".join(f"{k.sql} AS k{i}, " for i, k in enumerate(self.keys))
         by = f" GROUP BY {', '.join(f'k{i}' for i in range(len(self.keys)))}" if self.keys else ""
-        selected = SELECTED.format(x=self.summed.sql, f=self.kept.sql)
+        listed = ", ".join(f"{SELECTED[name]} AS {name}" for name in names)
+        selected = listed.format(x=self.summed.sql, f=self.kept.sql)
         return f"SELECT {keys}{selected} FROM people{self.joined} WHERE {self.where.sql}{by}"
 
     @property
@@ -144,6 +153,14 @@ class BoundedCase:
 
     def publish(self, folder: Path) -> Path | None:
         """Write the table, publish it, and return the release; None where the node does not meet the policy."""
+        try:
+            policy = self.write(folder, f"node = {{ a = {self.node[0]}, b = {self.node[1]} }}")
+            return generalize(policy, ledger=folder / "ledger.db").output
+        except PolicyError:
+            return None
+
+    def write(self, folder: Path, release: str, files: Mapping[str, str] | None = None) -> Path:
+        """Write the table, and the policy with these lines of [release]; files may stand beside it."""
         share = f", share = {self.shares}" if self.shares else ""
         nulls = ["true" if None in d else "false" for d in (self.numbers, self.texts, self.others)]
         columns = {
@@ -152,8 +169,7 @@ class BoundedCase:
             f"{share} }}",
             "c": f'{{ role = "sensitive", domain = [1, 5, -2], null = {nulls[2]} }}',
         }
-        release = f"node = {{ a = {self.node[0]}, b = {self.node[1]} }}\nsuppression = 0.99\n"
-        release += f"keep_suppressed = {str(self.keep).lower()}"
+        release += f"\nsuppression = 0.99\nkeep_suppressed = {str(self.keep).lower()}"
         listed = ", ".join(f"({', '.join(_literal(v) for v in row)})" for row in self.rows)
         public = "".join(
             f"CREATE TABLE {name} AS FROM (VALUES {', '.join(f'({_literal(k)}, {_literal(v)})' for k, v in rows)}) "
@@ -162,11 +178,8 @@ class BoundedCase:
         )
         sql = f"CREATE TABLE people (a INTEGER, b VARCHAR, c INTEGER); INSERT INTO people VALUES {listed}; {public}"
         csv = "".join(f"{value};{';'.join(above)}\n" for value, above in ABOVE.items())
-        policy = write_policy(folder, policy_text(columns, f"k = {self.k}", release), sql, {"b.csv": csv})
-        try:
-            return generalize(policy).output
-        except PolicyError:
-            return None
+        text = policy_text(columns, f"k = {self.k}", release)
+        return write_policy(folder, text, sql, {"b.csv": csv, **(files or {})})
 
     def truth(self, folder: Path, sql: str) -> list[tuple[object, ...]]:
         """What the private table answers."""

@@ -84,7 +84,7 @@ def lattice_command(
     if charts:
         _can_draw(charts, kind)
     with publishing.open_private(read) as source, progress("evaluating") as on_progress:
-        scan, measures, objective = prepare(source, read)
+        scan, measures, objective, _ = prepare(source, read)
         rows = minimal_nodes(scan, measures, on_progress) if minimal else all_nodes(scan, measures, on_progress)
         texts = [m.requirement.text for m in measures]
         if to_csv:

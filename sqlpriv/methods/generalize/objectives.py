@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalize.workload import Workload
 from sqlpriv.methods.labelled.evaluate import COSTS, Node, Outcome
 from sqlpriv.methods.labelled.scan import Scan
 
@@ -35,8 +34,9 @@ class Objective:
 
     `cost` and `bound` are SQL over the sums of an outcome, the costs of its cells, and `least` and `spread`, what the
     node has before it is looked at: of this objective, and of the values that its labels stand for. Where `before` is
-    known for all nodes it is the bound. Where the cost needs more than the outcome of a node, `asked` finds it;
-    `by_cells` says that it needs the costs of the cells, which take another look.
+    known for all nodes it is the bound. Where the cost needs more than the outcome of a node, `asked` finds it, and
+    `refuse` says why the best node is none after all. `by_cells` says that it needs the costs of the cells, which take
+    another look.
     """
 
     name: str
@@ -45,7 +45,8 @@ class Objective:
     bound: str = "0"
     before: Array | None = None
     shown: Callable[[float], float] = lambda cost: cost
-    asked: Callable[[Sequence[Node]], dict[Node, float]] | None = None
+    asked: Callable[[Mapping[Node, Outcome]], dict[Node, float]] | None = None
+    refuse: Callable[[Node], None] = lambda node: None
     by_cells: bool = False
 
     def costs(self, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
@@ -87,7 +88,7 @@ def _ask(scan: Scan, sql: str, columns: Mapping[str, Sequence[float]]) -> list[f
 
 
 def make_objective(scan: Scan, name: str) -> Objective:
-    """The objective of that name, for this table; a workload is made by `workload_objective`."""
+    """The objective of that name, for this table; a workload is made by workload.py."""
     makers = {
         "loss": _loss,
         "entropy": _entropy,
@@ -98,11 +99,6 @@ def make_objective(scan: Scan, name: str) -> Objective:
         "kl": _kl,
     }
     return makers[name](scan)
-
-
-def workload_objective(workload: Workload) -> Objective:
-    """The mean error of counting queries. Nothing is known of a node before it was asked."""
-    return Objective("workload", None, "NULL", asked=workload.errors)
 
 
 def _loss(scan: Scan) -> Objective:

@@ -10,12 +10,12 @@ from typing import Any
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
-from sqlpriv.methods.generalize.objectives import Objective, make_objective, workload_objective
+from sqlpriv.methods.generalize.objectives import Objective, make_objective
 from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalize.refusals import not_met, unreachable
 from sqlpriv.methods.generalize.search import Found, Searched, look_at, nodes_total, search
 from sqlpriv.methods.generalize.shown import Stars, is_binned, judge_stars, write_shown
-from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload
+from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload, workload_objective
 from sqlpriv.methods.labelled.evaluate import Node, evaluate
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
@@ -239,8 +239,8 @@ class GeneralizePlan:
 
 def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> GeneralizePlan:
     """Search the lattice, or take the node that is asked for; or say which requirement cannot be met."""
-    scan, measures, objective = prepare(source, policy)
-    known = read_known(scan, published_columns(scan))
+    scan, measures, objective, known = prepare(source, policy)
+    known = known or read_known(scan, published_columns(scan))
     if policy.node is not None:
         answer = look_at(scan, measures, objective, _asked_for(scan, policy.node))
     else:
@@ -249,6 +249,7 @@ def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> Gen
         raise PolicyError(not_met(scan, measures, *next(iter(answer.seen.items()))))
     if answer.best is None:
         raise PolicyError(unreachable(scan, measures, answer))
+    objective.refuse(answer.best.node)
     plan = GeneralizePlan(policy, source, scan, measures, objective, answer, answer.best, known)
     refuse_names(plan.columns, published_columns(scan))
     return plan
@@ -264,21 +265,18 @@ def _asked_for(scan: Scan, given: Mapping[str, int]) -> Node:
     return node
 
 
-def prepare(source: Source, policy: GeneralizePolicy) -> tuple[Scan, tuple[ClassMeasure, ...], Objective]:
-    """Scan the table and make ready what nodes are judged by."""
+def prepare(source: Source, policy: GeneralizePolicy) -> tuple[Scan, tuple[ClassMeasure, ...], Objective, Known | None]:
+    """Scan the table and make ready what nodes are judged by; what may be known of columns, where that needs it."""
     queries = None
     if policy.objective.startswith(WORKLOAD):
         queries = read_workload(policy, policy.objective.removeprefix(WORKLOAD))
-    scan = scan_table(source, policy, other_columns(queries or []))
+    scan = scan_table(source, policy, other_columns(policy, queries or []))
     nodes_total(scan)
     measures = write_measures(scan)
     if queries is not None:
-        return (
-            scan,
-            measures,
-            workload_objective(Workload(scan, measures, queries, policy.objective.removeprefix(WORKLOAD))),
-        )
-    return scan, measures, make_objective(scan, policy.objective)
+        known = read_known(scan, published_columns(scan))
+        return scan, measures, workload_objective(Workload(scan, policy, measures, known, queries)), known
+    return scan, measures, make_objective(scan, policy.objective), None
 
 
 def _cells(values: tuple[Any, ...]) -> str:

@@ -181,7 +181,7 @@ class _Search:
         self._answer.seen.update(costed)
         asked = self._objective.asked
         losses = self._by_loss.costs(costed)
-        costs = asked(list(costed)) if asked and costed else losses
+        costs = asked(costed) if asked and costed else losses
         if not asked and self._objective is not self._by_loss:
             costs = self._objective.costs(costed)
         for node, outcome in costed.items():

@@ -10,6 +10,7 @@ bin would else tell a value that only a suppressed row has.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,11 +19,15 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.refusals import holds
 from sqlpriv.methods.labelled.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
-from sqlpriv.methods.labelled.kinds import NEVER_SHOWN
+from sqlpriv.methods.labelled.kinds import NEVER_SHOWN, without_values
 from sqlpriv.methods.labelled.measures import POPULATION, TABLE, ClassMeasure
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, Hierarchy
+from sqlpriv.table.private import reads_apart
+
+# Types in which the number 1 and the text '1' are two values.
+_TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")
 
 
 @dataclass(frozen=True)
@@ -44,11 +49,13 @@ def is_binned(scan: Scan, attribute: int) -> bool:
     return isinstance(given, str) and given.startswith("bins:")
 
 
-def write_shown(scan: Scan, measures: Sequence[ClassMeasure], node: Node) -> None:
-    """Tables suppressed and shown."""
+def write_shown(scan: Scan, measures: Sequence[ClassMeasure], node: Node, *, whole: bool = False) -> None:
+    """Tables suppressed and shown; `whole`: it is known that nothing is suppressed."""
     con = scan.source.con
-    write_nodes(scan, [node])
-    query = f"WITH {class_ctes(scan, measures)} SELECT class FROM __priv_classes WHERE fails"
+    query = f"SELECT CAST(0 AS {scan.number_type}) AS class WHERE false"
+    if not whole:
+        write_nodes(scan, [node])
+        query = f"WITH {class_ctes(scan, measures)} SELECT class FROM __priv_classes WHERE fails"
     fetch(con, f"CREATE OR REPLACE TABLE suppressed AS {query}")
     fetch(con, "CREATE OR REPLACE TABLE shown_paths AS FROM paths")
     if fetch(con, "SELECT count(*) FROM suppressed")[0][0]:
@@ -97,6 +104,42 @@ def _name_bins(scan: Scan, node: Node, attribute: int, hierarchy: Hierarchy) -> 
         con,
         f"UPDATE shown_paths SET labels = [labels[1], {renaming}, {literal(TOP)}] WHERE attribute = {attribute}",
     )
+
+
+def shown_rows(
+    scan: Scan, node: Node, columns: Sequence[str], keep: bool, stars: bool, table: str | None = None, more: str = ""
+) -> str:
+    """A query for what a node shows of rows of the private table. Tables suppressed and shown are there.
+
+    `keep`: whether the policy wants suppressed rows kept, `stars`: whether they are. Another table than the private one
+    may be given, and more columns of it, as SQL.
+    """
+    place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
+    number = " + ".join(f"l{a}.number" for a in range(len(node)))
+    hidden = f"({number}) IN (FROM suppressed)"
+    shown, starred = [], []
+    of = table or scan.source.table
+    kinds = {folded(r[0]): r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {of}")}
+    for column in columns:
+        kind = kinds[folded(column)]
+        name, cell = quoted(column), without_values(f"t.{quoted(column)}", kind)
+        a = place.get(folded(column))
+        if a is None:
+            shown.append(f"{cell} AS {name}")
+            starred.append(f"{cell} AS {name}")
+        else:
+            # A column that was not generalized keeps its type, unless a star has to stand in it, or values and texts
+            # of the type are not the same: classes go by texts.
+            by_text = _TWO_OF_ONE_TEXT.search(kind) or reads_apart(kind)
+            typed = node[a] == 0 and not keep and not by_text
+            label = cell if typed else f"l{a}.label"
+            shown.append(f"{label} AS {name}")
+            starred.append(f"{literal(TOP)} AS {name}")
+    rows = number_rows(scan.policy, of, ", ".join(shown) + more, "shown") + f" WHERE NOT {hidden}"
+    if stars:
+        rows += " UNION ALL " + number_rows(scan.policy, of, ", ".join(starred) + more, "shown")
+        rows += f" WHERE {hidden}"
+    return rows
 
 
 def judge_stars(scan: Scan, measures: tuple[ClassMeasure, ...], node: Node) -> Stars:

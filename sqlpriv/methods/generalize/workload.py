@@ -1,217 +1,201 @@
-"""The mean error of the owner's own counting queries, estimated on a release: an objective.
+"""The mean error of the owner's own queries, answered by the release that a node would be: an objective.
 
-A query is `SELECT count(*) FROM t WHERE condition`. On a release a row stands for all combinations of values below its
-labels, with equal weights, so it counts for the share of them that meet the condition. The condition is split at its
-ANDs into factors, those that share a quasi-identifier joined; factors are independent, so the share of a row is the
-product of its factors' shares. A factor is looked at once for each combination of values and levels of its columns
-(table factor_<query>_<factor>, one list entry for each combination of levels); judging a node is then one sum.
-Suppressed rows count for nothing, as an analyst would not see them.
+A query asks for one number, alone or in each group. Its estimate is what the release of the node answers through
+the one rewriter (rewrite/); the truth is what the same rewriter makes of the table as it is, each value a class of its
+own. The error of a query is the mean of |estimate - truth| over the groups that have a number in truth; a number that
+the release does not give counts as 0. A node whose release refuses a query, because all of a column is below one label
+and nobody knows which values these are, has an infinite error.
+
+Where nothing is suppressed, an estimate depends on the levels of the columns alone that the query mentions.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
 
 import sqlglot
-from sqlglot import exp
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError, InternalError, PolicyError
+from sqlpriv.errors import InputError, InternalError, PolicyError, UnsupportedSQLError
+from sqlpriv.methods.generalize.asked import AskedNode, AskedNodes
+from sqlpriv.methods.generalize.objectives import Objective
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.labelled.evaluate import Node, class_ctes, write_nodes
+from sqlpriv.methods.labelled.evaluate import Node, Outcome
+from sqlpriv.methods.labelled.leaves import Known
 from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan
-from sqlpriv.sqltext import folded, quoted
+from sqlpriv.methods.labelled.scan import Scan, published_columns
+from sqlpriv.release.open import run_rewritten
+from sqlpriv.rewrite.bind.parse import statements_in_place
+from sqlpriv.rewrite.bind.relations import Answer
+from sqlpriv.rewrite.clauses import Options
+from sqlpriv.rewrite.query import rewrite
+from sqlpriv.rewrite.release import Release
+from sqlpriv.sqltext import folded
 
-_MOST_LEVELS = 400
-_MOST_COMBINATIONS = 5_000_000
+_Group = tuple[Any, ...]
+_ESTIMATES = Options(intervals=False)
 
 
 @dataclass(frozen=True)
-class Factor:
-    """A part of a condition: its SQL, the quasi-identifiers in it by number, and its other columns."""
+class Query:
+    """A query of the file: its text, where it stands in the file, and what to call it."""
 
-    condition: str
-    attributes: tuple[int, ...]
-    others: tuple[str, ...]
+    text: str
+    name: str
 
 
-Query = tuple[Factor, ...]
+@dataclass(frozen=True)
+class _Asked:
+    """A query, the columns that it mentions, and the true numbers by group."""
+
+    query: Query
+    mentioned: frozenset[str]
+    truth: dict[_Group, float]
 
 
 def read_workload(policy: GeneralizePolicy, file: str) -> list[Query]:
-    """The counting queries of a file, or an error that names the query that is not one."""
+    """The queries of a file."""
     path = policy.table.path(file)
     if not path.is_file():
         raise PolicyError(f"there is no workload file {file!r}")
     try:
-        parsed = sqlglot.parse(path.read_text(encoding="utf-8"), dialect="duckdb")
-    except sqlglot.errors.SqlglotError:
-        raise PolicyError(f"{file} is not SQL: write one SELECT count(*) FROM t WHERE ... a query") from None
-    queries = [_query(policy, tree, f"{file}, query {i}") for i, tree in enumerate(filter(None, parsed), 1)]
-    if not queries:
+        texts = statements_in_place(path.read_text(encoding="utf-8"))
+    except (UnsupportedSQLError, UnicodeDecodeError):
+        raise PolicyError(f"{file} is not SQL: write SELECT queries, each for one number, with ; between") from None
+    if not texts:
         raise PolicyError(f"{file} holds no query")
-    return queries
+    return [Query(text, f"{file}, query {i}") for i, text in enumerate(texts, 1)]
 
 
-def other_columns(queries: Sequence[Query]) -> list[str]:
-    """The columns that conditions use beside quasi-identifiers."""
-    return sorted({c for query in queries for factor in query for c in factor.others})
-
-
-def _query(policy: GeneralizePolicy, tree: exp.Expr, where: str) -> Query:
-    columns = {folded(c): c for c in policy.named("quasi-identifier", "sensitive", "other")}
-    only_counts = (
-        isinstance(tree, exp.Select)
-        and [e.unalias().sql() for e in tree.expressions] == ["COUNT(*)"]
-        and isinstance(tree.args.get("from_", tree.args.get("from")), exp.From)
-        and not any(tree.args.get(k) for k in ("joins", "group", "having", "distinct", "limit", "with", "with_"))
-        and len(list(tree.find_all(exp.Query, exp.AggFunc, exp.Window))) == 2
-    )
-    if not only_counts:
-        raise PolicyError(f"{where}: only SELECT count(*) FROM t WHERE condition can be a workload")
-    condition = tree.args.get("where")
-    parts = list(condition.this.flatten()) if condition and isinstance(condition.this, exp.And) else []
-    parts = parts or ([condition.this] if condition else [])
-    qis = {folded(q): a for a, q in enumerate(policy.qis)}
-    factors = []
-    for part in parts:
-        names = [folded(c.name) for c in part.find_all(exp.Column)]
-        unknown = [n for n in names if n not in columns]
-        if unknown:
-            raise PolicyError(f"{where}: {unknown[0]!r} is not a published column")
-        for column in part.find_all(exp.Column):
-            column.set("table", None)
-        attributes = tuple(sorted({qis[n] for n in names if n in qis}))
-        others = tuple(sorted({columns[n] for n in names if n not in qis}))
-        factors.append(Factor(f"({part.sql(dialect='duckdb')})", attributes, others))
-    return _joined(factors)
-
-
-def _joined(factors: Sequence[Factor]) -> Query:
-    """Factors that share a quasi-identifier made one, since their shares are not independent."""
-    done: list[Factor] = []
-    for factor in factors:
-        new = factor
-        for other in [d for d in done if set(d.attributes) & set(new.attributes)]:
-            done.remove(other)
-            new = Factor(
-                f"{other.condition} AND {new.condition}",
-                tuple(sorted({*other.attributes, *new.attributes})),
-                tuple(sorted({*other.others, *new.others})),
-            )
-        done.append(new)
-    return tuple(done)
+def other_columns(policy: GeneralizePolicy, queries: Sequence[Query]) -> list[str]:
+    """The columns that queries may mention beside quasi-identifiers and sensitive ones; * may mention all."""
+    others = policy.named("other")
+    words: set[str] = set()
+    for query in queries:
+        tokens = sqlglot.tokenize(query.text, dialect="duckdb")
+        words |= {folded(t.text) for t in tokens}
+        stars = [i for i, t in enumerate(tokens) if t.text == "*"]
+        if any(i < 2 or folded(tokens[i - 2].text) != "count" for i in stars):
+            return list(others)
+    return [c for c in others if folded(c) in words]
 
 
 class Workload:
-    """The factors of all queries, looked up; then the mean error of nodes."""
+    """The mean error of nodes."""
 
-    def __init__(self, scan: Scan, measures: tuple[ClassMeasure, ...], queries: Sequence[Query], file: str) -> None:
-        self._scan = scan
-        self._measures = measures
-        self._queries = queries
-        for i, query in enumerate(queries):
-            for j, factor in enumerate(query):
-                try:
-                    _write_factor(scan, factor, f"factor_{i}_{j}")
-                except (InputError, InternalError):
-                    raise PolicyError(
-                        f"{file}, query {i + 1}: the condition does not work on the columns of the table"
-                    ) from None
-        self._write_base()
+    def __init__(
+        self,
+        scan: Scan,
+        policy: GeneralizePolicy,
+        measures: tuple[ClassMeasure, ...],
+        known: Known,
+        queries: Sequence[Query],
+    ) -> None:
+        self._con = scan.source.con
+        self._qis = policy.qis
+        read = {folded(c) for c in (*policy.qis, *policy.sensitive, *other_columns(policy, queries))}
+        columns = [c for c in published_columns(scan) if folded(c) in read]
+        self._nodes = AskedNodes(scan, policy, measures, known, columns)
+        self._found: dict[tuple[int, tuple[int, ...]], float] = {}
+        """The errors of queries where nothing is suppressed, by the levels of what they mention."""
+        self._rewritten: dict[Hashable, Answer] = {}
+        self._refusals: dict[Node, str] = {}
+        table = self._nodes.opened((0,) * len(policy.qis), 0).release
+        self._asked = [self._true(query, table) for query in queries]
+        # What cannot be asked of a column that is generalized cannot be a workload.
+        lowest = self._nodes.opened(tuple(min(h, 1) for h in scan.heights), 0).release
+        for query in queries:
+            _rewritten(query, lowest)
 
-    def errors(self, nodes: Sequence[Node]) -> dict[Node, float]:
-        """The mean of |estimate - count| over the queries, in rows."""
-        write_nodes(self._scan, nodes)
-        attributes = range(len(self._scan.heights))
-        number = " + ".join(f"a{a}[level{a}]" for a in attributes)
-        estimates = ", ".join(f"sum(n * {self._share(i)}) AS e{i}" for i in range(len(self._queries)))
-        error = " + ".join(
-            f"abs(coalesce(sum(CASE WHEN NOT fails THEN e{i} END), 0) - any_value(t{i}))"
-            for i in range(len(self._queries))
-        )
-        rows = fetch(
-            self._scan.source.con,
-            f"WITH {class_ctes(self._scan, self._measures)}, __priv_estimates AS (SELECT "
-            f"CAST(node AS {self._scan.number_type}) * {self._scan.numbers} + {number} AS class, {estimates} "
-            f"FROM workload, nodes GROUP BY class) SELECT node, ({error}) / {len(self._queries)} "
-            "FROM __priv_classes JOIN __priv_estimates USING (class), workload_counts GROUP BY node ORDER BY node",
-        )
-        return {node: float(value) for node, (_, value) in zip(nodes, rows, strict=True)}
+    def errors(self, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
+        """The mean over the queries of the mean of |estimate - truth|."""
+        return {node: self._error(node, outcome.suppressed) for node, outcome in outcomes.items()}
 
-    def _share(self, i: int) -> str:
-        """The share of a row that meets a query, under the levels of a node: the product of its factors."""
-        factors = [f"w{i}_{j}[{self._entry(f)}]" for j, f in enumerate(self._queries[i])]
-        return " * ".join(factors) or "1"
+    def refuse_unanswered(self, node: Node) -> None:
+        """Refuse the best node, if its release would not answer all queries: then none would."""
+        if node in self._refusals:
+            raise PolicyError(f"no node that meets the policy answers the workload: {self._refusals[node]}")
 
-    def _entry(self, factor: Factor) -> str:
-        """Which entry of a factor's list belongs to the levels of a node; levels in table nodes count from 1."""
-        entry = "1"
-        step = 1
-        for a in reversed(factor.attributes):
-            entry += f" + (level{a} - 1) * {step}"
-            step *= self._scan.heights[a] + 1
-        return entry
+    def _error(self, node: Node, suppressed: int) -> float:
+        levels = {folded(q): level for q, level in zip(self._qis, node, strict=True)}
+        keys = [
+            (i, tuple(levels[folded(q)] for q in self._qis if folded(q) in asked.mentioned))
+            for i, asked in enumerate(self._asked)
+        ]
+        if suppressed == 0 and all(key in self._found for key in keys):
+            return _mean([self._found[key] for key in keys])
+        opened = self._nodes.opened(node, suppressed)
+        errors = []
+        for key, asked in zip(keys, self._asked, strict=True):
+            if suppressed == 0 and key in self._found:
+                errors.append(self._found[key])
+                continue
+            errors.append(self._of_query(node, opened, asked))
+            if suppressed == 0:
+                self._found[key] = errors[-1]
+        return _mean(errors)
 
-    def _write_base(self) -> None:
-        """Table workload: the frequencies with the lists of all factors; workload_counts: the true counts."""
-        policy = self._scan.policy
-        factors = [(f"w{i}_{j}", f"factor_{i}_{j}", f) for i, q in enumerate(self._queries) for j, f in enumerate(q)]
-        columns = [f"l{a}.numbers AS a{a}" for a in range(len(policy.qis))]
-        columns += [f"{name}.shares AS {name}" for name, _, _ in factors]
-        joins = "".join(
-            f" JOIN leaves AS l{a} ON l{a}.attribute = {a} "
-            f"AND CAST(t.{quoted(q)} AS VARCHAR) IS NOT DISTINCT FROM l{a}.value"
-            for a, q in enumerate(policy.qis)
-        )
-        for name, table, factor in factors:
-            same = [f"l{a}.numbers[1] = {name}.leaf{a}" for a in factor.attributes]
-            same += [f"t.{quoted(c)} IS NOT DISTINCT FROM {name}.{quoted(c)}" for c in factor.others]
-            joins += f" JOIN {table} AS {name} ON {' AND '.join(same) or 'true'}"
-        con = self._scan.source.con
-        fetch(
-            con,
-            f"CREATE OR REPLACE TABLE workload AS SELECT {', '.join(columns)}, __priv_n AS n "
-            f"FROM {FREQUENCIES} AS t{joins}",
-        )
-        exact = ", ".join(
-            f"sum(n * {' * '.join(f'w{i}_{j}[1]' for j in range(len(q))) or '1'}) AS t{i}"
-            for i, q in enumerate(self._queries)
-        )
-        fetch(con, f"CREATE OR REPLACE TABLE workload_counts AS SELECT {exact} FROM workload")
+    def _of_query(self, node: Node, opened: AskedNode, asked: _Asked) -> float:
+        key = asked.query, opened.shape
+        try:
+            if key not in self._rewritten:
+                self._rewritten[key] = _rewritten(asked.query, opened.release)
+            found = self._numbers(asked.query, self._rewritten[key])
+        except PolicyError as refused:
+            self._refusals[node] = str(refused)
+            return math.inf
+        return _mean([abs(found.get(group, 0.0) - true) for group, true in asked.truth.items()])
 
+    def _true(self, query: Query, table: Release) -> _Asked:
+        mentioned: set[str] = set()
 
-def _write_factor(scan: Scan, factor: Factor, table: str) -> None:
-    """Table: for each combination of values, the share that meets the condition below its labels, by levels."""
-    con, policy = scan.source.con, scan.policy
-    levels = [range(scan.heights[a] + 1) for a in factor.attributes]
-    combinations = list(itertools.product(*levels))
-    leaves = 1
-    for a in factor.attributes:
-        leaves *= int(fetch(con, f"SELECT count(*) FROM paths WHERE attribute = {a}")[0][0])
-    if len(combinations) > _MOST_LEVELS or leaves > _MOST_COMBINATIONS:
-        raise PolicyError(f"the workload's condition {factor.condition} joins too many quasi-identifiers at once")
-    kinds = {folded(r[0]): r[1] for r in fetch(con, f"DESCRIBE {FREQUENCIES}")}
-    sources = [
-        f"(SELECT TRY_CAST(p.labels[1] AS {kinds[folded(policy.qis[a])]}) AS {quoted(policy.qis[a])}, "
-        f"p.labels AS __priv_labels{a}, l.numbers[1] AS leaf{a} FROM paths AS p LEFT JOIN leaves AS l "
-        f"ON p.attribute = l.attribute AND p.labels[1] IS NOT DISTINCT FROM l.value WHERE p.attribute = {a})"
-        for a in factor.attributes
-    ]
-    others = ", ".join(quoted(c) for c in factor.others)
-    sources += [f"(SELECT DISTINCT {others} FROM {FREQUENCIES})"] if others else []
-    hits = f"SELECT *, CASE WHEN {factor.condition} THEN 1.0::DOUBLE ELSE 0.0 END AS __priv_hit"
-    hits += f" FROM {', '.join(sources or ['(SELECT 1 AS __priv_row)'])}"
-    keys = [*(f"leaf{a}" for a in factor.attributes), *(quoted(c) for c in factor.others)]
-    shares = ", ".join(_share_below(factor, c, others) for c in combinations)
-    listed = "".join(f"{k}, " for k in keys)
-    fetch(con, f"CREATE OR REPLACE TABLE {table} AS SELECT {listed}[{shares}] AS shares FROM ({hits})")
+        def noted(columns: frozenset[str], *rest: Any) -> str:
+            mentioned.update(map(folded, columns))
+            assert table.rows is not None
+            return table.rows(columns, *rest)
+
+        answer = _rewritten(query, replace(table, rows=noted))
+        mentioned |= {folded(a.name) for a in table.attributes if a.domain in answer.sql}
+        if sum(not c.exact for c in answer.columns) != 1:
+            raise PolicyError(f"{query.name} must ask for one number, as in SELECT count(*), alone or in each group")
+        truth = self._numbers(query, answer)
+        if not truth:
+            raise PolicyError(f"{query.name}: the table has no number to compare an estimate with")
+        return _Asked(query, frozenset(mentioned), truth)
+
+    def _numbers(self, query: Query, answer: Answer) -> dict[_Group, float]:
+        """The number of each group."""
+        try:
+            columns = [c.to_pylist() for c in run_rewritten(self._con, answer.sql).columns]
+        except (InputError, InternalError) as error:
+            raise PolicyError(f"{query.name}: {error}") from None
+        exact = [c.exact for c in answer.columns]
+        found = {}
+        for row in zip(*columns, strict=True):
+            ((value,), group) = ([v for v, e in zip(row, exact, strict=True) if e is want] for want in (False, True))
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+                raise PolicyError(f"{query.name} must ask for a number, and its answer is of another type")
+            if not math.isnan(value):
+                found[tuple(map(str, group))] = float(value)
+        return found
 
 
-def _share_below(factor: Factor, levels: tuple[int, ...], others: str) -> str:
-    labels = [f"__priv_labels{a}[{level + 1}]" for a, level in zip(factor.attributes, levels, strict=True)]
-    partition = ", ".join([*labels, *([others] if others else [])])
-    return f"avg(__priv_hit) OVER (PARTITION BY {partition})" if partition else "__priv_hit"
+def workload_objective(workload: Workload) -> Objective:
+    """The objective. Nothing is known of a node before it was asked."""
+    return Objective("workload", None, "NULL", asked=workload.errors, refuse=workload.refuse_unanswered)
+
+
+def _rewritten(query: Query, release: Release) -> Answer:
+    try:
+        return rewrite(query.text, release, _ESTIMATES)
+    except UnsupportedSQLError as error:
+        raise PolicyError(f"{query.name}: {error}") from None
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)

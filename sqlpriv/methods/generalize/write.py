@@ -16,24 +16,19 @@ beside the number of suppressed rows, or a path. Rows are sorted by what they sh
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.plan import GeneralizePlan
-from sqlpriv.methods.labelled.kinds import without_values
+from sqlpriv.methods.generalize.shown import shown_rows
 from sqlpriv.methods.labelled.leaves import write_leaves
-from sqlpriv.methods.labelled.scan import number_rows, published_columns
+from sqlpriv.methods.labelled.scan import published_columns
 from sqlpriv.methods.labelled.stated import ATTRIBUTES, write_requirements
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_values, written
 from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.hierarchies import TOP
-from sqlpriv.table.private import reads_apart
 
-# Types in which the number 1 and the text '1' are two values.
-_TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")
 ROWS = f"{WRITTEN}.{SCHEMA}.published"
 
 
@@ -42,41 +37,14 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
     scan, best, con = plan.scan, plan.best, plan.source.con
     stars = plan.stars
     with written(con, path):
-        fetch(con, f"CREATE TABLE {ROWS} AS {_published_rows(plan, stars)}")
+        rows = shown_rows(scan, best.node, published_columns(scan), plan.policy.keep_suppressed, stars)
+        fetch(con, f"CREATE TABLE {ROWS} AS FROM ({rows}) ORDER BY ALL")
         _write_tables(plan)
         write_leaves(scan, best.node, plan.columns, WRITTEN, SCHEMA)
         shown = [(c.name, c.ends if c.has_ends else None) for c in plan.columns]
         fetch(con, view_of_rows(quoted(WRITTEN, "main", plan.policy.table.name), shown))
-        rows = int(fetch(con, f"SELECT count(*) FROM {ROWS}")[0][0])
-    return Made(rows, float(scan.rows - (0 if stars else best.outcome.suppressed)))
-
-
-def _published_rows(plan: GeneralizePlan, stars: bool) -> str:
-    scan, policy, node = plan.scan, plan.policy, plan.best.node
-    place = {folded(qi): a for a, qi in enumerate(policy.qis)}
-    number = " + ".join(f"l{a}.number" for a in range(len(policy.qis)))
-    hidden = f"({number}) IN (FROM suppressed)"
-    shown, starred = [], []
-    kinds = {r[0]: r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
-    for column in published_columns(scan):
-        name, cell = quoted(column), without_values(f"t.{quoted(column)}", kinds[column])
-        a = place.get(folded(column))
-        if a is None:
-            shown.append(f"{cell} AS {name}")
-            starred.append(f"{cell} AS {name}")
-        else:
-            # A column that was not generalized keeps its type, unless a star has to stand in it, or values and texts
-            # of the type are not the same: classes go by texts.
-            by_text = _TWO_OF_ONE_TEXT.search(kinds[column]) or reads_apart(kinds[column])
-            typed = node[a] == 0 and not policy.keep_suppressed and not by_text
-            label = cell if typed else f"l{a}.label"
-            shown.append(f"{label} AS {name}")
-            starred.append(f"{literal(TOP)} AS {name}")
-    rows = number_rows(policy, scan.source.table, ", ".join(shown), "shown") + f" WHERE NOT {hidden}"
-    if stars:
-        rows += " UNION ALL " + number_rows(policy, scan.source.table, ", ".join(starred), "shown")
-        rows += f" WHERE {hidden}"
-    return f"FROM ({rows}) ORDER BY ALL"
+        written_rows = int(fetch(con, f"SELECT count(*) FROM {ROWS}")[0][0])
+    return Made(written_rows, float(scan.rows - (0 if stars else best.outcome.suppressed)))
 
 
 def _write_tables(plan: GeneralizePlan) -> None:

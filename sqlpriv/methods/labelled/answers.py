@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
@@ -12,12 +13,25 @@ from sqlpriv.methods.labelled.read_columns import Known, PublishedColumn
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.release.stamp import stamped_line, stated_policy
+from sqlpriv.rewrite.estimate.texts import number
 from sqlpriv.rewrite.public_facts import AskedFacts
 from sqlpriv.rewrite.release import BOUNDS, Attribute, Release
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
 _ONE = "1e0"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Where the numbers of rows are, which a release else knows: columns and scalars as SQL."""
+
+    copies: str
+    """Of a published row: for how many rows of the table it stands."""
+    gone: str
+    """Suppressed rows that are left out."""
+    shown: str
+    """All others that are not starred."""
 
 
 def open_labelled(file: ReleaseFile) -> Release:
@@ -27,21 +41,37 @@ def open_labelled(file: ReleaseFile) -> Release:
         raise ReleaseError(f"{file.name} does not say how many rows are suppressed; publish it again")
     suppressed = int(file.about["suppressed_rows"])
     kept = file.about.get("kept_suppressed") == "yes"
+    release = labelled_release(file, file.about["table"], columns, suppressed, kept)
+    return replace(release, public=public_tables(file.con, file.catalog, "public"))
+
+
+def labelled_release(
+    file: ReleaseFile,
+    table: str,
+    columns: list[PublishedColumn],
+    suppressed: int,
+    kept: bool,
+    counts: Counts | None = None,
+) -> Release:
+    """Rows with labels as a release for queries; `kept`: whether suppressed rows are among them, with stars.
+
+    Without `counts` each row is one row of the table.
+    """
     qis = [c for c in columns if c.is_generalized_at_all]
     stars = " AND ".join(f"{quoted(c.name)} IS NOT DISTINCT FROM {literal(TOP)}" for c in qis)
     starred = stars if kept and suppressed else "false"
-    known = _known(file, columns, starred)
-    rows = ClassRows(file.table("published"), columns, known, 0 if kept else suppressed, starred)
+    known = _known(file, columns, starred, counts)
+    gone = None if kept or not suppressed else counts.gone if counts else str(suppressed)
+    rows = ClassRows(file.table("published"), columns, known, gone, starred, counts.copies if counts else None)
     attributes = []
     for column in columns:
         may_be_hidden = suppressed > 0 and (column.is_generalized_at_all or not kept)
         attributes.append(_attribute(column, known[column.name], may_be_hidden and not column.has_domain))
     return Release(
-        table=file.about["table"],
+        table=table,
         attributes=tuple(attributes),
         published=rows.published,
         domain_weights={},
-        public=public_tables(file.con, file.catalog, "public"),
         facts=AskedFacts(file.con),
         errors=frozenset({BOUNDS}),
         rows=rows.relation,
@@ -107,16 +137,23 @@ def _attribute(column: PublishedColumn, known: Known, unlisted: bool) -> Attribu
     )
 
 
-def _known(file: ReleaseFile, columns: Sequence[PublishedColumn], starred: str) -> dict[str, Known]:
+def _known(
+    file: ReleaseFile, columns: Sequence[PublishedColumn], starred: str, counts: Counts | None
+) -> dict[str, Known]:
     """What is known of the values of each column, asked at once."""
-    rows = fetch(file.con, f"SELECT count(*) FROM {file.table('published')} WHERE NOT ({starred})")[0][0]
     listed = [c.has_domain and c.why_not is None for c in columns]
+    shares = [f"sum(coalesce(share, {_ONE}))" if has else "NULL" for has in listed]
     asked = " UNION ALL ".join(
-        f"SELECT {i} AS i, count(*), count(*) - count(value), {f'sum(coalesce(share, {_ONE}))' if listed[i] else rows} "
-        f"FROM {c.domain}"
-        for i, c in enumerate(columns)
+        f"SELECT {i} AS i, count(*), count(*) - count(value), {share} FROM {column.domain}"
+        for i, (column, share) in enumerate(zip(columns, shares, strict=True))
     )
+    shown = counts.shown if counts else _shown_rows(file, starred)
     return {
-        columns[i].name: Known(int(size), nulls > 0, float(total or 0))
+        columns[i].name: Known(int(size), nulls > 0, number(total or 0) if listed[i] else shown)
         for i, size, nulls, total in fetch(file.con, asked)
     }
+
+
+def _shown_rows(file: ReleaseFile, starred: str) -> str:
+    asked = f"SELECT count(*) FROM {file.table('published')} WHERE NOT ({starred})"
+    return number(fetch(file.con, asked)[0][0])

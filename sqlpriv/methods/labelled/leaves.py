@@ -148,22 +148,32 @@ def _labels(scan: Scan, attribute: int, level: int) -> str:
 def write_leaves(scan: Scan, node: Node, columns: Sequence[ShownColumn], catalog: str, schema: str) -> None:
     """Tables domain.<c> and ends_<c> of the file that is written; tables suppressed and shown are there."""
     con, place = scan.source.con, {folded(q): a for a, q in enumerate(scan.policy.qis)}
+    published = quoted(catalog, schema, "published")
     for column in columns:
         a = place.get(folded(column.name))
         ends = quoted(catalog, schema, f"ends_{column.name}")
         if a is not None and column.has_ends:
-            hierarchy = quoted(catalog, schema, f"hierarchy_{column.name}")
-            rows = (
-                _bin_ends(scan, a, node, column)
-                if column.labels == BINS
-                else label_ends(column.labels, column.original, hierarchy)
-            )
-            fetch(con, f"CREATE TABLE {ends} AS {rows} ORDER BY low, label")
+            fetch(con, f"CREATE TABLE {ends} AS {ends_rows(scan, a, node, column, published)}")
         if column.domain is not None:
-            labelled = _labelled(scan, a, 0 if a is None else node[a], column, ends)
             target = quoted(catalog, "domain", column.name)
-            counted = f"SELECT *, {below('label')} FROM ({labelled})"
-            fetch(con, f"CREATE TABLE {target} AS {counted} ORDER BY value NULLS LAST")
+            fetch(con, f"CREATE TABLE {target} AS {domain_rows(scan, a, 0 if a is None else node[a], column, ends)}")
+
+
+def ends_rows(scan: Scan, attribute: int, node: Node, column: ShownColumn, published: str) -> str:
+    """A query for the ends of the labels that are published. Tables suppressed and shown are there."""
+    if column.labels == BINS:
+        rows = _bin_ends(scan, attribute, node, column)
+    else:
+        occurs = f"label IN (SELECT CAST({quoted(column.name)} AS VARCHAR) FROM {published})"
+        labels = f"(SELECT DISTINCT label AS value FROM shown WHERE attribute = {attribute} AND {occurs})"
+        rows = label_ends(column.labels, column.original, labels)
+    return f"{rows} ORDER BY low, label"
+
+
+def domain_rows(scan: Scan, attribute: int | None, level: int, column: ShownColumn, ends: str) -> str:
+    """A query for the values of a public domain with their labels on a level. Table shown is there."""
+    labelled = _labelled(scan, attribute, level, column, ends)
+    return f"SELECT *, {below('label')} FROM ({labelled}) ORDER BY value NULLS LAST"
 
 
 def _labelled(scan: Scan, attribute: int | None, level: int, column: ShownColumn, ends: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlpriv.methods.labelled.read_columns import Known, Leaves, PublishedColumn
+from sqlpriv.methods.labelled.read_columns import Known, Leaves, PublishedColumn, counted
 from sqlpriv.rewrite.release import Cuts, end_of
 from sqlpriv.sqltext import quoted
 
@@ -23,16 +23,19 @@ class ClassRows:
     published: str
     columns: list[PublishedColumn]
     known: dict[str, Known]
-    gone: int
-    """Suppressed rows that are left out."""
+    gone: str | None
+    """How many suppressed rows are left out, as SQL; None where none are."""
     starred: str
     """Which published rows are suppressed ones, kept with stars."""
+    copies: str | None = None
+    """The column that says for how many rows of the table a published row stands, where it is not one."""
 
     def relation(self, mentioned: frozenset[str], cuts: Cuts, every: bool) -> str:
         """As RowsOf: classes of published rows, those of rows with stars, and that of rows which are left out."""
         columns = [c for c in self.columns if c.name in mentioned]
         if not columns:
-            copies = f"(SELECT count(*) + {self.gone} FROM {self.published})"
+            rows = counted(self.copies)
+            copies = f"(SELECT {rows} + {self.gone or 0} FROM {self.published})"
             one = f"1 AS __leaves, {_ONE} AS __weight, {_ONE} AS __total, false AS __hidden"
             return f"SELECT 0 AS __unit, {copies} AS __copies, {one}"
         kept = self.starred != "false"
@@ -66,16 +69,17 @@ class ClassRows:
                 ("leaves", "1", _leaves), ("weight", _ONE, _weight), ("total", _ONE, _total),
             )
         ]  # fmt: skip
-        of_class = ("c.unit", "c.copies") if where is not None else (unit, str(self.gone))
+        of_class = ("c.unit", "c.copies") if where is not None else (unit, self.gone or "0")
         listed += [f"{of_class[0]} AS __unit", f"{of_class[1]} AS __copies", f"{hidden} AS __hidden", *products]
         sources = [f"{found.relation} AS d{i}" for i, found in enumerate(leaves) if found is not None]
         if where is None:
             return f"SELECT {', '.join(listed)} FROM {', '.join(sources)}"
-        cells = ", ".join(f"{c.cell} AS l{i}" for i, c in enumerate(columns))
+        cells = ", ".join([*(f"{c.cell} AS l{i}" for i, c in enumerate(columns)), *filter(None, [self.copies])])
         shown = [i for i, found in enumerate(read) if found is None or found.label is not None]
         by = ", ".join(f"l{i}" for i in shown)
-        classes = f"SELECT {unit} AS unit, {by + ', ' if by else ''}count(*) AS copies FROM (SELECT {cells} FROM "
-        classes += f"{self.published}{f' WHERE {where}' if where else ''}) {f'GROUP BY {by}' if by else ''}"
+        classes = f"SELECT {unit} AS unit, {by + ', ' if by else ''}{counted(self.copies)} AS copies "
+        classes += f"FROM (SELECT {cells} FROM {self.published}{f' WHERE {where}' if where else ''})"
+        classes += f" GROUP BY {by}" if by else ""
         joins = "".join(
             f" JOIN {found.relation} AS d{i} ON c.l{i} IS NOT DISTINCT FROM {own.label}" if own.label else
             f" CROSS JOIN {found.relation} AS d{i}"

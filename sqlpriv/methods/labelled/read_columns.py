@@ -17,7 +17,6 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.kinds import BINS, BOXES, SIMPLE, VALUES, WHOLE, below, has_ends
 from sqlpriv.methods.labelled.pieces import cut_leaves
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.rewrite.estimate.texts import number
 from sqlpriv.sqltext import NUMERIC_TYPE, literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
@@ -29,6 +28,11 @@ _NOT_PUBLIC = (
 )
 _UNREADABLE = "it is published as text, from which values of its type cannot be read; read it with plain SQL"
 _SHORT = "its values are published in ranges, and its type is not among those that can be cut; publish it as DOUBLE"
+
+
+def counted(copies: str | None) -> str:
+    """How many rows of the table some published rows are; `copies` names the column that says it, if one does."""
+    return "count(*)" if copies is None else f"CAST(sum({copies}) AS BIGINT)"
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,16 @@ class Known:
 
     size: int
     has_null: bool
-    total: float
+    total: str
+    """As SQL."""
 
 
 class PublishedColumn:
     """A published column, and where the leaves below its labels come from."""
 
-    def __init__(self, file: ReleaseFile, row: dict[str, object]) -> None:
+    def __init__(self, file: ReleaseFile, row: dict[str, object], copies: str | None = None) -> None:
         self._file = file
+        self._copies = copies
         self.name, self._type, original = str(row["name"]), str(row["type"]), str(row["original"])
         # Anybody may have written the file, so nothing is taken for a type that could be more than one.
         self.kind = original if SIMPLE.fullmatch(original) else self._type
@@ -198,9 +204,10 @@ class PublishedColumn:
         """What a suppressed row may have, as far as is known: the domain, or else what published rows have."""
         if self.has_domain:
             share = f"coalesce(d.share, {_ONE})"
-            return Leaves(self._domain, None, share, str(known.size), number(known.total))
+            return Leaves(self._domain, None, share, str(known.size), known.total)
         below = self.below(cuts)
-        seen = f"SELECT {self.cell} AS cell, count(*) AS n FROM {self.published} WHERE NOT ({starred}) GROUP BY 1"
+        seen = f"SELECT {self.cell} AS cell, {counted(self._copies)} AS n FROM {self.published} "
+        seen += f"WHERE NOT ({starred}) GROUP BY 1"
         label = below.label or below.value
         spread = inlined(f"_spread(s.n, {below.weight}, {below.total})")
         return Leaves(
@@ -210,6 +217,6 @@ class PublishedColumn:
             None,
             "d.weight",
             "1",
-            number(known.total),
+            known.total,
             "d.ending" if below.ending else None,
         )

@@ -15,6 +15,7 @@ from sqlpriv.rewrite.bind.spelling import spell_alike
 
 TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"
 # Before sqlglot reads it: of statements that it does not know it would print a warning.
+_NOT_BREAKS = re.compile(r"[^\n]")
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.DOTALL)
 
 
@@ -61,20 +62,29 @@ def _refuse_statements(sql: str) -> None:
 
 def statements(text: str) -> list[str]:
     """The statements of a text, as they are written, without what stands between them: semicolons and comments."""
+    return [text[start:end] for start, end in _spans(text)]
+
+
+def statements_in_place(text: str) -> list[str]:
+    """The statements of a text, each in its own place and with spaces for all else: what is refused tells that."""
+    return [_NOT_BREAKS.sub(" ", text[:start]) + text[start:end] for start, end in _spans(text)]
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
     try:
         tokens = sqlglot.tokenize(text, dialect="duckdb")
     except sqlglot.errors.SqlglotError:
         raise UnsupportedSQLError("this is no SQL that can be read; is a quote or a comment left open?") from None
-    found: list[str] = []
+    found: list[tuple[int, int]] = []
     start = None
     for token in tokens:
         if token.token_type is sqlglot.TokenType.SEMICOLON:
             start = None
         elif start is None:
             start = token.start
-            found.append(text[start : token.end + 1])
+            found.append((start, token.end + 1))
         else:
-            found[-1] = text[start : token.end + 1]
+            found[-1] = (start, token.end + 1)
     return found
 
 

@@ -35,7 +35,7 @@ def scratch() -> Iterator[Calls]:
 @given(case=lattice_cases())
 def test_the_search_finds_the_optimum(scratch: Calls, case: LatticeCase) -> None:
     policy = write_case(scratch.con, case, SCHEMA)
-    domain, measures, objective = prepare(source_of(scratch, case, SCHEMA, policy), policy)
+    domain, measures, objective, _ = prepare(source_of(scratch, case, SCHEMA, policy), policy)
     answer = search(domain, measures, objective)
     expected = case.best()
     assert answer.optimal
@@ -57,7 +57,7 @@ def test_the_search_finds_the_optimum(scratch: Calls, case: LatticeCase) -> None
 @given(case=lattice_cases())
 def test_every_node_is_judged_like_the_oracle(scratch: Calls, case: LatticeCase) -> None:
     policy = write_case(scratch.con, case, SCHEMA)
-    domain, measures, _ = prepare(source_of(scratch, case, SCHEMA, policy), policy)
+    domain, measures, *_ = prepare(source_of(scratch, case, SCHEMA, policy), policy)
     expected = case.outcomes()
     table = case.table()
     rows = all_nodes(domain, measures)
@@ -81,7 +81,7 @@ def test_every_node_is_judged_like_the_oracle(scratch: Calls, case: LatticeCase)
 @given(case=lattice_cases())
 def test_the_minimal_nodes_are_those_of_the_oracle(scratch: Calls, case: LatticeCase) -> None:
     policy = write_case(scratch.con, case, SCHEMA)
-    domain, measures, _ = prepare(source_of(scratch, case, SCHEMA, policy), policy)
+    domain, measures, *_ = prepare(source_of(scratch, case, SCHEMA, policy), policy)
     found = minimal_nodes(domain, measures)
     assert sorted(r.node for r in found) == case.minimal()
     assert all(is_valid(domain, o) for o in evaluate(domain, measures, [r.node for r in found]))

@@ -1,0 +1,105 @@
+"""Nodes as the releases that they would be, for queries: in tables of the search's own connection, one node at a time.
+
+They have the names of those of a file (write.py, labelled/leaves.py), so that one rewriting serves for both. There are
+only the columns that are asked for, and each combination of cells once, with its number of rows. The labels of a
+public domain on a level are worked out once, unless published rows name them, as those of bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlpriv.engine import fetch
+from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalize.shown import judge_stars, shown_rows, write_shown
+from sqlpriv.methods.labelled.answers import Counts, labelled_release
+from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.labelled.kinds import BINS
+from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, domain_rows, ends_rows
+from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.methods.labelled.read_columns import PublishedColumn
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan
+from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.rewrite.release import Release
+from sqlpriv.sqltext import folded, quoted
+
+_COPIES = "__priv_n"
+
+
+@dataclass(frozen=True)
+class AskedNode:
+    """A node as a release; nodes of the same shape are asked by the same SQL text."""
+
+    release: Release
+    shape: Hashable
+
+
+class AskedNodes:
+    """Makes the release of a node; the one before is gone then."""
+
+    def __init__(
+        self,
+        scan: Scan,
+        policy: GeneralizePolicy,
+        measures: tuple[ClassMeasure, ...],
+        known: Known,
+        columns: Sequence[str],
+    ) -> None:
+        self._scan, self._policy, self._measures, self._known = scan, policy, measures, known
+        self._columns = columns
+        self._places = {folded(q): a for a, q in enumerate(policy.qis)}
+        self._roles = {folded(c.name): c.role for c in policy.columns}
+        con = scan.source.con
+        self._file = ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), "the release")
+        self._rows = self._file.table("rows")
+        self._counts = Counts(_COPIES, f"(SELECT gone FROM {self._rows})", f"(SELECT shown FROM {self._rows})")
+        self._labelled: set[str] = set()
+        """Tables of domains with the labels of a level that are there already."""
+        for schema in (SCHEMA, "domain"):
+            fetch(con, f"CREATE SCHEMA IF NOT EXISTS {quoted(self._file.catalog, schema)}")
+
+    def opened(self, node: Node, suppressed: int) -> AskedNode:
+        """A node, of which so many rows are suppressed, as a release for queries."""
+        scan, con, published = self._scan, self._scan.source.con, self._file.table("published")
+        write_shown(scan, self._measures, node, whole=suppressed == 0)
+        keep = self._policy.keep_suppressed
+        stars = suppressed > 0 and keep and judge_stars(scan, self._measures, node).kept
+        rows = shown_rows(scan, node, self._columns, keep, stars, FREQUENCIES, f", t.{_COPIES} AS {_COPIES}")
+        listed = ", ".join(map(quoted, self._columns))
+        summed = f"SELECT {listed}, CAST(sum({_COPIES}) AS BIGINT) AS {_COPIES} FROM ({rows}) GROUP BY ALL"
+        fetch(con, f"CREATE OR REPLACE TABLE {published} AS {summed}")
+        gone = 0 if stars else suppressed
+        fetch(con, f"CREATE OR REPLACE TABLE {self._rows} AS SELECT {gone} AS gone, {scan.rows - suppressed} AS shown")
+        kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {published}")}
+        columns = []
+        described = describe(scan, node, self._columns, self._known)
+        for column in described:
+            self._write_leaves(node, column)
+            row = {
+                "name": column.name,
+                "type": kinds[column.name],
+                "role": self._roles[folded(column.name)],
+                "original": column.original,
+                "labels": column.labels,
+                "has_domain": column.domain is not None,
+            }
+            columns.append(PublishedColumn(self._file, row, _COPIES))
+        release = labelled_release(self._file, self._policy.table.name, columns, suppressed, stars, self._counts)
+        release = replace(release, facts=None)
+        return AskedNode(release, (release.attributes, tuple(c.labels for c in described), suppressed > 0, stars))
+
+    def _write_leaves(self, node: Node, column: ShownColumn) -> None:
+        con, a = self._scan.source.con, self._places.get(folded(column.name))
+        ends = self._file.table(f"ends_{column.name}")
+        if a is not None and column.has_ends:
+            rows = ends_rows(self._scan, a, node, column, self._file.table("published"))
+            fetch(con, f"CREATE OR REPLACE TABLE {ends} AS {rows}")
+        if column.domain is None:
+            return
+        level = 0 if a is None else node[a]
+        table = quoted(f"__asked_{column.name}_{level}")
+        if table not in self._labelled:
+            fetch(con, f"CREATE OR REPLACE TABLE {table} AS {domain_rows(self._scan, a, level, column, ends)}")
+            self._labelled |= {table} if column.labels != BINS else set()
+        fetch(con, f"CREATE OR REPLACE VIEW {quoted(self._file.catalog, 'domain', column.name)} AS FROM {table}")
