@@ -32,6 +32,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.methods.draft import Draft, given_key, make_draft
 from sqlpriv.methods.method import Made, Method, Plan, Request, Written
 from sqlpriv.policy.file import Policy, read_policy_file
+from sqlpriv.release.beside import remove_left_copies
 from sqlpriv.release.change_views import add_to_file, added, drop_from_file
 from sqlpriv.release.file import ReleaseFile, check_target, count_rows, open_file, readable, remove_partial
 from sqlpriv.release.ledger.book import locked, read_book
@@ -159,6 +160,7 @@ def publish(
     with locked(ledger_of(policy, ledger_file), policy.table) as book, open_private(policy) as source:
         book.said += ledger_passed_over(policy, ledger_file)
         refuse_unknown_release(book, target, policy.table.name)
+        remove_left_copies(target.resolve())
         before = policy.table.state()
         found = method.plan(source, policy, request)
         found.refuse(request)

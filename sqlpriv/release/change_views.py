@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import tempfile
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Line
-from sqlpriv.release.file import ReleaseFile, open_file, refuse_no_file, remove_partial
+from sqlpriv.release.beside import copy_beside
+from sqlpriv.release.file import ReleaseFile, open_file, refuse_no_file
 from sqlpriv.release.open import Opens
 from sqlpriv.release.put import put_in_place
 from sqlpriv.release.views import Rewriter, View, make_views, put_views, stated_views
@@ -87,22 +88,20 @@ def added(path: Path, view: View, sql: str) -> Facts:
 
 @contextmanager
 def _copied(target: Path) -> Iterator[Path]:
-    """A copy beside it that only its owner can read, gone when it is not put in its place."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
-    except OSError:
-        raise ReleaseError(f"cannot write in the folder of {target.name}, so its views were not changed") from None
-    copy = Path(name)
-    try:
+    """A copy beside it, gone when it is not put in its place."""
+    with ExitStack() as stack:
+        try:
+            copy, handle = stack.enter_context(copy_beside(target))
+        except OSError:
+            raise ReleaseError(f"cannot write in the folder of {target.name}, so its views were not changed") from None
         # Open for reading meanwhile: nobody else writes, and an error names the release and not its copy.
-        with os.fdopen(handle, "wb") as written, open_file(target), target.open("rb") as read:
+        with os.fdopen(handle, "wb", closefd=sys.platform == "win32") as written, open_file(target):
             _refuse_unfinished(target)
-            shutil.copyfileobj(read, written)
+            with target.open("rb") as read:
+                shutil.copyfileobj(read, written)
             written.flush()
             os.fsync(written.fileno())
         yield copy
-    finally:
-        remove_partial(copy)
 
 
 def _refuse_unfinished(target: Path) -> None:

@@ -19,6 +19,7 @@ import sqlpriv
 from sqlpriv.errors import InputError, PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import add_view, drop_view, open_release, plan, show, verify
+from sqlpriv.release.beside import copy_beside, remove_left_copies
 from sqlpriv.release.views import put_views
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
@@ -291,3 +292,49 @@ def test_a_release_that_is_replaced_meanwhile_is_not_written_over(path: Path, mo
     with pytest.raises(ReleaseError, match="was changed meanwhile, so its views were not; run it again"):
         add_view(path, "more", TOTAL)
     assert "more" not in names_of(path)
+
+
+DYING = """
+import os, signal, sys
+from sqlpriv.publishing import add_view
+from sqlpriv.release import change_views
+setattr(change_views, sys.argv[1], lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+add_view(sys.argv[2], "late", "SELECT count(*) AS n FROM people")
+"""
+
+
+def killed(path: Path, step: str) -> None:
+    """A process that adds a view and is killed at a step: it leaves its copy."""
+    done = subprocess.run([sys.executable, "-c", DYING, step, str(path)], capture_output=True, check=False)
+    assert done.returncode == -9, done.stderr
+    left = [p for p in path.parent.iterdir() if p.name.startswith(f".{path.name}.")]
+    assert [stat.S_IMODE(p.stat().st_mode) for p in left] == [0o600]
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_change(path: Path) -> None:
+    killed(path, "put_views")
+    add_view(path, "more", TOTAL)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    killed(path, "put_views")
+    drop_view(path, "more")
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_what_a_killed_process_left_is_removed_by_publishing(tmp_path: Path) -> None:
+    policy = write(tmp_path, "")
+    path = publish_with(policy).written.output
+    killed(path, "put_views")
+    there = {p.name for p in tmp_path.iterdir() if not p.name.startswith(f".{path.name}.")}
+    publish_with(policy)
+    assert {p.name for p in tmp_path.iterdir()} == there
+
+
+def test_the_copy_of_a_process_that_lives_and_files_of_others_stay(path: Path) -> None:
+    other = path.with_name(f".{path.name}.mine.partial")
+    other.touch()
+    with copy_beside(path) as (copy, _):
+        remove_left_copies(path)
+        add_view(path, "more", TOTAL)
+        assert copy.exists()
+    assert not copy.exists()
+    assert other.exists()
