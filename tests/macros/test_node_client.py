@@ -1,62 +1,24 @@
-"""The Node client of DuckDB 1.5.6 runs the macros of an installed file: no Python anywhere."""
+"""The Node client of DuckDB 1.5.6 runs the macros of an installed file and reads the views of a release: no Python."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
-import tempfile
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
+from support.clients import ask_in_node, node_client
+from support.randomized_policies import publish_with, published, write_noise_policy
 
 import sqlpriv
 from sqlpriv.demo import examples
+from sqlpriv.publishing import open_release
 
-PACKAGE = "@duckdb/node-api@1.5.6-r.1"
-ASK = """
-const { DuckDBInstance } = require("@duckdb/node-api");
-async function main() {
-  const db = await DuckDBInstance.create(process.argv[2], { access_mode: "READ_ONLY" });
-  const con = await db.connect();
-  const answers = [];
-  for (const sql of JSON.parse(process.argv[3])) {
-    try {
-      answers.push((await con.runAndReadAll(sql)).getRowObjectsJson());
-    } catch (error) {
-      answers.push(error.message.split("\\n")[0]);
-    }
-  }
-  console.log(JSON.stringify(answers));
-}
-main();
-"""
+QUESTION = "SELECT b, count(*) AS n, avg(a) AS mean FROM people WHERE b NOT IN ('w') GROUP BY b ORDER BY b"
 
 
 @pytest.fixture(scope="module")
 def client() -> Path:
-    """The client, fetched once and kept among the temporary files."""
-    npm = shutil.which("npm")
-    if npm is None or shutil.which("node") is None:
-        pytest.skip("node and npm are not installed")
-    kept = Path(tempfile.gettempdir()) / ("sqlpriv-" + PACKAGE.strip("@").replace("/", "-").replace("@", "-"))
-    if not kept.exists():
-        folder = Path(tempfile.mkdtemp())
-        fetch = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), PACKAGE]
-        try:
-            done = subprocess.run(fetch, capture_output=True, timeout=100, check=False).returncode == 0
-        except subprocess.TimeoutExpired:
-            done = False
-        if not done:
-            pytest.skip(f"npm cannot install {PACKAGE} here")
-        (folder / "ask.js").write_text(ASK, encoding="utf-8")
-        try:
-            folder.rename(kept)  # all at once, in case two test runs fetch it
-        except OSError:
-            shutil.rmtree(folder)
-    return kept
+    return node_client()
 
 
 @pytest.fixture(scope="module")
@@ -68,19 +30,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def ask(client: Path, file: Path, *asked: str) -> list[Any]:
-    run = subprocess.run(
-        ["node", str(client / "ask.js"), str(file), json.dumps(asked)], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    answers: list[Any] = json.loads(run.stdout)
-    return answers
-
-
 @pytest.mark.slow
 def test_the_macros_answer_and_refuse(client: Path, file: Path) -> None:
     """The client gives 64-bit integers and infinity as text."""
-    found = ask(
+    found = ask_in_node(
         client,
         file,
         "FROM priv.version()",
@@ -105,3 +58,21 @@ def test_the_macros_answer_and_refuse(client: Path, file: Path) -> None:
     assert values == pytest.approx([4.00008, 0.458333, 0.666667, 4.0725e-14, 20], rel=1e-5)
     assert found[9].startswith("Invalid Input Error: sqlpriv: the quasi-identifiers must be a list")
     assert 'does not have a column named "zap"' in found[10]
+
+
+@pytest.mark.slow
+def test_the_views_of_a_release_are_read_by_name(client: Path, tmp_path: Path, few_macros: None) -> None:
+    columns = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
+    bag = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
+    people = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"
+    policy = write_noise_policy(tmp_path, columns, bag, people, more=f'[views]\nby_b = "{QUESTION}"\n')
+    path = publish_with(policy).written.output
+    (found,) = ask_in_node(client, path, "FROM by_b")
+    with open_release(path) as release:
+        answer = release.sql(QUESTION)
+        wanted = [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+    assert {"n", "n_low", "n_high", "mean_low", "mean_high"} < set(found[0])
+    assert [list(row) for row in found] == [list(row) for row in wanted]
+    for row, own in zip(found, wanted, strict=True):
+        assert row.pop("b") == own.pop("b")
+        assert row == pytest.approx(own, rel=1e-12)
