@@ -41,8 +41,17 @@ class Arithmetic:
             return self.shifted(turned, f"+ ({left.text})")
         first, second = self._formulas.smooth(left), self._formulas.smooth(right)
         if first is None or second is None:
-            return Opaque(f"({self._formulas.value(left)}) {sign} ({self._formulas.value(right)})")
+            return self._outwards(left, right, sign)
         return total(first, second, sign)
+
+    def _outwards(self, left: Form, right: Form, sign: str) -> Form:
+        """A sum or difference by interval arithmetic, which holds for certain where the bounds of both do."""
+        one, other = self._formulas.bounded(left), self._formulas.bounded(right)
+        text = f"({one.text}) {sign} ({other.text})"
+        if not self._formulas.is_hard or isinstance(one, Opaque) or isinstance(other, Opaque):
+            return Opaque(text)
+        ends = (other.low, other.high) if sign == "+" else (other.high, other.low)
+        return Bounded(text, f"({one.low}) {sign} ({ends[0]})", f"({one.high}) {sign} ({ends[1]})")
 
     def shifted(self, form: Form, by: str) -> Form:
         """A form plus something exact, which is written with its sign."""

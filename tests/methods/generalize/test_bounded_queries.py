@@ -7,6 +7,7 @@ import math
 import random
 from pathlib import Path
 from shutil import copyfile
+from typing import Any
 
 import duckdb
 import pytest
@@ -44,7 +45,7 @@ def released(folder: Path, sql: str = PEOPLE, more: str = "", columns: dict[str,
     return generalize(write_policy(folder, text, sql), ledger=folder / "ledger.db").output
 
 
-def asked(opened: OpenRelease, query: str) -> tuple[object, ...]:
+def asked(opened: OpenRelease, query: str) -> tuple[Any, ...]:
     (row,) = opened.sql(f"SELECT {query}").fetchall()
     return row
 
@@ -189,6 +190,18 @@ def test_what_stands_in_for_nothing_has_no_bounds(plain: Path) -> None:
         assert bounds == [190, 235]
 
 
+def test_differences_and_sums_of_averages_are_bounded_outwards(plain: Path) -> None:
+    """By the bounds of both, as if they were about different rows; where one has none, the difference has none."""
+    one, other = "avg(age) FILTER (WHERE pay > 5)", "avg(weight) FILTER (WHERE pay < 5)"
+    with open_release(plain) as opened:
+        (a, a_low, a_high), (b, b_low, b_high) = (asked(opened, f"{x} FROM people") for x in (one, other))
+        assert asked(opened, f"{one} - {other} FROM people") == pytest.approx((a - b, a_low - b_high, a_high - b_low))
+        assert asked(opened, f"{one} + {other} FROM people") == pytest.approx((a + b, a_low + b_low, a_high + b_high))
+        twice = f"2 * ({one} - {other}) - 1 FROM people"
+        assert asked(opened, twice) == pytest.approx(tuple(2 * x - 1 for x in (a - b, a_low - b_high, a_high - b_low)))
+        assert asked(opened, f"{one} - stddev(age) FROM people")[1:] == (None, None)
+
+
 def test_having_shows_by_estimate_and_bounds_stay(plain: Path) -> None:
     with open_release(plain) as opened:
         query = "SELECT age, count(*) AS n FROM people GROUP BY age HAVING count(*) > 0.25 ORDER BY age"
@@ -205,7 +218,10 @@ def test_truth_lies_within_bounds_of_random_tables_without_domains(tmp_path: Pat
         "true", "weight < 65", "age BETWEEN 33 AND 51", "born > DATE '2001-02-10'", "pay >= 3", "pay IS NULL",
         "seen < TIMESTAMP '2024-05-15' OR age > 40", "NOT (weight = 60 AND pay < 7)", "age < pay",
     ]  # fmt: skip
-    sums = ["count(*)", "sum(weight)", "sum(age)", "avg(weight)", "avg(age)", "sum(pay)", "avg(pay - age)"]
+    sums = [
+        "count(*)", "sum(weight)", "sum(age)", "avg(weight)", "avg(age)", "sum(pay)", "avg(pay - age)",
+        "avg(age) FILTER (WHERE weight < 65) - avg(weight)", "avg(age) / 2 + avg(weight)",
+    ]  # fmt: skip
     for number in range(4):
         folder = tmp_path / str(number)
         folder.mkdir()
