@@ -57,6 +57,12 @@ CREATE MACRO _correlation(covariance, variance, other) AS
 CASE WHEN variance > 0 AND other > 0 THEN covariance / (sqrt(variance) * sqrt(other)) END;
 CREATE MACRO _fisher_bound(r, half) AS CASE WHEN abs(r) < 1 THEN tanh(atanh(r) + half / (1 - r * r)) END;
 
+-- A skewness from the third and the second central moment and the number of rows, as of a sample; NULL where noise leaves no
+-- variance, or not three rows. And how its logarithm changes with the number of rows, the moments being the same.
+CREATE MACRO _skewness(third, variance, rows) AS
+CASE WHEN variance > 0 AND rows > 2 THEN sqrt(rows * (rows - 1)) / (rows - 2) * third / (variance * sqrt(variance)) END;
+CREATE MACRO _skewness_by_rows(rows) AS CASE WHEN rows > 2 THEN 0.5e0 / rows + 0.5e0 / (rows - 1) - 1e0 / (rows - 2) END;
+
 -- The bounds of a square, by those of what is squared: 0 is its least where they lie on both sides of 0.
 CREATE MACRO _square_low(low, high) AS CASE WHEN low * high <= 0 THEN 0e0 ELSE least(low * low, high * high) END;
 CREATE MACRO _square_high(low, high) AS greatest(low * low, high * high);

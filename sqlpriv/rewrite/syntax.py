@@ -12,6 +12,7 @@ AGGREGATES = (exp.AggFunc, exp.Filter, exp.Window, exp.Grouping, exp.GroupingId,
 KNOWN_AGGREGATES = (
     exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Grouping, exp.GroupingId, exp.Variance, exp.VariancePop, exp.Stddev,
     exp.StddevPop, exp.StddevSamp, exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2,
+    exp.Skewness,
 )  # fmt: skip
 """The aggregates of rows that can be estimated from sums."""
 HISTOGRAM = exp.AnonymousAggFunc

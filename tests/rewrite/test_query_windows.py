@@ -138,6 +138,19 @@ def test_a_correlation_varies_as_its_square_does(described: tuple[Con, Release])
     assert half_squared == pytest.approx(2 * abs(r) * half, rel=1e-6)
 
 
+@pytest.mark.slow
+def test_a_skewness_varies_as_its_square_does(described: tuple[Con, Release]) -> None:
+    n, m, s = "count(*)", "avg(age)", "avg(age * age)"
+    third = f"(avg(age * age * age) - 3 * {m} * {s} + 2 * {m} * {m} * {m})"
+    second = f"({s} - {m} * {m})"
+    corrected = f"{n} * ({n} - 1) / (({n} - 2) * ({n} - 2))"
+    square = f"{corrected} * {third} * {third} / ({second} * {second} * {second})"
+    g, half = deviation(described, "SELECT skewness(age) AS x FROM people")
+    squared, half_squared = deviation(described, f"SELECT {square} AS x FROM people")
+    assert squared == pytest.approx(g * g)
+    assert half_squared == pytest.approx(2 * abs(g) * half, rel=1e-6)
+
+
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_a_quantile_is_where_the_counts_pass(opened: OpenRelease, share: float) -> None:
     """By asking for D at each value, one by one."""

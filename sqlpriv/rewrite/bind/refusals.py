@@ -110,8 +110,8 @@ def refuse_node(sql: str, node: exp.Expr) -> NoReturn:
     construct, instead = INSTEAD.get(type(node).__name__, (_name_of(node), _LISTED))
     if isinstance(node, _AGGREGATES) and instead is _LISTED:
         instead = (
-            "only counts, sums, averages, variances, correlations, regressions, quantiles and histograms can be; ask "
-            "counts for ranges, as in GROUP BY x // 10"
+            "only counts, sums, averages, variances, skewness, correlations, regressions, quantiles and histograms can "
+            "be; ask counts for ranges, as in GROUP BY x // 10"
         )
     elif isinstance(node, exp.Func) and instead is _LISTED:
         instead = "only functions that always answer the same, and read nothing else, can be; docs/query.md lists them"

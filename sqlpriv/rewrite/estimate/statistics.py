@@ -1,9 +1,9 @@
-"""Variances, covariances and regressions: functions of a few sums, with the intervals of forms that are there already.
+"""Variances, covariances, regressions and skewness: functions of a few sums, with the intervals of forms there are.
 
 A variance is sum((x - m)^2) / n. At the estimated mean m its derivative by m is 0, so that it is the ratio of two
-combinations of sums, with m as a constant, and has Fieller's interval; so are covariances and slopes. An intercept and
-a correlation have the delta method, the latter on Fisher's scale, where it is nearly normal and stays within -1 and 1;
-what a regression explains, its square, has the squares of those bounds.
+combinations of sums, with m as a constant, and has Fieller's interval; so are covariances and slopes. An intercept, a
+skewness and a correlation have the delta method, the latter on Fisher's scale, where it is nearly normal and stays
+within -1 and 1; what a regression explains, its square, has the squares of those bounds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DEVIATIONS: dict[type[exp.Expr], type[exp.Expr]] = {
 _OF_TWO: tuple[type[exp.Expr], ...] = (
     exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2,
 )  # fmt: skip
-STATISTICS: tuple[type[exp.Expr], ...] = (exp.Variance, exp.VariancePop, *_DEVIATIONS, *_OF_TWO)
+STATISTICS: tuple[type[exp.Expr], ...] = (exp.Variance, exp.VariancePop, exp.Skewness, *_DEVIATIONS, *_OF_TWO)
 
 
 def squared(node: exp.Expr) -> exp.Expr | None:
@@ -41,6 +41,8 @@ def statistic(formulas: Formulas, node: exp.Expr) -> Form:
         node, outside = node.this, (node.expression.this,)
     if not isinstance(node, _OF_TWO):
         sums = _Moments(formulas, node.this, node.this, outside)
+        if isinstance(node, exp.Skewness):
+            return sums.skewness()
         return Ratio(sums.spread, sums.divisor(isinstance(node, exp.Variance)))
     # regr_slope(y, x) names the dependent variable first.
     sums = _Moments(formulas, node.expression, node.this, outside)
@@ -114,6 +116,28 @@ class _Moments:
             return smooth
         half = formulas.half(smooth)
         return Bounded(value, *(formula("_fisher_bound", value, f"{sign}{half}") for sign in ("-", "")))
+
+    def skewness(self) -> Smooth:
+        """By its derivatives: of z^3 - 3 z - 1.5 G z^2 + 0.5 G, where z is x by its mean and deviation."""
+        formulas, m = self._formulas, self.mx
+        rows = formulas.value(Linear({self.n: "1"}))
+        squares, cubes = self._sum(_times(self._x, self._x)), self._sum(_times(_times(self._x, self._x), self._x))
+        third = Linear({cubes: "1", squares: f"-3e0 * {m}", self.sx: f"3e0 * {m} * {m}", self.n: f"-{m} * {m} * {m}"})
+        of_x, of_cubes = (
+            formulas.once_after(f"({formulas.value(part)}) / nullif({rows}, 0e0)") for part in (self.spread, third)
+        )
+        value = formulas.once_last(formula("_skewness", of_cubes, of_x, rows))
+        scale = formulas.once_last(formula("_skewness", "1e0", of_x, rows))
+        own = formulas.once_last(f"1.5e0 * {formula('_skewness', of_cubes, of_x, rows)} / {of_x}")
+        slopes = {
+            cubes: scale,
+            squares: f"-3e0 * {m} * {scale} - {own}",
+            self.sx: f"3e0 * {scale} * ({m} * {m} - {of_x}) + 2e0 * {own} * {m}",
+            self.n: f"{m} * {scale} * (3e0 * {of_x} - {m} * {m}) - {own} * {m} * {m} + {value} / 2e0",
+        }
+        found = {i: f"({slope}) / nullif({rows}, 0e0)" for i, slope in slopes.items()}
+        found[self.n] += f" + {value} * {formula('_skewness_by_rows', rows)}"
+        return Smooth(value, {i: formulas.once_inside(slope) for i, slope in found.items()})
 
     def intercept(self) -> Form:
         """The mean of y - slope x, by its derivatives."""

@@ -26,6 +26,7 @@ STATISTICS = {
     "e": "regr_r2(b, a) / 1",
     "g": "regr_slope(b, a) / 1",
     "i": "regr_intercept(b, a) / 1",
+    "w": "skewness(a) / 1",
 }
 QUANTILES = {"m": "median(a) / 1", "q": "quantile_cont(b, 0.9) / 1", "x": "quantile_disc(a, 0.25) / 1"}
 ASKED = [
