@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from sqlpriv.facts import Facts
     from sqlpriv.macros.install import install, load
     from sqlpriv.macros.views import create_view
-    from sqlpriv.publishing import add_view, drop_view, open_release, read_policy, show, verify
+    from sqlpriv.publishing import open_release, read_policy, show, verify
+    from sqlpriv.released import add_view, drop_view
 
 __all__ = [
     "Facts",
@@ -43,11 +44,11 @@ __all__ = [
 _PLACES = {
     "Facts": "sqlpriv.facts",
     "SqlprivError": "sqlpriv.errors",
-    "add_view": "sqlpriv.publishing",
+    "add_view": "sqlpriv.released",
     "attach": "sqlpriv.doors.python",
     "check": "sqlpriv.doors.python",
     "create_view": "sqlpriv.macros.views",
-    "drop_view": "sqlpriv.publishing",
+    "drop_view": "sqlpriv.released",
     "init": "sqlpriv.doors.python",
     "install": "sqlpriv.macros.install",
     "ledger": "sqlpriv.doors.python",

@@ -33,17 +33,16 @@ from sqlpriv.methods.draft import Draft, given_key, make_draft
 from sqlpriv.methods.method import Made, Method, Plan, Request, Written
 from sqlpriv.policy.file import Policy, read_policy_file
 from sqlpriv.release.beside import remove_left_copies
-from sqlpriv.release.change_views import add_to_file, added, drop_from_file
-from sqlpriv.release.file import ReleaseFile, check_target, count_rows, open_file, readable, remove_partial
+from sqlpriv.release.file import check_target, count_rows, open_file, readable, remove_partial
 from sqlpriv.release.ledger.book import locked, read_book
 from sqlpriv.release.ledger.judge import refuse_unknown_release
 from sqlpriv.release.ledger.show import ledger_of, ledger_passed_over
 from sqlpriv.release.open import OpenRelease, open_files
 from sqlpriv.release.put import put_in_place
 from sqlpriv.release.stamp import stamp
-from sqlpriv.release.verify import with_checks
-from sqlpriv.release.verify_views import check_views, refuse_to_lose
-from sqlpriv.release.views import CONFIDENCE, View, with_views, write_views
+from sqlpriv.release.verify_views import refuse_to_lose
+from sqlpriv.release.views import with_views, write_views
+from sqlpriv.released import judged_file, method_of
 from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.table.private import open_table
 from sqlpriv.table.source import Source
@@ -189,7 +188,7 @@ def _existing(method: Method, found: Plan, draft: Draft) -> Written | None:
             if file.about.get("release") != draft.known.release:
                 return None
             refuse_to_lose(method, file, found.policy)
-            if not _judged(method, file, found.policy).passed:
+            if not judged_file(method, file, found.policy).passed:
                 return None
             rows = count_rows(file)
     except ReleaseError:  # of an older format, or empty: it is written again
@@ -234,7 +233,7 @@ def _refuse_change(is_unchanged: bool) -> None:
 def _verified(method: Method, found: Plan, partial: Path) -> str:
     """Refuse a file that does not hold what it says; what the release calls itself."""
     with open_file(partial) as file:
-        judged = _judged(method, file, found.policy)
+        judged = judged_file(method, file, found.policy)
         if not judged.passed:
             failed = ", ".join(c["check"] for c in judged.content["checks"] if c["passed"] is False)
             raise ReleaseError(
@@ -279,52 +278,14 @@ def open_release(
 def show(path: str | Path) -> Facts:
     """What a release says of itself: its guarantee as it claims it, columns, domains, what count(*) means."""
     with readable(Path(path)), open_file(Path(path)) as file:
-        return with_views(_method_of(file).show(file), file)
+        return with_views(method_of(file).show(file), file)
 
 
 def verify(path: str | Path, policy: Policy | str | Path | None = None) -> Facts:
     """Judge a release from its file alone; with its policy, also that it holds nothing beyond it."""
     read = None if policy is None else _read(policy)
     with readable(Path(path)), open_file(Path(path)) as file:
-        method = _method_of(file)
+        method = method_of(file)
         if read is not None and read.method != method.name:
             raise InputError(f"{file.name} is a release by {method.name}, and the policy is for {read.method}")
-        return _judged(method, file, read)
-
-
-def _judged(method: Method, file: ReleaseFile, policy: Policy | None) -> Facts:
-    """What the method says of a file, and whether its views are what they say."""
-    judged = method.verify(file, policy)
-    return with_checks(judged, file, check_views(method, file, policy)) if judged.passed else judged
-
-
-def add_view(
-    path: str | Path, name: str, question: str, *, confidence: float = CONFIDENCE, replace: bool = False
-) -> Facts:
-    """Keep a question as a view in a release: any DuckDB client then reads the estimates by its name.
-
-    The release is verified before and with the view, in a copy that takes its place.
-    """
-    view = View(name, question.strip(), confidence)
-    with readable(Path(path)):
-        sql = add_to_file(Path(path), view, _method_and_facts, replace)
-    return added(Path(path), view, sql)
-
-
-def drop_view(path: str | Path, name: str) -> Facts:
-    """Take a view out of a release."""
-    with readable(Path(path)):
-        drop_from_file(Path(path), name, _method_and_facts)
-    return Facts(f"{name} is no longer a view in {Path(path).name}", {"release": Path(path).name, "dropped": name})
-
-
-def _method_and_facts(file: ReleaseFile) -> tuple[Method, Facts]:
-    method = _method_of(file)
-    return method, _judged(method, file, None)
-
-
-def _method_of(file: ReleaseFile) -> Method:
-    name = file.about.get("method", "")
-    if name not in METHODS:
-        raise ReleaseError(f"{file.name} is a release by {name!r}, which this version does not know; upgrade it")
-    return METHODS[name]
+        return judged_file(method, file, read)

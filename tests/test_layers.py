@@ -25,6 +25,7 @@ ROOMS = (
     ("policy",),
     ("release",),
     ("methods",),
+    ("released",),
     ("publishing",),
     ("showing",),
     ("doors",),

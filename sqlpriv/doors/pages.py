@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sqlpriv.macros.pages import markdown
 from sqlpriv.methods import METHODS
-from sqlpriv.policy.file import RELEASE_KEYS, VIEW_KEYS
 from sqlpriv.policy.keys import key_table
+from sqlpriv.policy.sections import RELEASE_KEYS, VIEW_KEYS
 
 _BLOCK = re.compile(r"(<!-- keys of (\w+)(?: (\S+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -16,10 +16,11 @@ from typing import Any, Protocol
 
 from sqlpriv.errors import InputError, InternalError
 from sqlpriv.facts import Facts, Grid, Line, Part
-from sqlpriv.policy.file import RELEASE_KEYS, Declared
+from sqlpriv.policy.file import Declared
 from sqlpriv.policy.look import Seen, look
 from sqlpriv.policy.propose import K, Proposal
 from sqlpriv.policy.propose_domains import GAMMA, TIMES, with_domains
+from sqlpriv.policy.sections import RELEASE_KEYS
 from sqlpriv.policy.toml import Entry, toml_section
 
 if sys.version_info >= (3, 11):

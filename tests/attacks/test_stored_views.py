@@ -11,7 +11,8 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 
 import sqlpriv
 from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.publishing import add_view, open_release, show, verify
+from sqlpriv.publishing import open_release, show, verify
+from sqlpriv.released import add_view
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 

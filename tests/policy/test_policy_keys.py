@@ -10,8 +10,9 @@ import pytest
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods import METHODS
-from sqlpriv.policy.file import RELEASE_KEYS, TABLE_KEYS, Policy, parse_policy
+from sqlpriv.policy.file import Policy, parse_policy
 from sqlpriv.policy.keys import Key, key_table
+from sqlpriv.policy.sections import RELEASE_KEYS, TABLE_KEYS
 
 pytestmark = pytest.mark.one_version
 

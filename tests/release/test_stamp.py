@@ -15,7 +15,7 @@ from support.policies import policy_text, qi, role, write_policy
 from support.randomized_policies import KEY, noise_policy_text, rows_of
 
 from sqlpriv.methods import METHODS
-from sqlpriv.policy.file import RELEASE_KEYS
+from sqlpriv.policy.sections import RELEASE_KEYS
 from sqlpriv.publishing import publish, read_policy, show, verify
 from sqlpriv.release.ledger.book import read_book
 from sqlpriv.version import __version__

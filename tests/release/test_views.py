@@ -18,9 +18,10 @@ from support.randomized_policies import publish_with, published, rows_of, write_
 import sqlpriv
 from sqlpriv.errors import InputError, PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
-from sqlpriv.publishing import add_view, drop_view, open_release, plan, show, verify
+from sqlpriv.publishing import open_release, plan, show, verify
 from sqlpriv.release.beside import copy_beside, remove_left_copies
 from sqlpriv.release.views import put_views
+from sqlpriv.released import add_view, drop_view
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
 
@@ -296,8 +297,8 @@ def test_a_release_that_is_replaced_meanwhile_is_not_written_over(path: Path, mo
 
 DYING = """
 import os, signal, sys
-from sqlpriv.publishing import add_view
 from sqlpriv.release import change_views
+from sqlpriv.released import add_view
 setattr(change_views, sys.argv[1], lambda *_: os.kill(os.getpid(), signal.SIGKILL))
 add_view(sys.argv[2], "late", "SELECT count(*) AS n FROM people")
 """

@@ -1,0 +1,34 @@
+"""What may stand in the sections of a policy that are the same for every method."""
+
+from __future__ import annotations
+
+from sqlpriv.policy.keys import FLAG, REASON, TEXT, Key, Keys, Kind
+
+_ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
+# Options of DuckDB's read_csv that a policy may give; `delimiter` is the word of most other tools for `delim`.
+READ_OPTIONS = ("delimiter", "delim", "header", "quote", "escape", "nullstr", "all_varchar", "dateformat",
+                "timestampformat", "decimal_separator", "encoding", "skip", "comment", "types")  # fmt: skip
+TABLE_KEYS: Keys = (
+    Key("source", TEXT, "a file, or with `database` a table or view of it", required=True),
+    Key("database", TEXT, "the DuckDB file that holds the source"),
+    *(Key(name, _ANY, "as in DuckDB's read_csv; for files only") for name in READ_OPTIONS),
+)
+RELEASE_KEYS: Keys = (
+    Key("output", TEXT, "the release file, beside the policy"),
+    Key(
+        "beside",
+        REASON,
+        "why this release may stand beside others of the same table; the ledger and the release carry it",
+    ),
+)
+"""What every method takes in [release], beside `method`."""
+VIEW_KEYS: Keys = (
+    Key(
+        "auto",
+        FLAG,
+        "also views of counts by each column and each small pair, and of sums and averages of numbers by each category",
+        default=False,
+    ),
+)
+"""What [views] takes beside questions by the names of their views."""
+LEDGER_KEYS: Keys = (Key("path", TEXT, "the ledger, beside the policy; else the user's own", required=True),)

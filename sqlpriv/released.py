@@ -1,0 +1,58 @@
+"""A release that is there: whether it holds what it says, and its views, of which there may be more or less.
+
+Every method's releases alike; which method made one, its file says.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlpriv.errors import ReleaseError
+from sqlpriv.facts import Facts
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.method import Method
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.change_views import add_to_file, added, drop_from_file
+from sqlpriv.release.file import ReleaseFile, readable
+from sqlpriv.release.verify import with_checks
+from sqlpriv.release.verify_views import check_views
+from sqlpriv.release.views import CONFIDENCE, View
+
+
+def judged_file(method: Method, file: ReleaseFile, policy: Policy | None) -> Facts:
+    """What the method says of a file, and whether its views are what they say."""
+    judged = method.verify(file, policy)
+    return with_checks(judged, file, check_views(method, file, policy)) if judged.passed else judged
+
+
+def add_view(
+    path: str | Path, name: str, question: str, *, confidence: float = CONFIDENCE, replace: bool = False
+) -> Facts:
+    """Keep a question as a view in a release: any DuckDB client then reads the estimates by its name.
+
+    The release is verified before and with the view, in a copy that takes its place.
+    """
+    view = View(name, question.strip(), confidence)
+    with readable(Path(path)):
+        sql = add_to_file(Path(path), view, _method_and_facts, replace)
+    return added(Path(path), view, sql)
+
+
+def drop_view(path: str | Path, name: str) -> Facts:
+    """Take a view out of a release."""
+    with readable(Path(path)):
+        drop_from_file(Path(path), name, _method_and_facts)
+    return Facts(f"{name} is no longer a view in {Path(path).name}", {"release": Path(path).name, "dropped": name})
+
+
+def _method_and_facts(file: ReleaseFile) -> tuple[Method, Facts]:
+    method = method_of(file)
+    return method, judged_file(method, file, None)
+
+
+def method_of(file: ReleaseFile) -> Method:
+    """The method that made a release."""
+    name = file.about.get("method", "")
+    if name not in METHODS:
+        raise ReleaseError(f"{file.name} is a release by {name!r}, which this version does not know; upgrade it")
+    return METHODS[name]
