@@ -25,6 +25,7 @@ from typing import Any
 
 import duckdb
 
+from sqlpriv.arguments import checked
 from sqlpriv.engine import translate
 from sqlpriv.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.facts import Facts, Line, OnProgress
@@ -59,6 +60,7 @@ class Published:
     facts: Facts
 
 
+@checked
 def read_policy(path: str | Path) -> Policy:
     """Read a policy file of any method, or say which line is wrong and why."""
     return read_policy_file(path, METHODS)
@@ -265,6 +267,7 @@ def _publish_file(partial: Path, draft: Draft, release: str) -> None:
     _reached("finished")
 
 
+@checked
 def open_release(
     path: str | Path, *more_views: str | Path, public: Mapping[str, Any] | None = None, budget: float = BUDGET
 ) -> OpenRelease:
@@ -275,12 +278,14 @@ def open_release(
     return open_files(METHODS, [Path(p) for p in (path, *more_views)], public or {}, budget)
 
 
+@checked
 def show(path: str | Path) -> Facts:
     """What a release says of itself: its guarantee as it claims it, columns, domains, what count(*) means."""
     with readable(Path(path)), open_file(Path(path)) as file:
         return with_views(method_of(file).show(file), file)
 
 
+@checked
 def verify(path: str | Path, policy: Policy | str | Path | None = None) -> Facts:
     """Judge a release from its file alone; with its policy, also that it holds nothing beyond it."""
     read = None if policy is None else _read(policy)

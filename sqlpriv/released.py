@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sqlpriv.arguments import checked
 from sqlpriv.errors import ReleaseError
 from sqlpriv.facts import Facts
 from sqlpriv.methods import METHODS
@@ -25,6 +26,7 @@ def judged_file(method: Method, file: ReleaseFile, policy: Policy | None) -> Fac
     return with_checks(judged, file, check_views(method, file, policy)) if judged.passed else judged
 
 
+@checked
 def add_view(
     path: str | Path, name: str, question: str, *, confidence: float = CONFIDENCE, replace: bool = False
 ) -> Facts:
@@ -38,6 +40,7 @@ def add_view(
     return added(Path(path), view, sql)
 
 
+@checked
 def drop_view(path: str | Path, name: str) -> Facts:
     """Take a view out of a release."""
     with readable(Path(path)):

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from sqlpriv import publishing
+from sqlpriv.arguments import checked
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
@@ -23,6 +24,7 @@ from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.table.source import open_source
 
 
+@checked
 def attach(
     con: duckdb.DuckDBPyConnection,
     release: str | Path,
@@ -37,6 +39,7 @@ def attach(
     attach_release(con, METHODS, Path(release), public or {}, budget)
 
 
+@checked
 def check(
     data: Any,
     qis: str | Sequence[str] | Sequence[Sequence[str]],
@@ -67,6 +70,7 @@ def check(
         return run_check(source, job, on_progress).facts()
 
 
+@checked
 def init(
     data: Any,
     output: str | Path = "policy.toml",
@@ -90,6 +94,7 @@ def init(
     return proposed.facts()
 
 
+@checked
 def plan(
     policy: Policy | str | Path,
     *,
@@ -107,6 +112,7 @@ def plan(
     return publishing.plan(read, queries=queries, time_limit=time_limit, on_progress=on_progress)
 
 
+@checked
 def publish(
     policy: Policy | str | Path,
     output: str | Path | None = None,
@@ -138,6 +144,7 @@ def _policy(policy: Policy | str | Path, data: Any) -> Policy:
     return read.holding(data)
 
 
+@checked
 def ledger(policy: Policy | str | Path | None = None, ledger_file: str | Path | None = None) -> Facts:
     """What has been released from the table of a policy; without one, all that the ledger holds."""
     read = policy if policy is None or isinstance(policy, Policy) else publishing.read_policy(policy)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import duckdb
 
+from sqlpriv.arguments import checked
 from sqlpriv.engine import open_database
 from sqlpriv.errors import InstallError
 from sqlpriv.macros import catalog
@@ -29,6 +30,7 @@ _Found = tuple[str, str]
 """A macro that is there: its name and its kind, as DuckDB calls it."""
 
 
+@checked
 def load(con: duckdb.DuckDBPyConnection) -> None:
     """Create the macros in schema `priv` of the connection's current database."""
     old = _refuse_conflicts(con)
@@ -44,6 +46,7 @@ def load(con: duckdb.DuckDBPyConnection) -> None:
         raise
 
 
+@checked
 def install(path: str | Path) -> None:
     """Create the macros in a database file, made if it does not exist, for all DuckDB clients to use."""
     if str(path) in {"", ":memory:"}:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import duckdb
 
+from sqlpriv.arguments import checked
 from sqlpriv.engine import translate
 from sqlpriv.errors import InputError
 from sqlpriv.macros.expand import called, expand
 from sqlpriv.sqltext import table_parts
 
 
+@checked
 def create_view(con: duckdb.DuckDBPyConnection, name: str, sql: str, replace: bool = False) -> None:
     """Create a view of `sql`, a query that may call `priv` macros, under a name as query_table reads it."""
     plain = expand(sql, con) if called(sql) else sql

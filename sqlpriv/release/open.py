@@ -13,6 +13,7 @@ from weakref import finalize
 
 import duckdb
 
+from sqlpriv.arguments import checked
 from sqlpriv.engine import make_spill_folder, remove_spill_folder
 from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.errors import refusal as our_refusal
@@ -68,6 +69,7 @@ class OpenRelease:
         """The name of the private table."""
         return self._release.table
 
+    @checked
     def sql(
         self,
         query: str,
@@ -88,6 +90,7 @@ class OpenRelease:
         answer = self._answer(query, confidence, intervals, nonnegative, parameters, domain_extremes)
         return self._con.from_arrow(run_rewritten(self._con, answer.sql))
 
+    @checked
     def explain(
         self,
         query: str,
@@ -101,6 +104,7 @@ class OpenRelease:
         answer = self._answer(query, confidence, intervals, nonnegative, parameters, domain_extremes)
         return Explained(answer.sql, "\n".join(answer.plans), answer.cost)
 
+    @checked
     def warnings(
         self,
         query: str,
