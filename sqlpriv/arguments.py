@@ -51,8 +51,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             for each in value if several else (value,):
                 if name in kinds() and not _is_of(each, kinds()[name]):
                     raise InputError(
-                        f"{function.__name__}(): {name} must be {_spoken(kinds()[name])}, and it is of the type "
-                        f"{type(each).__name__}"
+                        f"{function.__name__}(): {name} must be {_spoken(kinds()[name])}, and it is {_type_of(each)}"
                     )
         return function(*args, **kwargs)
 
@@ -65,11 +64,11 @@ def _is_of(value: object, kind: Any) -> bool:
     if kind is Any:
         return True
     if origin in (typing.Union, types.UnionType):
-        return any(_is_of(value, one) for one in inner)
+        # A list that is mixed of what one list and another may hold is left to the call itself, which knows why not.
+        lists = tuple(typing.get_args(one)[0] for one in inner if typing.get_origin(one) is Sequence)
+        return any(_is_of(value, one) for one in inner) or _is_list_of(value, lists)
     if origin is Sequence:
-        listed = isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
-        # Columns of a data frame and the like are taken as they are; what goes when it is looked at, too.
-        return listed and (not isinstance(value, (list, tuple)) or all(_is_of(one, inner[0]) for one in value))
+        return _is_list_of(value, inner)
     if origin is Mapping:
         return isinstance(value, Mapping)
     if origin is Callable:
@@ -83,6 +82,20 @@ def _is_of(value: object, kind: Any) -> bool:
     if kind is duckdb.DuckDBPyConnection:
         return hasattr(value, "execute")  # also the module itself, which stands for its own connection
     return not isinstance(kind, type) or isinstance(value, kind)
+
+
+def _is_list_of(value: object, kinds: tuple[Any, ...]) -> bool:
+    """Whether a value is a list of some types; columns of a data frame, and what is read only once, are not opened."""
+    listed = bool(kinds) and isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+    opened = value if isinstance(value, (list, tuple)) else ()
+    return listed and all(any(_is_of(one, kind) for kind in kinds) for one in opened)
+
+
+def _type_of(value: object) -> str:
+    if not isinstance(value, (list, tuple)):
+        return f"of the type {type(value).__name__}"
+    held = [type(one).__name__ for one in value if not isinstance(one, str)]
+    return f"a {type(value).__name__} that holds {held[0] if held else 'texts'}"
 
 
 def _spoken(kind: Any) -> str:

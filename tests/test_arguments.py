@@ -29,7 +29,12 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]] = [
     (sqlpriv.attach, ("x", "r.duckdb"), {}, "attach(): con must be a DuckDB connection, and it is of the type str"),
     (sqlpriv.attach, (duckdb, 42), {}, f"attach(): release must be {FILE}"),
     (sqlpriv.check, ("t.csv", 5), {}, "check(): qis must be a text or a list of texts or a list of lists"),
-    (sqlpriv.check, ("t.csv", [5]), {}, "check(): qis must be a text or a list of texts or a list of lists"),
+    (
+        sqlpriv.check,
+        ("t.csv", [5]),
+        {},
+        "check(): qis must be a text or a list of texts or a list of lists, and it is a list that holds int",
+    ),
     (sqlpriv.check, ("t.csv", ["a"], 5), {}, "check(): sensitive must be a text or a list of texts"),
     (sqlpriv.check, ("t.csv", ["a"]), {"require": [5]}, "check(): require must be a text or a list of texts"),
     (sqlpriv.check, ("t.csv", ["a"]), {"worst": 2.5}, "check(): worst must be a whole number"),
