@@ -18,6 +18,8 @@ from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
 from sqlpriv.policy.keys import TEXT, Fail, Key, Keys, read_keys, refuse_unknown
 from sqlpriv.policy.lines import line_of
+from sqlpriv.policy.other_methods import SECTION as COMPARE
+from sqlpriv.policy.other_methods import ForAnother, read_for_others
 from sqlpriv.policy.require import read_requirements
 from sqlpriv.policy.sections import LEDGER_KEYS, READ_OPTIONS, RELEASE_KEYS, TABLE_KEYS, VIEW_KEYS
 from sqlpriv.sqltext import folded
@@ -57,6 +59,8 @@ class Policy:
     """Questions that are kept as views, by the names of these."""
     auto_views: bool = False
     """Whether useful views are added to them."""
+    others: Mapping[str, ForAnother] = field(default_factory=dict)
+    """What the policy says for other methods, where several are compared."""
 
     def holding(self, data: Any) -> Policy:
         """The policy for rows that a program holds, in the place of the file or the table that it names."""
@@ -158,7 +162,7 @@ class _Reader:
         """The policy, as its method reads it."""
         release = self._section("release")
         method = self._method(release)
-        known = ("table", "columns", *method.sections, "views", "ledger", "release")
+        known = ("table", "columns", *method.sections, "views", "ledger", "release", COMPARE)
         self._known(self._content, known, "section", elsewhere=self._others(lambda m: m.sections))
         table = self._table(folder)
         options = (*RELEASE_KEYS, *method.options)
@@ -175,6 +179,7 @@ class _Reader:
             frozenset(release),
             self._ledger(),
             *self._views(),
+            self._for_others(method, columns),
         )
         policy.check(self._fail)
         return policy
@@ -234,6 +239,11 @@ class _Reader:
         return read_requirements(
             self._content.get("require", {}), sensitive, lambda m, *k: self._fail(m, "require", *k)
         )
+
+    def _for_others(self, own: Declared, columns: tuple[Column, ...]) -> dict[str, ForAnother]:
+        takes = {m.name: (m.options, m.sections) for m in self._methods.values()}
+        sensitive = tuple(c.name for c in columns if c.role == "sensitive")
+        return read_for_others(self._content.get(COMPARE, {}), own.name, takes, sensitive, self._fail)
 
     def _public(self) -> dict[str, str]:
         public = self._content.get("public", {})

@@ -285,7 +285,8 @@ def test_a_section_of_another_method_says_whose_it_is(method: str) -> None:
             message = refused(text)
             assert f"line {line_of(text, f'[{section}]')}: section {section!r} is for " in message
             assert other.name in message.partition(";")[0]
-            assert message.endswith(f"; here are {', '.join(['table', 'columns', *own, 'views', 'ledger', 'release'])}")
+            known = ["table", "columns", *own, "views", "ledger", "release", "compare"]
+            assert message.endswith(f"; here are {', '.join(known)}")
     assert "unknown section 'relase'; there are table, columns" in refused(f"{text_of(method, {})}[relase]\n")
 
 
