@@ -31,7 +31,7 @@ from sqlpriv.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.facts import Facts, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.draft import Draft, given_key, make_draft
-from sqlpriv.methods.method import Made, Method, Plan, Request, Written
+from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
 from sqlpriv.policy.file import Policy, read_policy_file
 from sqlpriv.release.beside import remove_left_copies
 from sqlpriv.release.file import check_target, count_rows, open_file, readable, remove_partial
@@ -201,18 +201,10 @@ def _existing(method: Method, found: Plan, draft: Draft) -> Written | None:
 
 
 def _write(method: Method, found: Plan, draft: Draft, request: Request, before: tuple[int, int] | None) -> Written:
-    table, target = found.policy.table, draft.target
+    target = draft.target
     partial = draft.book.folder / f"{draft.entry.name}.duckdb"
     try:
-        _refuse_change(table.state() == before)
-        made = method.write(found, draft.edition, partial, request)
-        stamp(found.source.con, partial, found.policy, method, draft.date)
-        write_views(method, partial, found.policy.questions, found.policy.auto_views)
-        _reached("written")
-        made.refuse_unlikely()
-        release = _verified(method, found, partial)
-        _refuse_change(table.state() == before)
-        _reached("verified")
+        made, release = make_file(method, found, draft.edition, draft.date, partial, request, before)
         _publish_file(partial, draft, release)
     except duckdb.Error as error:
         raise translate(error) from None
@@ -221,6 +213,29 @@ def _write(method: Method, found: Plan, draft: Draft, request: Request, before: 
     finally:
         remove_partial(partial)
     return Written(target, draft.edition.view, made, draft.warnings)
+
+
+def make_file(
+    method: Method,
+    found: Plan,
+    edition: Edition,
+    date: str,
+    path: Path,
+    request: Request,
+    before: tuple[int, int] | None,
+) -> tuple[Made, str]:
+    """The whole release in a file, verified: what it holds, and what it calls itself."""
+    table = found.policy.table
+    _refuse_change(table.state() == before)
+    made = method.write(found, edition, path, request)
+    stamp(found.source.con, path, found.policy, method, date)
+    write_views(method, path, found.policy.questions, found.policy.auto_views)
+    _reached("written")
+    made.refuse_unlikely()
+    release = _verified(method, found, path)
+    _refuse_change(table.state() == before)
+    _reached("verified")
+    return made, release
 
 
 def _reached(step: str) -> None:

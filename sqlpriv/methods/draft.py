@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,9 +67,21 @@ def make_draft(found: Plan, given: bytes | None, book: Book, target: Path) -> Dr
         target.name, beside=policy.beside or "", place=seen.place,
     )  # fmt: skip
     refuse_repetition(book, seen, entry)
-    earlier = tuple(e for e in sequence if e.view < view)
-    edition = Edition(view, coins(view), slot_prefix(key, parameters) if views > 1 else coins(view), name, earlier)
+    edition = _edition(key, parameters, coins(view), view, tuple(e for e in sequence if e.view < view))
     return Draft(edition, entry, seen, known, key, book, target, (*book.said, *found.warnings(key)))
+
+
+def first_edition(found: Plan, key: bytes) -> Edition:
+    """The release as if it were the first of its table, whatever the ledger holds: the same coins as then."""
+    parameters = found.parameters(key)
+    return _edition(key, parameters, coin_prefix(key, parameters, found.digest, 1), 1, ())
+
+
+def _edition(
+    key: bytes, parameters: Mapping[str, object], coins: str, view: int, earlier: tuple[Entry, ...]
+) -> Edition:
+    slots = slot_prefix(key, parameters) if int(str(parameters.get("views", 1))) > 1 else coins
+    return Edition(view, coins, slots, fingerprint(coins), earlier)
 
 
 def _kept_key(found: Plan, given: bytes | None, book: Book, seen: Recognised) -> bytes:
