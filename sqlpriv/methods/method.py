@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.facts import Facts, OnProgress
@@ -143,6 +143,32 @@ class Method(Declared, Protocol):
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The release for queries: one file, or the views of one sequence."""
+
+
+@runtime_checkable
+class Attacked(Protocol):
+    """What a method says of attackers where several are compared, if its releases are more than classes of labels."""
+
+    @property
+    def against(self) -> str:
+        """What it protects against, in a word."""
+
+    def posterior(self, plan: Plan) -> float | None:
+        """The worst belief of a linking attacker in a sensitive value after the release; None if it is not known.
+
+        A linking attacker knows the quasi-identifiers of a person at least, and that the person is in the table.
+        """
+
+
+@runtime_checkable
+class Tuned(Protocol):
+    """A method whose policies may leave a choice that is best made by the questions of a workload."""
+
+    def best_for(self, plan: Plan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
+        """Options of [release] that the policy leaves open, as they are best for these queries; none if there are none.
+
+        Read off the private table, which is open: so they tell of it, and whoever takes them must know that.
+        """
 
 
 Methods = Mapping[str, Method]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlpriv.macros.calls import Calls
@@ -12,11 +12,12 @@ from sqlpriv.methods.alpha_beta.bags import verify as bag_verify
 from sqlpriv.methods.alpha_beta.bags import write as bag_write
 from sqlpriv.methods.alpha_beta.bags.weights import is_bag
 from sqlpriv.methods.alpha_beta.bags.weights import make_weights as make_bag_weights
+from sqlpriv.methods.alpha_beta.best import best_p
 from sqlpriv.methods.alpha_beta.policy import OPTIONS, AlphaBetaPolicy
 from sqlpriv.methods.alpha_beta.verify import own_checks
 from sqlpriv.methods.alpha_beta.weights import expected_by_share, make_weights
 from sqlpriv.methods.alpha_beta.write import write
-from sqlpriv.methods.method import Edition, Made, Request
+from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.methods.randomized.instance import refuse_copies
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
@@ -68,6 +69,12 @@ class AlphaBeta(Randomized):
         if is_bag(coins):
             return expected(calls, make_bag_weights(calls, coins, by_shares=plan.terms.by_value is not None))
         return expected(calls, make_weights(calls, coins, slots, 1))
+
+    def best_for(self, plan: Plan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
+        """The p of a bag with the smallest errors."""
+        assert isinstance(plan, RandomizedPlan)
+        p = best_p(plan, self.expected, queries)
+        return {} if p is None else {"p": p}
 
     def numbers(self, file: ReleaseFile) -> Numbers:
         """Which numbers its files state."""

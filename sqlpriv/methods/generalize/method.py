@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize import write
+from sqlpriv.methods.generalize.best import best_node
 from sqlpriv.methods.generalize.compare import compare
 from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
 from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, GeneralizePolicy
@@ -80,6 +82,12 @@ class Generalize:
         if len(files) > 1:
             raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
         return open_labelled(files[0])
+
+    def best_for(self, plan: Plan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
+        """The node with the smallest error."""
+        assert isinstance(plan, GeneralizePlan)
+        node = best_node(plan, queries, request)
+        return {} if node is None else {"node": node}
 
 
 METHOD = Generalize()

@@ -43,6 +43,7 @@ class Randomized(ABC):
     options: Keys
     sections: tuple[str, ...] = ("public",)
     draws: bool = True
+    against: str = "belief"
 
     @property
     def roles(self) -> Mapping[str, Keys]:
@@ -112,6 +113,11 @@ class Randomized(ABC):
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The release for queries: one file, or the views of one sequence."""
         return describe(files)
+
+    def posterior(self, plan: Plan) -> float | None:
+        """The worst of the linking attackers, who know all but one column."""
+        assert isinstance(plan, RandomizedPlan)
+        return max((a.posterior for a in plan.terms.attackers if a.is_linking), default=None)
 
     def show(self, file: ReleaseFile) -> Facts:
         """What a release says of itself."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
@@ -129,18 +130,21 @@ class RandomizedPlan:
         bits = " + ".join(f"log2({c.size})" for c in self.columns)
         return int(self.source.calls.value(f"_release_bytes({self.terms.expected_rows!r}, {bits})"))
 
+    def with_release(self, release: Mapping[str, Any]) -> RandomizedPlan:
+        """The plan for other keys of [release] that change nothing but the terms."""
+        policy = replace(self.policy, release=release)
+        terms = _terms(self.source, policy, self.terms.rows, self.known, self.columns, self.aliases, self.make_terms)
+        return replace(self, policy=policy, terms=terms)
+
     def costs(self) -> list[Terms]:
         """The terms for other gammas, and for the policy's own; those that cannot be are left out."""
         found = []
         for gamma in sorted({*GAMMAS, self.terms.gamma}):
             release = {**self.policy.release, "gamma": gamma}
-            other = replace(
-                self.policy, release={k: None if k in {"alpha", "beta", "p"} else v for k, v in release.items()}
-            )
             try:
-                terms = _terms(
-                    self.source, other, self.terms.rows, self.known, self.columns, self.aliases, self.make_terms
-                )
+                terms = self.with_release(
+                    {k: None if k in {"alpha", "beta", "p"} else v for k, v in release.items()}
+                ).terms
             except SqlprivError:
                 continue
             # Where more values are as common as gamma, a smaller one costs less because it covers less.
