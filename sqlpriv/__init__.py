@@ -1,8 +1,8 @@
 """sqlpriv: privacy inside DuckDB. `load(con)` or `install("x.duckdb")`, then `FROM priv.report(...)`.
 
-Every command is a call, too: `check`, `init`, `plan`, `publish`, `verify`, `show`, `ledger`. They return Facts, which
-know their JSON and show themselves in a notebook; `open_release` answers queries, and `attach` lets a connection of
-your own answer them: `FROM priv.ask('SELECT ...')`.
+Every command is a call, too: `check`, `init`, `plan`, `compare`, `publish`, `verify`, `show`, `ledger`. They return
+Facts, which know their JSON and show themselves in a notebook; `open_release` answers queries, and `attach` lets a
+connection of your own answer them: `FROM priv.ask('SELECT ...')`.
 """
 
 from importlib import import_module
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlpriv.version import __version__
 
 if TYPE_CHECKING:
-    from sqlpriv.doors.python import attach, check, init, ledger, plan, publish
+    from sqlpriv.doors.python import attach, check, compare, init, ledger, plan, publish
     from sqlpriv.errors import SqlprivError
     from sqlpriv.facts import Facts
     from sqlpriv.macros.install import install, load
@@ -26,6 +26,7 @@ __all__ = [
     "add_view",
     "attach",
     "check",
+    "compare",
     "create_view",
     "drop_view",
     "init",
@@ -47,6 +48,7 @@ _PLACES = {
     "add_view": "sqlpriv.released",
     "attach": "sqlpriv.doors.python",
     "check": "sqlpriv.doors.python",
+    "compare": "sqlpriv.doors.python",
     "create_view": "sqlpriv.macros.views",
     "drop_view": "sqlpriv.released",
     "init": "sqlpriv.doors.python",

@@ -27,6 +27,7 @@ ROOMS = (
     ("methods",),
     ("released",),
     ("publishing",),
+    ("comparing",),
     ("showing",),
     ("doors",),
     ("demo",),

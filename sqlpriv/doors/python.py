@@ -13,6 +13,8 @@ from sqlpriv.arguments import checked
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
+from sqlpriv.comparing.run import Asked, run
+from sqlpriv.comparing.told import told
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.methods import METHODS
@@ -133,6 +135,29 @@ def publish(
     target, key, book = (None if file is None else Path(file) for file in (output, key_file, ledger_file))
     read = _policy(policy, data)
     return publishing.publish(read, target, key, book, on_progress, force=force, time_limit=time_limit).facts
+
+
+def compare(
+    policy: Policy | str | Path,
+    workload: str | Path | None = None,
+    *,
+    methods: str | Sequence[str] = (),
+    data: Any = None,
+    seed: int = 0,
+    key_file: str | Path | None = None,
+    time_limit: float | None = None,
+    tune: bool = True,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Compare methods on a workload at the protection of a policy: errors, bounds, protection and cost of each.
+
+    `workload` is a file of questions; without it 500 counts are made up by `seed`. Nothing is published: each release
+    is made in a scratch place that the ledger does not count, asked, and removed. For the owner alone, since all of it
+    is made from the private table.
+    """
+    queries, key = (None if file is None else Path(file) for file in (workload, key_file))
+    asked = Asked(queries, seed, key, time_limit, tune)
+    return told(run(_policy(policy, data), _names(methods), asked, on_progress))
 
 
 def _policy(policy: Policy | str | Path, data: Any) -> Policy:

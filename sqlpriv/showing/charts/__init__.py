@@ -1,12 +1,22 @@
-"""Pictures: what each node of a lattice allows and costs, what stubbornness changes, what privacy costs.
+"""Pictures: what each node of a lattice allows and costs, what stubbornness changes, what privacy costs,
+how methods compare.
 
 They show levels, requirements and measures, never a value of the table. matplotlib is imported when a picture is drawn.
 """
 
 from sqlpriv.showing.charts.canvas import KINDS, ready
+from sqlpriv.showing.charts.comparison import draw_comparison
 from sqlpriv.showing.charts.lattice import draw_lattice
 from sqlpriv.showing.charts.privacy_cost import draw_privacy_cost
 from sqlpriv.showing.charts.stubbornness import draw_stubbornness
 from sqlpriv.showing.charts.tradeoff import draw_tradeoff
 
-__all__ = ["KINDS", "draw_lattice", "draw_privacy_cost", "draw_stubbornness", "draw_tradeoff", "ready"]
+__all__ = [
+    "KINDS",
+    "draw_comparison",
+    "draw_lattice",
+    "draw_privacy_cost",
+    "draw_stubbornness",
+    "draw_tradeoff",
+    "ready",
+]

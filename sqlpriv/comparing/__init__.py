@@ -1,0 +1,1 @@
+"""Several methods on one workload: what each would answer, and what it would protect, before any of it is published."""

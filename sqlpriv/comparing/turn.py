@@ -1,0 +1,121 @@
+"""A policy for one method turned into one for another, by what the methods declare: no method is known here by name.
+
+Columns keep their roles and the keys that the other method has, too. Its [release] takes what [compare.<method>] says,
+then what both methods declare as one and the same key, and the bound of a belief (protection.py). What it requires is
+what the policy requires, or what promises the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlpriv.comparing.protection import GAMMA, Protection, required_by
+from sqlpriv.errors import PolicyError
+from sqlpriv.policy.file import RELEASE_KEYS, Column, Declared, Policy
+from sqlpriv.policy.keys import Keys
+from sqlpriv.policy.other_methods import ForAnother
+
+_PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A policy for a method, what it promises in words, and whether some of that is assumed."""
+
+    policy: Policy
+    protection: str
+    assumed: bool = False
+
+
+def turned(policy: Policy, own: Declared, method: Declared, protection: Protection) -> Turned:
+    """The policy for the method, or why there is none."""
+    if method.name == own.name:
+        return Turned(policy, _in_words(policy))
+    given = policy.others.get(method.name, ForAnother())
+    release, is_bounded = _release(policy, own, method, given, protection)
+    made = method.policy(
+        policy.table,
+        tuple(_column(c, policy, method) for c in policy.columns),
+        (given.requirements or policy.requirements) if "require" in method.sections else (),
+        (given.public or policy.public) if "public" in method.sections else {},
+        method.name,
+        {key.name: key.default for key in (*RELEASE_KEYS, *method.options)} | release,
+        frozenset(release),
+    )
+    if "require" in method.sections and not given.requirements:
+        return _required(made, protection)
+    _check(made)
+    return Turned(made, protection.said if is_bounded else _in_words(made), is_bounded and protection.assumed)
+
+
+def _required(made: Policy, protection: Protection) -> Turned:
+    """The policy with what it requires; where that does not do, with what promises the same in other words."""
+    try:
+        _check(made)
+    except PolicyError as why:
+        known = {r.text for r in made.requirements}
+        same = tuple(r for r in required_by(protection, made.sensitive) if r.text not in known)
+        more = replace(made, requirements=(*made.requirements, *same))
+        try:
+            _check(more)
+        except PolicyError:
+            raise why from None
+        return Turned(more, _in_words(more), protection.assumed)
+    return Turned(made, _in_words(made))
+
+
+def _check(made: Policy) -> None:
+    made.check(lambda message, *_: PolicyError(message))
+
+
+def _in_words(policy: Policy) -> str:
+    """What a policy requires; or the numbers that it states, where it requires nothing."""
+    required = [r.text for r in policy.requirements]
+    numbers = [f"{name} = {policy.release[name]:g}" for name in policy.release if _is_stated(policy, name)]
+    return ", ".join(required or numbers)
+
+
+def _is_stated(policy: Policy, name: str) -> bool:
+    value = policy.release[name]
+    return name in policy.written and isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _release(
+    policy: Policy, own: Declared, method: Declared, given: ForAnother, protection: Protection
+) -> tuple[dict[str, Any], bool]:
+    """The keys of [release] that are given, and whether the bound of a belief had to be brought from elsewhere."""
+    shared = [key for key in method.options if key in own.options and key.name in policy.written]
+    release = {key.name: policy.release[key.name] for key in shared} | dict(given.release)
+    needs_bound = GAMMA in {key.name for key in method.options} and GAMMA not in release
+    if needs_bound:
+        release[GAMMA] = protection.gamma
+    missing = [key for key in method.options if key.required and key.name not in release]
+    if missing:
+        raise PolicyError(f"{missing[0].complain()}; write it in [compare.{method.name}]")
+    return release, needs_bound
+
+
+def _column(column: Column, policy: Policy, method: Declared) -> Column:
+    role = _role(column, policy, method.roles)
+    return Column(column.name, role, _keys(column, method.roles[role]))
+
+
+def _role(column: Column, policy: Policy, roles: Mapping[str, Keys]) -> str:
+    """Its own; a column of which nothing is said is wanted where no other is marked so."""
+    role = column.role
+    if role == _PUBLISHED and role not in roles:
+        role = "other" if policy.sensitive else "sensitive"
+    if role not in roles:
+        raise PolicyError(f"{column.name!r} is {role}, and its columns are {', '.join(roles)}")
+    return role
+
+
+def _keys(column: Column, keys: Keys) -> dict[str, Any]:
+    """What the policy says of the column, by the keys of the other method."""
+    found = {key.name: column.given.get(key.name, key.default) for key in keys}
+    missing = [key for key in keys if key.required and found[key.name] is None]
+    if missing:
+        raise PolicyError(missing[0].complain(column.name))
+    return found

@@ -1,0 +1,123 @@
+"""How far answers are off: groups that one side lacks, bounds without an end, answers that are no counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from sqlpriv.comparing.measure import Measured, measure
+from sqlpriv.comparing.truth import Known, Truth
+from sqlpriv.comparing.workload import LeftOut, Question, read_workload
+from sqlpriv.errors import InputError
+from sqlpriv.release.open import OpenRelease
+
+pytestmark = pytest.mark.one_version
+
+COUNT = Question(1, "SELECT count(*) AS n FROM t")
+GROUPED = Question(
+    2, "SELECT g, count(*) AS n, avg(x) AS a FROM t GROUP BY g", (False, True, True), (False, True, False)
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a release answers, as DuckDB would."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def fetchall(self) -> tuple[tuple[Any, ...], ...]:
+        return self.rows
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A release that has learnt its answers by heart; what it has not learnt it refuses."""
+
+    by_query: dict[str, Answer]
+
+    def sql(self, query: str) -> Answer:
+        if query not in self.by_query:
+            raise InputError("it is not answered")
+        return self.by_query[query]
+
+
+def measured(known: list[Known], answers: dict[str, Answer], rows: int = 1000) -> Measured:
+    return measure(cast("OpenRelease", Answers(answers)), Truth(rows, tuple(known), (), False))
+
+
+def counted(low: float | None, estimate: float | None, high: float | None) -> dict[str, Answer]:
+    return {COUNT.sql: Answer(("n", "n_low", "n_high"), ((estimate, low, high),))}
+
+
+def test_errors_width_and_truths_inside() -> None:
+    found = measured([Known(COUNT, {(): (100.0,)})], counted(80, 107.5, 120))
+    assert (found.median_error, found.p90_error, found.width, found.inside) == (7.5, 7.5, 40, 1.0)
+    assert found.median_relative_error == 0.075
+    assert measured([Known(COUNT, {(): (100.0,)})], counted(101, 107.5, 120)).inside == 0.0
+    assert measured([Known(COUNT, {(): (100.0,)})], counted(100 + 1e-8, 107.5, 120)).inside == 1.0, "the last digits"
+
+
+def test_groups_that_one_side_lacks() -> None:
+    """A count of a group that is not there is 0; an average of it is none."""
+    known = Known(GROUPED, {("a",): (10.0, 2.5), ("b",): (4.0, 1.0), ("c",): (7.0, None)})
+    names = ("g", "n", "n_low", "n_high", "a", "a_low", "a_high")
+    rows = (("a", 12.0, 5, 20, 3.0, 2, 4), ("d", 6.0, 0, 9, 9.0, 1, 10), ("c", 7.0, 7, 7, 1.5, 1, 2))
+    found = measured([known], {GROUPED.sql: Answer(names, rows)})
+    # Counts: a off by 2, b by 4, c by 0, d by 6; of averages there is a alone, off by 0.5.
+    assert found.numbers == 5
+    assert found.median_error == 2
+    assert found.inside == 1.0
+    assert sum(size.numbers for size in found.by_size) == 4, "sizes are of counts"
+
+
+def test_bounds_without_an_end_are_infinitely_wide() -> None:
+    known = [Known(COUNT, {(): (100.0,)})]
+    found = measured(known, counted(80, 100, math.inf))
+    assert found.width == math.inf
+    assert found.inside == 1.0
+    without = measured(known, counted(None, 100, None))
+    assert (without.width, without.inside, without.median_error) == (None, None, 0)
+
+
+def test_errors_by_size() -> None:
+    questions = [Question(i, f"SELECT count(*) AS n FROM t{i}") for i in range(4)]
+    truths = (10.0, 11.0, 100.0, 900.0)
+    answers = {q.sql: Answer(("n", "n_low", "n_high"), ((t + 1 + i, 0, 999),)) for i, (q, t) in
+               enumerate(zip(questions, truths, strict=True))}  # fmt: skip
+    found = measured([Known(q, {(): (t,)}) for q, t in zip(questions, truths, strict=True)], answers)
+    assert [(size.numbers, size.median_error) for size in found.by_size] == [(1, 1), (2, 2.5), (1, 4)]
+    assert found.p90_error == pytest.approx(3.7)
+
+
+def test_questions_that_are_refused_are_counted() -> None:
+    found = measured([Known(COUNT, {(): (1.0,)}), Known(GROUPED, {})], counted(0, 1, 2))
+    assert (found.answered, found.asked) == (1, (COUNT.sql,))
+    assert found.refused == (LeftOut(2, "it is not answered"),)
+    none = measured([Known(GROUPED, {})], {})
+    assert (none.answered, none.median_error, none.p90_error, none.median_relative_error) == (0, None, None, None)
+
+
+def test_statements_of_a_workload(tmp_path: Path) -> None:
+    file = tmp_path / "queries.sql"
+    file.write_text(
+        "-- mine\nSELECT count(*) FROM t; SELECT g, sum(x) / count(*) AS y, count(x) FROM t GROUP BY g;\n"
+        "SELECT * FROM t; SELECT g FROM t; SELECT count(*) FROM t UNION SELECT 1; INSERT INTO t VALUES (1);\n"
+        "SELECT count(DISTINCT g) FROM t; SELECT count(*) FROM t OFFSET 3"
+    )
+    found = read_workload(file)
+    questions = {q.number: q for q in found if isinstance(q, Question)}
+    assert {q.number: (q.is_value, q.is_count) for q in questions.values()} == {
+        1: ((True,), (True,)),
+        2: ((False, True, True), (False, False, True)),
+        7: ((True,), (False,)),
+    }
+    why = {left.number: left.why for left in found if isinstance(left, LeftOut)}
+    assert set(why) == {3, 4, 5, 6, 8}
+    assert why[4] == "it asks for no count, sum or average"
+    assert "INSERT" in why[6]
+    assert "OFFSET" in why[8]
