@@ -20,6 +20,7 @@ from sqlpriv.rewrite.estimate.aggregates import present
 from sqlpriv.rewrite.estimate.forms import Bounded, Form, Opaque
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import number
+from sqlpriv.rewrite.release import BOUNDS
 from sqlpriv.rewrite.syntax import HISTOGRAM, without_parentheses
 
 Answered = Callable[[list[Item], list[exp.Expr], Rows], Answer]
@@ -64,7 +65,7 @@ class ByValue:
             self._made[asked] = self._answer(asked)
         name = f"b{list(self._made).index(asked)}"
         text = f'"{SUMS}"."{name}"'
-        if not self._clauses.options.intervals or (asked.shares and self._clauses.names.release.has_hard_bounds):
+        if not self._clauses.options.intervals or (asked.shares and BOUNDS in self._clauses.names.release.errors):
             return Opaque(text)
         return Bounded(text, f'"{SUMS}"."{name}_low"', f'"{SUMS}"."{name}_high"')
 

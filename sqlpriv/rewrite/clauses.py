@@ -18,6 +18,8 @@ from sqlpriv.rewrite.estimate.hard_bounds import HardFormulas
 from sqlpriv.rewrite.estimate.hard_sums import HardSums
 from sqlpriv.rewrite.estimate.intervals import ONE_DEVIATION, squared_quantile
 from sqlpriv.rewrite.estimate.multiplying import Joins
+from sqlpriv.rewrite.estimate.sampled_bounds import SampledFormulas
+from sqlpriv.rewrite.estimate.sampled_sums import SampledSums
 from sqlpriv.rewrite.estimate.texts import Texts
 from sqlpriv.rewrite.estimate.windowed import WindowedSums
 from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_star
@@ -80,6 +82,8 @@ class Clauses:
         nonnegative = as_asked and self.options.nonnegative
         if self.names.release.has_hard_bounds:
             return HardFormulas(HardSums(self.texts, joins), nonnegative)
+        if self.names.release.is_sampled:
+            return SampledFormulas(SampledSums(self.texts, joins), self.options.confidence, nonnegative)
         deviations = as_asked and self.options.deviations
         return Formulas(WindowedSums(self.texts, joins), self.zz, nonnegative, self.options.apart, deviations)
 

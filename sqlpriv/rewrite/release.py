@@ -5,6 +5,7 @@ of the view carry the same weights, these are taken out of the sums, and a count
 
 `errors` says what the bounds of an answer mean. "coins": confidence intervals, from weights and variances. "bounds":
 no coins were thrown, and low and high are hard; then `rows` gives each class of rows with all that it may stand for.
+Both: the rows are a sample (`sampling`), and low and high are confidence limits around what its classes may stand for.
 """
 
 from __future__ import annotations
@@ -99,6 +100,16 @@ class PublicTable:
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """How the rows were sampled: each with the same probability, and rare classes suppressed afterwards."""
+
+    share: float
+    """The probability of a row."""
+    is_closed: bool
+    """Whether every class that could be there is known, and with it how many sampled rows may be suppressed."""
+
+
+@dataclass(frozen=True)
 class Release:
     """A release as rewriting sees it."""
 
@@ -124,11 +135,18 @@ class Release:
     """With BOUNDS: what each class of rows may stand for."""
     suppressed: int = 0
     """With BOUNDS: how many rows of the table are suppressed, whether left out or kept with stars."""
+    sampling: Sampling | None = None
+    """With COINS and BOUNDS: how the rows were sampled. Classes that are hidden have at most their copies then."""
 
     @property
     def has_hard_bounds(self) -> bool:
         """Whether low and high hold for certain."""
         return self.errors == {BOUNDS}
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether low and high are confidence limits around hard bounds."""
+        return self.errors == {COINS, BOUNDS}
 
     @property
     def kappa(self) -> float | None:

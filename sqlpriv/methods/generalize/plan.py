@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,12 +16,12 @@ from sqlpriv.methods.generalize.refusals import not_met, unreachable
 from sqlpriv.methods.generalize.search import Found, Searched, look_at, nodes_total, search
 from sqlpriv.methods.generalize.shown import Stars, is_binned, judge_stars, write_shown
 from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload, workload_objective
-from sqlpriv.methods.labelled.evaluate import Node, evaluate
+from sqlpriv.methods.labelled.evaluate import evaluate
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
-from sqlpriv.methods.labelled.scan import Scan, published_columns, scan_table
+from sqlpriv.methods.labelled.scan import Scan, node_of, published_columns, scan_table
 from sqlpriv.methods.method import Request, Written
-from sqlpriv.sqltext import folded, quoted
+from sqlpriv.sqltext import quoted
 from sqlpriv.table.digest import content_digest
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
@@ -242,7 +242,7 @@ def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> Gen
     scan, measures, objective, known = prepare(source, policy)
     known = known or read_known(scan, published_columns(scan))
     if policy.node is not None:
-        answer = look_at(scan, measures, objective, _asked_for(scan, policy.node))
+        answer = look_at(scan, measures, objective, node_of(scan, policy.node))
     else:
         answer = search(scan, measures, objective, request.time_limit, request.on_progress)
     if answer.best is None and policy.node is not None:
@@ -253,16 +253,6 @@ def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> Gen
     plan = GeneralizePlan(policy, source, scan, measures, objective, answer, answer.best, known)
     refuse_names(plan.columns, published_columns(scan))
     return plan
-
-
-def _asked_for(scan: Scan, given: Mapping[str, int]) -> Node:
-    """The node that the policy names, with levels that there are."""
-    wanted = {folded(name): level for name, level in given.items()}
-    node = tuple(wanted[folded(q)] for q in scan.policy.qis)
-    for name, level, height in zip(scan.policy.qis, node, scan.heights, strict=True):
-        if level > height:
-            raise PolicyError(f"the node asks for level {level} of {name!r}, and the top of its hierarchy is {height}")
-    return node
 
 
 def prepare(source: Source, policy: GeneralizePolicy) -> tuple[Scan, tuple[ClassMeasure, ...], Objective, Known | None]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sqlpriv.errors import InputError, SqlprivError
-from sqlpriv.methods.labelled.policy import LabelledPolicy
+from sqlpriv.errors import InputError
+from sqlpriv.methods.labelled.policy import LabelledPolicy, check_node, read_node
 from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
 from sqlpriv.policy.keys import FLAG, HIERARCHY, Fail, Key, Keys, Kind, share
-from sqlpriv.sqltext import folded
 
 OBJECTIVES = ("loss", "height", "precision", "discernibility", "average_class_size", "kl", "entropy")
 WORKLOAD = "workload:"
-_HIGHEST = 1000  # no hierarchy has so many levels
 ROLES: Mapping[str, Keys] = {
     "identifier": (),
     "person": (),
@@ -46,14 +44,7 @@ def _told_objective(value: object) -> str:
 _OBJECTIVE = Kind(f'one of {", ".join(OBJECTIVES)}, or "{WORKLOAD}queries.sql"', _read_objective, _told_objective)
 
 
-def _read_node(value: object) -> dict[str, int] | None:
-    if not isinstance(value, Mapping) or not value:
-        return None
-    levels = all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= _HIGHEST for v in value.values())
-    return {str(name): int(level) for name, level in value.items()} if levels else None
-
-
-_NODE = Kind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", _read_node)
+_NODE = Kind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", read_node)
 OPTIONS: Keys = (
     Key("objective", _OBJECTIVE, "what the best node makes smallest", "loss"),
     Key("suppression", share(), "the share of the rows that may be left out", 0.0,
@@ -98,7 +89,7 @@ class GeneralizePolicy(LabelledPolicy):
         if not self.requirements:
             raise fail("nothing is required: write at least k = 5", "require")
         if self.node is not None:
-            self._check_node(self.node, lambda message: fail(message, "release", "node"))
+            check_node(self.qis, self.node, lambda message: fail(message, "release", "node"))
 
     def with_node(self, text: str) -> GeneralizePolicy:
         """The policy for the node in a text such as age=2,zip=1, whatever node it names itself."""
@@ -107,15 +98,5 @@ class GeneralizePolicy(LabelledPolicy):
         if not parts or len(node) < len(parts) or not all(re.fullmatch("[0-9]{1,3}", v) for v in node.values()):
             raise InputError(f"cannot read the node {text!r}; write the level of each quasi-identifier: age=2,zip=1")
         levels = {name: int(level) for name, level in node.items()}
-        self._check_node(levels, lambda message: InputError(f"--node: {message}"))
+        check_node(self.qis, levels, lambda message: InputError(f"--node: {message}"))
         return replace(self, release={**self.release, "node": levels})
-
-    def _check_node(self, node: Mapping[str, int], fail: Callable[[str], SqlprivError]) -> None:
-        """A node names every quasi-identifier once, and nothing else."""
-        named, wanted = [folded(name) for name in node], {folded(q): q for q in self.qis}
-        strange = [name for name in node if folded(name) not in wanted]
-        if strange:
-            raise fail(f"{strange[0]!r} is no quasi-identifier, so it has no level; there are {', '.join(self.qis)}")
-        missing = [q for key, q in wanted.items() if named.count(key) != 1]
-        if missing:
-            raise fail(f"the node needs one level for each quasi-identifier, also for {missing[0]!r}")

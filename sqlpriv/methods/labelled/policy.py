@@ -1,13 +1,17 @@
-"""What policies share of methods that publish labels: where the hierarchies come from."""
+"""What policies share of methods that publish labels: where the hierarchies come from, and what a node is."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from sqlpriv.errors import SqlprivError
 from sqlpriv.policy.file import Policy
+from sqlpriv.sqltext import folded
 
 # Hierarchies that need a number or a date, or leave it to the owner's SQL.
 _TYPED = ("ranges", "dates", "bins")
+_HIGHEST = 1000  # no hierarchy has so many levels
 
 
 @dataclass(frozen=True)
@@ -32,3 +36,22 @@ class LabelledPolicy(Policy):
 
 def _goes_by_text(hierarchy: str | tuple[str, ...]) -> bool:
     return isinstance(hierarchy, str) and hierarchy.partition(":")[0] not in _TYPED
+
+
+def read_node(value: object) -> dict[str, int] | None:
+    """The levels of a node by the names of columns; None where it is none."""
+    if not isinstance(value, Mapping) or not value:
+        return None
+    levels = all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= _HIGHEST for v in value.values())
+    return {str(name): int(level) for name, level in value.items()} if levels else None
+
+
+def check_node(qis: Sequence[str], node: Mapping[str, int], fail: Callable[[str], SqlprivError]) -> None:
+    """A node names every quasi-identifier once, and nothing else."""
+    named, wanted = [folded(name) for name in node], {folded(q): q for q in qis}
+    strange = [name for name in node if folded(name) not in wanted]
+    if strange:
+        raise fail(f"{strange[0]!r} is no quasi-identifier, so it has no level; there are {', '.join(qis)}")
+    missing = [q for key, q in wanted.items() if named.count(key) != 1]
+    if missing:
+        raise fail(f"the node needs one level for each quasi-identifier, also for {missing[0]!r}")

@@ -89,7 +89,9 @@ class PublishedColumn:
         self.shows_values = row["labels"] == VALUES
         self.has_domain = bool(row["has_domain"])
         self._labels = str(row["labels"])
-        self._domain = quoted(file.catalog, "domain", self.name)
+        self.domain_parts = (file.catalog, "domain", self.name)
+        """Where its public domain is, if it has one."""
+        self._domain = quoted(*self.domain_parts)
         self._ends = file.table(f"ends_{self.name}")
         self.published = file.table("published")
 

@@ -13,7 +13,7 @@ names its class. All of it is ordinary tables in a database in memory: private, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -175,6 +175,16 @@ def published_columns(scan: Frequencies) -> list[str]:
     """The columns of the release, in the order of the private table."""
     names = {folded(n): n for n in scan.policy.named(*_PUBLISHED)}
     return [c for c in scan.source.columns if folded(c) in names]
+
+
+def node_of(scan: Scan, given: Mapping[str, int]) -> tuple[int, ...]:
+    """The node that the policy names, with levels that there are."""
+    wanted = {folded(name): level for name, level in given.items()}
+    node = tuple(wanted[folded(q)] for q in scan.policy.qis)
+    for name, level, height in zip(scan.policy.qis, node, scan.heights, strict=True):
+        if level > height:
+            raise PolicyError(f"the node asks for level {level} of {name!r}, and the top of its hierarchy is {height}")
+    return node
 
 
 def number_rows(policy: LabelledPolicy, table: str, columns: str, values: str = "leaves") -> str:

@@ -8,5 +8,6 @@ statistics              variances, correlations and regressions
 forms, arithmetic, forms_of    the forms that expressions over sums can have, and the form of each expression
 combined, bounds        the values and bounds of forms
 cuts, hard_classes, hard_sums, hard_bounds    the same where no coins were thrown: bounds that hold for certain
+sampled_classes, sampled_sums, sampled_bounds    and where rows were sampled: limits around such bounds
 intervals, texts        formulas and expressions as SQL
 """

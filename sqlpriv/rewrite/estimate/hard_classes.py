@@ -30,6 +30,9 @@ _OF_CLASS = ("unit", "copies", "leaves", "hidden", "total")
 class Classes:
     """What one grouping set asks of the classes; its columns are named while they are asked for."""
 
+    shows_hidden = False
+    """Whether what is asked tells hidden classes from others in any case."""
+
     def __init__(
         self, release: Release, joins: Joins, summands: Summands, groups: list[exp.Expr], needed: tuple[int, ...]
     ) -> None:
@@ -158,7 +161,11 @@ class Classes:
                 "mention fewer columns, or raise the budget"
             )
         keys = [f"k{i}" for i in range(len(self._copies.groups))]
-        of_class = [f"any_value({name}) AS {name}" for name in _OF_CLASS[1:] if name != "hidden" or self._is_open]
+        of_class = [
+            f"any_value({name}) AS {name}"
+            for name in _OF_CLASS[1:]
+            if name != "hidden" or self._is_open or self.shows_hidden
+        ]
         listed = [*of_class, "count(*) AS inside", *(f"{text} AS {name}" for text, name in self._of_class.items())]
         by = ", ".join(["unit", *keys])
         sql = f"SELECT {', '.join([*keys, 'unit', *listed])} FROM ({self._leaves(keys)}) GROUP BY {by}"

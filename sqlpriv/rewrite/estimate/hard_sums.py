@@ -31,6 +31,8 @@ from sqlpriv.rewrite.estimate.windowed import NoBoundsError, WindowedSums
 class HardSums(WindowedSums):
     """The sums of one answer with their hard bounds, each a column of one query."""
 
+    classes = Classes
+
     def bound(self, i: int, side: str) -> str:
         """The least or greatest of a sum over all consistent tables."""
         if not self.is_windowed(i):
@@ -73,7 +75,7 @@ class HardSums(WindowedSums):
         present = [g for g in groups if g is not None]
         asked = [(kind, numbers) for (kind, _), (_, numbers) in self._columns.items()]
         needed = dict.fromkeys(i for _, numbers in asked for i in numbers)
-        classes = Classes(self.release, self.joins, self.summands, present, tuple(needed))
+        classes = self.classes(self.release, self.joins, self.summands, present, tuple(needed))
         self._refuse_hidden(classes)
         names = [name for name, _ in self._columns.values()]
         listed = [f"{classes.text(*each)} AS {name}" for each, name in zip(asked, names, strict=True)]

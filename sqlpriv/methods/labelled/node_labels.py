@@ -1,0 +1,61 @@
+"""The labels of a node, and the tables of a file that say which columns are published on which levels.
+
+shown   each value's label and number under the node, and the labels above it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlpriv.engine import fetch
+from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.labelled.leaves import ShownColumn
+from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.release.file import SCHEMA, WRITTEN, write_values
+from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.hierarchies import TOP
+
+ATTRIBUTES = ("position", "name", "type", "role", "level", "levels", "original", "labels", "has_domain")
+ROWS = f"{WRITTEN}.{SCHEMA}.published"
+
+
+def write_node_labels(scan: Scan, node: Node, paths: str = "paths") -> None:
+    """Table shown; `paths` is the table of the labels of each value."""
+    listed = ", ".join(f"({a}, {level}, {h})" for a, (level, h) in enumerate(zip(node, scan.heights, strict=True)))
+    fetch(
+        scan.source.con,
+        f"CREATE OR REPLACE TABLE shown AS SELECT l.attribute, l.value, l.numbers[level + 1] AS number, "
+        f"CASE WHEN level = height THEN {literal(TOP)} ELSE p.labels[level + 1] END AS label, "
+        f"p.labels[level + 2 : height] || CASE WHEN level < height THEN [{literal(TOP)}] ELSE [] END AS above "
+        f"FROM leaves AS l JOIN (VALUES {listed}) AS n(attribute, level, height) ON l.attribute = n.attribute "
+        f"JOIN {paths} AS p ON l.attribute = p.attribute AND l.value IS NOT DISTINCT FROM p.labels[1]",
+    )
+
+
+def write_attributes(scan: Scan, node: Node, columns: Sequence[ShownColumn]) -> None:
+    """Table attributes of the file that is written: each published column, its role, level and labels."""
+    con = scan.source.con
+    roles = {folded(c.name): c.role for c in scan.policy.columns}
+    place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
+    kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {ROWS}")}
+    listed = []
+    for position, shown in enumerate(columns):
+        a = place.get(folded(shown.name))
+        levels = ("NULL", "NULL") if a is None else (str(node[a]), str(scan.heights[a]))
+        told = literal(shown.original), literal(shown.labels), literal(shown.domain is not None)
+        own = str(position), literal(shown.name), literal(kinds[shown.name]), literal(roles[folded(shown.name)])
+        listed.append((*own, *levels, *told))
+    write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
+
+
+def write_hierarchies(scan: Scan, node: Node) -> None:
+    """Tables hierarchy_<c> of the file that is written: the labels that occur in it, with those above them."""
+    spelt = {folded(c): c for c in scan.source.columns}
+    for a, qi in enumerate(spelt[folded(q)] for q in scan.policy.qis):
+        above = "".join(f", above[{i}] AS level{node[a] + i}" for i in range(1, scan.heights[a] - node[a] + 1))
+        fetch(
+            scan.source.con,
+            f"CREATE TABLE {quoted(WRITTEN, SCHEMA, f'hierarchy_{qi}')} AS SELECT DISTINCT label AS value{above} "
+            f"FROM shown WHERE attribute = {a} AND label IN (SELECT CAST({quoted(qi)} AS VARCHAR) FROM {ROWS}) "
+            "ORDER BY ALL",
+        )

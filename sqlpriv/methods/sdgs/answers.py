@@ -1,0 +1,173 @@
+"""A release by sampled k-anonymity for queries: its classes, and those that could be there and are not.
+
+A class that is not shown had fewer than k sampled rows, so k - 1 at most. Which classes there could be is known where
+every column has a public domain, or stands at the top of its hierarchy: all combinations of their labels. Of the
+columns that a query mentions the combinations are listed with their leaves; how many classes each of them stands for is
+the product of the numbers of labels of the other columns, less those that are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlpriv.engine import fetch
+from sqlpriv.facts import Line
+from sqlpriv.methods.labelled.read_classes import ClassRows
+from sqlpriv.methods.labelled.read_columns import Known, PublishedColumn
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.read import public_tables
+from sqlpriv.rewrite.public_facts import AskedFacts
+from sqlpriv.rewrite.release import BOUNDS, COINS, Attribute, Cuts, Release, Sampling
+from sqlpriv.sqltext import quoted
+
+_ONE = "1e0"
+
+
+@dataclass(frozen=True)
+class SampledColumn:
+    """A published column, with the number of labels that it could have; None where that is not public."""
+
+    column: PublishedColumn
+    labels: int | None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.column.name
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """The relation of shown classes and of those that are not there, with their leaves."""
+
+    shown: ClassRows
+    columns: Sequence[SampledColumn]
+    k: int
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether all classes that could be there are known."""
+        return all(c.labels is not None for c in self.columns)
+
+    def relation(self, mentioned: frozenset[str], cuts: Cuts, every: bool) -> str:
+        """As RowsOf: the classes that are shown, and those that are not there as hidden ones."""
+        seen = self.shown.relation(mentioned, cuts, False)
+        if not self.is_closed:
+            return seen
+        here = [c for c in self.columns if c.name in mentioned]
+        return f"{seen} UNION ALL {self._absent(here)}"
+
+    def _absent(self, here: Sequence[SampledColumn]) -> str:
+        """Combinations of labels of these columns, each with the sampled rows that may be suppressed behind it."""
+        others = 1
+        for column in self.columns:
+            others *= 1 if column in here else column.labels or 1
+        cells = [f"CAST({quoted(c.name)} AS VARCHAR)" for c in self.columns]
+        listed = ", ".join(f"{cell} AS a{i}" for i, cell in enumerate(cells))
+        by = ", ".join(f"a{i}" for i, c in enumerate(self.columns) if c in here)
+        tuples = f"SELECT DISTINCT {listed} FROM {self.shown.published}"
+        counted = f"SELECT {by + ', ' if by else ''}count(*) AS n FROM ({tuples}){f' GROUP BY {by}' if by else ''}"
+        copies = f"{self.k - 1} * greatest({float(others)!r} - coalesce(s.n, 0), 0) AS __copies"
+        domains = [f"{quoted(*self._domain(c))} AS d{i}" for i, c in enumerate(self.columns) if c in here]
+        numbers = [i for i, c in enumerate(self.columns) if c in here]
+        if not numbers:
+            one = f"1 AS __leaves, {_ONE} AS __weight, {_ONE} AS __total, true AS __hidden"
+            return f"SELECT -1 AS __unit, {copies}, {one} FROM ({counted}) AS s"
+        values = ", ".join(f"d{i}.value AS {quoted(self.columns[i].name)}" for i in numbers)
+        unit = f"-dense_rank() OVER (ORDER BY {', '.join(f'd{i}.label' for i in numbers)}) AS __unit"
+        leaves = " * ".join(f"d{i}.leaves" for i in numbers)
+        total = " * ".join([_ONE, *(f"d{i}.total" for i in numbers)])
+        weight = " * ".join([_ONE, *(f"coalesce(d{i}.share, {_ONE})" for i in numbers)])
+        same = " AND ".join(f"s.a{i} IS NOT DISTINCT FROM d{i}.label" for i in numbers)
+        return (
+            f"SELECT {values}, {unit}, {copies}, true AS __hidden, {leaves} AS __leaves, {weight} AS __weight, "
+            f"{total} AS __total FROM {' CROSS JOIN '.join(domains)} LEFT JOIN ({counted}) AS s ON {same}"
+        )
+
+    def _domain(self, column: SampledColumn) -> tuple[str, ...]:
+        return column.column.domain_parts
+
+
+def _columns(file: ReleaseFile) -> list[SampledColumn]:
+    rows = sorted(file.rows("attributes"), key=lambda r: int(r["position"]))
+    return [_sampled(file, PublishedColumn(file, row), row["level"] is not None and row["level"] == row["levels"])
+            for row in rows]  # fmt: skip
+
+
+def _sampled(file: ReleaseFile, column: PublishedColumn, is_at_top: bool) -> SampledColumn:
+    if column.has_domain and column.why_not is None:
+        domain = quoted(*column.domain_parts)
+        labels = f"SELECT count(*) FROM (SELECT DISTINCT label FROM {domain})"
+        return SampledColumn(column, int(fetch(file.con, labels)[0][0]))
+    return SampledColumn(column, 1 if is_at_top else None)
+
+
+def open_sampled(file: ReleaseFile) -> Release:
+    """The release for queries."""
+    columns, numbers = _columns(file), file.parameters
+    published = [c.column for c in columns]
+    known = {c.name: _known(file, c) for c in published}
+    shown = ClassRows(file.table("published"), published, known, 0, "false")
+    rows = SampledRows(shown, columns, int(numbers["k"]))
+    return Release(
+        table=file.about["table"],
+        attributes=tuple(_attribute(c, known[c.name]) for c in published),
+        published=shown.published,
+        domain_weights={},
+        public=public_tables(file.con, file.catalog, "public"),
+        facts=AskedFacts(file.con),
+        errors=frozenset({COINS, BOUNDS}),
+        rows=rows.relation,
+        sampling=Sampling(numbers["beta"], rows.is_closed),
+    )
+
+
+def _known(file: ReleaseFile, column: PublishedColumn) -> Known:
+    size, nulls = fetch(file.con, f"SELECT count(*), count(*) - count(value) FROM {column.domain}")[0]
+    return Known(int(size), nulls > 0, float(size))
+
+
+def _attribute(column: PublishedColumn, known: Known) -> Attribute:
+    unlisted = not column.has_domain
+    return Attribute(
+        column.name,
+        column.kind,
+        max(known.size, 1),
+        column.domain,
+        known.has_null or unlisted,
+        why_not=column.why_not,
+        is_cut=column.is_cut,
+        unlisted=unlisted,
+    )
+
+
+def answers_mean(file: ReleaseFile) -> list[Line]:
+    """What answers of a release are, for people."""
+    columns, k, beta = _columns(file), int(file.parameters["k"]), file.parameters["beta"]
+    told = [
+        f"Answers of `sqlpriv query {file.name}` count each row {1 / beta:.4g} times. low and high are a confidence "
+        "interval of a question that was fixed before anybody saw the release: low counts rows that meet it for "
+        f"certain, high also those that may, and {k - 1:,} suppressed rows for each class that could be there and is "
+        "not.",
+        "Estimates leave out what is suppressed: over all they are too low.",
+    ]
+    open_ones = [repr(c.name) for c in columns if c.labels is None]
+    if open_ones:
+        told.append(f"Without a public domain of {', '.join(open_ones)} nobody knows these classes: high is infinite.")
+    else:
+        absent = _absent_classes(file, columns)
+        told.append(f"{absent:,.0f} classes could be there and are not.")
+    hidden = [repr(c.name) for c in columns if c.column.why_not is not None]
+    if hidden:
+        told.append(f"Nothing can be asked of {', '.join(hidden)}: which values are below the labels is not public.")
+    return [Line(text) for text in told]
+
+
+def _absent_classes(file: ReleaseFile, columns: Sequence[SampledColumn]) -> float:
+    possible = 1
+    for column in columns:
+        possible *= column.labels or 1
+    listed = ", ".join(f"CAST({quoted(c.name)} AS VARCHAR)" for c in columns)
+    shown = fetch(file.con, f"SELECT count(*) FROM (SELECT DISTINCT {listed} FROM {file.table('published')})")[0][0]
+    return float(possible - int(shown))

@@ -1,0 +1,139 @@
+"""The classes of the table under a node, their sample by coins, and which of them are shown.
+
+A class is a whole published tuple: labels of the quasi-identifiers together with the values of every other published
+column. So what is compared with k is how often exactly this row would stand in the release (strongly safe in the words
+of the paper). Of a class only its number of rows matters, so each of them has a coin by the class and a number from 1
+on: equal rows have independent coins, and the order of the table has no part in it.
+
+    __rows      the rows that count, with __priv_n: all of them, or one of each person, by a coin
+    __classes   c0, c1, ...: the tuple; rows: how often it is there; name: the tuple as one text
+    __sample    the same with seen: how many of its rows are sampled
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.labelled.kinds import without_enums
+from sqlpriv.methods.labelled.node_labels import write_node_labels
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows, published_columns
+from sqlpriv.methods.sdgs.policy import SdgsPolicy
+from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.digest import WRITTEN_ONE_WAY
+
+_TOO_MANY = "the table has persons with more than {0} rows, {1:,} of them; raise rows_each, or leave it out"
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What came of the coins. For the owner alone: only what is shown is published."""
+
+    rows: int
+    """Rows that had a coin."""
+    seen: int
+    """Rows that were sampled."""
+    shown: int
+    """Rows that are published."""
+    classes: int
+    """Classes that are published."""
+
+
+def refuse_kinds(scan: Scan) -> None:
+    """What is counted as equal must read alike, in every column that is published."""
+    kinds = {r[0]: r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
+    for name in published_columns(scan):
+        if not WRITTEN_ONE_WAY.fullmatch(kinds[name]):
+            kind = without_enums(kinds[name])
+            raise PolicyError(
+                f"{name!r} is of type {kind}, of which equal values may read differently, or the same value in many "
+                "ways; cast it to a plain type in a view, or drop it"
+            )
+
+
+def write_rows(scan: Scan, policy: SdgsPolicy, prefix: str) -> None:
+    """Table __rows: the rows that count. Of persons one row each, or all where none has too many."""
+    con, rows = scan.source.con, f"FROM {FREQUENCIES}"
+    if policy.person is not None and policy.rows_each > 1:
+        refuse_too_many(scan, policy)
+    elif policy.person is not None:
+        columns = [f"t.{quoted(c)}" for c in [*published_columns(scan), policy.person]]
+        coin = inlined(f"_coin_bits({literal(prefix)}, 'person|' || {_text(columns)} || '|' || CAST(copy AS VARCHAR))")
+        copies = f"SELECT *, unnest(range(__priv_n)) AS copy FROM {FREQUENCIES}"
+        place = f"row_number() OVER (PARTITION BY t.{quoted(policy.person)} ORDER BY {coin}) AS place"
+        rows = f"SELECT * EXCLUDE (copy, place, __priv_n), 1 AS __priv_n FROM (SELECT *, {place} FROM ({copies}) AS t) "
+        rows += "WHERE place = 1"
+    fetch(con, f"CREATE OR REPLACE TABLE __rows AS {rows}")
+
+
+def refuse_too_many(scan: Scan, policy: SdgsPolicy) -> None:
+    """Somebody with more rows than the guarantee is made for would have less of it."""
+    person = quoted(policy.person or "")
+    counted = f"SELECT sum(__priv_n) AS n FROM {FREQUENCIES} GROUP BY {person}"
+    beyond = int(fetch(scan.source.con, f"SELECT count(*) FROM ({counted}) WHERE n > {policy.rows_each}")[0][0])
+    if beyond:
+        raise PolicyError(_TOO_MANY.format(policy.rows_each, beyond))
+
+
+def _text(cells: Sequence[str]) -> str:
+    """SQL for cells as one text, different for different cells: each with its length before it."""
+    return " || ".join(
+        f"coalesce(CAST(length({text}) AS VARCHAR) || ':' || {text}, 'n')"
+        for text in (f"CAST({cell} AS VARCHAR)" for cell in cells)
+    )
+
+
+def tuple_cells(scan: Scan, node: Node) -> list[str]:
+    """SQL for the cells of a published tuple, over a row t whose quasi-identifiers are joined with their labels."""
+    place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
+    kinds = {r[0]: r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
+    cells = []
+    for name in published_columns(scan):
+        a, plain = place.get(folded(name)), without_enums(kinds[name])
+        cell = f"t.{quoted(name)}" if plain == kinds[name] else f"CAST(t.{quoted(name)} AS {plain})"
+        cells.append(cell if a is None or node[a] == 0 else f"l{a}.label")
+    return cells
+
+
+def write_classes(scan: Scan, node: Node) -> None:
+    """Table __classes, of table __rows."""
+    write_node_labels(scan, node)
+    cells = tuple_cells(scan, node)
+    named = [f"c{i}" for i in range(len(cells))]
+    listed = ", ".join(f"{cell} AS {name}" for cell, name in zip(cells, named, strict=True))
+    rows = number_rows(scan.policy, "__rows", f"{listed}, t.__priv_n AS n", "shown")
+    grouped = f"SELECT {', '.join(named)}, CAST(sum(n) AS BIGINT) AS rows FROM ({rows}) GROUP BY {', '.join(named)}"
+    fetch(
+        scan.source.con,
+        f"CREATE OR REPLACE TABLE __classes AS SELECT *, {_text([f'{n}' for n in named])} AS name FROM ({grouped})",
+    )
+
+
+def write_sample(scan: Scan, k: int, beta: float, prefix: str) -> Sampled:
+    """Table __sample, of table __classes."""
+    con = scan.source.con
+    coin = inlined(f"_coin_share(_coin_bits({literal(prefix)}, 'row|' || name || '|' || CAST(copy AS VARCHAR)))")
+    coins = "SELECT name, unnest(range(rows)) AS copy FROM __classes"
+    seen = f"SELECT name, count(*) AS seen FROM ({coins}) WHERE {coin} < {beta!r} GROUP BY name"
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE __sample AS SELECT c.*, s.seen FROM __classes AS c JOIN ({seen}) AS s USING (name)",
+    )
+    found = f"sum(seen), sum(seen) FILTER (seen >= {k}), count(*) FILTER (seen >= {k})"
+    rows = fetch(con, "SELECT sum(rows) FROM __classes")[0][0]
+    return Sampled(int(rows or 0), *(int(n or 0) for n in fetch(con, f"SELECT {found} FROM __sample")[0]))
+
+
+def expected_rows(scan: Scan, k: int, beta: float) -> float:
+    """How many rows are to be expected in the release, by table __classes: the score of its node."""
+    sizes = "SELECT rows, count(*) AS n FROM __classes GROUP BY rows"
+    shown = f"{scan.source.need('sdgs_shown_rows')}(rows, {k}, {beta!r})"
+    # In the order of the sizes, so that doubles add up to the same every time.
+    found = fetch(
+        scan.source.con, f"SELECT sum(n * shown ORDER BY rows) FROM (SELECT rows, n, {shown} AS shown FROM ({sizes}))"
+    )
+    return float(found[0][0] or 0.0)

@@ -1,0 +1,120 @@
+"""Sampled k-anonymity as a method."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.method import Edition, Made, Plan, Request
+from sqlpriv.methods.sdgs import write
+from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
+from sqlpriv.methods.sdgs.compare import compare
+from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
+from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
+from sqlpriv.methods.sdgs.terms import guaranteed
+from sqlpriv.methods.sdgs.told import exposure, smooth_grid
+from sqlpriv.methods.sdgs.verify import verify_file
+from sqlpriv.policy.file import Policy
+from sqlpriv.policy.keys import Keys
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.stamp import stamped_line, stated_policy
+from sqlpriv.release.verify import verify_facts
+from sqlpriv.rewrite.release import Release
+from sqlpriv.table.source import Source
+
+
+@dataclass(frozen=True)
+class Sdgs:
+    """Rows sampled by coins, generalized by a node that does not depend on them, rare ones suppressed."""
+
+    name: str = "sdgs"
+    policy: type[Policy] = SdgsPolicy
+    sections: tuple[str, ...] = ()
+    draws: bool = True
+
+    @property
+    def roles(self) -> Mapping[str, Keys]:
+        """Which roles its columns may have, and with which keys."""
+        return ROLES
+
+    @property
+    def options(self) -> Keys:
+        """Its keys of [release]."""
+        return OPTIONS
+
+    def tuples_for(self, rows: int) -> None:
+        """There is no noise, and no domain to make it from."""
+        return
+
+    def plan(self, source: Source, policy: Policy, request: Request) -> SdgsPlan:
+        """Scan the table, and work out the numbers."""
+        assert isinstance(policy, SdgsPolicy)
+        if request.queries:
+            raise InputError(
+                "the error of an answer from sdgs depends on what is suppressed, so it is not told beforehand; only "
+                "plans by alpha_beta and frapp tell that of a query"
+            )
+        return make_plan(source, policy)
+
+    def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+        """Throw the coins, and write what they leave into a new file."""
+        assert isinstance(plan, SdgsPlan)
+        return write.write(plan, edition, path)
+
+    def compare(self, plan: Plan, path: Path) -> None:
+        """Judge the file against the private table once more."""
+        assert isinstance(plan, SdgsPlan)
+        compare(plan, path)
+
+    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
+        """Judge a release from its file alone."""
+        return verify_facts(file, verify_file(self, Calls(file.con), file, policy))
+
+    def show(self, file: ReleaseFile) -> Facts:
+        """What a release says of itself."""
+        about, columns, numbers = file.about, file.rows("attributes"), file.parameters
+        four = {name: numbers[name] for name in ("epsilon", "delta", "k", "beta")}
+        each, of_persons = int(numbers["rows_each"]), about["unit"] == "person"
+        terms = guaranteed(Calls(file.con), four, numbers["node_epsilon"], each, of_persons)
+        points = sorted(file.rows("smooth"), key=lambda p: float(p["epsilon"]))
+        content: dict[str, Any] = {
+            **about,
+            "policy": stated_policy(file),
+            "details": json.loads(about["details"]),
+            "parameters": numbers,
+            "smooth": points,
+            "columns": columns,
+            "requirements": [],
+            "public": [],
+        }
+        names = [n for n in (columns[0] if columns else {}) if n != "position"]
+        parts: list[Part] = [
+            Line(about["guarantee"], "claimed"),
+            *(Line(f"- {text}", quiet=True) for text in content["details"]),
+        ]
+        if "n_public" in numbers:
+            parts.append(Line(exposure(terms, numbers["n_public"], numbers["exposed"])))
+        parts.append(smooth_grid([(p["epsilon"], p["delta"], p["bound"]) for p in points]))
+        if "node_is_public" in about:
+            parts.append(Line(f"Why the levels do not depend on the table: {about['node_is_public']}"))
+        if "beside" in about:
+            parts.append(Line(f"It stands beside other releases of the table: {about['beside']}"))
+        parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
+        parts += answers_mean(file)
+        parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
+        return Facts(f"{file.name}  {about['method']}", content, tuple(parts))
+
+    def open(self, files: Sequence[ReleaseFile]) -> Release:
+        """The sampled rows, and the classes that could be there and are not."""
+        if len(files) > 1:
+            raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
+        return open_sampled(files[0])
+
+
+METHOD = Sdgs()

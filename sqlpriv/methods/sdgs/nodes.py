@@ -1,0 +1,33 @@
+"""One of several nodes, drawn by the exponential mechanism: the better its score, the likelier.
+
+The score of a node is how many rows are to be expected in its release, of the whole table. Then rows are sampled with
+coins of their own: the sample of which a node is good would tell more than either. docs/sdgs.md has the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlpriv.engine import fetch
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.labelled.scan import Scan, node_of
+from sqlpriv.methods.sdgs.classes import expected_rows, write_classes
+from sqlpriv.methods.sdgs.terms import Terms, sensitivity
+from sqlpriv.sqltext import literal
+
+
+def draw_node(scan: Scan, nodes: Sequence[Mapping[str, int]], terms: Terms, prefix: str) -> Node:
+    """One of the nodes, by a coin and the scores of table __rows; the only one, where there is one."""
+    found = [node_of(scan, node) for node in nodes]
+    if len(found) == 1:
+        return found[0]
+    scores = []
+    for node in found:
+        write_classes(scan, node)
+        scores.append(expected_rows(scan, terms.k, terms.beta))
+    con, calls = scan.source.con, scan.source.calls
+    most = sensitivity(calls, terms.k, terms.beta)
+    coin = inlined(f"_coin_share(_coin_bits({literal(prefix)}, 'node|'))")
+    drawn = inlined(f"_exponential_draw({literal(scores)}, {terms.node_epsilon!r}, {most!r}, ({coin}))")
+    return found[int(fetch(con, f"SELECT {drawn}")[0][0]) - 1]

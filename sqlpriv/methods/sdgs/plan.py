@@ -1,0 +1,168 @@
+"""A release by sampled k-anonymity that could be made: the table scanned, the numbers worked out, no coin thrown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.facts import Facts
+from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, node_of, published_columns, scan_table
+from sqlpriv.methods.method import Request, Written
+from sqlpriv.methods.sdgs.classes import Sampled, expected_rows, refuse_kinds, refuse_too_many, write_classes
+from sqlpriv.methods.sdgs.policy import SdgsPolicy
+from sqlpriv.methods.sdgs.terms import Terms, make_terms, smooth_curve
+from sqlpriv.methods.sdgs.told import told
+from sqlpriv.sqltext import folded
+from sqlpriv.table.digest import content_digest
+from sqlpriv.table.hierarchies import comes_from_a_table
+from sqlpriv.table.named import is_private
+from sqlpriv.table.source import Source
+
+_SHORT = 16
+_SEARCHED = (
+    "the guarantee needs a node that was chosen without looking at this table; write in node_is_public why it is one, "
+    "and the release carries it"
+)
+_SNIFFED = (
+    "the types of the columns are read from the file, and count as public; where that is not so, give types in [table]"
+)
+_EMPTY = (
+    "less than one row is to be expected in the release: nearly all classes have fewer sampled rows than k; take "
+    "higher levels, a larger beta or a smaller k, or publish fewer columns"
+)
+_TEXT_FILES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".gz", ".zst")
+
+
+@dataclass
+class Drawn:
+    """What coins made of a plan, once they were thrown. For the owner."""
+
+    node: Node | None = None
+    sampled: Sampled | None = None
+
+
+@dataclass(frozen=True)
+class SdgsPlan:
+    """What would be published, and what it guarantees."""
+
+    policy: SdgsPolicy
+    source: Source
+    scan: Scan
+    terms: Terms
+    known: Known
+    """What may be known of the published columns."""
+    drawn: Drawn = field(default_factory=Drawn, compare=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the whole table: what is suppressed depends on every row."""
+        return content_digest(self.source)
+
+    def parameters(self, key: bytes) -> dict[str, object]:
+        """What the ledger and the coins know the release by: all that the policy says of it."""
+        policy = self.policy
+        return {
+            "method": policy.method,
+            "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
+            "nodes": [dict(node) for node in policy.nodes],
+            **self.terms.numbers,
+        }
+
+    def columns(self, node: Node) -> list[ShownColumn]:
+        """The published columns under a node, and what a reader may know of their values."""
+        return describe(self.scan, node, published_columns(self.scan), self.known)
+
+    def named(self, node: Node) -> dict[str, int]:
+        """A node by the names of the quasi-identifiers."""
+        return dict(zip(self.policy.qis, node, strict=True))
+
+    @property
+    def node(self) -> Node | None:
+        """The one node, or the one that was drawn."""
+        return node_of(self.scan, self.policy.nodes[0]) if len(self.policy.nodes) == 1 else self.drawn.node
+
+    @cached_property
+    def n_public(self) -> int:
+        """The number of rows that may be told: to readers only where the policy declares it, else to the owner."""
+        return self.policy.n_public or int(self.source.calls.row("public_size", self.scan.rows)[0])
+
+    @cached_property
+    def expected(self) -> float | None:
+        """How many rows are to be expected, where that does not depend on coins yet to be thrown."""
+        if self.node is None or (self.policy.person is not None and self.policy.rows_each == 1):
+            return None
+        fetch(self.source.con, f"CREATE OR REPLACE TABLE __rows AS FROM {FREQUENCIES}")
+        write_classes(self.scan, self.node)
+        return expected_rows(self.scan, self.terms.k, self.terms.beta)
+
+    def warnings(self, key: bytes) -> tuple[str, ...]:
+        """What the owner should know."""
+        short = (f"the key has fewer than {_SHORT} bytes and may be guessed",) if len(key) < _SHORT else ()
+        return (*self.told_warnings, *short)
+
+    @property
+    def told_warnings(self) -> tuple[str, ...]:
+        """Those that do not depend on a key."""
+        policy = self.policy
+        node = (_SEARCHED,) if len(policy.nodes) == 1 and policy.node_is_public is None else ()
+        reference = self.source.reference
+        is_text = reference.is_in_file and reference.source.lower().endswith(_TEXT_FILES)
+        types = (_SNIFFED,) if is_text and "types" not in reference.read_options else ()
+        size = () if policy.n_public is None or policy.n_public >= self.scan.rows else (
+            "n_public is below the number of rows, so that delta times n_public is less than it should be",
+        )  # fmt: skip
+        empty = (_EMPTY,) if self.expected is not None and self.expected < 1 else ()
+        return (*node, *types, *size, *empty)
+
+    def refuse(self, request: Request) -> None:
+        """Nothing: to stop because of what the table holds would tell of it, so it is warned of instead."""
+
+    def facts(self, written: Written | None = None) -> Facts:
+        """What it guarantees, what is to be expected, and where the release is."""
+        return told(self, written)
+
+    def curve(self) -> list[tuple[float, float]]:
+        """None of this kind: delta against epsilon is drawn by `deltas`."""
+        return []
+
+    @cached_property
+    def exposed(self) -> float:
+        """delta times the number of rows: the chance that the guarantee fails for somebody, about."""
+        return float(self.source.calls.value(f"_exposed({self.terms.total_delta!r}, {self.n_public})"))
+
+    @property
+    def smooth(self) -> list[tuple[float, float, float]]:
+        """Points of the f-smooth guarantee."""
+        return smooth_curve(self.source.calls, self.terms.k, self.terms.beta, self.terms.epsilon)
+
+
+def make_plan(source: Source, policy: SdgsPolicy) -> SdgsPlan:
+    """Scan the table, and refuse what cannot be published."""
+    terms = make_terms(source.calls, policy)
+    _refuse_private_hierarchies(source, policy)
+    scan = scan_table(source, policy, policy.named("other"))
+    refuse_kinds(scan)
+    if policy.person is not None and policy.rows_each > 1:
+        refuse_too_many(scan, policy)
+    known = read_known(scan, published_columns(scan))
+    for given in policy.nodes:
+        columns = describe(scan, node_of(scan, given), published_columns(scan), known)
+        refuse_names(columns, published_columns(scan))
+    return SdgsPlan(policy, source, scan, terms, known)
+
+
+def _refuse_private_hierarchies(source: Source, policy: SdgsPolicy) -> None:
+    """Labels must not be read from the private table, nor from what is made of it."""
+    for column, given in policy.hierarchies.items():
+        if not isinstance(given, str) or not comes_from_a_table(given):
+            continue
+        name = given.partition(":")[2] if given.startswith(("tree:", "table:")) else given
+        if folded(name) == folded(policy.table.name) or is_private(source, name):
+            raise PolicyError(
+                f"the hierarchy of {column!r} is read from the private table, and the guarantee needs labels that do "
+                "not depend on it; name a file or table that anybody may see"
+            )

@@ -1,0 +1,138 @@
+"""The numbers of a release by sampled k-anonymity: the fourth of (epsilon, delta, k, beta), and what all guarantee.
+
+The guarantee of the theorem is about a row that is added or left out. A person with several rows, the choice of a node
+and a row that is replaced follow from it by the macros of sql/sdgs_release.sql.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError, SqlprivError
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.sdgs.policy import SdgsPolicy
+
+SMOOTH = (1.0, 1.5, 2.0, 3.0, 4.0)
+"""How many times epsilon the curve of a release has points at."""
+_HAIR = 1e-9
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The four numbers of the mechanism, of a row; and the guarantee, of a row or of a person."""
+
+    epsilon: float
+    delta: float
+    k: int
+    beta: float
+    node_epsilon: float
+    rows_each: int
+    of_persons: bool
+    total_epsilon: float
+    total_delta: float
+    replaced_epsilon: float
+    replaced_delta: float
+
+    @property
+    def unit(self) -> str:
+        """Whom the guarantee is about."""
+        return "person" if self.of_persons else "row"
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """As a file states them."""
+        names = ("epsilon", "delta", "k", "beta", "node_epsilon", "rows_each")
+        totals = ("total_epsilon", "total_delta", "replaced_epsilon", "replaced_delta")
+        return {name: float(getattr(self, name)) for name in (*names, *totals)}
+
+    @property
+    def guarantee(self) -> dict[str, float]:
+        """As `publish --json` prints it: all that the release costs, and the two numbers of the mechanism."""
+        return {"epsilon": self.total_epsilon, "delta": self.total_delta, "k": self.k, "beta": self.beta}
+
+
+def make_terms(calls: Calls, policy: SdgsPolicy) -> Terms:
+    """The terms of a policy."""
+    four = solve(calls, policy.numbers)
+    return guaranteed(calls, four, policy.node_epsilon, policy.rows_each, policy.person is not None)
+
+
+def solve(calls: Calls, given: Mapping[str, float]) -> dict[str, float]:
+    """All four numbers from three of them; refused where there is no fourth, or they do not go together."""
+    (missing,) = {"epsilon", "delta", "k", "beta"} - set(given)
+    if {"epsilon", "beta"} <= set(given):
+        least = float(calls.value(f"_least_epsilon({given['beta']!r})"))
+        if given["epsilon"] < least:
+            raise PolicyError(
+                f"epsilon = {given['epsilon']:g} is below -ln(1 - beta) = {least:.6g}: a row that is sampled with "
+                f"probability {given['beta']:g} changes the odds by that much; ask for more epsilon, or a smaller beta"
+            )
+    try:
+        found = _fourth(calls, missing, given)
+    except SqlprivError as error:
+        raise PolicyError(f"no {missing} goes with {_listed(given)}: {error}") from None
+    if missing == "beta" and not found > 0:
+        raise PolicyError(f"no beta goes with {_listed(given)}: it would have to be 0")
+    return {**given, missing: found}
+
+
+def _fourth(calls: Calls, missing: str, given: Mapping[str, float]) -> float:
+    if missing == "delta":
+        return delta_of(calls, int(given["k"]), given["beta"], given["epsilon"])
+    arguments = {
+        "epsilon": ("k", "beta", "delta"),
+        "k": ("beta", "epsilon", "delta"),
+        "beta": ("k", "epsilon", "delta"),
+    }
+    return float(calls.row(f"sdgs_{missing}", *(given[name] for name in arguments[missing]))[0])
+
+
+def delta_of(calls: Calls, k: int, beta: float, epsilon: float) -> float:
+    """The delta of Theorem 1."""
+    return _scalar(calls, "sdgs_delta", k, beta, epsilon)
+
+
+def smooth_curve(calls: Calls, k: int, beta: float, epsilon: float) -> list[tuple[float, float, float]]:
+    """Points of the f-smooth guarantee: epsilon, delta, and the closed bound on delta."""
+    found = []
+    for times in SMOOTH:
+        point = float(calls.value(f"_times({times!r}, {epsilon!r})"))
+        delta, bound = (_scalar(calls, name, k, beta, point) for name in ("sdgs_delta", "sdgs_smooth_delta"))
+        found.append((point, delta, bound))
+    return found
+
+
+def _scalar(calls: Calls, name: str, *arguments: float) -> float:
+    listed = ", ".join(repr(a) for a in arguments)
+    return float(fetch(calls.con, f"SELECT {calls.need(name)}({listed})")[0][0])
+
+
+def sensitivity(calls: Calls, k: int, beta: float) -> float:
+    """By how much one row changes the score of a node."""
+    return _scalar(calls, "sdgs_sensitivity", k, beta)
+
+
+def guaranteed(calls: Calls, four: Mapping[str, float], node_epsilon: float, rows_each: int, of_persons: bool) -> Terms:
+    """What the four numbers guarantee for a node that costs so much, and persons with so many rows."""
+    spent = float(calls.value(f"_both_spent({four['epsilon']!r}, {node_epsilon!r})"))
+    epsilon, delta = calls.row("sdgs_person", spent, four["delta"], rows_each)
+    replaced = calls.row("sdgs_replaced", epsilon, delta)
+    return Terms(
+        four["epsilon"], four["delta"], int(four["k"]), four["beta"], node_epsilon, rows_each, of_persons,
+        float(epsilon), float(delta), float(replaced[0]), float(replaced[1]),
+    )  # fmt: skip
+
+
+def go_together(calls: Calls, four: Mapping[str, float]) -> bool:
+    """Whether four numbers that are stated are ones of the theorem: delta is no smaller than it must be."""
+    try:
+        needed = delta_of(calls, int(four["k"]), four["beta"], four["epsilon"])
+    except SqlprivError:
+        return False
+    return needed <= four["delta"] * (1 + _HAIR) and four["k"] == int(four["k"])
+
+
+def _listed(given: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in given.items())
