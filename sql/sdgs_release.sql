@@ -89,3 +89,5 @@ CREATE MACRO _exposed(delta, n) AS least(delta * n, 1);
 -- Whether so many of n rows sampled with probability beta are a sample at all: further off than this comes less often than once in 2^80 (Bernstein).
 CREATE MACRO _is_a_sample(seen, n, beta) AS
 (abs(seen - n * beta) <= sqrt(2 * 56 * (n * beta * (1 - beta))) + 2 * 56 / 3e0);
+-- The sampled rows that may be suppressed where so many classes could be there and so many are shown: fewer than k in each of the others.
+CREATE MACRO _rows_not_seen(k, possible, shown) AS ((k - 1) * greatest(possible - shown, 0));

@@ -202,7 +202,10 @@ def _draft(seen: Seen, method: Draftable) -> Draft:
 def _options(seen: Seen, method: Declared, columns: tuple[Proposal, ...]) -> tuple[Entry, ...]:
     """The keys of [release] that are worth a decision, with what they mean by the method's own words."""
     proposed = {key: (value, "") for key, value in _PROPOSED.items()}
-    if any(c.role == "person" for c in columns):
+    own = {key.name: key.proposed for key in method.options if key.proposed is not None}
+    qis = [c.name for c in columns if c.role == "quasi-identifier"]
+    proposed |= {name: (make(qis), "") for name, make in own.items()}
+    if any(c.role == "person" for c in columns) and not own:
         proposed["rows_each"] = (seen.rows_each, "; read off the table and rounded up: replace it by a public one")
     meaning = {key.name: key.help for key in method.options}
     taken = [(key, value, meaning[key] + more) for key, (value, more) in proposed.items() if key in meaning]

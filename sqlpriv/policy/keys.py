@@ -41,6 +41,8 @@ class Key:
     default: Any = None
     required: bool = False
     complaint: str | None = None
+    proposed: Callable[[Sequence[str]], Any] | None = None
+    """What `init` proposes for it, by the names of the quasi-identifiers, where every policy has to say something."""
 
     def complain(self, *where: str) -> str:
         """What is said of a value that does not fit, or is not there."""

@@ -139,6 +139,10 @@ from .sampling import (
     sdgs_delta,
     sdgs_epsilon,
     sdgs_k,
+    sdgs_person,
+    sdgs_replaced,
+    sdgs_sensitivity,
+    sdgs_shown_rows,
     sdgs_smooth_delta,
 )
 from .utility import average_class_size, discernibility, kl_divergence
@@ -264,6 +268,10 @@ __all__ = [
     "sdgs_delta",
     "sdgs_epsilon",
     "sdgs_k",
+    "sdgs_person",
+    "sdgs_replaced",
+    "sdgs_sensitivity",
+    "sdgs_shown_rows",
     "sdgs_smooth_delta",
     "sequence_parameters",
     "sequence_rows",

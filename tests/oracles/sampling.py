@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
@@ -122,3 +123,28 @@ def composition(parts: Iterable[tuple[float, float]]) -> tuple[float, float]:
     """Releases one after the other: epsilons add up, deltas add up."""
     pairs = list(parts)
     return math.fsum(e for e, _ in pairs), math.fsum(d for _, d in pairs)
+
+
+def sdgs_replaced(epsilon: float, delta: float) -> tuple[float, float]:
+    """A row goes, and another comes: the second step's delta counts e^epsilon times after the first."""
+    return epsilon + epsilon, min(delta + math.exp(epsilon) * delta, 1.0)
+
+
+def sdgs_person(epsilon: float, delta: float, rows_each: int) -> tuple[float, float]:
+    """Rows go one after the other."""
+    spent, slipped = 0.0, 0.0
+    for _ in range(rows_each):
+        slipped = delta + math.exp(epsilon) * slipped
+        spent += epsilon
+    return spent, min(slipped, 1.0)
+
+
+def sdgs_shown_rows(rows: int, k: int, beta: float) -> float:
+    """The mean of a binomial number, what is below k counted as nothing."""
+    return math.fsum(j * math.comb(rows, j) * beta**j * (1 - beta) ** (rows - j) for j in range(k, rows + 1))
+
+
+def sdgs_sensitivity(k: int, beta: float) -> float:
+    """The largest step of sdgs_shown_rows, tried out far beyond where it is."""
+    scores = [sdgs_shown_rows(rows, k, beta) for rows in range(math.ceil(3 * k / beta) + 10)]
+    return max(after - before for before, after in itertools.pairwise(scores))

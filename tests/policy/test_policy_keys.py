@@ -19,17 +19,20 @@ pytestmark = pytest.mark.one_version
 # The smallest policy of each method; a column, a key and a line more are added to it.
 COARSE = 'z = { role = "quasi-identifier", hierarchy = "suppression" }\n[require]\nk = 2\n'
 NOISY = 's = { role = "sensitive", domain = ["a", "b", "c"] }\n[public]\nx = "x.csv"\n'
+SAMPLED = 'z = { role = "quasi-identifier", hierarchy = "suppression" }\n'
 COLUMNS = {
     "generalize": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', COARSE),
     "mondrian": ('q = { role = "quasi-identifier" }', COARSE),
     "alpha_beta": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
     "frapp": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
+    "sdgs": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', SAMPLED),
 }
 NEEDED = {
     "generalize": {},
     "mondrian": {},
     "alpha_beta": {"gamma": "0.2", "k": "2", "duplicates": '"slots"'},
     "frapp": {"gamma": "0.2", "k": "2"},
+    "sdgs": {"epsilon": "1", "delta": "1e-6", "k": "20", "node": "{ q = 0, z = 1 }"},
 }
 # What a key takes at its bounds and inside, and what it refuses beyond them, as TOML.
 HUGE = f"1{'0' * 400}"
@@ -79,7 +82,18 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "share": (["[1, 3]", "[0.5, 0.5]"], ["[]", "[0, 1]", "[-1, 2]", "[inf, 1]", "[nan, 1]", f"[{HUGE}, 1]", "[true, 1]",
               '["a", 1]', '""', '" "', "5", "true", "{}"]),
     "level": (["1", "2", "99", "2.0"], [*WHOLE, "100"]),
+    "epsilon": (["1", "0.5", "1000"], ["0", "-1", "1000.1", "inf", "nan", HUGE, "true", '"1"', "[1]"]),
+    "delta": UNIT,
+    "node_is_public": TEXTS,
+    "nodes": (["[{ q = 0, z = 0 }, { q = 1, z = 1 }]"],
+              ["[]", "[{ q = 0, z = 0 }]", "{ q = 0, z = 0 }", '"q=0"', "1", "[1, 2]", "[{ q = -1 }, { q = 0 }]"]),
+    "node_epsilon": (["0.1", "1000"], ["0", "-1", "1000.1", "inf", "nan", HUGE, "true", '"1"', "[1]"]),
 }  # fmt: skip
+# Where a method takes something else by the same name.
+OWN = {
+    ("sdgs", "k"): (["1", "20", "1000000", "3.0"], [*WHOLE, "2.5", "1000001"]),
+    ("sdgs", "beta"): (["0.5", "0.999", "1e-300"], ["1", "1.0", *UNIT[1]]),
+}
 # What goes with a key, so that the policy as a whole makes sense.
 WITH = {
     "d": {"k": None},
@@ -91,6 +105,17 @@ WITH = {
     "views": {"adversary": '"independent"'},
     "earlier": {"views": "3", "adversary": '"independent"'},
 }
+OWN_WITH: dict[tuple[str, str], dict[str, str | None]] = {
+    ("sdgs", "beta"): {"k": None},
+    ("sdgs", "nodes"): {"node": None, "node_epsilon": "0.1"},
+    ("sdgs", "node_epsilon"): {"node": None, "nodes": "[{ q = 0, z = 0 }, { q = 1, z = 1 }]"},
+    ("sdgs", "rows_each"): {},
+}
+
+
+def taken(method: str, key: Key) -> tuple[list[str], list[str]]:
+    """What a key of a method takes, and what it refuses."""
+    return OWN.get((method, key.name), TAKEN[key.name])
 
 
 def text_of(method: str, release: dict[str, str | None], column: str = "") -> str:
@@ -139,7 +164,14 @@ def column_of(role: str, key: Key, value: str) -> str:
     return f"q = {{ {listed} }}"
 
 
-def release_for(method: str, key: Key) -> dict[str, str | None]:
+def node_for(method: str, role: str) -> dict[str, str | None]:
+    """The node that goes with a column of a role."""
+    return {"node": "{ z = 1 }"} if method == "sdgs" and role != "quasi-identifier" else {}
+
+
+def release_for(method: str, role: str, key: Key) -> dict[str, str | None]:
+    if method == "sdgs":
+        return node_for(method, role)
     return {"adversary": '"independent"'} if key.name == "share" and method == "alpha_beta" else {}
 
 
@@ -148,8 +180,9 @@ def release_for(method: str, key: Key) -> dict[str, str | None]:
 
 @pytest.mark.parametrize(("method", "key"), list(options()))
 def test_an_option_takes_what_is_inside_its_bounds(method: str, key: Key) -> None:
-    for value in TAKEN[key.name][0]:
+    for value in taken(method, key)[0]:
         beside = {} if method == "frapp" and key.name != "d" else dict(WITH.get(key.name, {}))
+        beside = OWN_WITH.get((method, key.name), {} if method == "sdgs" else beside)
         own = COLUMNS[method][0] + ('\nw = { role = "person" }' if key.name == "rows_each" else "")
         policy = read(text_of(method, {**beside, key.name: value}, own))
         assert policy.release[key.name] is not None
@@ -158,7 +191,7 @@ def test_an_option_takes_what_is_inside_its_bounds(method: str, key: Key) -> Non
 
 @pytest.mark.parametrize(("method", "key"), list(options()))
 def test_an_option_refuses_what_is_beyond_its_bounds(method: str, key: Key) -> None:
-    for value in TAKEN[key.name][1]:
+    for value in taken(method, key)[1]:
         text = text_of(method, {key.name: value})
         message = refused(text)
         assert message.startswith(f"policy.toml, line {line_of(text, f'{key.name} = ')}: {key.name} "), value
@@ -210,14 +243,14 @@ def test_a_key_of_a_column_takes_what_is_inside_its_bounds(method: str, role: st
                 text_of(method, {}, column_of(role, key, value))
             )
             continue
-        policy = read(text_of(method, release_for(method, key), column_of(role, key, value)))
+        policy = read(text_of(method, release_for(method, role, key), column_of(role, key, value)))
         assert policy.columns[0].given[key.name] is not None
 
 
 @pytest.mark.parametrize(("method", "role", "key"), list(column_keys()))
 def test_a_key_of_a_column_refuses_what_is_beyond_its_bounds(method: str, role: str, key: Key) -> None:
     for value in TAKEN[key.name][1]:
-        message = refused(text_of(method, release_for(method, key), column_of(role, key, value)))
+        message = refused(text_of(method, release_for(method, role, key), column_of(role, key, value)))
         assert message == f"policy.toml, line 4: {key.complain('columns', 'q')}", value
         assert key.name in message
         long = f'[columns.q]\nrole = "{role}"\n{key.name} = {value}\n'
@@ -235,7 +268,7 @@ def test_a_key_of_a_column_has_its_default(method: str, role: str, key: Key) -> 
     else:
         must = [k.name for k in METHODS[method].roles[role] if k.required]
         needed = {"hierarchy": ', hierarchy = "mask:3"', "domain": ', domain = ["a"]'}.get("".join(must), "")
-        policy = read(text_of(method, {}, f'q = {{ role = "{role}"{needed} }}'))
+        policy = read(text_of(method, node_for(method, role), f'q = {{ role = "{role}"{needed} }}'))
         assert policy.columns[0].given[key.name] == key.default
 
 

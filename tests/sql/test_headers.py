@@ -20,6 +20,7 @@ import test_randomized
 import test_randomized_views
 import test_report
 import test_sdgs
+import test_sdgs_numbers
 from support import strategies
 from support.agreement import literal
 
@@ -46,6 +47,7 @@ MODULES = (
     test_randomized_views,
     test_report,
     test_sdgs,
+    test_sdgs_numbers,
 )
 WITHOUT_PROPERTIES = {"version"}
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sqlpriv.engine import fetch
 from sqlpriv.facts import Line
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.read_classes import ClassRows
 from sqlpriv.methods.labelled.read_columns import Known, PublishedColumn
 from sqlpriv.release.file import ReleaseFile
@@ -68,7 +69,7 @@ class SampledRows:
         by = ", ".join(f"a{i}" for i, c in enumerate(self.columns) if c in here)
         tuples = f"SELECT DISTINCT {listed} FROM {self.shown.published}"
         counted = f"SELECT {by + ', ' if by else ''}count(*) AS n FROM ({tuples}){f' GROUP BY {by}' if by else ''}"
-        copies = f"{self.k - 1} * greatest({float(others)!r} - coalesce(s.n, 0), 0) AS __copies"
+        copies = inlined(f"_rows_not_seen({self.k}, {float(others)!r}, coalesce(s.n, 0))") + " AS __copies"
         domains = [f"{quoted(*self._domain(c))} AS d{i}" for i, c in enumerate(self.columns) if c in here]
         numbers = [i for i, c in enumerate(self.columns) if c in here]
         if not numbers:
@@ -146,9 +147,9 @@ def answers_mean(file: ReleaseFile) -> list[Line]:
     """What answers of a release are, for people."""
     columns, k, beta = _columns(file), int(file.parameters["k"]), file.parameters["beta"]
     told = [
-        f"Answers of `sqlpriv query {file.name}` count each row {1 / beta:.4g} times. low and high are a confidence "
+        f"Answers of `sqlpriv query {file.name}` count each row 1 / {beta:.4g} times. low and high are a confidence "
         "interval of a question that was fixed before anybody saw the release: low counts rows that meet it for "
-        f"certain, high also those that may, and {k - 1:,} suppressed rows for each class that could be there and is "
+        f"certain, high also those that may, and {k:,} - 1 suppressed rows for each class that could be there and is "
         "not.",
         "Estimates leave out what is suppressed: over all they are too low.",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,7 +16,8 @@ from sqlpriv.methods.method import Request, Written
 from sqlpriv.methods.sdgs.classes import Sampled, expected_rows, refuse_kinds, refuse_too_many, write_classes
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
 from sqlpriv.methods.sdgs.terms import Terms, make_terms, smooth_curve
-from sqlpriv.methods.sdgs.told import told
+from sqlpriv.methods.sdgs.told import ToldOwner, linking_posterior, owner_facts
+from sqlpriv.release.file import open_file
 from sqlpriv.sqltext import folded
 from sqlpriv.table.digest import content_digest
 from sqlpriv.table.hierarchies import comes_from_a_table
@@ -123,7 +125,31 @@ class SdgsPlan:
 
     def facts(self, written: Written | None = None) -> Facts:
         """What it guarantees, what is to be expected, and where the release is."""
-        return told(self, written)
+        again = written is not None and written.again
+        node = None if self.node is None else self.named(self.node)
+        return owner_facts(
+            ToldOwner(
+                self.policy.method,
+                self.terms,
+                _node_of(written) if written is not None and written.again else node,
+                self.scan.rows,
+                self.expected,
+                None if again else self.drawn.sampled,
+                self.n_public,
+                self.exposed,
+                self.smooth,
+                linking_posterior(self.source.calls, self.terms, self._choices),
+                self.told_warnings if written is None else written.warnings,
+                written,
+            )
+        )
+
+    @property
+    def _choices(self) -> list[int | None]:
+        """The sizes of the public domains of the sensitive columns."""
+        domains = {folded(name): table for name, table in self.known.domains.items()}
+        found = [domains.get(folded(s)) for s in self.policy.sensitive]
+        return [None if t is None else int(fetch(self.source.con, f"SELECT count(*) FROM {t}")[0][0]) for t in found]
 
     def curve(self) -> list[tuple[float, float]]:
         """None of this kind: delta against epsilon is drawn by `deltas`."""
@@ -138,6 +164,12 @@ class SdgsPlan:
     def smooth(self) -> list[tuple[float, float, float]]:
         """Points of the f-smooth guarantee."""
         return smooth_curve(self.source.calls, self.terms.k, self.terms.beta, self.terms.epsilon)
+
+
+def _node_of(written: Written) -> dict[str, int]:
+    """The node of a release that was there already, as its file says."""
+    with open_file(written.output) as file:
+        return {str(name): int(level) for name, level in json.loads(file.about["node"]).items()}
 
 
 def make_plan(source: Source, policy: SdgsPolicy) -> SdgsPlan:

@@ -46,11 +46,13 @@ _NODE = Kind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", r
 _NODES = Kind(f"a list of 2 to {MOST_NODES} nodes, as in [{{ age = 1, zip = 1 }}, {{ age = 2, zip = 3 }}]", _read_nodes)
 OPTIONS: Keys = (
     Key("epsilon", number(0, 1000), "by how much a row may change the odds of any release, as a logarithm; at least "
-        "-ln(1 - beta). Three of epsilon, delta, k and beta are given, the fourth is worked out"),
-    Key("delta", number(0, 1), "with which chance it may change them by more"),
+        "-ln(1 - beta). Three of epsilon, delta, k and beta are given, the fourth is worked out",
+        proposed=lambda qis: 1.0),
+    Key("delta", number(0, 1), "with which chance it may change them by more", proposed=lambda qis: 1e-6),
     Key("k", number(0, 1e6, whole=True), "how many sampled rows must be equal in all columns to be published"),
-    Key("beta", _BETA, "the probability with which each row is sampled"),
-    Key("node", _NODE, "the level of every quasi-identifier, chosen without looking at the table"),
+    Key("beta", _BETA, "the probability with which each row is sampled", proposed=lambda qis: 0.1),
+    Key("node", _NODE, "the level of every quasi-identifier, chosen without looking at the table",
+        proposed=lambda qis: dict.fromkeys(qis, 1)),
     Key("node_is_public", REASON, "why the node does not depend on the table; the release carries it"),
     Key("nodes", _NODES, "in the place of node: levels to choose from, a public list"),
     Key("node_epsilon", number(0, 1000), "with nodes: the epsilon that choosing one of them may cost"),

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from sqlpriv.engine import fetch
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import Written
+from sqlpriv.methods.sdgs.classes import Sampled
 from sqlpriv.methods.sdgs.terms import Terms
-from sqlpriv.release.file import open_file
-from sqlpriv.sqltext import folded
 from sqlpriv.version import __version__
-
-if TYPE_CHECKING:
-    from sqlpriv.methods.sdgs.plan import SdgsPlan
 
 _TIMES = 2.0
 """How many times the odds of an even guess a linking attacker believes in a value, as the other methods have it."""
@@ -29,8 +24,8 @@ def promise(terms: Terms) -> str:
     return (
         f"Whatever is published here would be published with nearly the same chance if {one} were left out: it is "
         f"({whole})-differential privacy. Whoever knows all others, and believes with odds o that {one} with certain "
-        f"values is in the table, believes so with odds between o / {_factor(terms)} and {_factor(terms)} o afterwards, "
-        "but for a chance of delta."
+        f"values is in the table, believes so with odds between o / {_factor(terms)} and {_factor(terms)} o "
+        "afterwards, but for a chance of delta."
     )
 
 
@@ -87,20 +82,36 @@ def linking_posterior(calls: Calls, terms: Terms, choices: Sequence[int | None])
     return max(found)
 
 
-def told(plan: SdgsPlan, written: Written | None) -> Facts:
+@dataclass(frozen=True)
+class ToldOwner:
+    """What a plan knows that is told, before and after it was written. Much of it is for the owner alone."""
+
+    method: str
+    terms: Terms
+    node: Mapping[str, int] | None
+    rows: int
+    expected: float | None
+    sampled: Sampled | None
+    n_public: int
+    exposed: float
+    smooth: Sequence[tuple[float, float, float]]
+    posterior: float | None
+    warnings: tuple[str, ...]
+    written: Written | None
+
+
+def owner_facts(told: ToldOwner) -> Facts:
     """What plan and publish tell the owner."""
-    terms, sampled, scan = plan.terms, plan.drawn.sampled, plan.scan
-    node = plan.node if written is None or not written.again else None
-    named = plan.named(node) if node is not None else _node_of(written)
+    terms, sampled, written = told.terms, told.sampled, told.written
     content: dict[str, Any] = {
         "version": __version__,
-        "method": plan.policy.method,
-        "node": named,
-        "rows": scan.rows,
+        "method": told.method,
+        "node": None if told.node is None else dict(told.node),
+        "rows": told.rows,
         "sampled_rows": None if sampled is None else sampled.seen,
         "published_rows": None if written is None else written.made.rows,
         "suppressed_rows": None if sampled is None else sampled.seen - sampled.shown,
-        "expected_rows": plan.expected,
+        "expected_rows": told.expected,
         "classes": None if sampled is None else sampled.classes,
         "loss": None,
         "guarantee": terms.guarantee,
@@ -108,71 +119,43 @@ def told(plan: SdgsPlan, written: Written | None) -> Facts:
         "parameters": terms.numbers,
         "promise": promise(terms),
         "details": list(details(terms)),
-        "n_public": plan.n_public,
-        "exposed": plan.exposed,
-        "smooth": [{"epsilon": e, "delta": d, "bound": b} for e, d, b in plan.smooth],
-        "posterior": linking_posterior(plan.source.calls, terms, _choices(plan)),
-        "warnings": list(plan.told_warnings if written is None else written.warnings),
+        "n_public": told.n_public,
+        "exposed": told.exposed,
+        "smooth": [{"epsilon": e, "delta": d, "bound": b} for e, d, b in told.smooth],
+        "posterior": told.posterior,
+        "warnings": list(told.warnings),
         "output": None if written is None else str(written.output),
     }
     parts: list[Part] = [
         Line(promise(terms)),
         *(Line(f"- {text}", quiet=True) for text in details(terms)),
-        Line(exposure(terms, plan.n_public, plan.exposed)),
-        smooth_grid(plan.smooth),
-        *_counts(plan, written),
+        Line(exposure(terms, told.n_public, told.exposed)),
+        smooth_grid(told.smooth),
+        Line(f"{_counts(told)} {OWNER}"),
         *_where(written),
     ]
-    levels = ", ".join(f"{q} {level}" for q, level in (named or {}).items()) or "drawn when it is published"
-    return Facts(f"sdgs  {_four(terms)}; levels: {levels}", content, tuple(parts), tuple(content["warnings"]))
+    levels = ", ".join(f"{q} {level}" for q, level in (told.node or {}).items()) or "drawn when it is published"
+    four = f"epsilon {terms.epsilon:.4g}, delta {terms.delta:.3g}, k {terms.k}, beta {terms.beta:.4g}"
+    return Facts(f"{told.method}  {four}; levels: {levels}", content, tuple(parts), told.warnings)
 
 
-def _node_of(written: Written | None) -> dict[str, int] | None:
-    """The node of a release that was there already, as its file says."""
-    if written is None:
-        return None
-    with open_file(written.output) as file:
-        found = json.loads(file.about["node"])
-        return {str(name): int(level) for name, level in found.items()}
-
-
-def _four(terms: Terms) -> str:
-    return f"epsilon {terms.epsilon:.4g}, delta {terms.delta:.3g}, k {terms.k}, beta {terms.beta:.4g}"
-
-
-def _choices(plan: SdgsPlan) -> list[int | None]:
-    """The sizes of the public domains of the sensitive columns."""
-
-    domains = {folded(name): table for name, table in plan.known.domains.items()}
-    return [
-        int(fetch(plan.source.con, f"SELECT count(*) FROM {domains[folded(s)]}")[0][0])
-        if folded(s) in domains
-        else None
-        for s in plan.policy.sensitive
-    ]
-
-
-def _counts(plan: SdgsPlan, written: Written | None) -> list[Line]:
-    rows, sampled = plan.scan.rows, plan.drawn.sampled
+def _counts(told: ToldOwner) -> str:
+    rows, sampled = told.rows, told.sampled
     if sampled is not None:
-        text = (
+        return (
             f"{rows:,} rows, of which {sampled.seen:,} were sampled and {sampled.shown:,} are published, in "
-            f"{sampled.classes:,} classes; {sampled.seen - sampled.shown:,} are suppressed. {OWNER}"
+            f"{sampled.classes:,} classes; {sampled.seen - sampled.shown:,} are suppressed."
         )
-    elif written is not None:
-        text = f"{rows:,} rows; {written.made.rows:,} are published. {OWNER}"
-    elif plan.expected is not None:
-        text = f"{rows:,} rows, of which about {plan.expected:,.0f} are to be expected in the release. {OWNER}"
-    else:
-        text = f"{rows:,} rows; how many are published depends on coins. {OWNER}"
-    return [Line(text)]
+    if told.written is not None:
+        return f"{rows:,} rows; {told.written.made.rows:,} are published."
+    if told.expected is not None:
+        return f"{rows:,} rows, of which about {told.expected:,.0f} are to be expected in the release."
+    return f"{rows:,} rows; how many are published depends on coins."
 
 
 def _where(written: Written | None) -> list[Line]:
     if written is None:
         return []
     if written.again:
-        return [
-            Line(f"The table, the policy and the key are those of before: this is {written.output.name}, as it was.")
-        ]
+        return [Line(f"Table, policy and key are those of before: this is {written.output.name}, as it was.")]
     return [Line(f"Written and checked again from the file: {written.output.name}")]

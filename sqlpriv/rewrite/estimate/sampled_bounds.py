@@ -82,7 +82,7 @@ class SampledFormulas(HardFormulas):
                 f"least(greatest(coalesce({text}, {end}), {ends[0]}), {ends[1]})"
                 for text, end in ((f"({low})", ends[0]), (f"({high})", ends[1]))
             )
-        return self._once("b", low), self._once("b", high)
+        return low, high
 
     def _range(self, form: Ratio) -> tuple[str, str] | None:
         """Between what an average lies in any case: the ends of a public domain, or 0 and 1."""
