@@ -40,7 +40,7 @@ from sqlpriv.release.ledger.judge import refuse_unknown_release
 from sqlpriv.release.ledger.show import ledger_of, ledger_passed_over
 from sqlpriv.release.open import OpenRelease, open_files
 from sqlpriv.release.put import put_in_place
-from sqlpriv.release.stamp import stamp
+from sqlpriv.release.stamp import stamp, with_together
 from sqlpriv.release.verify_views import refuse_to_lose
 from sqlpriv.release.views import with_views, write_views
 from sqlpriv.released import judged_file, method_of
@@ -228,7 +228,7 @@ def make_file(
     table = found.policy.table
     _refuse_change(table.state() == before)
     made = method.write(found, edition, path, request)
-    stamp(found.source.con, path, found.policy, method, date)
+    stamp(found.source.con, path, found.policy, method, date, edition.total)
     write_views(method, path, found.policy.questions, found.policy.auto_views)
     _reached("written")
     made.refuse_unlikely()
@@ -297,7 +297,7 @@ def open_release(
 def show(path: str | Path) -> Facts:
     """What a release says of itself: its guarantee as it claims it, columns, domains, what count(*) means."""
     with readable(Path(path)), open_file(Path(path)) as file:
-        return with_views(method_of(file).show(file), file)
+        return with_views(with_together(method_of(file).show(file), file), file)
 
 
 @checked

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.method import Edition, Method, Plan
+from sqlpriv.methods.method import Composes, Edition, Method, Plan
 from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.book import Book
 from sqlpriv.release.ledger.entry import Entry, now
 from sqlpriv.release.ledger.judge import refuse_another_key, refuse_repetition, refuse_unfinished
 from sqlpriv.release.ledger.recognise import Recognised, recognise
+from sqlpriv.release.ledger.spent import Spent, spent_of, together
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,39 @@ def make_draft(found: Plan, given: bytes | None, book: Book, target: Path) -> Dr
     known = next((e for e in sequence[-1:] or seen.releases if e.coins == fingerprint(coins(e.view))), None)
     view = known.view if known else sequence[-1].view + 1 if sequence else 1
     name = fingerprint(coins(view))
+    spent = found.spent() if isinstance(found, Composes) else None
     entry = Entry(
         now(), policy.table.name, digest, seen.portrait.digest, policy.method, dict(parameters), name, view, views,
-        target.name, beside=policy.beside or "", place=seen.place,
+        target.name, beside=policy.beside or "", place=seen.place, spent=spent.to_json() if spent else {},
     )  # fmt: skip
-    refuse_repetition(book, seen, entry)
+    total = _together(found, seen, entry)
+    refuse_repetition(book, seen, entry, total, policy.budget)
     edition = _edition(key, parameters, coins(view), view, tuple(e for e in sequence if e.view < view))
-    return Draft(edition, entry, seen, known, key, book, target, (*book.said, *found.warnings(key)))
+    said = (*book.said, *_said(total, policy), *found.warnings(key))
+    return Draft(replace(edition, total=total), entry, seen, known, key, book, target, said)
+
+
+def _together(found: Plan, seen: Recognised, entry: Entry) -> Spent | None:
+    """What all releases of the table cost together, up to this one; None where it is alone, or they do not compose."""
+    before = []
+    for other in seen.releases:
+        if other.coins == entry.coins:
+            break
+        before.append(other)
+    if not before:
+        return None
+    return together(found.source.calls, [spent_of(e.spent) for e in (*before, entry)])
+
+
+def _said(total: Spent | None, policy: Policy) -> tuple[str, ...]:
+    if total is None:
+        return ()
+    kind = policy.budget.kind if policy.budget is not None else "added" if total.added else "replaced"
+    pair = total.of(kind) or (0.0, 0.0)
+    return (
+        f"this is release {total.releases} of the table, and all together cost epsilon {pair[0]:.4g} and delta "
+        f"{pair[1]:.3g} when a {total.unit} is {'added or left out' if kind == 'added' else 'replaced'}",
+    )
 
 
 def first_edition(found: Plan, key: bytes) -> Edition:

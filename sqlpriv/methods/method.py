@@ -17,6 +17,7 @@ from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.ledger import Entry
+from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
@@ -52,6 +53,8 @@ class Edition:
     """What the slots of a sequence start with: the same for all its views."""
     name: str
     earlier: tuple[Entry, ...] = ()
+    total: Spent | None = None
+    """What all releases of the table cost together, with this one; None where it is alone or they do not compose."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,14 @@ class Plan(Protocol):
 
     def curve(self) -> list[tuple[float, float]]:
         """What privacy costs, to be drawn: pairs of the bound and the error; none where there is no such choice."""
+
+
+@runtime_checkable
+class Composes(Protocol):
+    """A plan of a release that is differential privacy, and adds up with others of the table."""
+
+    def spent(self) -> Spent | None:
+        """What it costs; None where it has no such guarantee after all."""
 
 
 class Method(Declared, Protocol):

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
+from sqlpriv.policy.budget import Budget
 from sqlpriv.policy.keys import TEXT, Fail, Key, Keys, read_keys, refuse_unknown
 from sqlpriv.policy.lines import line_of
 from sqlpriv.policy.other_methods import SECTION as COMPARE
@@ -61,6 +62,8 @@ class Policy:
     """Whether useful views are added to them."""
     others: Mapping[str, ForAnother] = field(default_factory=dict)
     """What the policy says for other methods, where several are compared."""
+    budget: Budget | None = None
+    """How much all releases of the table may cost together."""
 
     def holding(self, data: Any) -> Policy:
         """The policy for rows that a program holds, in the place of the file or the table that it names."""
@@ -169,6 +172,7 @@ class _Reader:
         others = self._others(lambda m: tuple(k.name for k in m.options))
         self._known(release, ("method", *(k.name for k in options)), "key", "release", elsewhere=others)
         columns = self._columns(method)
+        ledger = self._ledger()
         policy = method.policy(
             table,
             columns,
@@ -177,9 +181,10 @@ class _Reader:
             method.name,
             read_keys(release, options, self._fail, "release"),
             frozenset(release),
-            self._ledger(),
+            ledger["path"],
             *self._views(),
             self._for_others(method, columns),
+            budget=ledger["budget"],
         )
         policy.check(self._fail)
         return policy
@@ -264,12 +269,14 @@ class _Reader:
             raise self._fail(f"the view {twice[-1]!r} is named twice; case does not matter", "views", twice[-1])
         return {name: found[name] for name in names}, found["auto"]
 
-    def _ledger(self) -> str | None:
+    def _ledger(self) -> Mapping[str, Any]:
         if "ledger" not in self._content:
-            return None
+            return {key.name: key.default for key in LEDGER_KEYS}
         given = self._section("ledger")
         self._known(given, tuple(k.name for k in LEDGER_KEYS), "key", "ledger", elsewhere={})
-        return str(read_keys(given, LEDGER_KEYS, self._fail, "ledger")["path"])
+        if not given:
+            raise self._fail("[ledger] says nothing; give its path, a budget, or leave it out", "ledger")
+        return read_keys(given, LEDGER_KEYS, self._fail, "ledger")
 
     def _section(self, name: str) -> Mapping[str, Any]:
         section = self._content.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sqlpriv.policy.budget import BUDGET
 from sqlpriv.policy.keys import FLAG, REASON, TEXT, Key, Keys, Kind
 
 _ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
@@ -31,4 +32,8 @@ VIEW_KEYS: Keys = (
     ),
 )
 """What [views] takes beside questions by the names of their views."""
-LEDGER_KEYS: Keys = (Key("path", TEXT, "the ledger, beside the policy; else the user's own", required=True),)
+LEDGER_KEYS: Keys = (
+    Key("path", TEXT, "the ledger, beside the policy; else the user's own"),
+    Key("budget", BUDGET, "how much all releases of the table may cost together; releases that add up within it need "
+        "no `beside`, and one that would pass it is refused"),
+)  # fmt: skip

@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +21,29 @@ import duckdb
 
 from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
-from sqlpriv.facts import Line
+from sqlpriv.facts import Facts, Line
+from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.told import not_told, told
 from sqlpriv.release.file import SCHEMA, WRITTEN, ReleaseFile
+from sqlpriv.release.ledger.spent import Spent, posteriors, read_together, told_together
 from sqlpriv.release.verify import Check, published
 from sqlpriv.sqltext import literal
 from sqlpriv.table.digest import rows_digest
 
 STAMPED = frozenset({"date", "policy", "digest"})
+TOGETHER = "together"
+"""Where releases compose, from the second on: what all up to it cost together, as JSON."""
 _VERSION = re.compile(
     r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}((a|b|rc)[0-9]{1,4})?(\.post[0-9]{1,4})?(\.dev[0-9]{1,4})?(\+[0-9a-f.]{1,40})?"
 )
 """As Python packages are numbered; nothing in it can stand for another part, so no text takes long to refuse."""
 
 
-def stamp(con: duckdb.DuckDBPyConnection, path: Path, policy: Policy, method: Declared, date: str) -> None:
-    """Write it into a file that is complete but for this."""
+def stamp(
+    con: duckdb.DuckDBPyConnection, path: Path, policy: Policy, method: Declared, date: str, total: Spent | None = None
+) -> None:
+    """Write it into a file that is complete but for this. `total`: what all releases up to it cost together."""
     with attached(con, path, WRITTEN, write=True, error=ReleaseError):
         file = ReleaseFile(con, WRITTEN, path.name)
         part = told(policy, method, [str(c["name"]) for c in file.rows("attributes")])
@@ -45,8 +52,19 @@ def stamp(con: duckdb.DuckDBPyConnection, path: Path, policy: Policy, method: De
         # test a guess at it.
         said = {"date": date, "policy": json.dumps(part), "digest": digest}
         said |= {} if "release" in file.about else {"release": digest}
+        said |= {} if total is None else {TOGETHER: json.dumps(total.to_json())}
         rows = ", ".join(f"({literal(name)}, {literal(value)})" for name, value in said.items())
         fetch(con, f"INSERT INTO {file.table('about')} VALUES {rows}")
+
+
+def with_together(facts: Facts, file: ReleaseFile) -> Facts:
+    """What a release says of itself, with what it and those before it let one believe together."""
+    total = read_together(file.about[TOGETHER]) if TOGETHER in file.about else None
+    if total is None:
+        return facts
+    calls = Calls(file.con)
+    content = {**facts.content, TOGETHER: {**total.to_json(), "posteriors": posteriors(calls, total)}}
+    return replace(facts, content=content, parts=(*facts.parts, *told_together(calls, total)))
 
 
 def stamped_line(file: ReleaseFile) -> Line:
@@ -67,6 +85,12 @@ def check_stamp(file: ReleaseFile, method: Declared, policy: Policy | None) -> I
     yield Check("date and version are some", _is_date(file.about.get("date", "")) and _is_version(file))
     wrong = [*_misfits(file, method), *(_differs(file, method, policy) if policy is not None else ())]
     yield Check("what is told of the policy fits the release", not wrong, "; ".join(wrong))
+    if TOGETHER in file.about:
+        yield Check(
+            "it says what releases of the table cost together",
+            None if read_together(file.about[TOGETHER]) is not None else False,
+            "the others are not in the file",
+        )
     title = "the published rows are those of the digest"
     if any("TIME ZONE" in kind for kind in file.columns(SCHEMA, "published").values()):
         yield Check(title, None, "they read differently in every time zone")

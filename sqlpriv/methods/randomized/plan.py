@@ -32,6 +32,7 @@ from sqlpriv.methods.randomized.terms import (
     with_uncovered,
 )
 from sqlpriv.methods.randomized.told import Considered, planned_facts, published_facts, refused_facts
+from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded, literal
 from sqlpriv.table.source import Source
 
@@ -84,6 +85,15 @@ class RandomizedPlan:
         if terms.views > 1:
             parameters["key"] = fingerprint(slot_prefix(key, parameters))
         return parameters
+
+    def spent(self) -> Spent | None:
+        """What the ledger adds up: of a bag both kinds, of FRAPP replaced rows alone, of slots nothing."""
+        terms = self.terms
+        if not {"q", "a", "stay"} & set(terms.coins):
+            return None
+        added = None if terms.added_epsilon is None else (terms.added_epsilon, 0.0)
+        unit = "person" if self.policy.person is not None else "row"
+        return Spent(unit, added, (terms.replaced_epsilon, 0.0))
 
     def warnings(self, key: bytes) -> tuple[str, ...]:
         """Those of the terms, and of a key that is too short."""

@@ -22,7 +22,7 @@ from sqlpriv.methods.randomized.warned import wrong_declarations, wrong_warnings
 from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile, double
-from sqlpriv.release.stamp import STAMPED, check_stamp
+from sqlpriv.release.stamp import STAMPED, TOGETHER, check_stamp
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import quoted
@@ -51,7 +51,7 @@ _ABOUT = frozenset(
     | {"warnings"}
     | STAMPED
 )
-_ABOUT_IF_ANY = frozenset({"beside", "combinations", "public", "uncovered"})
+_ABOUT_IF_ANY = frozenset({"beside", "combinations", "public", "uncovered", TOGETHER})
 _OWN = "__weight", "__variance", "__skew"
 _SEQUENCE = {"__slot": "BIGINT", "__view": "BOOLEAN", "__earlier": "BOOLEAN"}
 _WHOLE = frozenset({"slots", "views", "rows", "n_public", "rows_each"})

@@ -18,6 +18,7 @@ from sqlpriv.methods.sdgs.policy import SdgsPolicy
 from sqlpriv.methods.sdgs.terms import Terms, make_terms, smooth_curve
 from sqlpriv.methods.sdgs.told import ToldOwner, linking_posterior, owner_facts
 from sqlpriv.release.file import open_file
+from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded
 from sqlpriv.table.digest import content_digest
 from sqlpriv.table.hierarchies import comes_from_a_table
@@ -100,6 +101,12 @@ class SdgsPlan:
         fetch(self.source.con, f"CREATE OR REPLACE TABLE __rows AS FROM {FREQUENCIES}")
         write_classes(self.scan, self.node)
         return expected_rows(self.scan, self.terms.k, self.terms.beta)
+
+    def spent(self) -> Spent:
+        """What the ledger adds up."""
+        terms = self.terms
+        added, replaced = (terms.total_epsilon, terms.total_delta), (terms.replaced_epsilon, terms.replaced_delta)
+        return Spent(terms.unit, added, replaced)
 
     def warnings(self, key: bytes) -> tuple[str, ...]:
         """What the owner should know."""

@@ -21,7 +21,7 @@ from sqlpriv.methods.sdgs.terms import Terms, go_together, guaranteed, smooth_cu
 from sqlpriv.methods.sdgs.told import details, promise
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import STAMPED, check_stamp
+from sqlpriv.release.stamp import STAMPED, TOGETHER, check_stamp
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.sqltext import folded, quoted
 from sqlpriv.version import __version__
@@ -29,7 +29,7 @@ from sqlpriv.version import __version__
 _NEEDED = frozenset({
     "format", "sqlpriv", "method", "table", "node", "counts", "unit", "guarantee", "details", "release", *STAMPED,
 })  # fmt: skip
-_MAY = frozenset({"nodes", "node_is_public", "beside"})
+_MAY = frozenset({"nodes", "node_is_public", "beside", TOGETHER})
 _NUMBERS = (
     "epsilon", "delta", "k", "beta", "node_epsilon", "rows_each", "total_epsilon", "total_delta", "replaced_epsilon",
     "replaced_delta",

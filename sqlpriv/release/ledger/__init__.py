@@ -2,14 +2,15 @@
 
 Two releases of one table, made independently, are a severe breach: what occurs in two randomized views is almost surely
 in the table (Rastogi, Suciu and Hong 2007, section 4.4.1), and two generalized tables are intersected. So a second one
-is refused unless it is the next view of its sequence, the very same release again, or the owner writes why both may
-stand together.
+is refused unless it is the next view of its sequence, the very same release again, all are differential privacy that
+adds up within the budget of the policy, or the owner writes why both may stand together.
 
 entry      one release
 place      where the ledger is, and that nobody else can read or change it
 book       the small database: entries, sketches, the secret; the lock, and the folder for what is not finished
 before     ledgers as they were, files beside the data: their entries are taken over
 recognise  which entries are about this table: by its place, its content, or by likeness
+spent      what releases cost together, where they compose
 judge      what may follow a release
 show       the entries, for people
 """

@@ -8,6 +8,8 @@ from datetime import datetime, timezone
 from secrets import token_hex
 from typing import Any
 
+from sqlpriv.release.ledger.spent import spent_of
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -36,6 +38,8 @@ class Entry:
     """A keyed hash of where the table was; none in entries of ledgers that did not say."""
     finished: bool = True
     """Whether the release was put in its place; if not, it may have been, and only its very coins may do so again."""
+    spent: Mapping[str, Any] = field(default_factory=dict)
+    """What it costs in differential privacy (spent.py); nothing where it does not compose, or was not asked then."""
     id: str = field(default_factory=lambda: token_hex(8))
     """What tells it from all others, also where one release was entered again after it was void."""
 
@@ -56,14 +60,16 @@ def entry_of(content: object) -> Entry:
     if not all(isinstance(getattr(entry, name), str) for name in _TEXTS):
         raise TypeError
     numbers = all(isinstance(n, int) for n in (entry.view, entry.views, entry.finished))
-    if not numbers or not isinstance(entry.parameters, dict):
+    if not numbers or not isinstance(entry.parameters, dict) or not isinstance(entry.spent, dict):
+        raise TypeError
+    if entry.spent and spent_of(entry.spent) is None:
         raise TypeError
     return entry
 
 
 def content_of(entry: Entry) -> dict[str, Any]:
     """The entry as it is kept and shown."""
-    return {**asdict(entry), "parameters": dict(entry.parameters)}
+    return {**asdict(entry), "parameters": dict(entry.parameters), "spent": dict(entry.spent)}
 
 
 def now() -> str:

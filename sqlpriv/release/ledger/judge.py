@@ -6,16 +6,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sqlpriv.errors import ReleaseError
+from sqlpriv.policy.budget import Budget
 from sqlpriv.release.file import released_there
 from sqlpriv.release.ledger.book import Book
 from sqlpriv.release.ledger.entry import Entry
 from sqlpriv.release.ledger.recognise import Recognised
+from sqlpriv.release.ledger.spent import Spent, spent_of
+
+_HAIR = 1e-9
 
 
-def refuse_repetition(book: Book, seen: Recognised, new: Entry) -> None:
-    """Refuse what does not compose with the releases of the same table, unless the owner says why it may."""
+def refuse_repetition(
+    book: Book, seen: Recognised, new: Entry, total: Spent | None = None, budget: Budget | None = None
+) -> None:
+    """Refuse what does not compose with the releases of the same table, unless the owner says why it may.
+
+    `total` is what all of them cost together, with the new one; None where they do not compose.
+    """
     before = seen.releases
-    if not before or any(new.coins == e.coins for e in before):
+    if any(new.coins == e.coins for e in before):
+        return
+    if budget is not None and new.spent:
+        _refuse_beyond(book, new, total or spent_of(new.spent), budget)
+    if not before or (budget is not None and total is not None):
         return
     if new.view > new.views:
         last = next(e for e in reversed(before) if e.parameters == new.parameters)
@@ -33,7 +46,7 @@ def refuse_repetition(book: Book, seen: Recognised, new: Entry) -> None:
             f"{where} with {last.method}. A second release made independently would expose people: what occurs in both "
             f"is almost surely true. {sequence} the release there is, void its entry if it never went out "
             f"(sqlpriv ledger void {last.name} --why ...), or write in [release] why "
-            'both may stand together: beside = "..."'
+            f'both may stand together: beside = "..."{_or_add_up(total)}'
         )
     if last.parameters != new.parameters:
         changed = sorted(
@@ -42,6 +55,36 @@ def refuse_repetition(book: Book, seen: Recognised, new: Entry) -> None:
         raise ReleaseError(f"{where}. The next view must have the same parameters; changed: {', '.join(changed)}")
     if new.view != last.view + 1:
         raise ReleaseError(f"{where}, view {last.view} of {last.views}; only view {last.view + 1} can follow")
+
+
+def _refuse_beyond(book: Book, new: Entry, total: Spent | None, budget: Budget) -> None:
+    """Refuse what costs more than the budget, together with all that was released before."""
+    if total is None:
+        return
+    pair = total.of(budget.kind)
+    if pair is None:
+        raise ReleaseError(
+            f"the budget is of neighbours = {budget.neighbours!r}, and one of the releases of {new.table!r} has no "
+            "such guarantee: it tells how many rows there are. Write the budget for the other kind of neighbours"
+        )
+    if pair[0] > budget.epsilon * (1 + _HAIR) or pair[1] > budget.delta * (1 + _HAIR):
+        others = f"with the {total.releases - 1} before it " if total.releases > 1 else ""
+        raise ReleaseError(
+            f"{others}this release of {new.table!r} would cost epsilon {pair[0]:.6g} and delta {pair[1]:.3g} "
+            f"({budget.neighbours}), and the budget is epsilon {budget.epsilon:g} and delta {budget.delta:.3g}. Use "
+            f"the releases there are, ask for less, or raise the budget; the ledger is {book.path.name!r}"
+        )
+
+
+def _or_add_up(total: Spent | None) -> str:
+    """What else there is to do where releases compose."""
+    if total is None:
+        return ""
+    pair = total.added or total.replaced or (0.0, 0.0)
+    return (
+        f". All of them are differential privacy and add up, to epsilon {pair[0]:.6g} and delta {pair[1]:.3g}: within "
+        "a budget in [ledger], as in budget = { epsilon = 3, delta = 1e-5 }, they may stand together"
+    )
 
 
 def _refuse_the_same_again(book: Book, seen: Recognised, new: Entry) -> None:
