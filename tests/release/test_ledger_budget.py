@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 from support.ledgers import entries
 from support.sampled import people, sampled_policy, write_people
@@ -51,8 +52,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_totals_add_up_each_by_itself() -> None:
-    import duckdb
-
     with duckdb.connect() as con:
         calls = Calls(con)
         bag_like, frapp = Spent("row", (0.5, 0.0), (1.5, 0.0)), Spent("row", None, (3.0, 0.0))
@@ -69,7 +68,8 @@ def test_totals_add_up_each_by_itself() -> None:
 
 @pytest.mark.parametrize("kept", [{}, {"unit": "row"}, {**ONE.to_json(), "added": [1.0]}, {**ONE.to_json(), "more": 1},
                                   {**ONE.to_json(), "added": [-1.0, 0.0]}, {**ONE.to_json(), "added": [math.nan, 0.0]},
-                                  {**ONE.to_json(), "unit": "house"}, {**ONE.to_json(), "releases": 0}, [1], None])  # fmt: skip
+                                  {**ONE.to_json(), "unit": "house"}, {**ONE.to_json(), "releases": 0}, [1],
+                                  None])  # fmt: skip
 def test_what_is_no_cost_is_none(kept: object) -> None:
     assert spent_of(kept) is None
     assert spent_of(ONE.to_json()) == ONE

@@ -67,13 +67,18 @@ def _refuse_beyond(book: Book, new: Entry, total: Spent | None, budget: Budget) 
             f"the budget is of neighbours = {budget.neighbours!r}, and one of the releases of {new.table!r} has no "
             "such guarantee: it tells how many rows there are. Write the budget for the other kind of neighbours"
         )
-    if pair[0] > budget.epsilon * (1 + _HAIR) or pair[1] > budget.delta * (1 + _HAIR):
+    if _passes(pair[0], budget.epsilon) or _passes(pair[1], budget.delta):
         others = f"with the {total.releases - 1} before it " if total.releases > 1 else ""
         raise ReleaseError(
             f"{others}this release of {new.table!r} would cost epsilon {pair[0]:.6g} and delta {pair[1]:.3g} "
             f"({budget.neighbours}), and the budget is epsilon {budget.epsilon:g} and delta {budget.delta:.3g}. Use "
             f"the releases there are, ask for less, or raise the budget; the ledger is {book.path.name!r}"
         )
+
+
+def _passes(cost: float, allowed: float) -> bool:
+    """Whether a cost is above what is allowed, but for the last digits."""
+    return cost > allowed * (1 + _HAIR)
 
 
 def _or_add_up(total: Spent | None) -> str:
