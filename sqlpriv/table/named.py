@@ -44,6 +44,21 @@ def is_private(source: Source, name: str) -> bool:
     names that it joins: its text does not tell which of its tables holds the people. Where nothing is shared, the rows
     tell: half of the smaller one in both is a copy, and of all else nothing is claimed.
     """
+    if reads_private(source, name, private_reads(source)):
+        return True
+    if source.reference.is_file(name.removeprefix("table:")) or source.reference.is_in_database:
+        _refuse_copy(source, name)
+    return False
+
+
+def private_reads(source: Source) -> set[Read]:
+    """All that the private table reads, itself among it, where it is in a database."""
+    table = source.reference
+    return read_by(source, folded(_schema(table)), folded(table.name)) if table.is_in_database else set()
+
+
+def reads_private(source: Source, name: str, private: set[Read]) -> bool:
+    """As `is_private`, by what is read alone: rows are not compared."""
     table, wanted = source.reference, name.removeprefix("table:")
     if table.is_file(wanted):
         reads: set[Read] = {(str(table.path(wanted).resolve()),)}
@@ -54,11 +69,9 @@ def is_private(source: Source, name: str) -> bool:
             return False
         reads = read_by(source, _schema(table), wanted)
     if table.is_in_database:
-        own = (folded(_schema(table)), folded(table.name))
-        if own in reads:
+        if (folded(_schema(table)), folded(table.name)) in reads:
             return True
-        _refuse_shared(reads, read_by(source, *own), wanted, table.name)
-    _refuse_copy(source, name)
+        _refuse_shared(reads, private, wanted, table.name)
     return False
 
 

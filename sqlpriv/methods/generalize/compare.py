@@ -13,8 +13,8 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalize.shown import is_binned, one_class
-from sqlpriv.methods.generalize.write import ROWS
 from sqlpriv.methods.labelled.evaluate import evaluate
+from sqlpriv.methods.labelled.node_labels import ROWS
 from sqlpriv.methods.labelled.scan import Scan, number_rows, published_columns
 from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import folded, literal, quoted

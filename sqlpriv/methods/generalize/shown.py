@@ -21,6 +21,7 @@ from sqlpriv.methods.generalize.refusals import holds
 from sqlpriv.methods.labelled.evaluate import Node, Outcome, class_ctes, evaluate, write_nodes
 from sqlpriv.methods.labelled.kinds import NEVER_SHOWN, without_values
 from sqlpriv.methods.labelled.measures import POPULATION, TABLE, ClassMeasure
+from sqlpriv.methods.labelled.node_labels import write_node_labels
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, Hierarchy
@@ -62,15 +63,7 @@ def write_shown(scan: Scan, measures: Sequence[ClassMeasure], node: Node, *, who
         for a, hierarchy in enumerate(scan.hierarchies):
             if is_binned(scan, a):
                 _name_bins(scan, node, a, hierarchy)
-    listed = ", ".join(f"({a}, {level}, {h})" for a, (level, h) in enumerate(zip(node, scan.heights, strict=True)))
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE shown AS SELECT l.attribute, l.value, l.numbers[level + 1] AS number, "
-        f"CASE WHEN level = height THEN {literal(TOP)} ELSE p.labels[level + 1] END AS label, "
-        f"p.labels[level + 2 : height] || CASE WHEN level < height THEN [{literal(TOP)}] ELSE [] END AS above "
-        f"FROM leaves AS l JOIN (VALUES {listed}) AS n(attribute, level, height) ON l.attribute = n.attribute "
-        f"JOIN shown_paths AS p ON l.attribute = p.attribute AND l.value IS NOT DISTINCT FROM p.labels[1]",
-    )
+    write_node_labels(scan, node, "shown_paths")
 
 
 def _name_bins(scan: Scan, node: Node, attribute: int, hierarchy: Hierarchy) -> None:

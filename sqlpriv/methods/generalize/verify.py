@@ -8,14 +8,14 @@ many rows were suppressed and left out; and that nothing more was required, unle
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
 from sqlpriv.methods.labelled.stated import ATTRIBUTES, REQUIREMENTS
 from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_of_policy, own_tables, shows_rows
+from sqlpriv.methods.labelled.verify_levels import check_labels, check_levels, folded_node
 from sqlpriv.methods.labelled.verify_requirements import Stated, follows_policy, judge_requirement
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -54,9 +54,9 @@ def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Polic
     yield from check_stamp(file, method, policy)
     named = file.about["release"] == file.about["digest"]
     yield Check("the release is called after its rows", named, "" if named else "its digest is another")
-    yield _levels(file, qis)
+    yield check_levels(file, qis)
     for qi in qis:
-        yield _labelled(file, qi)
+        yield check_labels(file, qi, _has_stars(file))
     yield from check_leaves(file, columns, _has_stars(file))
     names = [str(q["name"]) for q in qis]
     if _has_stars(file):
@@ -127,7 +127,7 @@ def _keeps_to(file: ReleaseFile, policy: GeneralizePolicy) -> Check:
         wrong.append("the policy leaves suppressed rows out")
     if about.get("beside") != policy.beside:
         wrong.append("beside is not what the policy says")
-    if policy.node is not None and _folded(json.loads(about["node"])) != _folded(policy.node):
+    if policy.node is not None and folded_node(json.loads(about["node"])) != folded_node(policy.node):
         wrong.append("the policy asks for another node")
     suppressed = _suppressed(file)
     rows = _count(file, published(file)) + (0 if _has_stars(file) else suppressed)
@@ -136,54 +136,7 @@ def _keeps_to(file: ReleaseFile, policy: GeneralizePolicy) -> Check:
     return Check("table, persons and suppression are those of the policy", not wrong, "; ".join(wrong))
 
 
-def _folded(node: Mapping[str, Any]) -> dict[str, Any]:
-    return {folded(str(name)): level for name, level in node.items()}
-
-
 # -------------------- rows and labels
-
-
-def _levels(file: ReleaseFile, qis: Sequence[Stated]) -> Check:
-    """Levels of the attributes, the node, and the levels of the hierarchies say the same."""
-    title = "every quasi-identifier stands on the level that is stated"
-    try:
-        node = json.loads(file.about["node"])
-    except ValueError:
-        node = None
-    if not isinstance(node, dict):
-        return Check(title, False, "the node cannot be read")
-    if _folded(node) != {folded(str(q["name"])): q["level"] for q in qis}:
-        return Check(title, False, "the node has other levels")
-    for q in qis:
-        above = [f"level{i}" for i in range(int(q["level"]) + 1, int(q["levels"]) + 1)]
-        if list(file.columns(SCHEMA, f"hierarchy_{q['name']}")) != ["value", *above]:
-            return Check(title, False, f"the hierarchy of {q['name']!r} has other levels")
-    return Check(title, True)
-
-
-def _labelled(file: ReleaseFile, qi: Stated) -> Check:
-    """Every published value of a quasi-identifier is a label of its hierarchy, and at the top there is one only."""
-    name = str(qi["name"])
-    title = f"every value of {name!r} is a label of its level"
-    if "TIME ZONE" in str(qi["type"]):
-        return Check(title, None, "times read differently in every time zone")
-    hierarchy = quoted(file.catalog, SCHEMA, f"hierarchy_{name}")
-    kept = f" AND p.value IS DISTINCT FROM {literal(TOP)}" if _has_stars(file) else ""
-    label = f"p.value = {literal(TOP)}" if qi["level"] == qi["levels"] else "p.value IS NULL"
-    known = f"EXISTS (FROM {hierarchy} AS h WHERE h.value = p.value)"
-    known = f"({known} AND {label})" if qi["level"] == qi["levels"] else f"({known} OR {label})"
-    outside = fetch(
-        file.con,
-        f"SELECT count(*) FROM (SELECT DISTINCT CAST({quoted(name)} AS VARCHAR) AS value FROM {published(file)}) AS p "
-        f"WHERE {known} IS NOT TRUE{kept}",
-    )[0][0]
-    unused = fetch(
-        file.con,
-        f"SELECT count(*) FROM {hierarchy} AS h WHERE NOT EXISTS (FROM {published(file)} AS p "
-        f"WHERE CAST(p.{quoted(name)} AS VARCHAR) IS NOT DISTINCT FROM h.value)",
-    )[0][0]
-    found = f"{outside:,} are not" if outside else f"{unused:,} labels are of no row" if unused else ""
-    return Check(title, not outside and not unused, found)
 
 
 def _has_stars(file: ReleaseFile) -> bool:

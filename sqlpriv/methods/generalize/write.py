@@ -22,14 +22,13 @@ from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalize.shown import shown_rows
 from sqlpriv.methods.labelled.leaves import write_leaves
+from sqlpriv.methods.labelled.node_labels import ROWS, write_attributes, write_hierarchies
 from sqlpriv.methods.labelled.scan import published_columns
-from sqlpriv.methods.labelled.stated import ATTRIBUTES, write_requirements
+from sqlpriv.methods.labelled.stated import write_requirements
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.method import Made
-from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_values, written
-from sqlpriv.sqltext import folded, literal, quoted
-
-ROWS = f"{WRITTEN}.{SCHEMA}.published"
+from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, written
+from sqlpriv.sqltext import quoted
 
 
 def write(plan: GeneralizePlan, path: Path) -> Made:
@@ -48,31 +47,12 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
 
 
 def _write_tables(plan: GeneralizePlan) -> None:
-    con, policy, scan, node = plan.source.con, plan.policy, plan.scan, plan.best.node
+    con = plan.source.con
     write_about(con, _about(plan))
     write_numbers(con, {})
-    roles = {folded(c.name): c.role for c in policy.columns}
-    place = {folded(qi): a for a, qi in enumerate(policy.qis)}
-    kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {ROWS}")}
-    listed = []
-    for position, column in enumerate(published_columns(scan)):
-        a = place.get(folded(column))
-        levels = ("NULL", "NULL") if a is None else (str(node[a]), str(scan.heights[a]))
-        shown = plan.columns[position]
-        told = literal(shown.original), literal(shown.labels), literal(shown.domain is not None)
-        own = str(position), literal(column), literal(kinds[column]), literal(roles[folded(column)])
-        listed.append((*own, *levels, *told))
-    write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
+    write_attributes(plan.scan, plan.best.node, plan.columns)
     write_requirements(con, plan.measures)
-    spelt = {folded(c): c for c in scan.source.columns}
-    for a, qi in enumerate(spelt[folded(q)] for q in policy.qis):
-        above = "".join(f", above[{i}] AS level{node[a] + i}" for i in range(1, scan.heights[a] - node[a] + 1))
-        fetch(
-            con,
-            f"CREATE TABLE {quoted(WRITTEN, SCHEMA, f'hierarchy_{qi}')} AS SELECT DISTINCT label AS value{above} "
-            f"FROM shown WHERE attribute = {a} AND label IN (SELECT CAST({quoted(qi)} AS VARCHAR) FROM {ROWS}) "
-            "ORDER BY ALL",
-        )
+    write_hierarchies(plan.scan, plan.best.node)
 
 
 def _about(plan: GeneralizePlan) -> dict[str, str]:

@@ -103,15 +103,17 @@ class Scan(Frequencies):
         return _roll_up(self)
 
 
-def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> Scan:
+def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = (), *, with_base: bool = True) -> Scan:
     """Scan the table once, make the hierarchies, check that they fit, and number their labels.
 
-    `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
+    `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones. Without a base no
+    nodes can be evaluated.
     """
     found = count_combinations(source, policy, others)
     hierarchies = make_hierarchies(source, policy.hierarchies, FREQUENCIES)
     labels = write_labels(source, hierarchies, FREQUENCIES)
-    _write_base(source, policy, "base", "leaves", ())
+    if with_base:
+        _write_base(source, policy, "base", "leaves", ())
     return Scan(source, policy, found.combinations, found.rows, found.values, hierarchies, labels)
 
 

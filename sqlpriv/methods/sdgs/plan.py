@@ -22,7 +22,7 @@ from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded
 from sqlpriv.table.digest import content_digest
 from sqlpriv.table.hierarchies import comes_from_a_table
-from sqlpriv.table.named import is_private
+from sqlpriv.table.named import private_reads, reads_private
 from sqlpriv.table.source import Source
 
 _SHORT = 16
@@ -183,7 +183,7 @@ def make_plan(source: Source, policy: SdgsPolicy) -> SdgsPlan:
     """Scan the table, and refuse what cannot be published."""
     terms = make_terms(source.calls, policy)
     _refuse_private_hierarchies(source, policy)
-    scan = scan_table(source, policy, policy.named("other"))
+    scan = scan_table(source, policy, policy.named("other"), with_base=False)
     refuse_kinds(scan)
     if policy.person is not None and policy.rows_each > 1:
         refuse_too_many(scan, policy)
@@ -196,11 +196,11 @@ def make_plan(source: Source, policy: SdgsPolicy) -> SdgsPlan:
 
 def _refuse_private_hierarchies(source: Source, policy: SdgsPolicy) -> None:
     """Labels must not be read from the private table, nor from what is made of it."""
-    for column, given in policy.hierarchies.items():
-        if not isinstance(given, str) or not comes_from_a_table(given):
-            continue
+    from_tables = {c: g for c, g in policy.hierarchies.items() if isinstance(g, str) and comes_from_a_table(g)}
+    private = private_reads(source) if from_tables else set()
+    for column, given in from_tables.items():
         name = given.partition(":")[2] if given.startswith(("tree:", "table:")) else given
-        if folded(name) == folded(policy.table.name) or is_private(source, name):
+        if reads_private(source, name, private):
             raise PolicyError(
                 f"the hierarchy of {column!r} is read from the private table, and the guarantee needs labels that do "
                 "not depend on it; name a file or table that anybody may see"

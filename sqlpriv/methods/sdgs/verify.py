@@ -12,8 +12,8 @@ from math import isclose
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.labelled.node_labels import ATTRIBUTES
 from sqlpriv.methods.labelled.policy import read_node
+from sqlpriv.methods.labelled.stated import ATTRIBUTES
 from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_of_policy, own_tables, shows_rows
 from sqlpriv.methods.labelled.verify_levels import Stated, check_labels, check_levels, folded_node
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
