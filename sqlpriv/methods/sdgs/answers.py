@@ -20,7 +20,7 @@ from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.rewrite.public_facts import AskedFacts
 from sqlpriv.rewrite.release import BOUNDS, COINS, Attribute, Cuts, Release, Sampling
-from sqlpriv.sqltext import quoted
+from sqlpriv.sqltext import NUMERIC_TYPE, quoted
 
 _ONE = "1e0"
 
@@ -113,7 +113,7 @@ def open_sampled(file: ReleaseFile) -> Release:
     rows = SampledRows(shown, columns, int(numbers["k"]))
     return Release(
         table=file.about["table"],
-        attributes=tuple(_attribute(c, known[c.name]) for c in published),
+        attributes=tuple(_attribute(file, c, known[c.name]) for c in published),
         published=shown.published,
         domain_weights={},
         public=public_tables(file.con, file.catalog, "public"),
@@ -129,14 +129,17 @@ def _known(file: ReleaseFile, column: PublishedColumn) -> Known:
     return Known(int(size), nulls > 0, float(size))
 
 
-def _attribute(column: PublishedColumn, known: Known) -> Attribute:
+def _attribute(file: ReleaseFile, column: PublishedColumn, known: Known) -> Attribute:
     unlisted = not column.has_domain
+    is_number = column.has_domain and NUMERIC_TYPE.fullmatch(column.kind) is not None
+    least = fetch(file.con, f"SELECT min(value) FROM {column.domain}")[0][0] if is_number else None
     return Attribute(
         column.name,
         column.kind,
         max(known.size, 1),
         column.domain,
         known.has_null or unlisted,
+        never_below_zero=least is not None and least >= 0,
         why_not=column.why_not,
         is_cut=column.is_cut,
         unlisted=unlisted,

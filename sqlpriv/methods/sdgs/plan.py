@@ -37,6 +37,11 @@ _EMPTY = (
     "less than one row is to be expected in the release: nearly all classes have fewer sampled rows than k; take "
     "higher levels, a larger beta or a smaller k, or publish fewer columns"
 )
+_MUCH = 0.01
+_LIKELY = (
+    "delta times the number of rows is above 0.01: that the guarantee fails for somebody is no small chance; ask for a "
+    "smaller delta"
+)
 _TEXT_FILES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".gz", ".zst")
 
 
@@ -124,8 +129,9 @@ class SdgsPlan:
         size = () if policy.n_public is None or policy.n_public >= self.scan.rows else (
             "n_public is below the number of rows, so that delta times n_public is less than it should be",
         )  # fmt: skip
+        likely = (_LIKELY,) if self.exposed > _MUCH else ()
         empty = (_EMPTY,) if self.expected is not None and self.expected < 1 else ()
-        return (*node, *types, *size, *empty)
+        return (*node, *types, *size, *likely, *empty)
 
     def refuse(self, request: Request) -> None:
         """Nothing: to stop because of what the table holds would tell of it, so it is warned of instead."""

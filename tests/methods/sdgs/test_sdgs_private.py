@@ -128,6 +128,7 @@ def drawn_and_thrown(folder: Path, rows: Rows) -> tuple[Distribution, Distributi
         return chosen, both
 
 
+@pytest.mark.slow
 def test_a_drawn_node_and_its_sample_are_private_together(tmp_path: Path) -> None:
     rows = [*TABLE, (6, 31, "F", "flu"), (7, 39, "M", "flu"), (8, 39, "M", "flu")]
     with_all = drawn_and_thrown(tmp_path, rows)

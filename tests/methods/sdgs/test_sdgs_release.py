@@ -1,0 +1,197 @@
+"""A release by sampled k-anonymity: what is written, what is refused, and that a tampered copy does not hold."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from shutil import copyfile
+
+import duckdb
+import pytest
+from support.sampled import COLUMNS, people, plan_of, sampled_policy, write_people
+
+from sqlpriv.errors import PolicyError, SqlprivError
+from sqlpriv.publishing import plan, publish, read_policy, show, verify
+
+pytestmark = pytest.mark.usefixtures("few_macros")
+OUT = "sqlpriv_release"
+NODES = "nodes = [{ age = 1, sex = 0 }, { age = 2, sex = 1 }]\nnode_epsilon = 0.25"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+    """A folder with a private table, its policy, a key and its release."""
+    made = tmp_path_factory.mktemp("sampled")
+    write_people(made, people(900))
+    (made / "key").write_bytes(b"a key for tests, long enough")
+    publish(read_policy(sampled_policy(made, "n_public = 1000")), key_file=made / "key", ledger_file=made / "ledger")
+    return made
+
+
+@pytest.fixture
+def copy(folder: Path, tmp_path: Path) -> Path:
+    return Path(copyfile(folder / "out.duckdb", tmp_path / "copy.duckdb"))
+
+
+def failing(file: Path, policy: Path | None = None) -> list[str]:
+    return [str(c["check"]) for c in verify(file, policy).content["checks"] if c["passed"] is False]
+
+
+def test_it_holds_what_it_says_and_follows_its_policy(folder: Path) -> None:
+    assert failing(folder / "out.duckdb", folder / "policy.toml") == []
+    shown = show(folder / "out.duckdb").content
+    assert shown["parameters"]["exposed"] == pytest.approx(min(shown["parameters"]["total_delta"] * 1000, 1))
+    assert len(shown["smooth"]) == 5
+    with duckdb.connect(str(folder / "out.duckdb"), read_only=True) as con:
+        fewest = con.execute("SELECT min(n) FROM (SELECT count(*) AS n FROM people GROUP BY ALL)").fetchall()
+    assert fewest[0][0] >= 5
+
+
+def test_the_same_key_gives_the_release_that_is_there(folder: Path) -> None:
+    again = publish(read_policy(folder / "policy.toml"), key_file=folder / "key", ledger_file=folder / "ledger")
+    assert again.written.again
+    assert again.facts.content["node"] == {"age": 2, "sex": 0}
+    assert again.facts.content["suppressed_rows"] is None
+
+
+def test_what_publish_prints(tmp_path: Path) -> None:
+    write_people(tmp_path, people(900))
+    content = publish(read_policy(sampled_policy(tmp_path))).facts.content
+    for name in ("method", "rows", "suppressed_rows", "classes", "loss", "guarantee", "output", "posterior"):
+        assert name in content
+    assert content["method"] == "sdgs"
+    assert content["rows"] == 900
+    assert content["sampled_rows"] == content["published_rows"] + content["suppressed_rows"]
+    assert set(content["guarantee"]) == {"epsilon", "delta", "k", "beta"}
+    # Two times the odds of a guess between three, changed by e^2 at most, and delta.
+    prior = 0.5
+    odds = prior / (1 - prior) * 7.38905609893065
+    assert content["posterior"] == pytest.approx(odds / (1 + odds) + content["replaced"]["delta"])
+    json.dumps(content)
+
+
+@pytest.mark.some(8)
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"DELETE FROM {OUT}.published WHERE rowid = 0",
+        f"INSERT INTO {OUT}.published FROM {OUT}.published LIMIT 1",
+        f"UPDATE {OUT}.parameters SET value = 0.5 WHERE name = 'epsilon'",
+        f"UPDATE {OUT}.parameters SET value = value / 10 WHERE name IN ('delta', 'total_delta')",
+        f"UPDATE {OUT}.parameters SET value = 4 WHERE name = 'k'",
+        f"UPDATE {OUT}.parameters SET value = 0.1 WHERE name = 'beta'",
+        f"UPDATE {OUT}.parameters SET value = 0.7 WHERE name = 'total_epsilon'",
+        f"UPDATE {OUT}.parameters SET value = 3 WHERE name = 'rows_each'",
+        f"UPDATE {OUT}.parameters SET value = value / 2 WHERE name = 'exposed'",
+        f"UPDATE {OUT}.parameters SET value = NULL WHERE name = 'k'",
+        f"INSERT INTO {OUT}.parameters VALUES ('rows', 900)",
+        f"UPDATE {OUT}.smooth SET delta = delta / 2",
+        f"DELETE FROM {OUT}.smooth WHERE epsilon > 2",
+        f"UPDATE {OUT}.about SET value = replace(value, '(1, ', '(0.1, ') WHERE name = 'guarantee'",
+        f"UPDATE {OUT}.about SET value = '[]' WHERE name = 'details'",
+        f"UPDATE {OUT}.about SET value = 'person' WHERE name = 'unit'",
+        f"UPDATE {OUT}.about SET value = 'persons' WHERE name = 'counts'",
+        f"UPDATE {OUT}.about SET value = '{{\"age\": 1, \"sex\": 0}}' WHERE name = 'node'",
+        f"INSERT INTO {OUT}.about VALUES ('suppressed_rows', '17')",
+        f"DELETE FROM {OUT}.about WHERE name = 'unit'",
+        f"INSERT INTO {OUT}.about VALUES ('together', '{{}}')",
+        f"INSERT INTO {OUT}.hierarchy_age SELECT '80-99', '*'",
+        f"CREATE TABLE {OUT}.left_out AS SELECT 1 AS n",
+        f"UPDATE {OUT}.attributes SET level = 1 WHERE name = 'age'",
+    ],
+)
+def test_a_tampered_copy_does_not_hold(copy: Path, change: str) -> None:
+    with duckdb.connect(str(copy)) as con:
+        con.execute(change).fetchall()
+    with suppress(SqlprivError):  # refused altogether
+        assert failing(copy)
+
+
+def test_another_policy_is_noticed(folder: Path, tmp_path: Path) -> None:
+    for release in ({"numbers": "epsilon = 1.0\nk = 6\nbeta = 0.2"}, {"node": "node = { age = 1, sex = 0 }"}, {}):
+        other = sampled_policy(tmp_path, **release)  # type: ignore[arg-type]
+        assert "table, numbers and levels are those of the policy" in failing(folder / "out.duckdb", other), release
+
+
+@pytest.mark.some(6)
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"numbers": "epsilon = 1\nk = 5"}, "give three of epsilon, delta, k, beta, and the fourth is worked out; 2"),
+        ({"numbers": "epsilon = 1\nk = 5\nbeta = 0.1\ndelta = 0.1"}, "worked out; 4 of them are given"),
+        ({"numbers": "epsilon = 0.1\nk = 5\nbeta = 0.2"}, r"epsilon = 0.1 is below -ln\(1 - beta\) = 0.2231"),
+        ({"numbers": "delta = 1e-9\nk = 2\nbeta = 0.2"}, "no epsilon goes with delta = 1e-09, k = 2, beta = 0.2: no "),
+        ({"node": ""}, "write node, the level of each quasi-identifier, or nodes and node_epsilon.*does not search"),
+        ({"node": "node = { age = 2 }"}, "also for 'sex'"),
+        ({"node": "node = { age = 9, sex = 0 }"}, "level 9 of 'age', and the top of its hierarchy is 3"),
+        ({"node": f"{NODES}\nnode = {{ age = 1, sex = 0 }}"}, "write node"),
+        ({"node": NODES.partition("\n")[0]}, "nodes and node_epsilon go together"),
+        ({"node": NODES, "release": 'node_is_public = "a reason"'}, "node_is_public is about one node"),
+        ({"node": NODES.replace("2, sex = 1", "1, sex = 0")}, "a node stands in nodes twice"),
+        ({"release": "rows_each = 2"}, "no column is the person"),
+        ({"columns": COLUMNS.replace("ranges:10,20", "bins:4,2")}, "the bins of 'age' are cut where the data are"),
+        ({"columns": COLUMNS.replace("ranges:10,20", "table:people")}, "'age' is read from the private table"),
+        ({"columns": COLUMNS.replace("ranges:10,20", "table:ages")}, "'age' is read from the private table"),
+        ({"columns": COLUMNS.replace('"identifier"', '"person"'), "release": "rows_each = 2"},
+         "persons with more than 2 rows, 1 of them"),
+    ],
+)  # fmt: skip
+def test_what_gives_no_guarantee_is_refused(tmp_path: Path, given: dict[str, str], complaint: str) -> None:
+    write_people(tmp_path, [(i if i > 3 else 0, 30 + i % 9, "F", "flu") for i in range(60)])
+    with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
+        con.execute("CREATE VIEW ages AS SELECT age, sex, '*' AS t FROM people").fetchall()
+    with pytest.raises(PolicyError, match=complaint):
+        plan(sampled_policy(tmp_path, given.pop("release", ""), **given))  # type: ignore[arg-type]
+
+
+def test_types_of_which_equal_values_read_differently_are_refused(tmp_path: Path) -> None:
+    write_people(tmp_path, people(50))
+    with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
+        con.execute("ALTER TABLE people ADD COLUMN stay INTERVAL").fetchall()
+    with pytest.raises(PolicyError, match="'stay' is of type INTERVAL"):
+        plan(sampled_policy(tmp_path, columns=f'{COLUMNS}stay = {{ role = "other" }}\n'))
+
+
+@pytest.mark.slow
+def test_the_fourth_number_is_that_of_the_macros(tmp_path: Path) -> None:
+    write_people(tmp_path, people(50))
+    for numbers in ("epsilon = 2.0\ndelta = 1e-6\nbeta = 0.1", "epsilon = 2.0\ndelta = 1e-6\nk = 8",
+                    "delta = 1e-6\nk = 20\nbeta = 0.1", "epsilon = 2.0\nk = 20\nbeta = 0.1"):  # fmt: skip
+        with plan_of(sampled_policy(tmp_path, numbers=numbers)) as found:
+            terms, calls = found.terms, found.source.calls
+            need = f"SELECT {calls.need('sdgs_delta')}({terms.k}, {terms.beta!r}, {terms.epsilon!r})"
+            assert calls.con.execute(need).fetchall()[0][0] <= terms.delta * (1 + 1e-9)
+            for line in numbers.split("\n"):
+                name, _, value = line.partition(" = ")
+                assert getattr(terms, name) == float(value)
+
+
+@pytest.mark.slow
+def test_a_node_is_drawn_and_the_release_says_from_which(tmp_path: Path) -> None:
+    write_people(tmp_path, people(900))
+    done = publish(read_policy(sampled_policy(tmp_path, node=NODES)))
+    content = done.facts.content
+    assert content["guarantee"]["epsilon"] == pytest.approx(1.25)
+    assert content["node"] in ({"age": 1, "sex": 0}, {"age": 2, "sex": 1})
+    shown = show(tmp_path / "out.duckdb").content
+    assert json.loads(shown["nodes"]) == [{"age": 1, "sex": 0}, {"age": 2, "sex": 1}]
+    assert failing(tmp_path / "out.duckdb", tmp_path / "policy.toml") == []
+    with duckdb.connect(str(tmp_path / "out.duckdb")) as con:
+        con.execute(f"UPDATE {OUT}.parameters SET value = 0 WHERE name = 'node_epsilon'").fetchall()
+    assert failing(tmp_path / "out.duckdb")
+
+
+@pytest.mark.slow
+def test_persons_and_their_rows(tmp_path: Path) -> None:
+    write_people(tmp_path, [(i // 2, 30 + i % 9, "F", "flu") for i in range(800)])
+    columns = COLUMNS.replace('"identifier"', '"person"')
+    one = plan(sampled_policy(tmp_path, columns=columns)).content
+    two = plan(sampled_policy(tmp_path, "rows_each = 2", columns=columns)).content
+    assert one["guarantee"]["epsilon"] == 1.0
+    assert two["guarantee"]["epsilon"] == 2.0
+    assert two["guarantee"]["delta"] == pytest.approx(one["guarantee"]["delta"] * (1 + 2.718281828459045))
+    done = publish(read_policy(sampled_policy(tmp_path, columns=columns)))
+    assert done.plan.drawn.sampled.rows == 400  # type: ignore[attr-defined]
+    assert failing(tmp_path / "out.duckdb", tmp_path / "policy.toml") == []
+    assert "number of persons" in " ".join(show(tmp_path / "out.duckdb").content["details"])
