@@ -91,3 +91,5 @@ CREATE MACRO _is_a_sample(seen, n, beta) AS
 (abs(seen - n * beta) <= sqrt(2 * 56 * (n * beta * (1 - beta))) + 2 * 56 / 3e0);
 -- The sampled rows that may be suppressed where so many classes could be there and so many are shown: fewer than k in each of the others.
 CREATE MACRO _rows_not_seen(k, possible, shown) AS ((k - 1) * greatest(possible - shown, 0));
+-- The points at which a curve is drawn: from the smallest epsilon that beta allows to twice the one that is asked for.
+CREATE MACRO _epsilon_step(beta, epsilon, part) AS (_least_epsilon(beta) * 1.0001 + part * greatest(2 * epsilon - _least_epsilon(beta), epsilon));

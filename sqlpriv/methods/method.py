@@ -119,6 +119,22 @@ class Plan(Protocol):
         """What privacy costs, to be drawn: pairs of the bound and the error; none where there is no such choice."""
 
 
+@dataclass(frozen=True)
+class Deltas:
+    """Delta against epsilon, to be drawn: curves by what they are of, and the pair that the policy has."""
+
+    curves: Mapping[str, Sequence[tuple[float, float]]]
+    chosen: tuple[float, float]
+
+
+@runtime_checkable
+class HasDeltas(Protocol):
+    """A plan whose guarantee has an epsilon and a delta, and numbers that could be chosen otherwise."""
+
+    def deltas(self) -> Deltas:
+        """What other choices would guarantee."""
+
+
 @runtime_checkable
 class Composes(Protocol):
     """A plan of a release that is differential privacy, and adds up with others of the table."""

@@ -21,7 +21,7 @@ from sqlpriv.doors.cli.options import (
 )
 from sqlpriv.errors import InputError
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.method import CannotPublish, Request
+from sqlpriv.methods.method import CannotPublish, HasDeltas, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.show import show_ledger, void_entry
 from sqlpriv.rewrite.bind.parse import statements
@@ -79,12 +79,16 @@ def plan_command(
         ):
             facts = publishing.foretold(plan)
             curve = plan.curve() if chart is not None else []
+            deltas = plan.deltas() if chart is not None and isinstance(plan, HasDeltas) else None
     except CannotPublish as refused:
         tell(refused.facts, as_json, show_values)
     if chart is not None:
-        if not curve:
+        if deltas is not None:
+            charts.draw_deltas(deltas.curves, deltas.chosen, chart)
+        elif not curve:
             raise InputError(f"a plan by {read.method} has no curve to draw; `sqlpriv lattice --charts` draws a search")
-        charts.draw_privacy_cost(curve, read.release["gamma"], chart)
+        else:
+            charts.draw_privacy_cost(curve, read.release["gamma"], chart)
     tell(facts, as_json, show_values)
 
 

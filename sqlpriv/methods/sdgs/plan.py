@@ -12,10 +12,10 @@ from sqlpriv.facts import Facts
 from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, node_of, published_columns, scan_table
-from sqlpriv.methods.method import Request, Written
+from sqlpriv.methods.method import Deltas, Request, Written
 from sqlpriv.methods.sdgs.classes import Sampled, expected_rows, refuse_kinds, refuse_too_many, write_classes
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
-from sqlpriv.methods.sdgs.terms import Terms, make_terms, smooth_curve
+from sqlpriv.methods.sdgs.terms import Terms, delta_curves, make_terms, smooth_curve
 from sqlpriv.methods.sdgs.told import ToldOwner, linking_posterior, owner_facts
 from sqlpriv.release.file import open_file
 from sqlpriv.release.ledger.spent import Spent
@@ -167,6 +167,10 @@ class SdgsPlan:
     def curve(self) -> list[tuple[float, float]]:
         """None of this kind: delta against epsilon is drawn by `deltas`."""
         return []
+
+    def deltas(self) -> Deltas:
+        """Delta against epsilon, as Figures 2, 3 and 6 of the paper: by k, by beta, and the bound for all epsilons."""
+        return Deltas(delta_curves(self.source.calls, self.terms), (self.terms.epsilon, self.terms.delta))
 
     @cached_property
     def exposed(self) -> float:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.macros.calls import Calls
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
 
 SMOOTH = (1.0, 1.5, 2.0, 3.0, 4.0)
 """How many times epsilon the curve of a release has points at."""
 _HAIR = 1e-9
+_POINTS = 24
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,32 @@ def smooth_curve(calls: Calls, k: int, beta: float, epsilon: float) -> list[tupl
         delta, bound = (_scalar(calls, name, k, beta, point) for name in ("sdgs_delta", "sdgs_smooth_delta"))
         found.append((point, delta, bound))
     return found
+
+
+def delta_curves(calls: Calls, terms: Terms) -> dict[str, list[tuple[float, float]]]:
+    """Delta against epsilon: for this k and beta, for others of each, and the closed bound."""
+    k, beta = terms.k, terms.beta
+    others = [(k, beta), *((n, beta) for n in _around(calls, k)), *((k, b) for b in _around(calls, beta))]
+    found = {}
+    for n, share in others:
+        found[f"k = {n:g}, beta = {share:.3g}"] = _curve(calls, "sdgs_delta", n, share, terms.epsilon)
+    found[f"bound, k = {k}, beta = {beta:.3g}"] = _curve(calls, "sdgs_smooth_delta", k, beta, terms.epsilon)
+    return found
+
+
+def _around(calls: Calls, value: float) -> list[float]:
+    """Half and twice a number, as far as it may be that."""
+    found = [float(calls.value(f"_times({times!r}, {value!r})")) for times in (0.5, 2.0)]
+    if isinstance(value, int):
+        return [int(n) for n in found if n >= 1]
+    return [n for n in found if n < 1]
+
+
+def _curve(calls: Calls, name: str, k: float, beta: float, epsilon: float) -> list[tuple[float, float]]:
+    steps = f"range({_POINTS + 1}) AS r(i)"
+    points = inlined(f"_epsilon_step({beta!r}, {epsilon!r}, i / {float(_POINTS)!r})")
+    rows = f"SELECT e, {calls.need(name)}({int(k)}, {beta!r}, e) FROM (SELECT {points} AS e FROM {steps}) ORDER BY e"
+    return [(float(e), float(d)) for e, d in fetch(calls.con, rows)]
 
 
 def _scalar(calls: Calls, name: str, *arguments: float) -> float:

@@ -6,6 +6,7 @@ They show levels, requirements and measures, never a value of the table. matplot
 
 from sqlpriv.showing.charts.canvas import KINDS, ready
 from sqlpriv.showing.charts.comparison import draw_comparison
+from sqlpriv.showing.charts.deltas import draw_deltas
 from sqlpriv.showing.charts.lattice import draw_lattice
 from sqlpriv.showing.charts.privacy_cost import draw_privacy_cost
 from sqlpriv.showing.charts.stubbornness import draw_stubbornness
@@ -14,6 +15,7 @@ from sqlpriv.showing.charts.tradeoff import draw_tradeoff
 __all__ = [
     "KINDS",
     "draw_comparison",
+    "draw_deltas",
     "draw_lattice",
     "draw_privacy_cost",
     "draw_stubbornness",
