@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlpriv.macros.pages import markdown
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.keys import key_table
-from sqlpriv.policy.sections import RELEASE_KEYS, VIEW_KEYS
+from sqlpriv.policy.sections import LEDGER_KEYS, RELEASE_KEYS, VIEW_KEYS
 
 _BLOCK = re.compile(r"(<!-- keys of (\w+)(?: (\S+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -25,9 +25,9 @@ def written(name: str, text: str) -> str:
 
 
 def _keys(method: str, role: str | None) -> str:
-    """The keys of a method's [release], or of a role of its columns; `release` and `views` are of every method."""
+    """The keys of a method's [release], or of a role of its columns; other sections are of every method."""
     if method not in METHODS:
-        return key_table({"release": RELEASE_KEYS, "views": VIEW_KEYS}[method])
+        return key_table({"release": RELEASE_KEYS, "views": VIEW_KEYS, "ledger": LEDGER_KEYS}[method])
     return key_table(METHODS[method].roles[role] if role else METHODS[method].options)
 
 
