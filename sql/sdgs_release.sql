@@ -71,25 +71,26 @@ CREATE MACRO _sampled_sum_low(seen, most, beta, zz) AS CASE WHEN most > 0 THEN m
 CREATE MACRO _sampled_sum_high(seen, most, beta, zz) AS CASE WHEN most > 0 THEN most * _sampled_high(seen / most, beta, zz) ELSE 0e0 END;
 
 -- The smallest epsilon for which sampling with probability beta has a guarantee at all.
-CREATE MACRO _least_epsilon(beta) AS -ln(1 - beta);
+CREATE MACRO _least_epsilon(beta) AS -ln(1 - CAST(beta AS DOUBLE));
 -- What choosing a node and publishing it cost together.
-CREATE MACRO _both_spent(epsilon, node_epsilon) AS (epsilon + node_epsilon);
+CREATE MACRO _both_spent(epsilon, node_epsilon) AS (CAST(epsilon AS DOUBLE) + CAST(node_epsilon AS DOUBLE));
 -- A belief after a release that changes odds by at most e^epsilon, but for a chance of delta, which is added.
-CREATE MACRO _belief_but_for(bounded, delta) AS least(bounded + delta, 1);
+CREATE MACRO _belief_but_for(bounded, delta) AS least(CAST(bounded AS DOUBLE) + CAST(delta AS DOUBLE), 1);
 -- A multiple of epsilon, for points of a curve.
-CREATE MACRO _times(times, epsilon) AS (times * epsilon);
+CREATE MACRO _times(times, epsilon) AS (CAST(times AS DOUBLE) * CAST(epsilon AS DOUBLE));
 
 -- Which of several is drawn by a share (0 to below 1), each with a weight of exp(epsilon score / sensitivity); a number from 1 on.
 CREATE MACRO _exponential_draw(scores, epsilon, sensitivity, share) AS
 (SELECT 1 + len(list_filter(sums[1:-2], lambda x: x <= coin * sums[-1])) FROM (SELECT _cumulative(list_transform(scores,
-  lambda x: exp(epsilon * (x - list_max(scores)) / sensitivity))) AS sums, share AS coin));
+  lambda x: exp(CAST(epsilon AS DOUBLE) * (CAST(x AS DOUBLE) - CAST(list_max(scores) AS DOUBLE)) / CAST(sensitivity AS DOUBLE)))) AS sums, share AS coin));
 CREATE MACRO _cumulative(weights) AS list_transform(range(1, len(weights) + 1), lambda i: list_sum(weights[1:i]));
 -- The chance that some row of n is exposed, at most.
-CREATE MACRO _exposed(delta, n) AS least(delta * n, 1);
+CREATE MACRO _exposed(delta, n) AS least(CAST(delta AS DOUBLE) * CAST(n AS DOUBLE), 1);
 -- Whether so many of n rows sampled with probability beta are a sample at all: further off than this comes less often than once in 2^80 (Bernstein).
 CREATE MACRO _is_a_sample(seen, n, beta) AS
-(abs(seen - n * beta) <= sqrt(2 * 56 * (n * beta * (1 - beta))) + 2 * 56 / 3e0);
+(abs(seen - n * CAST(beta AS DOUBLE)) <= sqrt(2 * 56 * (n * CAST(beta AS DOUBLE) * (1 - CAST(beta AS DOUBLE)))) + 2 * 56 / 3e0);
 -- The sampled rows that may be suppressed where so many classes could be there and so many are shown: fewer than k in each of the others.
 CREATE MACRO _rows_not_seen(k, possible, shown) AS ((k - 1) * greatest(possible - shown, 0));
 -- The points at which a curve is drawn: from the smallest epsilon that beta allows to twice the one that is asked for.
-CREATE MACRO _epsilon_step(beta, epsilon, part) AS (_least_epsilon(beta) * 1.0001 + part * greatest(2 * epsilon - _least_epsilon(beta), epsilon));
+CREATE MACRO _epsilon_step(beta, epsilon, part) AS
+(_least_epsilon(beta) * 1.0001e0 + part * greatest(2 * CAST(epsilon AS DOUBLE) - _least_epsilon(beta), CAST(epsilon AS DOUBLE)));

@@ -107,7 +107,7 @@ def dry_run(
             key = given_key(METHODS[policy.method], policy, key_file)
             book = read_book(ledger_of(policy, ledger_file), policy.table)
             refuse_unknown_release(book, target, policy.table.name)
-            if book.entries:
+            if book.entries or policy.budget is not None:
                 make_draft(found, key, book, target)
         except (InputError, PolicyError, ReleaseError) as error:
             return _refused(facts, str(error))

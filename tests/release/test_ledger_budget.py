@@ -12,9 +12,11 @@ from support.ledgers import entries
 from support.sampled import people, sampled_policy, write_people
 
 from sqlpriv.errors import PolicyError, ReleaseError
+from sqlpriv.facts import Line
 from sqlpriv.macros.calls import Calls
-from sqlpriv.publishing import publish, read_policy, show, verify
+from sqlpriv.publishing import dry_run, publish, read_policy, show, verify
 from sqlpriv.release.ledger.entry import content_of, entry_of
+from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.release.ledger.spent import Spent, spent_of, together
 
 pytestmark = pytest.mark.usefixtures("few_macros")
@@ -96,6 +98,8 @@ def test_a_bag_and_a_sample_stand_together_within_a_budget_and_not_beyond(folder
     assert beliefs["prior"] == 0.5
     assert beliefs["replaced"] == pytest.approx(min(odds / (1 + odds) + shown["replaced"][1], 1))
     assert verify(folder / "bag.duckdb").passed
+    told = [part.text for part in show_ledger(read_policy(sampled)).parts if isinstance(part, Line)]
+    assert any(t.startswith("all together: epsilon") and "the budget is epsilon 2 and delta 0.1" in t for t in told)
     # A third one, for which there is no room.
     again = sampled_policy(folder, numbers="epsilon = 1.5\nk = 6\nbeta = 0.2",
                            ledger="[ledger]\nbudget = { epsilon = 2, delta = 0.1 }")  # fmt: skip
@@ -114,6 +118,8 @@ def test_without_a_budget_a_second_release_is_refused_and_the_budget_named(folde
 def test_the_first_release_keeps_to_the_budget_too(folder: Path) -> None:
     with pytest.raises(ReleaseError, match=r"would cost epsilon 1 and delta .*the budget is epsilon 0.9 and delta 0.5"):
         publish(read_policy(sampled_policy(folder, ledger="[ledger]\nbudget = { epsilon = 0.9, delta = 0.5 }")))
+    refused = dry_run(read_policy(sampled_policy(folder, ledger="[ledger]\nbudget = { epsilon = 0.9, delta = 0.5 }")))
+    assert not refused.passed
     with pytest.raises(ReleaseError, match="and the budget is epsilon 2 and delta 0"):
         publish(read_policy(sampled_policy(folder, ledger="[ledger]\nbudget = { epsilon = 2 }")))
     assert entries() == []

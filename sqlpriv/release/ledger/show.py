@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sqlpriv.facts import Facts, Grid, Line
+from sqlpriv.policy.budget import Budget
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.book import locked, read_book
 from sqlpriv.release.ledger.entry import Entry, content_of
 from sqlpriv.release.ledger.place import followed, ledger_path, passed_over
 from sqlpriv.release.ledger.recognise import recognise
+from sqlpriv.release.ledger.spent import WORDS, Spent, spent_of, together
 from sqlpriv.table.private import open_table
 
 
@@ -36,9 +39,23 @@ def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Fact
         return ledger_facts(path, book.entries)
     with open_table(policy.table, policy.by_text) as source:
         seen = recognise(book, source, policy.person)
+        total = together(source.calls, [spent_of(e.spent) for e in seen.releases])
+        told = [] if total is None else list(told_costs(total, policy.budget))
     places = {seen.place, *(e.place for e in seen.releases if e.place)}
     shown = {e.id for e in seen.releases}
-    return ledger_facts(path, [e for e in book.entries if e.id in shown or e.place in places])
+    facts = ledger_facts(path, [e for e in book.entries if e.id in shown or e.place in places])
+    return replace(facts, parts=(*facts.parts, *told))
+
+
+def told_costs(total: Spent, budget: Budget | None) -> Iterator[Line]:
+    """What all releases of a table cost together, and what the budget of the policy is."""
+    for kind, words in WORDS.items():
+        pair = total.of(kind)
+        if pair is not None:
+            allowed = ""
+            if budget is not None and budget.kind == kind:
+                allowed = f"; the budget is epsilon {budget.epsilon:g} and delta {budget.delta:.3g}"
+            yield Line(f"all together: epsilon {pair[0]:.4g} and delta {pair[1]:.3g}, a {total.unit} {words}{allowed}")
 
 
 def void_entry(entry: str, why: str, policy: Policy | None = None, named: Path | None = None) -> Facts:

@@ -19,7 +19,7 @@ from sqlpriv.macros.calls import Calls
 UNITS = ("row", "person")
 KINDS = ("added", "replaced")
 """A row or person added or left out; one replaced by another."""
-_WORDS = {"added": "added or left out", "replaced": "replaced by another"}
+WORDS = {"added": "added or left out", "replaced": "replaced by another"}
 _PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
 Pair = tuple[float, float]
 """Epsilon and delta."""
@@ -85,13 +85,13 @@ def _sum(calls: Calls, pairs: Sequence[Pair | None]) -> Pair | None:
 def told_together(calls: Calls, total: Spent) -> Iterator[Part]:
     """What all releases of a table together let one believe, for people."""
     listed = "; ".join(
-        f"({pair[0]:.4g}, {pair[1]:.3g}) when a {total.unit} is {_WORDS[kind]}"
+        f"({pair[0]:.4g}, {pair[1]:.3g}) when a {total.unit} is {WORDS[kind]}"
         for kind in KINDS
         if (pair := total.of(kind)) is not None
     )
     yield Line(f"Together with the releases before it, {total.releases} in all, it is differential privacy: {listed}.")
     yield Grid(
-        ("belief before", *(f"after, {_WORDS[kind]}" for kind in KINDS if total.of(kind) is not None)),
+        ("belief before", *(f"after, {WORDS[kind]}" for kind in KINDS if total.of(kind) is not None)),
         tuple(
             (f"{prior:g}", *(f"{belief:.3g}" for belief in _beliefs(calls, total, prior).values())) for prior in _PRIORS
         ),

@@ -195,3 +195,12 @@ def test_persons_and_their_rows(tmp_path: Path) -> None:
     assert done.plan.drawn.sampled.rows == 400  # type: ignore[attr-defined]
     assert failing(tmp_path / "out.duckdb", tmp_path / "policy.toml") == []
     assert "number of persons" in " ".join(show(tmp_path / "out.duckdb").content["details"])
+
+
+def test_numbers_with_many_digits_are_multiplied(tmp_path: Path) -> None:
+    """As decimals, a delta of seventeen digits times a number of rows is beyond what DuckDB multiplies."""
+    write_people(tmp_path, people(20))
+    found = plan(
+        sampled_policy(tmp_path, "n_public = 123456", numbers="epsilon = 1.0\nk = 9\nbeta = 0.30000000000000004")
+    )
+    assert found.content["exposed"] == pytest.approx(min(found.content["guarantee"]["delta"] * 123456, 1))
