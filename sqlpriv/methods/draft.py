@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.method import Composes, Edition, Method, Plan
+from sqlpriv.methods.method import Composes, Edition, LooksBack, Method, Plan
 from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.book import Book
@@ -51,6 +51,8 @@ def make_draft(found: Plan, given: bytes | None, book: Book, target: Path) -> Dr
     """Which release this is, by the ledger; refused where it does not compose with those before."""
     policy, digest = found.policy, found.digest
     seen = recognise(book, found.source, policy.person, digest)
+    if isinstance(found, LooksBack):
+        found.refuse_after(seen.releases)
     key = _kept_key(found, given, book, seen)
     parameters = found.parameters(key)
     views = int(str(parameters.get("views", 1)))

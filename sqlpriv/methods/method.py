@@ -136,6 +136,14 @@ class HasDeltas(Protocol):
 
 
 @runtime_checkable
+class LooksBack(Protocol):
+    """A plan that other releases of the table may speak against."""
+
+    def refuse_after(self, earlier: Sequence[Entry]) -> None:
+        """Refuse what is not sound after these releases of the table."""
+
+
+@runtime_checkable
 class Composes(Protocol):
     """A plan of a release that is differential privacy, and adds up with others of the table."""
 

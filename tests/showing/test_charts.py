@@ -20,7 +20,7 @@ from sqlpriv.methods.labelled.evaluate import Node, Outcome
 from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
 from sqlpriv.methods.labelled.scan import Scan, scan_table
 from sqlpriv.publishing import open_private
-from sqlpriv.showing.charts import draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
+from sqlpriv.showing.charts import draw_deltas, draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
 from sqlpriv.showing.charts.canvas import COLOURS, shown
 from sqlpriv.showing.charts.lattice import MOST_DRAWN, holds_suppressed
 from sqlpriv.showing.charts.tradeoff import frontier
@@ -256,6 +256,12 @@ def test_sigmas_too_small_for_the_values_are_skipped(lattice: Lattice) -> None:
     assert sigmas == [[3, 60 / rarest - 0.01, 60 / rarest, 100], [60 / rarest, 100], sigmas[0]]
     with pytest.raises(PolicyError, match="not a sensitive column"):
         stubbornness_curves(lattice.domain, NODE, "age", [100])
+
+
+def test_delta_is_drawn_against_epsilon_with_the_policys_own_pair(tmp_path: Path) -> None:
+    curves = {"k = 20, beta = 0.1": [(0.5, 1e-5), (1.0, 1e-9)], "bound, k = 20, beta = 0.1": [(0.5, 1e-3), (1.0, 1e-5)]}
+    text = draw_deltas(curves, (1.0, 1e-6), tmp_path / "deltas.svg").read_text(encoding="utf-8")
+    assert all(word in text for word in (*curves, "this policy", "delta against epsilon", "1e-06"))
 
 
 def test_what_privacy_costs_is_drawn_with_the_policys_own_gamma(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,12 +13,14 @@ from sqlpriv.facts import Facts
 from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, node_of, published_columns, scan_table
+from sqlpriv.methods.labelled.verify_levels import folded_node
 from sqlpriv.methods.method import Deltas, Request, Written
 from sqlpriv.methods.sdgs.classes import Sampled, expected_rows, refuse_kinds, refuse_too_many, write_classes
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
 from sqlpriv.methods.sdgs.terms import Terms, delta_curves, make_terms, smooth_curve
 from sqlpriv.methods.sdgs.told import ToldOwner, linking_posterior, owner_facts
 from sqlpriv.release.file import open_file
+from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded
 from sqlpriv.table.digest import content_digest
@@ -136,6 +139,20 @@ class SdgsPlan:
     def refuse(self, request: Request) -> None:
         """Nothing: to stop because of what the table holds would tell of it, so it is warned of instead."""
 
+    def refuse_after(self, earlier: Sequence[Entry]) -> None:
+        """Refuse a node that an earlier release of the table was made with: that one was searched for in the table."""
+        if self.policy.node_is_public is not None:
+            return
+        own = [folded_node(node) for node in self.policy.nodes]
+        for entry in earlier:
+            node = entry.parameters.get("node")
+            if entry.method != self.policy.method and isinstance(node, dict) and folded_node(node) in own:
+                raise PolicyError(
+                    f"{entry.output!r}, a release of the table by {entry.method}, has the levels {_levels(node)}, "
+                    "which were found by looking at the table: sdgs has no guarantee for them. Choose others, or write in "
+                    'node_is_public why they do not depend on the table: node_is_public = "..."'
+                )
+
     def facts(self, written: Written | None = None) -> Facts:
         """What it guarantees, what is to be expected, and where the release is."""
         again = written is not None and written.again
@@ -181,6 +198,10 @@ class SdgsPlan:
     def smooth(self) -> list[tuple[float, float, float]]:
         """Points of the f-smooth guarantee."""
         return smooth_curve(self.source.calls, self.terms.k, self.terms.beta, self.terms.epsilon)
+
+
+def _levels(node: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {level}" for name, level in node.items())
 
 
 def _node_of(written: Written) -> dict[str, int]:

@@ -207,4 +207,7 @@ def _claims(file: ReleaseFile) -> Iterator[Check]:
     node = folded_node(_node(file.about["node"]) or {})
     is_drawn = node in nodes and file.parameters["node_epsilon"] > 0 and len(nodes) > 1
     yield Check("the levels are one of the nodes to choose from", is_drawn)
-    yield Check("they were drawn by the exponential mechanism", None)
+    why = file.about.get("node_is_public", "")
+    yield Check(
+        "they were drawn by the exponential mechanism, from a list that does not depend on the table", None, why
+    )

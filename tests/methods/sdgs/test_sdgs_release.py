@@ -9,6 +9,7 @@ from shutil import copyfile
 
 import duckdb
 import pytest
+from support.commands import run
 from support.sampled import COLUMNS, people, plan_of, sampled_policy, write_people
 
 from sqlpriv.errors import PolicyError, SqlprivError
@@ -127,7 +128,6 @@ def test_another_policy_is_noticed(folder: Path, tmp_path: Path) -> None:
         ({"node": "node = { age = 9, sex = 0 }"}, "level 9 of 'age', and the top of its hierarchy is 3"),
         ({"node": f"{NODES}\nnode = {{ age = 1, sex = 0 }}"}, "write node"),
         ({"node": NODES.partition("\n")[0]}, "nodes and node_epsilon go together"),
-        ({"node": NODES, "release": 'node_is_public = "a reason"'}, "node_is_public is about one node"),
         ({"node": NODES.replace("2, sex = 1", "1, sex = 0")}, "a node stands in nodes twice"),
         ({"release": "rows_each = 2"}, "no column is the person"),
         ({"columns": COLUMNS.replace("ranges:10,20", "bins:4,2")}, "the bins of 'age' are cut where the data are"),
@@ -204,3 +204,42 @@ def test_numbers_with_many_digits_are_multiplied(tmp_path: Path) -> None:
         sampled_policy(tmp_path, "n_public = 123456", numbers="epsilon = 1.0\nk = 9\nbeta = 0.30000000000000004")
     )
     assert found.content["exposed"] == pytest.approx(min(found.content["guarantee"]["delta"] * 123456, 1))
+
+
+@pytest.mark.slow
+def test_a_plan_draws_delta_against_epsilon(tmp_path: Path) -> None:
+    write_people(tmp_path, people(20))
+    with plan_of(sampled_policy(tmp_path)) as found:
+        drawn, calls = found.deltas(), found.source.calls
+        assert drawn.chosen == (1.0, found.terms.delta)
+        pairs = (
+            "k = 5, beta = 0.2",
+            "k = 2, beta = 0.2",
+            "k = 10, beta = 0.2",
+            "k = 5, beta = 0.1",
+            "k = 5, beta = 0.4",
+        )
+        assert set(drawn.curves) == {*pairs, "bound, k = 5, beta = 0.2"}
+        for epsilon, delta in drawn.curves["k = 5, beta = 0.2"][::8]:
+            asked = f"SELECT {calls.need('sdgs_delta')}(5, 0.2, {epsilon!r})"
+            assert delta == pytest.approx(calls.con.execute(asked).fetchall()[0][0])
+    done = run(tmp_path, "plan", "policy.toml", "--chart", "deltas.svg")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "deltas.svg").is_file()
+
+
+@pytest.mark.slow
+def test_levels_that_were_found_by_a_search_are_refused(tmp_path: Path) -> None:
+    write_people(tmp_path, people(200))
+    text = sampled_policy(tmp_path).read_text(encoding="utf-8")
+    text = text.replace('method = "sdgs"', 'method = "generalize"').replace("[release]", "[require]\nk = 5\n[release]")
+    (tmp_path / "searched.toml").write_text(text.partition("epsilon =")[0], encoding="utf-8")
+    found = publish(read_policy(tmp_path / "searched.toml"), tmp_path / "searched.duckdb").facts.content["node"]
+    node = f"node = {{ AGE = {found['age']}, sex = {found['sex']} }}"
+    beside = 'beside = "a test"'
+    with pytest.raises(
+        PolicyError, match=r"'searched\.duckdb', a release of the table by generalize, has the levels age ="
+    ):
+        publish(read_policy(sampled_policy(tmp_path, beside, node=node)))
+    public = 'node_is_public = "from a report"'
+    assert publish(read_policy(sampled_policy(tmp_path, f"{beside}\n{public}", node=node))).written.made.rows >= 0
