@@ -149,8 +149,8 @@ class SdgsPlan:
             if entry.method != self.policy.method and isinstance(node, dict) and folded_node(node) in own:
                 raise PolicyError(
                     f"{entry.output!r}, a release of the table by {entry.method}, has the levels {_levels(node)}, "
-                    "which were found by looking at the table: sdgs has no guarantee for them. Choose others, or write in "
-                    'node_is_public why they do not depend on the table: node_is_public = "..."'
+                    "which were found by looking at the table: sdgs has no guarantee for them. Choose others, or write "
+                    'why they do not depend on the table: node_is_public = "..."'
                 )
 
     def facts(self, written: Written | None = None) -> Facts:

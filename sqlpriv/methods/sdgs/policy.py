@@ -53,7 +53,8 @@ OPTIONS: Keys = (
     Key("beta", _BETA, "the probability with which each row is sampled", proposed=lambda qis: 0.1),
     Key("node", _NODE, "the level of every quasi-identifier, chosen without looking at the table",
         proposed=lambda qis: dict.fromkeys(qis, 1)),
-    Key("node_is_public", REASON, "why the node, or the list of nodes, does not depend on the table; the release carries it"),
+    Key("node_is_public", REASON, "why the node, or the list of nodes, does not depend on the table; the release "
+        "carries it"),
     Key("nodes", _NODES, "in the place of node: levels to choose from, a public list"),
     Key("node_epsilon", number(0, 1000), "with nodes: the epsilon that choosing one of them may cost"),
     Key("rows_each", number(0, 1000, whole=True), "with a person column: how many rows a person may have; without it "
