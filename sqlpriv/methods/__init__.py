@@ -1,11 +1,19 @@
-"""The ways to protect a table, a folder each; randomized/ holds what the randomized ones share.
+"""The ways to protect a table, a folder each; labelled/ and randomized/ hold what several of them share.
 
 A method is added by its folder, one line here, its page in docs/ and its tests.
 """
 
-from sqlpriv.methods import alpha_beta, frapp, generalize, mondrian, sdgs
+from sqlpriv.methods import alpha_beta, frapp, generalize, hilbert, mondrian, sdgs
 from sqlpriv.methods.method import Methods
 
 METHODS: Methods = {
-    m.name: m for m in (generalize.METHOD, mondrian.METHOD, alpha_beta.METHOD, frapp.METHOD, sdgs.METHOD)
+    m.name: m
+    for m in (
+        generalize.METHOD,
+        mondrian.METHOD,
+        hilbert.METHOD,
+        sdgs.METHOD,
+        alpha_beta.METHOD,
+        frapp.METHOD,
+    )
 }

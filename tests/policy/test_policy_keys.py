@@ -23,6 +23,7 @@ SAMPLED = 'z = { role = "quasi-identifier", hierarchy = "suppression" }\n'
 COLUMNS = {
     "generalize": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', COARSE),
     "mondrian": ('q = { role = "quasi-identifier" }', COARSE),
+    "hilbert": ('q = { role = "quasi-identifier" }', COARSE),
     "alpha_beta": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
     "frapp": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
     "sdgs": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', SAMPLED),
@@ -30,6 +31,7 @@ COLUMNS = {
 NEEDED = {
     "generalize": {},
     "mondrian": {},
+    "hilbert": {},
     "alpha_beta": {"gamma": "0.2", "k": "2", "duplicates": '"slots"'},
     "frapp": {"gamma": "0.2", "k": "2"},
     "sdgs": {"epsilon": "1", "delta": "1e-6", "k": "20", "node": "{ q = 0, z = 1 }"},

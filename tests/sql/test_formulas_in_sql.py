@@ -35,6 +35,7 @@ ALLOWED = {
     "methods/labelled/beliefs.py: sigma * smallest": "is some sigma(s) below 1: the sentence names the policy's line",
     "methods/generalize/stubbornness.py: sigma * share": "which points a curve has",
     "methods/labelled/evaluate.py: Fraction(str(scan.policy.suppression)) * scan.rows": "a share as written",
+    "methods/hilbert/grouping.py: math.ceil(threshold)": "how many rows a class has at least, before it is judged",
     # Sizes of what is declared, which may be beyond any machine number.
     "methods/randomized/terms.py: math.prod(sizes)": "the size of a domain, in whole numbers",
     "methods/randomized/terms.py: self.tuples * self.slots": "the size of a domain, in whole numbers",

@@ -1,0 +1,97 @@
+"""The points of a table grouped along the line: best for k, and merged where more is required.
+
+What is judged is what a reader sees: classes that show the same labels are one (labelled/boxes.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlpriv.engine import fetch
+from sqlpriv.methods.hilbert.merge import merge_failing
+from sqlpriv.methods.hilbert.points import PLACED, line_of
+from sqlpriv.methods.labelled.axes import BoxScan
+from sqlpriv.methods.labelled.boxes import CLASSED, boxed_rows, write_boxes
+from sqlpriv.methods.labelled.evaluate import class_columns, judged_ctes
+from sqlpriv.methods.labelled.measures import ClassMeasure
+
+if TYPE_CHECKING:
+    from sqlpriv.methods.hilbert.merge import Flags
+    from sqlpriv.udfs.line import Numbers
+
+_LEAST_ROWS = frozenset({"k", "distinct_l", "entropy_l"})
+"""What a class of fewer rows than the threshold cannot meet."""
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """How the classes came about."""
+
+    is_best: bool
+    """Whether no grouping of the line into classes of so many rows loses less, before any were merged."""
+    merged: int
+    """How many groups were given up for what is required beyond the number of rows."""
+
+
+def group_points(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Grouped:
+    """Table classed: classes that meet every requirement, as all rows as one class do."""
+    from sqlpriv.udfs.line import group_line
+
+    line = line_of(scan, least_rows(measures))
+    found = group_line(line)
+
+    def judge(groups: Numbers) -> Flags:
+        _write_classes(scan, groups)
+        write_boxes(scan, measures)
+        return _failing(scan, measures, int(groups[-1]) + 1)
+
+    groups = merge_failing(line, found.groups, judge)
+    return Grouped(found.is_best, int(found.groups[-1] - groups[-1]))
+
+
+def least_rows(measures: Sequence[ClassMeasure]) -> int:
+    """How many rows a class has at least, by what is required."""
+    asked = [m.requirement.threshold for m in measures if m.requirement.name in _LEAST_ROWS]
+    return max(1, *(math.ceil(threshold) for threshold in [1.0, *asked]))
+
+
+def _write_classes(scan: BoxScan, groups: Numbers) -> None:
+    """Table classed, by the groups of the points of the line."""
+    import numpy as np
+    import pyarrow as pa
+
+    from sqlpriv.udfs.hilbert import arrow_of
+
+    con = scan.source.con
+    con.register("__groups", pa.table({"place": arrow_of(np.arange(len(groups))), "class": arrow_of(groups)}))
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE {CLASSED} AS SELECT p.row, g.class FROM {PLACED} AS p JOIN __groups AS g "
+        "ON p.place = g.place",
+    )
+    con.unregister("__groups")
+
+
+def _failing(scan: BoxScan, measures: Sequence[ClassMeasure], count: int) -> Flags:
+    """Which groups fail, of those that a reader sees in a class that fails; all of these where each holds alone."""
+    seen = _flags(scan, measures, boxed_rows(scan, measures), "boxes WHERE box", count)
+    if not seen.any():
+        return seen
+    read = ", ".join(f"p.{name}" for name in class_columns(scan, measures))
+    groups = f"SELECT c.class, {read} FROM points AS p JOIN {CLASSED} AS c ON p.row = c.row"
+    alone = _flags(scan, measures, groups, "boxes WHERE class", count)
+    return seen & alone if (seen & alone).any() else seen
+
+
+def _flags(scan: BoxScan, measures: Sequence[ClassMeasure], rows: str, which: str, count: int) -> Flags:
+    """Which groups are among classes that fail, made of these rows."""
+    import numpy as np
+
+    failing = f"SELECT class FROM {which} IN (SELECT class FROM __priv_classes WHERE fails)"
+    fails = np.zeros(count, dtype=np.bool_)
+    found = fetch(scan.source.con, f"WITH {judged_ctes(scan, measures, rows)} {failing}")
+    fails[[int(row[0]) for row in found]] = True
+    return fails

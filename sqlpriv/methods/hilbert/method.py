@@ -1,0 +1,23 @@
+"""Classes along a Hilbert curve as a method."""
+
+from __future__ import annotations
+
+from sqlpriv.methods.hilbert.grouping import group_points
+from sqlpriv.methods.labelled.axes import BoxScan
+from sqlpriv.methods.labelled.box_method import BoxMethod
+from sqlpriv.methods.labelled.box_plan import Told
+from sqlpriv.methods.labelled.box_policy import CUTS, BoxPolicy
+from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.methods.method import Request
+
+
+class Hilbert(BoxMethod):
+    """Neighbours on the curve together, in the classes of k rows or more that lose least."""
+
+    def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Told:
+        """Group the points along the curve, and merge what does not hold."""
+        grouped = group_points(scan, measures)
+        return {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
+
+
+METHOD = Hilbert("hilbert", BoxPolicy, (CUTS,))

@@ -1,0 +1,144 @@
+"""The points of a table in their order on a Hilbert curve, and how large boxes are on every axis.
+
+    placed   each combination of the frequencies: row, and the place of its point on the line
+
+Rows with equal quasi-identifiers are one point, and so always in one class: which of them is which tells nothing. An
+axis is scaled to the cells of the curve by its ends; the leaves of a tree stand from left to right, two neighbours as
+far apart as the least node over both is wide. NULL on an ordered axis stands after all values, and in no range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from sqlpriv.engine import fetch, translate
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.labelled.axes import Axis, BoxScan
+
+if TYPE_CHECKING:
+    from sqlpriv.udfs.line import Extents, Line, Values
+
+PLACED = "placed"
+_LEAF_SHARES = "leaf_shares"
+_TABLE_OF_WIDTHS = 1000
+"""Up to so many leaves the widths of all boxes of a tree are held in a table."""
+
+
+def line_of(scan: BoxScan, k: int) -> Line:
+    """The line of all points; table placed is there then."""
+    from sqlpriv.udfs.line import Dimension, Line
+
+    trees = {axis.number: _tree_extents(scan, axis) for axis in scan.trees}
+    _write_leaf_shares(scan, trees)
+    _write_places(scan)
+    scaled = "".join(f", any_value({_on_axis(axis)}) AS v{axis.number}" for axis in scan.axes)
+    rows = f"SELECT CAST(sum(n) AS BIGINT) AS n{scaled} FROM points JOIN {PLACED} USING (row) GROUP BY place"
+    try:
+        found = scan.source.con.sql(f"{rows} ORDER BY place").fetchnumpy()
+    except duckdb.Error as error:
+        raise translate(error) from None
+    dimensions = []
+    for axis in scan.axes:
+        values = found[f"v{axis.number}"]
+        dimensions.append(Dimension(values, values, trees.get(axis.number) or _range_extents(values)))
+    return Line(dimensions, found["n"], k)
+
+
+def _write_leaf_shares(scan: BoxScan, trees: Mapping[int, Extents]) -> None:
+    """Table leaf_shares: how far along its axis every leaf stands."""
+    import numpy as np
+
+    con = scan.source.con
+    fetch(con, f"CREATE OR REPLACE TABLE {_LEAF_SHARES} (axis INTEGER, code BIGINT, share DOUBLE)")
+    for axis in scan.trees:
+        leaves = np.arange(_leaves(scan, axis))
+        ways = np.cumsum(np.append(0.0, trees[axis.number](leaves[:-1], leaves[1:])))
+        shares = (ways / (ways[-1] or 1.0)).tolist()
+        listed = f"unnest(CAST('{shares}' AS DOUBLE[])) AS share"
+        fetch(con, f"INSERT INTO {_LEAF_SHARES} SELECT {axis.number}, unnest(range(1, {len(shares) + 1})), {listed}")
+
+
+def _write_places(scan: BoxScan) -> None:
+    from sqlpriv.udfs.hilbert import HILBERT, KEY_BITS, bits_for, register
+
+    register(scan.source.con)
+    on_curve = scan.axes[:KEY_BITS]  # more have no bit in the key
+    bits = bits_for(len(on_curve))
+    cells = ", ".join(f"CAST(round(({_along(axis)}) * {2**bits - 1}) AS BIGINT)" for axis in on_curve)
+    joins = "".join(
+        f" JOIN {_LEAF_SHARES} AS l{a} ON l{a}.axis = {a} AND l{a}.code = p.v{a}"
+        for a in (x.number for x in scan.trees)
+    )
+    order = ", ".join(f"v{axis.number} NULLS LAST" for axis in scan.axes)
+    fetch(
+        scan.source.con,
+        f"CREATE OR REPLACE TABLE {PLACED} AS SELECT row, dense_rank() OVER (ORDER BY key, {order}) - 1 AS place FROM "
+        f"(SELECT p.*, {HILBERT}([{cells}], {bits}) AS key FROM points AS p{joins})",
+    )
+
+
+def _along(axis: Axis) -> str:
+    """How far along its axis a point is; NULL is with the greatest value."""
+    return _share(axis, "1") if axis.is_ordered else f"l{axis.number}.share"
+
+
+def _share(axis: Axis, of_null: str) -> str:
+    """How far along an ordered axis a point is; NULL is where `of_null` says."""
+    share = inlined(f"_normalised_width({axis.first!r}, v{axis.number}, {axis.first!r}, {axis.last!r})")
+    return f"CASE WHEN v{axis.number} IS NULL THEN {of_null} ELSE {share} END"
+
+
+def _leaves(scan: BoxScan, axis: Axis) -> int:
+    return int(fetch(scan.source.con, f"SELECT max(code) FROM tree_leaves WHERE axis = {axis.number}")[0][0])
+
+
+def _on_axis(axis: Axis) -> str:
+    """Where a point is on an axis: a share of its length, NULL beyond all; or the number of its leaf."""
+    if not axis.is_ordered:
+        return f"CAST(v{axis.number} AS BIGINT) - 1"
+    return _share(axis, "CAST('Infinity' AS DOUBLE)")
+
+
+def _range_extents(values: Values) -> Extents:
+    """The distance of two values, as shares of their axis."""
+    import numpy as np
+
+    if np.isfinite(values).all():
+        return lambda low, high: high - low
+
+    def with_null(low: Values, high: Values) -> Values:
+        """NULL is one value, and with others the whole axis."""
+        return np.subtract(high, low, out=np.where(np.isinf(low), 0.0, 1.0), where=np.isfinite(high))
+
+    return with_null
+
+
+def _tree_extents(scan: BoxScan, axis: Axis) -> Extents:
+    """The width of the least node over two leaves."""
+    import numpy as np
+
+    count = _leaves(scan, axis)
+    nodes = fetch(
+        scan.source.con,
+        f"SELECT level, low - 1, high, width FROM tree_nodes WHERE axis = {axis.number} ORDER BY level DESC",
+    )
+    levels = sorted({int(level) for level, *_ in nodes}, reverse=True)
+    ends, widths = np.zeros((len(levels), count), dtype=np.int64), np.zeros((len(levels), count))
+    for level, low, high, width in nodes:
+        place = levels.index(int(level))
+        ends[place, low:high], widths[place, low:high] = high, width
+
+    def extents(low: Values, high: Values) -> Values:
+        found = widths[0][low]
+        for end, width in zip(ends[1:], widths[1:], strict=True):
+            found = np.where(high < end[low], width[low], found)
+        return found
+
+    if count > _TABLE_OF_WIDTHS:
+        return extents
+    leaves = np.arange(count)
+    table = extents(np.repeat(leaves, count), np.tile(leaves, count))
+    return lambda low, high: table[low * count + high]
