@@ -13,6 +13,7 @@ from support.strategies import EXAMPLES
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError
+from sqlpriv.methods.hilbert import points
 from sqlpriv.methods.labelled.box_plan import BoxPlan
 from sqlpriv.publishing import open_release, plan, planned, publish, read_policy, show, verify
 
@@ -37,6 +38,29 @@ def test_the_classes_are_the_best_of_the_line(tmp_path: Path, seed: int) -> None
         held = fetch(found.source.con, "SELECT min(rows), sum(rows) FROM boxes")
         assert held[0][0] >= k
         assert held[0][1] == found.scan.rows == 60 - seed % 45
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cuts", ["data", "public"])
+def test_large_trees_are_measured_like_small_ones(tmp_path: Path, cuts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Widths are looked up in a table for few leaves, and level by level for many."""
+    path = line_releases.write(tmp_path, sql_of(some_rows(7, 90)), "k = 3", PUBLIC, f'cuts = "{cuts}"')
+    small = plan(path).content
+    monkeypatch.setattr(points, "_TABLE_OF_WIDTHS", 0)
+    large = plan(path).content
+    assert large["classes"] == small["classes"]
+    assert large["loss"] == pytest.approx(small["loss"])
+
+
+@pytest.mark.slow
+def test_more_columns_than_the_key_has_bits(tmp_path: Path) -> None:
+    names = [f"c{i}" for i in range(70)]
+    rows = [tuple((i * (j + 3)) % 11 for j in range(70)) for i in range(60)]
+    columns = dict.fromkeys(names, '{ role = "quasi-identifier" }')
+    path = line_releases.write(tmp_path, sql_of(rows, ", ".join(f"{n} INTEGER" for n in names)), "k = 4", columns)
+    found = plan(path).content
+    assert found["requirements"][0]["value"] >= 4
+    assert found["classes"] > 5
 
 
 @pytest.mark.parametrize("cuts", ["data", "public"])
