@@ -109,7 +109,7 @@ def open_sampled(file: ReleaseFile) -> Release:
     columns, numbers = _columns(file), file.parameters
     published = [c.column for c in columns]
     known = {c.name: _known(file, c) for c in published}
-    shown = ClassRows(file.table("published"), published, known, 0, "false")
+    shown = ClassRows(file.table("published"), published, known, None, "false")
     rows = SampledRows(shown, columns, int(numbers["k"]))
     return Release(
         table=file.about["table"],
@@ -126,7 +126,7 @@ def open_sampled(file: ReleaseFile) -> Release:
 
 def _known(file: ReleaseFile, column: PublishedColumn) -> Known:
     size, nulls = fetch(file.con, f"SELECT count(*), count(*) - count(value) FROM {column.domain}")[0]
-    return Known(int(size), nulls > 0, float(size))
+    return Known(int(size), nulls > 0, f"{int(size)}e0")
 
 
 def _attribute(file: ReleaseFile, column: PublishedColumn, known: Known) -> Attribute:

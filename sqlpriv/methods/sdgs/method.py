@@ -37,6 +37,7 @@ class Sdgs:
     policy: type[Policy] = SdgsPolicy
     sections: tuple[str, ...] = ()
     draws: bool = True
+    against: str = "presence"
 
     @property
     def roles(self) -> Mapping[str, Keys]:
@@ -109,6 +110,11 @@ class Sdgs:
         parts += answers_mean(file)
         parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
         return Facts(f"{file.name}  {about['method']}", content, tuple(parts))
+
+    def posterior(self, plan: Plan) -> float | None:
+        """The worst belief of a linking attacker in a sensitive value, where its public domain says what there is."""
+        assert isinstance(plan, SdgsPlan)
+        return plan.posterior
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The sampled rows, and the classes that could be there and are not."""

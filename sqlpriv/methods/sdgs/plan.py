@@ -168,11 +168,16 @@ class SdgsPlan:
                 self.n_public,
                 self.exposed,
                 self.smooth,
-                linking_posterior(self.source.calls, self.terms, self._choices),
+                self.posterior,
                 self.told_warnings if written is None else written.warnings,
                 written,
             )
         )
+
+    @property
+    def posterior(self) -> float | None:
+        """What one comes to believe in a sensitive value at most who knows all else of a person; None: not known."""
+        return linking_posterior(self.source.calls, self.terms, self._choices)
 
     @property
     def _choices(self) -> list[int | None]:

@@ -48,7 +48,7 @@ class Arithmetic:
         """A sum or difference by interval arithmetic, which holds for certain where the bounds of both do."""
         one, other = self._formulas.bounded(left), self._formulas.bounded(right)
         text = f"({one.text}) {sign} ({other.text})"
-        if not self._formulas.is_hard or isinstance(one, Opaque) or isinstance(other, Opaque):
+        if not self._formulas.is_certain or isinstance(one, Opaque) or isinstance(other, Opaque):
             return Opaque(text)
         ends = (other.low, other.high) if sign == "+" else (other.high, other.low)
         return Bounded(text, f"({one.low}) {sign} ({ends[0]})", f"({one.high}) {sign} ({ends[1]})")

@@ -38,7 +38,9 @@ class Formulas:
     """The texts of forms: their values and their bounds."""
 
     is_hard = False
-    """Whether bounds hold for certain: then nothing may be bounded that is only nearly so."""
+    """Whether bounds are no less than they say: then nothing may be bounded that is only nearly so."""
+    is_certain = False
+    """Whether they hold for certain, and so all of them together."""
 
     def __init__(
         self, sums: WindowedSums, zz: str, nonnegative: bool = False, apart: bool = True, deviations: bool = False

@@ -26,6 +26,7 @@ class HardFormulas(Formulas):
         self._hard = sums
 
     is_hard = True
+    is_certain = True
 
     def smooth(self, form: Form) -> Smooth | None:
         """There are no derivatives to go by."""

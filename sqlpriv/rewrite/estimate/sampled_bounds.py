@@ -22,6 +22,8 @@ from sqlpriv.rewrite.estimate.windowed import NoBoundsError
 class SampledFormulas(HardFormulas):
     """The texts of forms over a sample."""
 
+    is_certain = False
+
     def __init__(self, sums: SampledSums, confidence: float, nonnegative: bool = False) -> None:
         super().__init__(sums, nonnegative)
         self._sampled = sums

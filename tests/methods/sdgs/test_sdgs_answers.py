@@ -130,12 +130,11 @@ def test_sums_with_both_signs_and_averages_have_limits_that_hold_together(folder
     assert 0 <= share[1] <= share[0] <= share[2] <= 1
 
 
-@pytest.mark.parametrize("asked", ["median(age)", "stddev(age)", "sum(age) / count(*) FILTER (sex = 'F')"])
+@pytest.mark.parametrize("asked", ["median(age)", "stddev(age)", "avg(age) - avg(age) FILTER (sex = 'F')"])
 def test_what_has_no_sound_bounds_has_none(release: OpenRelease, asked: str) -> None:
     (found,) = release.sql(f"SELECT {asked} AS x FROM people").fetchall()
     assert found[0] is not None
-    if asked != "sum(age) / count(*) FILTER (sex = 'F')":
-        assert found[1:] == (None, None)
+    assert found[1:] == (None, None)
 
 
 def test_without_public_domains_high_is_infinite_and_show_says_so(tmp_path: Path) -> None:
