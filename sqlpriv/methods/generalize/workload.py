@@ -102,7 +102,9 @@ class Workload:
         self._found: dict[tuple[int, tuple[int, ...]], float] = {}
         """The errors of queries where nothing is suppressed, by the levels of what they mention."""
         self._rewritten: dict[Hashable, Answer] = {}
-        self._refusals: dict[Node, str] = {}
+        self._refusals: dict[int, str] = {}
+        """What the rewriter said of a query when it last had no answer."""
+        self._unanswered: dict[Node, int] = {}
         table = self._nodes.opened((0,) * len(policy.qis), 0).release
         self._asked = [self._true(query, table) for query in queries]
         # What cannot be asked of a column that is generalized cannot be a workload.
@@ -116,8 +118,9 @@ class Workload:
 
     def refuse_unanswered(self, node: Node) -> None:
         """Refuse the best node, if its release would not answer all queries: then none would."""
-        if node in self._refusals:
-            raise PolicyError(f"no node that meets the policy answers the workload: {self._refusals[node]}")
+        if node in self._unanswered:
+            why = self._refusals[self._unanswered[node]]
+            raise PolicyError(f"no node that meets the policy answers the workload: {why}")
 
     def _error(self, node: Node, suppressed: int) -> float:
         levels = {folded(q): level for q, level in zip(self._qis, node, strict=True)}
@@ -125,27 +128,28 @@ class Workload:
             (i, tuple(levels[folded(q)] for q in self._qis if folded(q) in asked.mentioned))
             for i, asked in enumerate(self._asked)
         ]
-        if suppressed == 0 and all(key in self._found for key in keys):
-            return _mean([self._found[key] for key in keys])
-        opened = self._nodes.opened(node, suppressed)
-        errors = []
-        for key, asked in zip(keys, self._asked, strict=True):
-            if suppressed == 0 and key in self._found:
-                errors.append(self._found[key])
-                continue
-            errors.append(self._of_query(node, opened, asked))
-            if suppressed == 0:
-                self._found[key] = errors[-1]
+        known = self._found if suppressed == 0 else {}
+        asked = [i for i, key in enumerate(keys) if key not in known]
+        opened = self._nodes.opened(node, suppressed) if asked else None
+        errors = [known.get(key, math.inf) for key in keys]
+        for i in asked:
+            assert opened is not None
+            errors[i] = self._of_query(i, opened)
+            known[keys[i]] = errors[i]
+        unanswered = [i for i, error in enumerate(errors) if error == math.inf and i in self._refusals]
+        if unanswered:
+            self._unanswered[node] = unanswered[0]
         return _mean(errors)
 
-    def _of_query(self, node: Node, opened: AskedNode, asked: _Asked) -> float:
+    def _of_query(self, i: int, opened: AskedNode) -> float:
+        asked = self._asked[i]
         key = asked.query, opened.shape
         try:
             if key not in self._rewritten:
                 self._rewritten[key] = _rewritten(asked.query, opened.release)
             found = self._numbers(asked.query, self._rewritten[key])
         except PolicyError as refused:
-            self._refusals[node] = str(refused)
+            self._refusals[i] = str(refused)
             return math.inf
         return _mean([abs(found.get(group, 0.0) - true) for group, true in asked.truth.items()])
 
@@ -164,6 +168,8 @@ class Workload:
         truth = self._numbers(query, answer)
         if not truth:
             raise PolicyError(f"{query.name}: the table has no number to compare an estimate with")
+        if not all(map(math.isfinite, truth.values())):
+            raise PolicyError(f"{query.name}: its answer is not finite, so that no estimate can be near it")
         return _Asked(query, frozenset(mentioned), truth)
 
     def _numbers(self, query: Query, answer: Answer) -> dict[_Group, float]:

@@ -197,6 +197,7 @@ def test_the_error_of_groups_is_their_mean(tmp_path: Path) -> None:
         ("SELECT DISTINCT sex FROM people", "query 1 must ask for one number"),
         ("DESCRIBE people", "query 1 must ask for one number"),
         ("SELECT quantile_disc(born, 0.5) FROM people", "query 1 must ask for a number, and its answer is of another"),
+        ("SELECT sum(CAST('inf' AS DOUBLE)) FROM people", "query 1: its answer is not finite"),
         ("SELECT avg(age) FROM people WHERE age > 99", "query 1: the table has no number to compare an estimate with"),
         ("SELECT count(*) FROM people AS p, people AS q", "query 1: the private table a second time at line 1"),
         ("DROP TABLE people", "query 1: the statement DROP at line 1, column 1 cannot be estimated"),
@@ -221,6 +222,23 @@ def test_a_node_that_would_refuse_a_query_is_not_the_best(tmp_path: Path) -> Non
         PolicyError, match=r"no node that meets the policy answers the workload: w.sql, query 1: the col"
     ):
         ask(tmp_path, query, "k = 12")
+
+
+def test_a_node_is_refused_also_where_another_showed_that_a_query_has_no_answer(tmp_path: Path) -> None:
+    """Of the second node with ages at their top nothing is asked again."""
+    people = "CREATE TABLE people AS SELECT i AS age, i % 2 AS sex FROM range(12) AS r(i)"
+    text = policy_text({"age": qi("ranges:3"), "sex": PUBLIC}, "k = 4", WORKLOAD)
+    path = write_policy(tmp_path, text, people, {"w.sql": "SELECT count(*) FROM people WHERE age < 4"})
+    with open_private(read(path)) as source:
+        scan, measures, objective, _ = prepare(source, read(path))
+        nodes = [(2, 0), (2, 1)]
+        assert objective.asked is not None
+        assert objective.asked(dict(zip(nodes, evaluate(scan, measures, nodes), strict=True))) == dict.fromkeys(
+            nodes, math.inf
+        )
+        for node in nodes:
+            with pytest.raises(PolicyError, match="no node that meets the policy answers the workload"):
+                objective.refuse(node)
 
 
 def test_a_workload_that_is_not_there(tmp_path: Path) -> None:
