@@ -34,9 +34,9 @@ class Objective:
 
     `cost` and `bound` are SQL over the sums of an outcome, the costs of its cells, and `least` and `spread`, what the
     node has before it is looked at: of this objective, and of the values that its labels stand for. Where `before` is
-    known for all nodes it is the bound. Where the cost needs more than the outcome of a node, `asked` finds it, and
-    `refuse` says why the best node is none after all. `by_cells` says that it needs the costs of the cells, which take
-    another look.
+    known for all nodes it is the bound. Where the cost needs more than the outcome of a node, `asked` finds it, as far
+    as it is not above the best cost that it is given, and `refuse` says why the best node is none after all. `by_cells`
+    says that it needs the costs of the cells, which take another look.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Objective:
     bound: str = "0"
     before: Array | None = None
     shown: Callable[[float], float] = lambda cost: cost
-    asked: Callable[[Mapping[Node, Outcome]], dict[Node, float]] | None = None
+    asked: Callable[[Mapping[Node, Outcome], float], dict[Node, float]] | None = None
     refuse: Callable[[Node], None] = lambda node: None
     by_cells: bool = False
 

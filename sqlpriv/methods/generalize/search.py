@@ -181,7 +181,8 @@ class _Search:
         self._answer.seen.update(costed)
         asked = self._objective.asked
         losses = self._by_loss.costs(costed)
-        costs = asked(costed) if asked and costed else losses
+        enough = math.inf if self._answer.best is None else self._answer.best.cost
+        costs = asked(costed, enough) if asked and costed else losses
         if not asked and self._objective is not self._by_loss:
             costs = self._objective.costs(costed)
         for node, outcome in costed.items():

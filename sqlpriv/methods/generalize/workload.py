@@ -36,6 +36,7 @@ from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import folded
 
 _Group = tuple[Any, ...]
+_SLACK = 1e-9
 _ESTIMATES = Options(intervals=False)
 
 
@@ -105,6 +106,8 @@ class Workload:
         self._refusals: dict[int, str] = {}
         """What the rewriter said of a query when it last had no answer."""
         self._unanswered: dict[Node, int] = {}
+        self._usual = [0.0] * len(queries)
+        """The error of each query at the last node."""
         table = self._nodes.opened((0,) * len(policy.qis), 0).release
         self._asked = [self._true(query, table) for query in queries]
         # What cannot be asked of a column that is generalized cannot be a workload.
@@ -112,9 +115,17 @@ class Workload:
         for query in queries:
             _rewritten(query, lowest)
 
-    def errors(self, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
-        """The mean over the queries of the mean of |estimate - truth|."""
-        return {node: self._error(node, outcome.suppressed) for node, outcome in outcomes.items()}
+    def errors(self, outcomes: Mapping[Node, Outcome], enough: float = math.inf) -> dict[Node, float]:
+        """The mean over the queries of the mean of |estimate - truth|.
+
+        Of a node that has more than `enough`, or than another of these nodes, it may be less than it is, yet more than
+        that: once its errors are too many, no further query is asked.
+        """
+        found = {}
+        for node, outcome in outcomes.items():
+            found[node] = self._error(node, outcome.suppressed, enough)
+            enough = min(enough, found[node])
+        return found
 
     def refuse_unanswered(self, node: Node) -> None:
         """Refuse the best node, if its release would not answer all queries: then none would."""
@@ -122,24 +133,26 @@ class Workload:
             why = self._refusals[self._unanswered[node]]
             raise PolicyError(f"no node that meets the policy answers the workload: {why}")
 
-    def _error(self, node: Node, suppressed: int) -> float:
+    def _error(self, node: Node, suppressed: int, enough: float) -> float:
         levels = {folded(q): level for q, level in zip(self._qis, node, strict=True)}
         keys = [
             (i, tuple(levels[folded(q)] for q in self._qis if folded(q) in asked.mentioned))
             for i, asked in enumerate(self._asked)
         ]
         known = self._found if suppressed == 0 else {}
-        asked = [i for i, key in enumerate(keys) if key not in known]
-        opened = self._nodes.opened(node, suppressed) if asked else None
-        errors = [known.get(key, math.inf) for key in keys]
-        for i in asked:
-            assert opened is not None
-            errors[i] = self._of_query(i, opened)
-            known[keys[i]] = errors[i]
-        unanswered = [i for i, error in enumerate(errors) if error == math.inf and i in self._refusals]
-        if unanswered:
-            self._unanswered[node] = unanswered[0]
-        return _mean(errors)
+        opened = None
+        errors: dict[int, float] = {}
+        # Those with the largest errors first: they show soonest that a node is none of the best.
+        for i in sorted(range(len(keys)), key=lambda i: -self._usual[i]):
+            if keys[i] not in known:
+                opened = opened or self._nodes.opened(node, suppressed)
+                known[keys[i]] = self._of_query(i, opened)
+            errors[i] = self._usual[i] = known[keys[i]]
+            if errors[i] == math.inf and i in self._refusals:
+                self._unanswered[node] = i
+            if sum(errors.values()) / len(keys) > enough + _SLACK * max(1.0, enough):
+                break
+        return sum(error for _, error in sorted(errors.items())) / len(keys)
 
     def _of_query(self, i: int, opened: AskedNode) -> float:
         asked = self._asked[i]

@@ -65,7 +65,7 @@ def found(policy: GeneralizePolicy) -> tuple[dict[Node, float], dict[Node, bool]
         outcomes = dict(zip(NODES, evaluate(scan, measures, NODES), strict=True))
         valid = {node: outcome for node, outcome in outcomes.items() if is_valid(scan, outcome)}
         assert objective.asked is not None
-        errors = objective.asked(valid)
+        errors = {node: objective.asked({node: outcome}, math.inf)[node] for node, outcome in valid.items()}
         kept = {}
         for node, outcome in valid.items():
             write_shown(scan, measures, node)
@@ -131,6 +131,7 @@ def test_the_error_of_every_node_is_that_of_its_release(seed: int, tmp_path: Pat
 
 PEOPLE = """CREATE TABLE people AS SELECT i AS age, i % 2 AS sex, CAST(i AS VARCHAR) AS zip, i % 3 AS ill, i AS id,
 CAST(i AS DOUBLE) + 0.5 AS pay, 1 AS "Beside", DATE '2020-01-01' + CAST(i AS INTEGER) AS born FROM range(12) AS r(i)"""
+AGES = "CREATE TABLE people AS SELECT i AS age, i % 2 AS sex FROM range(12) AS r(i)"
 PUBLIC = '{ role = "quasi-identifier", hierarchy = "suppression", domain = [0, 1] }'
 COLUMNS_OF_PEOPLE = {
     "age": qi("ranges:3,6"),
@@ -226,19 +227,32 @@ def test_a_node_that_would_refuse_a_query_is_not_the_best(tmp_path: Path) -> Non
 
 def test_a_node_is_refused_also_where_another_showed_that_a_query_has_no_answer(tmp_path: Path) -> None:
     """Of the second node with ages at their top nothing is asked again."""
-    people = "CREATE TABLE people AS SELECT i AS age, i % 2 AS sex FROM range(12) AS r(i)"
     text = policy_text({"age": qi("ranges:3"), "sex": PUBLIC}, "k = 4", WORKLOAD)
-    path = write_policy(tmp_path, text, people, {"w.sql": "SELECT count(*) FROM people WHERE age < 4"})
+    path = write_policy(tmp_path, text, AGES, {"w.sql": "SELECT count(*) FROM people WHERE age < 4"})
     with open_private(read(path)) as source:
         scan, measures, objective, _ = prepare(source, read(path))
         nodes = [(2, 0), (2, 1)]
         assert objective.asked is not None
-        assert objective.asked(dict(zip(nodes, evaluate(scan, measures, nodes), strict=True))) == dict.fromkeys(
-            nodes, math.inf
-        )
+        outcomes = dict(zip(nodes, evaluate(scan, measures, nodes), strict=True))
+        assert objective.asked(outcomes, math.inf) == dict.fromkeys(nodes, math.inf)
         for node in nodes:
             with pytest.raises(PolicyError, match="no node that meets the policy answers the workload"):
                 objective.refuse(node)
+
+
+def test_a_node_that_is_worse_than_enough_is_told_to_be_so(tmp_path: Path) -> None:
+    """And asked no further: what is known of it lies between."""
+    queries = ";".join(f"SELECT count(*) FROM people WHERE age < {age} AND sex = 0" for age in (1, 2, 4, 5))
+    path = write_policy(
+        tmp_path, policy_text({"age": qi("ranges:3"), "sex": PUBLIC}, "k = 1", WORKLOAD), AGES, {"w.sql": queries}
+    )
+    with open_private(read(path)) as source:
+        scan, measures, objective, _ = prepare(source, read(path))
+        (outcome,) = evaluate(scan, measures, [(1, 0)])
+        assert objective.asked is not None
+        exact = objective.asked({(1, 0): outcome}, math.inf)[1, 0]
+        assert objective.asked({(1, 0): outcome}, exact)[1, 0] == exact > 0
+        assert exact / 4 < objective.asked({(1, 0): outcome}, exact / 4)[1, 0] <= exact
 
 
 def test_a_workload_that_is_not_there(tmp_path: Path) -> None:
