@@ -35,7 +35,7 @@ from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
 from sqlpriv.policy.file import Policy, read_policy_file
 from sqlpriv.release.beside import remove_left_copies
 from sqlpriv.release.file import check_target, count_rows, open_file, readable, remove_partial
-from sqlpriv.release.ledger.book import locked, read_book
+from sqlpriv.release.ledger.book import locked
 from sqlpriv.release.ledger.judge import refuse_unknown_release
 from sqlpriv.release.ledger.show import ledger_of, ledger_passed_over
 from sqlpriv.release.open import OpenRelease, open_files
@@ -48,7 +48,7 @@ from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.table.private import open_table
 from sqlpriv.table.source import Source
 
-_NO_OUTPUT = "the policy names no output; add it to [release], or give one"
+NO_OUTPUT = "the policy names no output; add it to [release], or give one"
 
 
 @dataclass(frozen=True)
@@ -89,50 +89,27 @@ def plan(
         return foretold(found)
 
 
-def dry_run(
-    policy: Policy,
-    output: Path | None = None,
-    key_file: Path | None = None,
-    ledger_file: Path | None = None,
-    on_progress: OnProgress = None,
-    *,
-    time_limit: float | None = None,
-) -> Facts:
-    """The plan, refused also where publishing with the same key and ledger would be; nothing is written."""
-    with planned(policy, Request(time_limit=time_limit, on_progress=on_progress)) as found:
-        facts, target = foretold(found, output), _target(policy, output)
-        try:
-            if target is None:
-                raise PolicyError(_NO_OUTPUT)
-            key = given_key(METHODS[policy.method], policy, key_file)
-            book = read_book(ledger_of(policy, ledger_file), policy.table)
-            refuse_unknown_release(book, target, policy.table.name)
-            if book.entries or policy.budget is not None:
-                make_draft(found, key, book, target)
-        except (InputError, PolicyError, ReleaseError) as error:
-            return _refused(facts, str(error))
-    return facts
-
-
 def foretold(found: Plan, output: Path | None = None) -> Facts:
     """The facts of a plan, with what publishing would say of the place of the release."""
-    facts, target = found.facts(), _target(found.policy, output)
+    facts, target = found.facts(), target_of(found.policy, output)
     if target is None:
-        content = {**facts.content, "warnings": [*facts.content.get("warnings", ()), _NO_OUTPUT]}
-        return replace(facts, content=content, warnings=(*facts.warnings, _NO_OUTPUT))
+        content = {**facts.content, "warnings": [*facts.content.get("warnings", ()), NO_OUTPUT]}
+        return replace(facts, content=content, warnings=(*facts.warnings, NO_OUTPUT))
     try:
         check_target(target, found.policy.table)
     except ReleaseError as error:
-        return _refused(facts, str(error))
+        return refused(facts, str(error))
     return facts
 
 
-def _refused(facts: Facts, why: str) -> Facts:
+def refused(facts: Facts, why: str) -> Facts:
+    """The facts, with why nothing would be published."""
     content = {**facts.content, "refused": [*facts.content.get("refused", ()), why]}
     return replace(facts, content=content, parts=(Line(why, "REFUSED"), *facts.parts), passed=False)
 
 
-def _target(policy: Policy, output: Path | None) -> Path | None:
+def target_of(policy: Policy, output: Path | None) -> Path | None:
+    """Where the release goes: to what is given, or where the policy says."""
     return output or (policy.table.path(policy.output) if policy.output else None)
 
 
@@ -152,9 +129,9 @@ def publish(
     """
     policy = _read(policy)
     method = METHODS[policy.method]
-    target = _target(policy, output)
+    target = target_of(policy, output)
     if target is None:
-        raise PolicyError(_NO_OUTPUT)
+        raise PolicyError(NO_OUTPUT)
     check_target(target, policy.table)
     key = given_key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)

@@ -27,6 +27,7 @@ ROOMS = (
     ("methods",),
     ("released",),
     ("publishing",),
+    ("dry_run",),
     ("comparing",),
     ("showing",),
     ("doors",),

@@ -137,6 +137,7 @@ def publish(
     return publishing.publish(read, target, key, book, on_progress, force=force, time_limit=time_limit).facts
 
 
+@checked
 def compare(
     policy: Policy | str | Path,
     workload: str | Path | None = None,

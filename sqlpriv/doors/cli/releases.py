@@ -19,6 +19,7 @@ from sqlpriv.doors.cli.options import (
     refuse_values_in_json,
     tell,
 )
+from sqlpriv.dry_run import dry_run as run_dry
 from sqlpriv.errors import InputError
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.method import CannotPublish, HasDeltas, Request
@@ -130,7 +131,7 @@ def publish_command(
         where = (read, output, key_file, ledger, on_progress)
         try:
             facts = (
-                publishing.dry_run(*where, time_limit=time_limit)
+                run_dry(*where, time_limit=time_limit)
                 if dry_run
                 else publishing.publish(*where, force=force, time_limit=time_limit).facts
             )

@@ -11,6 +11,7 @@ from support.commands import run
 from support.randomized_policies import publish_with, published, write_noise_policy
 
 from sqlpriv import publishing
+from sqlpriv.dry_run import dry_run
 from sqlpriv.errors import PolicyError
 
 pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
@@ -79,7 +80,7 @@ def test_a_place_that_cannot_be_is_refused_by_the_plan(tmp_path: Path, output: s
     policy = write_noise_policy(tmp_path, PLAIN, SLOTS, PEOPLE, {"notes": "my own"})
     for facts in (
         publishing.plan(replace(policy, release={**policy.release, "output": output})),
-        publishing.dry_run(policy, tmp_path / output),
+        dry_run(policy, tmp_path / output),
     ):
         assert not facts.passed
         assert message in facts.content["refused"][0]
@@ -96,20 +97,20 @@ def test_a_plan_without_an_output_warns(tmp_path: Path) -> None:
 def test_a_dry_run_hears_the_ledger_and_writes_none(tmp_path: Path) -> None:
     policy, ledger = write_noise_policy(tmp_path, PLAIN, SLOTS, PEOPLE), tmp_path / "ledger.json"
     before = set(tmp_path.iterdir())
-    assert publishing.dry_run(policy, ledger_file=ledger).passed
+    assert dry_run(policy, ledger_file=ledger).passed
     assert set(tmp_path.iterdir()) == before
     publish_with(policy)
     said = ledger.read_bytes()
-    refused = publishing.dry_run(policy, tmp_path / "second.duckdb", ledger_file=ledger)
+    refused = dry_run(policy, tmp_path / "second.duckdb", ledger_file=ledger)
     assert not refused.passed
     assert "A second release made independently would expose people" in refused.content["refused"][0]
-    assert publishing.dry_run(policy, None, tmp_path / "key", ledger).passed
+    assert dry_run(policy, None, tmp_path / "key", ledger).passed
     assert ledger.read_bytes() == said
 
 
 def test_a_dry_run_of_a_sequence_needs_its_key(tmp_path: Path) -> None:
     release = f'{SLOTS}\nadversary = "independent"\nviews = 2'
-    facts = publishing.dry_run(write_noise_policy(tmp_path, PLAIN, release, PEOPLE))
+    facts = dry_run(write_noise_policy(tmp_path, PLAIN, release, PEOPLE))
     assert "a sequence needs a key that stays the same" in facts.content["refused"][0]
 
 
