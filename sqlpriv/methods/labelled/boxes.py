@@ -48,11 +48,12 @@ def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
         f"CREATE OR REPLACE TABLE spans AS SELECT c.class, CAST(sum(p.n) AS BIGINT) AS rows, count(*) AS points{spans} "
         f"FROM {CLASSED} AS c JOIN points AS p ON c.row = p.row GROUP BY c.class",
     )
-    columns, joins = ["s.class", "s.rows"], []
+    columns = ["s.class", "s.rows"]
     for axis in scan.axes:
         columns += _ordered_side(axis) if axis.is_ordered else _node_side(axis)
-        joins += [] if axis.is_ordered else [join_node(axis.number, "s")]
-    sides = f"SELECT {', '.join(columns)} FROM spans AS s{''.join(joins)}"
+    sides = f"SELECT {', '.join(columns)} FROM spans AS s"
+    if scan.trees:
+        sides += f" JOIN ({_tree_sides(scan.trees)}) AS n ON s.class = n.class"
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
     # Two nodes may be called the same, and then nobody can tell them apart.
     fetch(
@@ -106,24 +107,37 @@ def _ordered_side(axis: Axis) -> list[str]:
     ]
 
 
-def join_node(a: int, spans: str) -> str:
-    """Join the least node of axis a over the leaves low<a> to high<a>, as n<a>."""
-    same = f"list_transform(f{a}.lows, lambda low, i: low = t{a}.lows[i])"
-    level = f"list_position({same}, true) - 1"
+def least_nodes(sides: str) -> str:
+    """The least node n of a tree over each side s: a query for axis, and the leaves low to high of it."""
+    level = "list_position(list_transform(f.lows, lambda low, i: low = t.lows[i]), true)"
     return (
-        f" JOIN tree_leaves AS f{a} ON f{a}.axis = {a} AND f{a}.code = {spans}.low{a}"
-        f" JOIN tree_leaves AS t{a} ON t{a}.axis = {a} AND t{a}.code = {spans}.high{a}"
-        f" JOIN tree_nodes AS n{a} ON n{a}.axis = {a} AND n{a}.level = {level} AND n{a}.low = f{a}.lows[{level} + 1]"
+        f"({sides}) AS s JOIN tree_leaves AS f ON s.axis = f.axis AND s.low = f.code "
+        f"JOIN tree_leaves AS t ON s.axis = t.axis AND s.high = t.code "
+        f"JOIN tree_nodes AS n ON s.axis = n.axis AND n.level = {level} - 1 AND n.low = f.lows[{level}]"
     )
+
+
+def _tree_sides(trees: Sequence[Axis]) -> str:
+    """A query for class, and the label, level and width of its nodes; all trees at once, as joins cost time to plan."""
+    sides = " UNION ALL ".join(
+        f"SELECT class, {x.number} AS axis, low{x.number} AS low, high{x.number} AS high FROM spans" for x in trees
+    )
+    listed = "".join(
+        f", max({name}) FILTER (axis = {x.number}) AS {name}{x.number}"
+        for x in trees
+        for name in ("label", "level", "width")
+    )
+    found = f"SELECT s.class, s.axis, n.label, n.level, n.width FROM {least_nodes(sides)}"
+    return f"SELECT class{listed} FROM ({found}) GROUP BY class"
 
 
 def _node_side(axis: Axis) -> list[str]:
     a = axis.number
-    label = f"CASE WHEN n{a}.level = {axis.height} THEN {literal(TOP)} ELSE n{a}.label END"
+    label = f"CASE WHEN n.level{a} = {axis.height} THEN {literal(TOP)} ELSE n.label{a} END"
     return [
         f"NULL AS low{a}",
         f"NULL AS high{a}",
         f"{label} AS label{a}",
-        f"n{a}.level AS level{a}",
-        f"n{a}.width AS width{a}",
+        f"n.level{a} AS level{a}",
+        f"n.width{a} AS width{a}",
     ]

@@ -5,27 +5,31 @@ the median goes with the one side or the other, first as is more even. Where som
 others before anything else, and a node of a tree gives way to its children. The axis that a partition is widest on
 comes first, and the next where no cut of it is allowed. A cut is allowed when every part meets every requirement.
 
-    wishes   each partition, its rows, and its cuts in the order in which they are tried
-    tried    the cuts that are looked at: part, axis, edge (what is at most this goes left), or the level and first leaf
-             of a node; `base`, the number of its first part, and `spacing`, how many numbers its parts take
-    taken    those that are allowed
+    wishes   the cuts of each partition, `place` by place in the order in which they are tried: axis, edge (what is at
+             most this goes left; NULL where it is not known yet), or the level and first leaf of a node, and
+             `spacing`, how many numbers its parts take
+    options  those that are looked at and whose parts are large enough, with the other edge that there may be
+    allowed  those that every part of meets everything
+    taken    of each partition the first of these, with `base`, the number of its first part
+
+How many rows a part has is counted for all cuts at once. Only what sizes allow is judged by the other requirements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
-from sqlpriv.methods.labelled.boxes import join_node
+from sqlpriv.methods.labelled.boxes import least_nodes
 from sqlpriv.methods.labelled.evaluate import class_columns, judged_ctes
 from sqlpriv.methods.labelled.measures import RELATION, SIZE, ClassMeasure
 
-_FIELDS = "axis INTEGER, edge DOUBLE, level INTEGER, low BIGINT, spacing BIGINT"
-_CUT = f"STRUCT(w DOUBLE, {_FIELDS})"
-_COLUMNS = "part, axis, edge, level, low, spacing"
-_TAKEN = f"{_COLUMNS}, CAST(sum(spacing) OVER (ORDER BY part) - spacing AS BIGINT) AS base"
+_CUT = "ask, part, axis, edge, level, low, spacing"
+_BASE = "CAST(sum(spacing) OVER (ORDER BY ask) - spacing AS BIGINT) AS base"
+_AT_ONCE = 2_000_000
+"""So many points times axes are looked at in one query; of more, the widest axes first, since most cuts are allowed."""
 
 
 class Cutter:
@@ -36,56 +40,67 @@ class Cutter:
         self._sizes = [m for m in measures if m.kind == SIZE]
         # Then to count rows is to judge.
         self._by_size = len(self._sizes) == len(measures) and scan.policy.person is None
-        self._repeats = bool(fetch(self._con, "SELECT max(n) > 1 FROM points")[0][0])
+        # Some formulas take the shares of the whole table from the rows that they are given: one cut at a time.
+        self._by_place = any(m.kind == RELATION for m in measures)
+        self._ordered = [axis for axis in scan.axes if axis.is_ordered]
+        nulls = " OR ".join(["false", *(f"count(v{x.number}) < count(*)" for x in self._ordered)])
+        self._repeats, self._has_nulls = fetch(self._con, f"SELECT max(n) > 1, {nulls} FROM points")[0]
 
     def write_wishes(self) -> tuple[int, int]:
-        """Table wishes; the rows of the largest partition, and how many have a cut that could be allowed."""
+        """Table wishes; the rows of the largest partition that may have a cut, and how many there are."""
         spans = "".join(
             f", min(v{a}) AS low{a}, max(v{a}) AS high{a}, count(v{a}) AS there{a}"
             for a in (axis.number for axis in self._scan.axes)
         )
-        fetch(
-            self._con,
-            "CREATE OR REPLACE TABLE part_spans AS SELECT part, CAST(sum(n) AS BIGINT) AS size, count(*) AS points"
-            f"{spans} FROM work GROUP BY part",
-        )
-        cuts = ", ".join(_wish(x) for x in self._scan.axes)
-        joins = "".join(join_node(x.number, "s") for x in self._scan.trees)
+        cuts = [_number_wishes(axis) for axis in self._ordered]
+        if self._scan.trees:
+            sides = " UNION ALL ".join(
+                f"SELECT part, size, {x.number} AS axis, low{x.number} AS low, high{x.number} AS high FROM spans "
+                f"WHERE low{x.number} < high{x.number}"
+                for x in self._scan.trees
+            )
+            cuts.append(
+                "SELECT s.part, s.size, s.axis, n.width, 0 AS edge, n.level, n.low, n.high - n.low + 1 AS spacing "
+                f"FROM {least_nodes(sides)}"
+            )
         # Of two parts one has no more than half of the rows.
-        listed = f"list_sort(list_filter(CAST([{cuts}] AS {_CUT}[]), lambda cut: cut IS NOT NULL))"
+        open_parts = f"SELECT * FROM all_spans WHERE NOT ({self._fails('size // 2')})"
         fetch(
             self._con,
-            f"CREATE OR REPLACE TABLE wishes AS SELECT part, size, {listed} AS cuts FROM part_spans AS s{joins} WHERE "
-            f"NOT ({self._fails('size // 2')})",
+            "CREATE OR REPLACE TABLE wishes AS WITH all_spans AS (SELECT part, CAST(sum(n) AS BIGINT) AS size, "
+            f"count(*) AS points{spans} FROM work GROUP BY part), spans AS MATERIALIZED ({open_parts}) SELECT *, "
+            "row_number() OVER (PARTITION BY part ORDER BY width DESC, axis) AS place, "
+            f"part * {len(self._scan.axes) + 1} + place AS ask FROM ({' UNION ALL '.join(cuts)})",
         )
-        ((parts,),) = fetch(self._con, "SELECT count(*) FROM wishes WHERE len(cuts) > 0")
-        ((largest,),) = fetch(self._con, "SELECT max(size) FROM part_spans")
+        ((largest, parts),) = fetch(self._con, "SELECT max(size), count(*) FROM wishes")
         return int(largest or 0), int(parts)
 
-    def take_cuts(self) -> int:
-        """Table taken, of all partitions that have an allowed cut; how many they are."""
+    def take_cuts(self) -> tuple[int, int]:
+        """Table taken, of all partitions that have an allowed cut; how many they are, and the numbers of all parts."""
         fetch(
             self._con,
-            f"CREATE OR REPLACE TABLE allowed (part BIGINT, {_FIELDS})",
+            "CREATE OR REPLACE TABLE allowed (ask BIGINT, part BIGINT, axis INTEGER, edge DOUBLE, level BIGINT, "
+            "low BIGINT, spacing BIGINT)",
         )
-        place = 1
-        while fetch(self._con, f"SELECT count(*) FROM wishes WHERE len(cuts) >= {place}")[0][0]:
-            self._try(place)
-            place += 1
-            fetch(
-                self._con,
-                "CREATE OR REPLACE TABLE wishes AS SELECT s.* FROM wishes AS s ANTI JOIN allowed AS a "
-                f"ON s.part = a.part WHERE len(cuts) >= {place}",
-            )
-        fetch(self._con, f"CREATE OR REPLACE TABLE taken AS SELECT {_TAKEN} FROM allowed")
-        return int(fetch(self._con, "SELECT count(*) FROM taken")[0][0])
+        for asked in self._turns():
+            self._write_options(asked)
+            if self._by_size:
+                fetch(self._con, f"INSERT INTO allowed SELECT {_CUT} FROM options")
+                continue
+            self._accept("SELECT * EXCLUDE (other) FROM options")
+            left = "options AS o ANTI JOIN allowed AS a ON o.ask = a.ask"
+            self._accept(f"SELECT o.* EXCLUDE (other) REPLACE (o.other AS edge) FROM {left} WHERE other IS NOT NULL")
+        first = "QUALIFY row_number() OVER (PARTITION BY part ORDER BY ask) = 1"
+        fetch(
+            self._con,
+            f"CREATE OR REPLACE TABLE taken AS SELECT *, {_BASE} FROM (SELECT {_CUT} FROM allowed {first})",
+        )
+        ((taken, numbers),) = fetch(self._con, "SELECT count(*), coalesce(sum(spacing), 0) FROM taken")
+        return int(taken), int(numbers)
 
     def part_of(self, cuts: str) -> str:
         """The number of the part that a row of work goes to, over `source`."""
-        side = f"CASE WHEN {self._value(cuts)} <= {cuts}.edge THEN 0 ELSE 1 END"
-        if self._scan.trees:
-            side = f"CASE WHEN {cuts}.level > 0 THEN l.lows[{cuts}.level] - {cuts}.low ELSE {side} END"
-        return f"{cuts}.base + {side}"
+        return f"{cuts}.base + {self._side(cuts)}"
 
     def source(self, cuts: str) -> str:
         """The rows w of the partitions that a table of cuts is about."""
@@ -94,6 +109,13 @@ class Cutter:
             return joined
         leaf = f"l.axis = {cuts}.axis AND l.code = {self._value(cuts)}"
         return f"{joined} LEFT JOIN tree_leaves AS l ON {cuts}.level > 0 AND {leaf}"
+
+    def _side(self, cuts: str) -> str:
+        """Which part of its partition a row goes to, from 0."""
+        side = f"CASE WHEN {self._value(cuts)} <= {cuts}.edge THEN 0 ELSE 1 END"
+        if not self._scan.trees:
+            return side
+        return f"CASE WHEN {cuts}.level > 0 THEN l.lows[{cuts}.level] - {cuts}.low ELSE {side} END"
 
     def _value(self, cuts: str) -> str:
         """Where a row is on the axis that is cut."""
@@ -106,60 +128,65 @@ class Cutter:
         each = [m.fails.replace(m.column, f"({m.sql})").replace("z.size", f"({size})") for m in self._sizes]
         return " OR ".join(["false", *each])
 
-    def _try(self, place: int) -> None:
-        """Try the cuts at a place of the wishes; those that are allowed are added to table allowed."""
+    def _turns(self) -> Iterator[str]:
+        """Which wishes are looked at together, as queries; never those of partitions that have a cut already."""
+        ((points, places),) = fetch(self._con, "SELECT (SELECT count(*) FROM work), max(place) FROM wishes")
+        if not self._by_place and points * places <= _AT_ONCE:
+            yield "FROM wishes"
+            return
+        last = places if self._by_place else 2
+        for place in range(1, last + 1):
+            chosen = f"place = {place}" if self._by_place or place < last else f"place >= {place}"
+            left = f"wishes AS s ANTI JOIN allowed AS a ON s.part = a.part WHERE {chosen}"
+            if fetch(self._con, f"SELECT count(*) FROM {left}")[0][0]:
+                yield f"SELECT s.* FROM {left}"
+
+    def _write_options(self, asked: str) -> None:
+        """Table options."""
+        found = []
+        if self._ordered:
+            found.append(self._number_options())
+        if self._scan.trees or self._has_nulls:
+            sized = (
+                f"SELECT asked.ask, {self._side('asked')} AS side, CAST(sum(w.n) AS BIGINT) AS size "
+                f"FROM {self.source('asked')} WHERE asked.edge IS NOT NULL GROUP BY ALL"
+            )
+            failing = f"SELECT ask FROM ({sized}) WHERE {self._fails('size')}"
+            others = f"SELECT {_CUT}, CAST(NULL AS DOUBLE) AS other FROM asked WHERE edge IS NOT NULL"
+            found.append(f"{others} AND ask NOT IN ({failing})")
         fetch(
             self._con,
-            "CREATE OR REPLACE TABLE asked AS SELECT part, cut.* EXCLUDE (w) FROM "
-            f"(SELECT part, cuts[{place}] AS cut FROM wishes WHERE len(cuts) >= {place})",
-        )
-        ((numbers, others),) = fetch(self._con, "SELECT count(*) FILTER (edge IS NULL), count(edge) FROM asked")
-        if others:
-            self._accept(f"SELECT {_COLUMNS} FROM asked WHERE edge IS NOT NULL")
-        if not numbers:
-            return
-        self._write_options()
-        first = f"SELECT {_COLUMNS} FROM options WHERE edge IS NOT NULL"
-        if self._by_size:
-            fetch(self._con, f"INSERT INTO allowed {first}")
-            return
-        self._accept(first)
-        second = _COLUMNS.replace("edge", "other AS edge", 1).replace("part", "o.part", 1)
-        self._accept(
-            f"SELECT {second} FROM options AS o ANTI JOIN allowed AS a ON o.part = a.part WHERE other IS NOT NULL"
+            f"CREATE OR REPLACE TABLE options AS WITH asked AS MATERIALIZED ({asked}) {' UNION ALL '.join(found)}",
         )
 
-    def _write_options(self) -> None:
-        """Table options: of numbers the two cuts beside the median, the more even one first, as far as sizes allow."""
-        numbers = "work AS w JOIN asked ON w.part = asked.part WHERE asked.edge IS NULL"
-        rows = f"SELECT asked.part, asked.axis, {self._value('asked')} AS v, w.n FROM {numbers}"
+    def _number_options(self) -> str:
+        """A query for the two cuts beside the median, the more even one first, as far as sizes allow it."""
+        joined = "work AS w JOIN asked ON w.part = asked.part WHERE asked.edge IS NULL"
+        rows = f"SELECT asked.ask, {self._value('asked')} AS v, w.n FROM {joined}"
         if self._repeats:
-            rows += f" UNION ALL SELECT part, axis, v, unnest(range(1, n)) FROM ({rows} AND w.n > 1)"
-        fetch(
-            self._con,
-            "CREATE OR REPLACE TABLE medians AS SELECT part, any_value(axis) AS axis, quantile_disc(v, 0.5) AS middle "
-            f"FROM ({rows}) GROUP BY part",
-        )
+            rows += f" UNION ALL SELECT ask, v, unnest(range(1, n)) FROM ({rows} AND w.n > 1)"
+        medians = f"SELECT ask, quantile_disc(v, 0.5) AS middle FROM ({rows}) GROUP BY ask"
         sums = ", ".join(
             f"CAST(coalesce(sum(n) FILTER (v {sign} middle), 0) AS BIGINT) AS {name}"
             for sign, name in (("<", "below"), ("=", "same"), (">", "above"))
         )
+        found = f"asked JOIN ({medians}) AS m ON asked.ask = m.ask"
         counted = (
-            "SELECT part, any_value(axis) AS axis, any_value(middle) AS middle, max(v) FILTER (v < middle) AS previous"
-            f", {sums} FROM (SELECT m.part, m.axis, m.middle, w.n, {self._value('m')} AS v FROM work AS w "
-            "JOIN medians AS m ON w.part = m.part) GROUP BY part"
+            f"SELECT ask, any_value(part) AS part, any_value(axis) AS axis, any_value(middle) AS middle, "
+            f"max(v) FILTER (v < middle) AS previous, {sums} FROM (SELECT m.*, w.n, {self._value('m')} AS v FROM work "
+            f"AS w JOIN (SELECT asked.ask, part, axis, middle FROM {found}) AS m ON w.part = m.part) GROUP BY ask"
         )
         upper, lower = self._both_hold("below + same", "above"), self._both_hold("below", "same + above")
         judged = (
             f"SELECT *, {upper} AS upper, {lower} AS lower, least(below + same, above) >= least(below, same + above) "
             f"AS is_upper_first FROM ({counted})"
         )
-        fetch(
-            self._con,
-            "CREATE OR REPLACE TABLE options AS SELECT part, axis, "
-            "CASE WHEN upper AND (is_upper_first OR NOT lower) THEN middle WHEN lower THEN previous END AS edge, "
-            "CASE WHEN upper AND lower THEN CASE WHEN is_upper_first THEN previous ELSE middle END END AS other, "
-            f"0 AS level, 0 AS low, 2 AS spacing FROM ({judged})",
+        return (
+            "SELECT ask, part, axis, "
+            "CASE WHEN upper AND (is_upper_first OR NOT lower) THEN middle ELSE previous END AS edge, 0 AS level, "
+            "0 AS low, 2 AS spacing, "
+            "CASE WHEN upper AND lower THEN CASE WHEN is_upper_first THEN previous ELSE middle END END AS other "
+            f"FROM ({judged}) WHERE upper OR lower"
         )
 
     def _both_hold(self, left: str, right: str) -> str:
@@ -168,12 +195,11 @@ class Cutter:
 
     def _accept(self, cuts: str) -> None:
         """Add those cuts to table allowed of which every part meets every requirement."""
-        fetch(self._con, f"CREATE OR REPLACE TABLE tried AS SELECT {_TAKEN} FROM ({cuts})")
+        fetch(self._con, f"CREATE OR REPLACE TABLE tried AS SELECT {_CUT}, {_BASE} FROM ({cuts})")
         columns = class_columns(self._scan, self._measures)
         read = ", ".join(f"w.{name}" for name in columns)
         rows = f"SELECT {self.part_of('tried')} AS class, {read} FROM {self.source('tried')}"
-        if any(m.kind == RELATION for m in self._measures):
-            # Some formulas take the shares of the whole table from the rows that they are given.
+        if self._by_place:
             rest = "SELECT w.row FROM work AS w JOIN tried ON w.part = tried.part"
             rows += f" UNION ALL SELECT -1, {', '.join(columns)} FROM points WHERE row NOT IN ({rest})"
         fetch(
@@ -181,21 +207,18 @@ class Cutter:
             f"CREATE OR REPLACE TABLE failing AS WITH {judged_ctes(self._scan, self._measures, rows)} "
             "SELECT class FROM __priv_classes WHERE fails AND class >= 0",
         )
-        failed = "SELECT t.part FROM failing AS f ASOF JOIN tried AS t ON f.class >= t.base"
-        fetch(self._con, f"INSERT INTO allowed SELECT {_COLUMNS} FROM tried WHERE part NOT IN ({failed})")
+        failed = "SELECT DISTINCT t.base FROM failing AS f ASOF JOIN tried AS t ON f.class >= t.base"
+        fetch(self._con, f"INSERT INTO allowed SELECT {_CUT} FROM tried WHERE base NOT IN ({failed})")
 
 
-def _wish(axis: Axis) -> str:
-    """The cut of an axis as SQL over the spans; of numbers it is not yet known where. NULL where there is none."""
+def _number_wishes(axis: Axis) -> str:
+    """A query over the spans for the cut of an axis of numbers: where, is not yet known."""
     a = axis.number
-    if not axis.is_ordered:
-        cut = f"(-n{a}.width, {a}, 0, n{a}.level, n{a}.low, n{a}.high - n{a}.low + 1)"
-        return f"CASE WHEN s.low{a} < s.high{a} THEN CAST(ROW{cut} AS {_CUT}) END"
-    width = inlined(f"_normalised_width(s.low{a}, s.high{a}, {axis.first!r}, {axis.last!r})")
-    numbers = f"CAST(ROW(-({width}), {a}, NULL, 0, 0, 2) AS {_CUT})"
+    width = inlined(f"_normalised_width(low{a}, high{a}, {axis.first!r}, {axis.last!r})")
     # NULL is parted from all numbers, and they from it: a box of both is as wide as can be.
-    nulls = f"CAST(ROW(-1, {a}, CAST('infinity' AS DOUBLE), 0, 0, 2) AS {_CUT})"
+    is_range = f"there{a} = points"
     return (
-        f"CASE WHEN s.there{a} = s.points AND s.low{a} < s.high{a} THEN {numbers} "
-        f"WHEN s.there{a} BETWEEN 1 AND s.points - 1 THEN {nulls} END"
+        f"SELECT part, size, {a} AS axis, CASE WHEN {is_range} THEN {width} ELSE 1 END AS width, "
+        f"CASE WHEN NOT {is_range} THEN CAST('infinity' AS DOUBLE) END AS edge, 0 AS level, 0 AS low, 2 AS spacing "
+        f"FROM spans WHERE there{a} > 0 AND (low{a} < high{a} OR NOT {is_range})"
     )

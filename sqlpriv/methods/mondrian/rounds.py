@@ -24,33 +24,22 @@ from sqlpriv.methods.mondrian.cuts import Cutter
 def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: OnProgress) -> int:
     """Table classed: no class has a cut left that is allowed. How many rounds it took."""
     con, cutter = scan.source.con, Cutter(scan, measures)
-    columns = ", ".join(["row", *(f"v{x.number}" for x in scan.axes), *class_columns(scan, measures)])
-    fetch(con, f"CREATE OR REPLACE TABLE work AS SELECT CAST(0 AS BIGINT) AS part, {columns} FROM points")
+    columns = ["row", *(f"v{x.number}" for x in scan.axes), *class_columns(scan, measures)]
+    fetch(con, f"CREATE OR REPLACE TABLE work AS SELECT CAST(0 AS BIGINT) AS part, {', '.join(columns)} FROM points")
     fetch(con, f"CREATE OR REPLACE TABLE {CLASSED} (row BIGINT, class BIGINT)")
-    rounds, classes = 0, 0
+    rounds, classes, numbers = 0, 0, 1
     while True:
-        largest, parts = cutter.write_wishes()
+        largest, cuts = cutter.write_wishes()
         if on_progress:
             on_progress(1 - math.log(max(largest, 1)) / math.log(max(scan.rows, 2)))
-        taken = cutter.take_cuts() if parts else 0
-        fetch(
-            con,
-            f"INSERT INTO {CLASSED} SELECT w.row, {classes} + w.part FROM work AS w"
-            + (" ANTI JOIN taken AS t ON w.part = t.part" if taken else ""),
-        )
+        taken, parts = cutter.take_cuts() if cuts else (0, 0)
+        done = "" if not taken else " ANTI JOIN taken AS t ON w.part = t.part"
+        fetch(con, f"INSERT INTO {CLASSED} SELECT w.row, {classes} + w.part FROM work AS w{done}")
         if not taken:
             break
-        rounds += 1
-        classes = int(fetch(con, f"SELECT coalesce(max(class), -1) + 1 FROM {CLASSED}")[0][0])
-        listed = columns.replace(", ", ", w.")
-        fetch(
-            con,
-            f"CREATE OR REPLACE TABLE next_work AS SELECT {cutter.part_of('taken')} AS part, w.{listed} "
-            f"FROM {cutter.source('taken')}",
-        )
-        fetch(con, "DROP TABLE work")
-        fetch(con, "ALTER TABLE next_work RENAME TO work")
+        rounds, classes, numbers = rounds + 1, classes + numbers, parts
+        read = ", ".join(f"w.{name}" for name in columns)
+        rows = f"SELECT {cutter.part_of('taken')} AS part, {read} FROM {cutter.source('taken')}"
+        fetch(con, f"CREATE OR REPLACE TABLE work AS {rows}")
     fetch(con, "DROP TABLE work")
-    if on_progress:
-        on_progress(1.0)
     return rounds
