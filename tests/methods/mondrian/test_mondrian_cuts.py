@@ -18,7 +18,7 @@ def test_random_tables_are_cut_as_finely_as_is_allowed(cuts: str) -> None:
     assert sum(published) >= len(published) / 3, "most are refused"
 
 
-def test_the_widths_and_labels_of_boxes(con: duckdb.DuckDBPyConnection) -> None:
+def test_the_widths_and_labels_of_boxes() -> None:
     asked = {
         "_normalised_width": [(2, 5, 0, 10), (3, 3, 3, 3), (-1.5, 2.5, -1.5, 2.5)],
         "_node_width": [(1, 1), (1, 7), (3, 7), (7, 7)],
@@ -28,4 +28,4 @@ def test_the_widths_and_labels_of_boxes(con: duckdb.DuckDBPyConnection) -> None:
     for name, given in asked.items():
         for arguments in given:
             call = inlined(f"{name}({', '.join(map(repr, arguments))})")
-            assert con.execute(f"SELECT {call}").fetchall() == [(getattr(mondrian, name)(*arguments),)], name
+            assert duckdb.sql(f"SELECT {call}").fetchall() == [(getattr(mondrian, name)(*arguments),)], name
