@@ -62,6 +62,7 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 	@$(VENV_PEERS)/bin/python -m benchmarks.checks
 	@$(VENV)/bin/python -m benchmarks.startup
 	@$(VENV)/bin/python -m benchmarks.lattice
+	@$(VENV_PEERS)/bin/python -m benchmarks.recode
 	@$(VENV)/bin/python -m benchmarks.epsilon_lattice
 	@$(VENV)/bin/python -m benchmarks.estimate
 	@$(VENV)/bin/python -m benchmarks.hard_bounds

@@ -43,11 +43,14 @@ class Cutter:
         # Some formulas take the shares of the whole table from the rows that they are given: one cut at a time.
         self._by_place = any(m.kind == RELATION for m in measures)
         self._ordered = [axis for axis in scan.axes if axis.is_ordered]
+        ((leaves,),) = fetch(self._con, "SELECT max(leaves) FROM tree_nodes") if scan.trees else [(0,)]
+        self.most_parts = max(2, int(leaves))
+        """How many numbers the parts of one cut take at most."""
         nulls = " OR ".join(["false", *(f"count(v{x.number}) < count(*)" for x in self._ordered)])
         self._repeats, self._has_nulls = fetch(self._con, f"SELECT max(n) > 1, {nulls} FROM points")[0]
 
-    def write_wishes(self) -> tuple[int, int]:
-        """Table wishes; the rows of the largest partition that may have a cut, and how many there are."""
+    def write_wishes(self) -> int:
+        """Table wishes; how many there are."""
         spans = "".join(
             f", min(v{a}) AS low{a}, max(v{a}) AS high{a}, count(v{a}) AS there{a}"
             for a in (axis.number for axis in self._scan.axes)
@@ -65,38 +68,44 @@ class Cutter:
             )
         # Of two parts one has no more than half of the rows.
         open_parts = f"SELECT * FROM all_spans WHERE NOT ({self._fails('size // 2')})"
-        fetch(
+        written = fetch(
             self._con,
             "CREATE OR REPLACE TABLE wishes AS WITH all_spans AS (SELECT part, CAST(sum(n) AS BIGINT) AS size, "
             f"count(*) AS points{spans} FROM work GROUP BY part), spans AS MATERIALIZED ({open_parts}) SELECT *, "
             "row_number() OVER (PARTITION BY part ORDER BY width DESC, axis) AS place, "
             f"part * {len(self._scan.axes) + 1} + place AS ask FROM ({' UNION ALL '.join(cuts)})",
         )
-        ((largest, parts),) = fetch(self._con, "SELECT max(size), count(*) FROM wishes")
-        return int(largest or 0), int(parts)
+        return int(written[0][0])
 
-    def take_cuts(self) -> tuple[int, int]:
-        """Table taken, of all partitions that have an allowed cut; how many they are, and the numbers of all parts."""
+    def largest(self) -> int:
+        """The rows of the largest partition that may have a cut."""
+        return int(fetch(self._con, "SELECT max(size) FROM wishes")[0][0] or 0)
+
+    def take_cuts(self, points: int) -> int:
+        """Table taken, of all partitions that have an allowed cut, by the wishes over so many points; their number."""
+        if self._by_size and points * len(self._scan.axes) <= _AT_ONCE:
+            allowed = f"SELECT {_CUT} FROM ({self._options('FROM wishes')})"
+        else:
+            self._write_allowed(points)
+            allowed = f"SELECT {_CUT} FROM allowed"
+        first = f"{allowed} QUALIFY row_number() OVER (PARTITION BY part ORDER BY ask) = 1"
+        return int(fetch(self._con, f"CREATE OR REPLACE TABLE taken AS SELECT *, {_BASE} FROM ({first})")[0][0])
+
+    def _write_allowed(self, points: int) -> None:
+        """Table allowed."""
         fetch(
             self._con,
             "CREATE OR REPLACE TABLE allowed (ask BIGINT, part BIGINT, axis INTEGER, edge DOUBLE, level BIGINT, "
             "low BIGINT, spacing BIGINT)",
         )
-        for asked in self._turns():
-            self._write_options(asked)
+        for asked in self._turns(points):
             if self._by_size:
-                fetch(self._con, f"INSERT INTO allowed SELECT {_CUT} FROM options")
+                fetch(self._con, f"INSERT INTO allowed SELECT {_CUT} FROM ({self._options(asked)})")
                 continue
+            fetch(self._con, f"CREATE OR REPLACE TABLE options AS {self._options(asked)}")
             self._accept("SELECT * EXCLUDE (other) FROM options")
             left = "options AS o ANTI JOIN allowed AS a ON o.ask = a.ask"
             self._accept(f"SELECT o.* EXCLUDE (other) REPLACE (o.other AS edge) FROM {left} WHERE other IS NOT NULL")
-        first = "QUALIFY row_number() OVER (PARTITION BY part ORDER BY ask) = 1"
-        fetch(
-            self._con,
-            f"CREATE OR REPLACE TABLE taken AS SELECT *, {_BASE} FROM (SELECT {_CUT} FROM allowed {first})",
-        )
-        ((taken, numbers),) = fetch(self._con, "SELECT count(*), coalesce(sum(spacing), 0) FROM taken")
-        return int(taken), int(numbers)
 
     def part_of(self, cuts: str) -> str:
         """The number of the part that a row of work goes to, over `source`."""
@@ -128,21 +137,21 @@ class Cutter:
         each = [m.fails.replace(m.column, f"({m.sql})").replace("z.size", f"({size})") for m in self._sizes]
         return " OR ".join(["false", *each])
 
-    def _turns(self) -> Iterator[str]:
+    def _turns(self, points: int) -> Iterator[str]:
         """Which wishes are looked at together, as queries; never those of partitions that have a cut already."""
-        ((points, places),) = fetch(self._con, "SELECT (SELECT count(*) FROM work), max(place) FROM wishes")
-        if not self._by_place and points * places <= _AT_ONCE:
+        axes = len(self._scan.axes)
+        if not self._by_place and points * axes <= _AT_ONCE:
             yield "FROM wishes"
             return
-        last = places if self._by_place else 2
+        last = axes if self._by_place else 2
         for place in range(1, last + 1):
             chosen = f"place = {place}" if self._by_place or place < last else f"place >= {place}"
             left = f"wishes AS s ANTI JOIN allowed AS a ON s.part = a.part WHERE {chosen}"
             if fetch(self._con, f"SELECT count(*) FROM {left}")[0][0]:
                 yield f"SELECT s.* FROM {left}"
 
-    def _write_options(self, asked: str) -> None:
-        """Table options."""
+    def _options(self, asked: str) -> str:
+        """A query for the options of wishes: what the sizes of the parts allow."""
         found = []
         if self._ordered:
             found.append(self._number_options())
@@ -154,10 +163,7 @@ class Cutter:
             failing = f"SELECT ask FROM ({sized}) WHERE {self._fails('size')}"
             others = f"SELECT {_CUT}, CAST(NULL AS DOUBLE) AS other FROM asked WHERE edge IS NOT NULL"
             found.append(f"{others} AND ask NOT IN ({failing})")
-        fetch(
-            self._con,
-            f"CREATE OR REPLACE TABLE options AS WITH asked AS MATERIALIZED ({asked}) {' UNION ALL '.join(found)}",
-        )
+        return f"WITH asked AS MATERIALIZED ({asked}) {' UNION ALL '.join(found)}"
 
     def _number_options(self) -> str:
         """A query for the two cuts beside the median, the more even one first, as far as sizes allow it."""

@@ -25,21 +25,21 @@ def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: 
     """Table classed: no class has a cut left that is allowed. How many rounds it took."""
     con, cutter = scan.source.con, Cutter(scan, measures)
     columns = ["row", *(f"v{x.number}" for x in scan.axes), *class_columns(scan, measures)]
-    fetch(con, f"CREATE OR REPLACE TABLE work AS SELECT CAST(0 AS BIGINT) AS part, {', '.join(columns)} FROM points")
+    first = f"CREATE OR REPLACE TABLE work AS SELECT CAST(0 AS BIGINT) AS part, {', '.join(columns)} FROM points"
+    points, rounds, classes, parts = int(fetch(con, first)[0][0]), 0, 0, 1
     fetch(con, f"CREATE OR REPLACE TABLE {CLASSED} (row BIGINT, class BIGINT)")
-    rounds, classes, numbers = 0, 0, 1
+    read = ", ".join(f"w.{name}" for name in columns)
     while True:
-        largest, cuts = cutter.write_wishes()
+        wishes = cutter.write_wishes()
         if on_progress:
-            on_progress(1 - math.log(max(largest, 1)) / math.log(max(scan.rows, 2)))
-        taken, parts = cutter.take_cuts() if cuts else (0, 0)
+            on_progress(1 - math.log(max(cutter.largest(), 1)) / math.log(max(scan.rows, 2)))
+        taken = cutter.take_cuts(points) if wishes else 0
         done = "" if not taken else " ANTI JOIN taken AS t ON w.part = t.part"
         fetch(con, f"INSERT INTO {CLASSED} SELECT w.row, {classes} + w.part FROM work AS w{done}")
         if not taken:
             break
-        rounds, classes, numbers = rounds + 1, classes + numbers, parts
-        read = ", ".join(f"w.{name}" for name in columns)
+        rounds, classes, parts = rounds + 1, classes + parts, taken * cutter.most_parts
         rows = f"SELECT {cutter.part_of('taken')} AS part, {read} FROM {cutter.source('taken')}"
-        fetch(con, f"CREATE OR REPLACE TABLE work AS {rows}")
+        points = int(fetch(con, f"CREATE OR REPLACE TABLE work AS {rows}")[0][0])
     fetch(con, "DROP TABLE work")
     return rounds
