@@ -50,3 +50,14 @@ CREATE MACRO _whole_to(high, kind) AS
 least(CAST(ceil(high) AS HUGEINT) - 1, CASE kind WHEN 'TINYINT' THEN 127 WHEN 'UTINYINT' THEN 255 WHEN 'SMALLINT' THEN 32767
   WHEN 'USMALLINT' THEN 65535 WHEN 'INTEGER' THEN 2147483647 WHEN 'UINTEGER' THEN 4294967295 WHEN 'BIGINT' THEN 9223372036854775807
   WHEN 'UBIGINT' THEN 18446744073709551615 ELSE CAST(ceil(high) AS HUGEINT) - 1 END);
+
+-- Columns that are published apart, in buckets: every row of a side goes with one row of each other side, and nobody knows which.
+-- docs/anatomy.md proves the bounds. Of so many rows of each side, multiplied, so many are expected to be one row of the table.
+CREATE MACRO _expected_rows(copies_multiplied, bucket_size, sides) AS (copies_multiplied / pow(bucket_size, sides - 1));
+-- What is left of what a combination adds, once a row of one side has taken its part.
+CREATE MACRO _left_over(added, taken) AS (added - taken);
+-- The better of two bounds. Differences of infinite values are no bound at all.
+CREATE MACRO _higher_low(one, other) AS
+greatest(CASE WHEN isnan(one) THEN CAST('-inf' AS DOUBLE) ELSE one END, CASE WHEN isnan(other) THEN CAST('-inf' AS DOUBLE) ELSE other END);
+CREATE MACRO _lower_high(one, other) AS
+least(CASE WHEN isnan(one) THEN CAST('inf' AS DOUBLE) ELSE one END, CASE WHEN isnan(other) THEN CAST('inf' AS DOUBLE) ELSE other END);

@@ -3,7 +3,7 @@
 A method is added by its folder, one line here, its page in docs/ and its tests.
 """
 
-from sqlpriv.methods import alpha_beta, frapp, generalize, hilbert, mondrian, sdgs
+from sqlpriv.methods import alpha_beta, anatomy, frapp, generalize, hilbert, mondrian, sdgs
 from sqlpriv.methods.method import Methods
 
 METHODS: Methods = {
@@ -15,5 +15,6 @@ METHODS: Methods = {
         sdgs.METHOD,
         alpha_beta.METHOD,
         frapp.METHOD,
+        anatomy.METHOD,
     )
 }

@@ -115,7 +115,7 @@ class Draft:
         if self.why:
             parts.append(Line(f"Proposed is {self.release['method']}: {self.why}."))
         if self.require:
-            required = [f"k = {self.require['k']}"]
+            required = [f"k = {self.require['k']}"] if "k" in self.require else []
             required += [f"distinct_l = {n} for {name}" for name, n in self.require.get("distinct_l", {}).items()]
             parts.append(Line(f"Required: {'; '.join(required)}"))
         return Facts(f"{self.table['source']}: {self.rows:,} rows", content, tuple(parts), self.notes)
@@ -192,10 +192,14 @@ def _draft(seen: Seen, method: Draftable) -> Draft:
         fewest = seen.fewest_of_persons if of_persons else seen.fewest
         rows_each = seen.rows_each if of_persons else None
         columns = with_domains(seen.profiles, seen.proposals, seen.lists, fewest, rows_each, tuples)
+    is_coarsened = any(key.name == "hierarchy" for keys in method.roles.values() for key in keys)
+    if not is_coarsened:
+        columns = tuple(replace(c, hierarchy=None) for c in columns)
     require: dict[str, Any] = {}
     if "require" in method.sections:
         levels = {c.name: c.distinct_l for c in columns if c.distinct_l is not None}
-        require = {"k": K, **({"distinct_l": levels} if levels else {})}
+        # Where quasi-identifiers stay as they are, hardly any class has k rows.
+        require = {**({"k": K} if is_coarsened else {}), **({"distinct_l": levels} if levels else {})}
     return Draft(seen.rows, seen.table, columns, require, _options(seen, method, columns), tuples is not None)
 
 

@@ -6,6 +6,7 @@ of the view carry the same weights, these are taken out of the sums, and a count
 `errors` says what the bounds of an answer mean. "coins": confidence intervals, from weights and variances. "bounds":
 no coins were thrown, and low and high are hard; then `rows` gives each class of rows with all that it may stand for.
 Both: the rows are a sample (`sampling`), and low and high are confidence limits around what its classes may stand for.
+Where columns are published apart inside buckets, `rows` is about columns of one side, and `buckets` says what else.
 """
 
 from __future__ import annotations
@@ -110,6 +111,26 @@ class Sampling:
 
 
 @dataclass(frozen=True)
+class Side:
+    """Columns that are published together, and the relation that has them, with the buckets of its rows."""
+
+    relation: str
+    columns: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Rows whose columns are published apart: in a bucket, each row of a side goes with one of every other side."""
+
+    sides: tuple[Side, ...]
+    bucket: str
+    """The column of the bucket, in every side."""
+    rows: int
+    largest: int
+    """So many rows a bucket has at most."""
+
+
+@dataclass(frozen=True)
 class Release:
     """A release as rewriting sees it."""
 
@@ -133,6 +154,8 @@ class Release:
     """What low and high mean: COINS, BOUNDS, or both."""
     rows: RowsOf | None = field(default=None, compare=False)
     """With BOUNDS: what each class of rows may stand for."""
+    buckets: Buckets | None = None
+    """With BOUNDS: how columns are published apart; then `rows` is asked for columns of one side alone."""
     suppressed: int = 0
     """With BOUNDS: how many rows of the table are suppressed, whether left out or kept with stars."""
     sampling: Sampling | None = None

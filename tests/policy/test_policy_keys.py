@@ -18,6 +18,7 @@ pytestmark = pytest.mark.one_version
 
 # The smallest policy of each method; a column, a key and a line more are added to it.
 COARSE = 'z = { role = "quasi-identifier", hierarchy = "suppression" }\n[require]\nk = 2\n'
+APART = 's = { role = "sensitive" }\n[require]\ndistinct_l = { s = 2 }\n'
 NOISY = 's = { role = "sensitive", domain = ["a", "b", "c"] }\n[public]\nx = "x.csv"\n'
 SAMPLED = 'z = { role = "quasi-identifier", hierarchy = "suppression" }\n'
 COLUMNS = {
@@ -27,6 +28,7 @@ COLUMNS = {
     "alpha_beta": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
     "frapp": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
     "sdgs": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', SAMPLED),
+    "anatomy": ('q = { role = "quasi-identifier" }', APART),
 }
 NEEDED = {
     "generalize": {},
@@ -35,6 +37,7 @@ NEEDED = {
     "alpha_beta": {"gamma": "0.2", "k": "2", "duplicates": '"slots"'},
     "frapp": {"gamma": "0.2", "k": "2"},
     "sdgs": {"epsilon": "1", "delta": "1e-6", "k": "20", "node": "{ q = 0, z = 1 }"},
+    "anatomy": {},
 }
 # What a key takes at its bounds and inside, and what it refuses beyond them, as TOML.
 HUGE = f"1{'0' * 400}"

@@ -70,6 +70,8 @@ ALLOWED = {
         "how far a sum of noise never comes",
     "methods/alpha_beta/bags/write.py: float(net) - terms.rows": "how far the sum of noise is off",
     # What people read, and what is counted.
+    "methods/anatomy/policy.py: math.ceil(r.threshold)": "so many values, when more than a fraction is asked for",
+    "methods/bucketed/arrange.py: rows - persons": "a number in a sentence",
     "methods/generalize/plan.py: rows - suppressed": "rows that are left",
     "methods/labelled/box_plan.py: rows / boxed.classes": "a mean in a sentence",
     "methods/mondrian/rounds.py: 1 - math.log(max(largest, 1)) / math.log(max(scan.rows, 2))": "how far a bar has come",

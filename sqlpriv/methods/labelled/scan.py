@@ -22,6 +22,7 @@ from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.labels import Labels, number_type, write_labels
 from sqlpriv.methods.labelled.policy import LabelledPolicy
+from sqlpriv.policy.file import Policy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import Hierarchy, make_hierarchies
 from sqlpriv.table.private import reads_apart, settle_types
@@ -119,7 +120,7 @@ def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = (
 
 def count_combinations(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> Frequencies:
     """Scan the table once, and number its sensitive values."""
-    _check_columns(source, policy)
+    check_columns(source, policy)
     combinations = _scan(source, policy, others)
     if combinations == 0:
         raise InputError(f"{source.label} has no rows: there is nothing to publish")
@@ -129,7 +130,7 @@ def count_combinations(source: Source, policy: LabelledPolicy, others: Sequence[
     return Frequencies(source, policy, combinations, rows, values)
 
 
-def _check_columns(source: Source, policy: LabelledPolicy) -> None:
+def check_columns(source: Source, policy: Policy) -> None:
     """Every column of the table has a role, and every role a column: new columns never slip into a release."""
     named = {folded(c.name): c.name for c in policy.columns}
     present = {folded(c): c for c in source.columns}

@@ -32,6 +32,8 @@ class Classes:
 
     shows_hidden = False
     """Whether what is asked tells hidden classes from others in any case."""
+    _carried: tuple[str, ...] = (*_OF_CLASS, "weight")
+    """What the rows of a leaf have beside the columns mentioned."""
 
     def __init__(
         self, release: Release, joins: Joins, summands: Summands, groups: list[exp.Expr], needed: tuple[int, ...]
@@ -154,12 +156,7 @@ class Classes:
         """One row for each class in each group, with all that was asked for."""
         for node in self._conditions():
             refuse_uncut(node, self._cut, self._sql)
-        if self.cost > budget:
-            named = " and ".join(repr(a.name) for a, _ in self.mentioned)
-            raise TooWideError(
-                f"the query looks at {named} together, {self.cost:,.0f} combinations, where {budget:,.0f} are allowed: "
-                "mention fewer columns, or raise the budget"
-            )
+        self.refuse_beyond(budget)
         keys = [f"k{i}" for i in range(len(self._copies.groups))]
         of_class = [
             f"any_value({name}) AS {name}"
@@ -174,15 +171,22 @@ class Classes:
             sql = f"SELECT c.*, {more} FROM ({sql}) AS c"
         return sql
 
+    def refuse_beyond(self, budget: float) -> None:
+        """Refuse what takes more combinations than are allowed."""
+        if self.cost > budget:
+            named = " and ".join(repr(a.name) for a, _ in self.mentioned)
+            raise TooWideError(
+                f"the query looks at {named} together, {self.cost:,.0f} combinations, where {budget:,.0f} are allowed: "
+                "mention fewer columns, or raise the budget"
+            )
+
     def _leaves(self, keys: list[str]) -> str:
         """The leaves of the classes in each group, with what each adds to each sum."""
         texts, view = self._summands.texts, quoted(VIEW)
         grouped = [f"{texts.over_view(g)} AS {k}" for g, k in zip(self._copies.groups, keys, strict=True)]
-        own = [f'{view}."__{name}" AS {name}' for name in (*_OF_CLASS, "weight")]
+        own = [f'{view}."__{name}" AS {name}' for name in self._carried]
         summed = [f"{self._added(i)} AS {self._summand(i)}" for i in self._needed]
-        assert self._release.rows is not None
-        attributes = frozenset(a.name for a, _ in self.mentioned)
-        rows = f"({self._release.rows(attributes, cut_points(self._nodes(), self._cut), bool(keys))})"
+        rows = f"({self._relation(bool(keys))})"
         if self._multiply:
             rows = f"(SELECT *, row_number() OVER () AS {_LEAF} FROM {rows})"
             own = [*(f"any_value({text.partition(' AS ')[0]}) AS {text.rpartition(' AS ')[2]}" for text in own)]
@@ -194,6 +198,12 @@ class Classes:
         if self._multiply:
             sql += f" GROUP BY {', '.join([f'{view}.{_LEAF}', *(str(i + 1) for i in range(len(keys)))])}"
         return sql
+
+    def _relation(self, every: bool) -> str:
+        """The leaves themselves."""
+        assert self._release.rows is not None
+        attributes = frozenset(a.name for a, _ in self.mentioned)
+        return self._release.rows(attributes, cut_points(self._nodes(), self._cut), every)
 
     def _added(self, i: int) -> str:
         """What a leaf adds to a sum; NULL adds nothing."""

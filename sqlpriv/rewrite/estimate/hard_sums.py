@@ -16,12 +16,14 @@ takes all leaves of a row as equally likely, or by public shares.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf
+from typing import ClassVar
 
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.estimate.bucket_classes import classes_of
 from sqlpriv.rewrite.estimate.forms import times
 from sqlpriv.rewrite.estimate.hard_classes import HIGH, LOW, MEAN, Classes
 from sqlpriv.rewrite.estimate.sums import SUMS, Computed
@@ -31,7 +33,8 @@ from sqlpriv.rewrite.estimate.windowed import NoBoundsError, WindowedSums
 class HardSums(WindowedSums):
     """The sums of one answer with their hard bounds, each a column of one query."""
 
-    classes = Classes
+    classes: ClassVar[Callable[..., Classes]] = staticmethod(classes_of)
+    """What makes the query over classes."""
 
     def bound(self, i: int, side: str) -> str:
         """The least or greatest of a sum over all consistent tables."""

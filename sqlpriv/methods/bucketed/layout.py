@@ -1,0 +1,85 @@
+"""How a table is taken apart: its sides, columns that stay together, and how its rows go into buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlpriv.checks.requirements import Requirement
+from sqlpriv.errors import PolicyError
+from sqlpriv.sqltext import folded
+
+BUCKET = "__bucket"
+"""The column of bucket numbers; no column of a table may be called so."""
+QI = "quasi-identifier"
+SENSITIVE = "sensitive"
+# What can be judged from the buckets of a file, by rows: no population, no prior, no hierarchy is needed.
+_OF_VALUES = frozenset({
+    "alpha", "distinct_l", "entropy_l", "recursive_c", "posterior", "t", "t_ordered", "beta", "enhanced_beta", "delta",
+    "epsilon_class2",
+})  # fmt: skip
+_OF_IDENTITIES = frozenset({"k", "prosecutor", "marketer", "uniques"})
+JUDGED = _OF_VALUES | _OF_IDENTITIES
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The sides of a table, and what its buckets are made by."""
+
+    sides: tuple[tuple[str, ...], ...]
+    """Columns that are published together, as the table spells them; the first side is that of `published`."""
+    roles: Mapping[str, str]
+    """By column, as the table spells it."""
+    least: int
+    """So many rows a bucket has at least."""
+    spread: str | None
+    """The sensitive column whose values are spread over the buckets; None: buckets are runs in the order of side 1."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns, side by side."""
+        return tuple(c for side in self.sides for c in side)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """What decides the bucket of a row, beside coins."""
+        return self.sides[0] if self.spread is None else (self.spread,)
+
+    def side_of(self, column: str) -> int:
+        """The number of the side in which a column stands."""
+        return next(i for i, side in enumerate(self.sides) if folded(column) in map(folded, side))
+
+    def classes_of(self, column: str) -> tuple[int, list[str]]:
+        """In which side a sensitive column stands, and the classes there: buckets, and what others may know there."""
+        number = self.side_of(column)
+        return number, [BUCKET, *(c for c in self.sides[number] if self.roles[c] == QI)]
+
+    def judged_on(self, requirement: Requirement) -> tuple[int, list[str]]:
+        """The side from which a requirement is judged, and its classes.
+
+        Beliefs in values go by buckets. Who can be singled out goes by the quasi-identifiers as they are published.
+        """
+        if requirement.sensitive is not None:
+            return self.classes_of(requirement.sensitive)
+        qis = [c for c in self.columns if self.roles[c] == QI]
+        numbers = {self.side_of(q) for q in qis}
+        if len(numbers) > 1:
+            raise PolicyError(
+                f"{requirement.text} is about the quasi-identifiers together, and they are published in several "
+                "groups; put them into one, or leave the requirement out"
+            )
+        return numbers.pop(), qis
+
+
+def side_table(number: int) -> str:
+    """The name of the table of a side in the file."""
+    return "published" if number == 0 else f"side_{number + 1}"
+
+
+def free_name(wanted: str, taken: Sequence[str]) -> str:
+    """A name that no column has."""
+    used, name, number = set(map(folded, taken)), wanted, 1
+    while folded(name) in used:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name

@@ -1,0 +1,179 @@
+"""A release in buckets that could be made: the table read and ordered, what is required found to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sqlpriv.errors import PolicyError
+from sqlpriv.facts import Facts, Line, Part, shown_number
+from sqlpriv.methods.bucketed.arrange import (
+    COMPOSED,
+    ORDERED,
+    buckets_for,
+    refuse_persons,
+    write_composed,
+    write_ordered,
+)
+from sqlpriv.methods.bucketed.layout import BUCKET, QI, SENSITIVE, Layout
+from sqlpriv.methods.bucketed.numbers import Sides
+from sqlpriv.methods.bucketed.policy import PUBLISHED, BucketedPolicy
+from sqlpriv.methods.labelled.scan import check_columns
+from sqlpriv.methods.method import Request, Written
+from sqlpriv.methods.randomized.coins import SHORT
+from sqlpriv.release.file import open_file
+from sqlpriv.sqltext import folded
+from sqlpriv.table.digest import content_digest
+from sqlpriv.table.source import Source
+from sqlpriv.version import __version__
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a release guarantees, in a sentence, and what one should know of it."""
+
+    text: str
+    details: tuple[str, ...]
+
+
+Promises = Callable[[Layout, Mapping[str, float]], Promise]
+"""From the layout and the numbers that a file states to what it guarantees."""
+Measures = Callable[[Sides], Mapping[str, float]]
+"""From the sides to the numbers that a method states beside the sizes."""
+
+
+@dataclass(frozen=True)
+class BucketPlan:
+    """A policy with its table read; coins decide the rest."""
+
+    policy: BucketedPolicy
+    source: Source
+    layout: Layout
+    rows: int
+    buckets: int
+    values: Mapping[str, float]
+    """What is required, and what is found."""
+    numbers: Mapping[str, float]
+    """Those of the numbers of the file that no coin decides."""
+    promises: Promises
+    measures: Measures
+    said: tuple[str, ...] = ()
+    """What the owner should know."""
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the whole table: the bucket of a row depends on all the others."""
+        return content_digest(self.source)
+
+    def parameters(self, key: bytes) -> dict[str, object]:
+        """What the ledger and the coins know the release by."""
+        return {
+            "method": self.policy.method,
+            "sides": [list(side) for side in self.layout.sides],
+            "roles": dict(self.layout.roles),
+            "least": self.layout.least,
+            "spread": self.layout.spread,
+            "requirements": [r.text for r in self.policy.requirements],
+        }
+
+    def warnings(self, key: bytes) -> tuple[str, ...]:
+        """What the owner should know, and of a key that is too short."""
+        return (
+            *self.said,
+            *((f"the key has fewer than {SHORT} bytes and may be guessed",) if len(key) < SHORT else ()),
+        )
+
+    def refuse(self, request: Request) -> None:
+        """What cannot be met was refused when the table was read."""
+
+    def curve(self) -> list[tuple[float, float]]:
+        """None: there is no noise to be chosen."""
+        return []
+
+    def facts(self, written: Written | None = None) -> Facts:
+        """What is guaranteed, in how many buckets, and where the release is."""
+        numbers, promise = dict(self.numbers), self.promises(self.layout, self.numbers)
+        if written is not None:
+            with open_file(written.output) as file:
+                numbers, promise = file.parameters, self.promises(self.layout, file.parameters)
+        warnings = self.said if written is None else written.warnings
+        content: dict[str, Any] = {
+            "version": __version__,
+            "method": self.policy.method,
+            "rows": self.rows,
+            "suppressed_rows": 0,
+            "classes": self.buckets,
+            "loss": None,
+            "guarantee": promise.text,
+            "details": list(promise.details),
+            "posterior": numbers.get("posterior"),
+            "numbers": numbers,
+            "groups": [list(side) for side in self.layout.sides],
+            "requirements": [{"requirement": text, "value": value} for text, value in self.values.items()],
+            "warnings": list(warnings),
+            "output": None if written is None else str(written.output),
+        }
+        parts: list[Part] = []
+        if written is not None and written.again:
+            parts.append(Line("The table, the policy and the key are those of before: this is the release there was."))
+        parts += [Line(promise.text), *(Line(f"- {text}", quiet=True) for text in promise.details)]
+        parts += [Line(f"{text}  (is {shown_number(value)})", "holds") for text, value in self.values.items()]
+        if written is not None:
+            name = written.output.name
+            parts.append(Line(f'Ask it: sqlpriv query {name} "SELECT count(*) FROM ..."'))
+        sides = " | ".join(", ".join(side) for side in self.layout.sides)
+        title = f"{self.rows:,} rows in {self.buckets:,} buckets, published apart: {sides}"
+        return Facts(title, content, tuple(parts), warnings)
+
+
+def spelt_roles(source: Source, policy: BucketedPolicy) -> dict[str, str]:
+    """The published columns in the order of the table, with their roles; every column has to be named."""
+    check_columns(source, policy)
+    taken = [c for c in source.columns if folded(c) == BUCKET]
+    if taken:
+        raise PolicyError(f"the column {taken[0]!r} is called like the numbers of buckets; give it another name")
+    roles = {folded(c.name): c.role for c in policy.columns if c.role in PUBLISHED}
+    return {c: roles[folded(c)] for c in source.columns if folded(c) in roles}
+
+
+def make_plan(
+    source: Source,
+    policy: BucketedPolicy,
+    layout: Layout,
+    promises: Promises,
+    measures: Measures,
+    said: tuple[str, ...] = (),
+) -> BucketPlan:
+    """Read and order the table; refuse what its buckets would not meet."""
+    rows = write_ordered(source, layout)
+    refuse_persons(source, policy.person, rows)
+    if rows < layout.least:
+        raise PolicyError(
+            f"{source.label} has {rows:,} rows, and a bucket needs {layout.least:,}: ask for less, or for more rows"
+        )
+    buckets = buckets_for(source, layout, rows)
+    numbers: Mapping[str, float] = {"rows": float(rows), "buckets": float(buckets)}
+    # What coins cannot change: the quasi-identifiers as a whole, and the values together in a bucket where they are
+    # spread. Requirements of other sensitive columns were refused.
+    values_in = ORDERED
+    if layout.spread is not None:
+        write_composed(source, layout, buckets)
+        values_in = COMPOSED
+        if [c for c in layout.columns if layout.roles[c] == SENSITIVE] == [layout.spread]:
+            numbers = measures(Sides(source.con, source.calls, layout, [COMPOSED] * len(layout.sides)))
+    values = {}
+    for required in policy.requirements:
+        table = ORDERED if required.sensitive is None else values_in
+        found = Sides(source.con, source.calls, layout, [table] * len(layout.sides)).value(required)
+        values[required.text] = found
+        if not required.holds(found):
+            why = "quasi-identifiers are published as they are" if required.sensitive is None else "by its buckets"
+            raise PolicyError(f"{required.text} is not met: it is {shown_number(found)}, {why}; nothing was published")
+    return BucketPlan(policy, source, layout, rows, buckets, values, numbers, promises, measures, said)
+
+
+def qis_of(roles: Mapping[str, str]) -> list[str]:
+    """The quasi-identifiers."""
+    return [c for c, role in roles.items() if role == QI]

@@ -1,0 +1,151 @@
+"""Write buckets as a release: each side a table of its own, and the numbers by which it can be judged.
+
+    published     side 1 of the rows: the number of the bucket, and its columns
+    side_2, ...   the other sides
+    attributes    each published column: type, role, and in which side it stands
+    requirements  what was required, and what it guarantees
+    parameters    rows, buckets, sizes, and what anybody comes to believe
+
+Rows of a table are sorted by their bucket and then by what they show, so their order says nothing, and which row of one
+side goes with which of another is not written anywhere. Two views of schema main are what people read: side 1 under the
+private table's own name, and the other sides, counted. They are not joined: a join would show rows that nobody has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from sqlpriv.engine import fetch
+from sqlpriv.macros.catalog import macro
+from sqlpriv.methods.bucketed.arrange import ARRANGED, in_order, write_arranged
+from sqlpriv.methods.bucketed.layout import BUCKET, free_name, side_table
+from sqlpriv.methods.bucketed.numbers import Sides
+from sqlpriv.methods.bucketed.plan import BucketPlan
+from sqlpriv.methods.method import Edition, Made
+from sqlpriv.policy.file import Policy
+from sqlpriv.policy.require import public_argument
+from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values, written
+from sqlpriv.sqltext import literal, quoted
+from sqlpriv.table.digest import rows_digest
+
+ATTRIBUTES = ("position", "name", "type", "role", "side")
+REQUIREMENTS = ("requirement", "guarantee", "measure", "sensitive", "arguments", "threshold")
+
+
+@dataclass(frozen=True)
+class Words:
+    """How a method calls its buckets in views, and the view of another side than the first."""
+
+    bucket: str
+    side: str | None = None
+    """What follows the table's name; None: the number of the side."""
+
+    def view(self, table: str, number: int) -> str:
+        """The name of the view of a side."""
+        return table if number == 0 else f"{table}_{self.side or number + 1}"
+
+    def statement(self, name: str, number: int, columns: Sequence[str]) -> str:
+        """The statement that makes the view of a side."""
+        bucket = quoted(free_name(self.bucket, columns))
+        rows = f"{SCHEMA}.{side_table(number)} AS p"
+        cells = ", ".join(f"p.{quoted(c)}" for c in columns)
+        if number == 0:
+            return f"CREATE VIEW {name} AS SELECT p.{quoted(BUCKET)} AS {bucket}, {cells} FROM {rows}"
+        count = quoted(free_name("count", [*columns, self.bucket]))
+        return (
+            f"CREATE VIEW {name} AS SELECT p.{quoted(BUCKET)} AS {bucket}, {cells}, count(*) AS {count} FROM {rows} "
+            f"GROUP BY p.{quoted(BUCKET)}, {cells}"
+        )
+
+    def comment(self, table: str, number: int, columns: Sequence[str], sides: int) -> str:
+        """What is said of the view of a side."""
+        bucket = free_name(self.bucket, columns)
+        if number == 0:
+            others = ", ".join(self.view(table, i) for i in range(1, sides))
+            return (
+                f"Rows with some of their columns. The others are in {others}, by {bucket}: which of them belongs to "
+                "which row is not known, and a join shows every row with the values of all. Ask with sqlpriv query."
+            )
+        return f"What the rows of a {bucket} of {table} have in these columns, and how many of them; not which."
+
+
+def write(plan: BucketPlan, edition: Edition, path: Path, words: Words) -> Made:
+    """Throw the coins and write all tables of the release."""
+    con, layout, table = plan.source.con, plan.layout, plan.policy.table.name
+    write_arranged(plan.source, layout, plan.rows, plan.buckets, edition.prefix)
+    with written(con, path):
+        tables = [quoted(WRITTEN, SCHEMA, side_table(i)) for i in range(len(layout.sides))]
+        kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {ARRANGED}")}
+        for i, (side, name) in enumerate(zip(layout.sides, tables, strict=True)):
+            cells = ", ".join(map(quoted, (BUCKET, *side)))
+            fetch(
+                con,
+                f"CREATE TABLE {name} AS SELECT {cells} FROM {ARRANGED} ORDER BY {in_order((BUCKET, *side), kinds)}",
+            )
+            view = quoted(WRITTEN, "main", words.view(table, i))
+            fetch(con, words.statement(view, i, side))
+            comment = words.comment(table, i, side, len(layout.sides))
+            fetch(con, f"COMMENT ON VIEW {view} IS {literal(comment)}")
+        fetch(con, f"DROP TABLE {ARRANGED}")
+        numbers = plan.measures(Sides(con, plan.source.calls, layout, tables))
+        promise = plan.promises(layout, numbers)
+        about = {
+            "method": plan.policy.method,
+            "table": table,
+            "guarantee": promise.text,
+            "details": json.dumps(promise.details),
+            "spread": layout.spread or "",
+            "sides": side_digests(con, tables),
+            "suppressed_rows": "0",
+            "release": edition.name,
+            "warnings": json.dumps(plan.said),
+        }
+        write_about(con, about | ({"beside": plan.policy.beside} if plan.policy.beside else {}))
+        write_numbers(con, numbers)
+        listed = (
+            (str(p), literal(c), literal(kinds[c]), literal(layout.roles[c]), str(layout.side_of(c) + 1))
+            for p, c in enumerate(layout.columns)
+        )
+        write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
+        _write_requirements(plan)
+    return Made(int(numbers["rows"]), float(plan.rows))
+
+
+def side_digests(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> str:
+    """The digests of the sides, but for the first, whose digest is that of the published rows."""
+    return json.dumps([rows_digest(con, table) for table in tables[1:]])
+
+
+def _write_requirements(plan: BucketPlan) -> None:
+    con, rows = plan.source.con, stated_requirements(plan.policy)
+    if rows:
+        promised = ((*(literal(v) for v in row[:-1]), double(float(str(row[-1])))) for row in rows)
+        write_values(con, "requirements", ", ".join(REQUIREMENTS), promised)
+        return
+    listed = ", ".join(f"{c} {'DOUBLE' if c == 'threshold' else 'VARCHAR'}" for c in REQUIREMENTS)
+    fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.requirements ({listed})")
+
+
+def stated_requirements(policy: Policy) -> list[tuple[str | float | None, ...]]:
+    """The requirements as the file states them."""
+    return [
+        (
+            r.text,
+            guarantee(r.measure.macro),
+            r.name,
+            r.sensitive,
+            json.dumps({k: public_argument(v) for k, v in r.arguments.items()}),
+            r.threshold,
+        )
+        for r in policy.requirements
+    ]
+
+
+def guarantee(name: str) -> str:
+    """What a macro's number promises, in one sentence."""
+    return macro(name).header.fields["guarantee"].replace("\n", " ")
