@@ -81,7 +81,7 @@ def write_composed(source: Source, layout: Layout, buckets: int) -> None:
 
 
 def write_arranged(source: Source, layout: Layout, rows: int, buckets: int, prefix: str) -> None:
-    """Table __arranged, and nothing else is left."""
+    """Table __arranged."""
     con = source.con
     _write_coins(source, "__row_coins", prefix, "row", rows)
     _write_coins(source, "__bucket_coins", prefix, "bucket", buckets)
@@ -103,8 +103,6 @@ def write_arranged(source: Source, layout: Layout, rows: int, buckets: int, pref
         f"CREATE OR REPLACE TABLE {ARRANGED} AS SELECT n.name AS {quoted(BUCKET)}, o.* FROM __places AS p "
         f"JOIN __names AS n ON n.place = {inlined(of_place)} JOIN {ORDERED} AS o ON o.rowid = p.row",
     )
-    for table in ("__row_coins", "__bucket_coins", "__places", "__names"):
-        fetch(con, f"DROP TABLE {table}")
 
 
 def _write_coins(source: Source, table: str, prefix: str, purpose: str, number: int) -> None:

@@ -56,7 +56,9 @@ class BucketPlan:
     values: Mapping[str, float]
     """What is required, and what is found."""
     numbers: Mapping[str, float]
-    """Those of the numbers of the file that no coin decides."""
+    """Those of the numbers of the file that no coin decides: all of them, where values are spread."""
+    is_settled: bool
+    """Whether these are all."""
     promises: Promises
     measures: Measures
     said: tuple[str, ...] = ()
@@ -95,7 +97,7 @@ class BucketPlan:
     def facts(self, written: Written | None = None) -> Facts:
         """What is guaranteed, in how many buckets, and where the release is."""
         numbers, promise = dict(self.numbers), self.promises(self.layout, self.numbers)
-        if written is not None:
+        if written is not None and not self.is_settled:
             with open_file(written.output) as file:
                 numbers, promise = file.parameters, self.promises(self.layout, file.parameters)
         warnings = self.said if written is None else written.warnings
@@ -157,11 +159,12 @@ def make_plan(
     numbers: Mapping[str, float] = {"rows": float(rows), "buckets": float(buckets)}
     # What coins cannot change: the quasi-identifiers as a whole, and the values together in a bucket where they are
     # spread. Requirements of other sensitive columns were refused.
-    values_in = ORDERED
+    values_in, is_settled = ORDERED, False
     if layout.spread is not None:
         write_composed(source, layout, buckets)
         values_in = COMPOSED
-        if [c for c in layout.columns if layout.roles[c] == SENSITIVE] == [layout.spread]:
+        is_settled = [c for c in layout.columns if layout.roles[c] == SENSITIVE] == [layout.spread]
+        if is_settled:
             numbers = measures(Sides(source.con, source.calls, layout, [COMPOSED] * len(layout.sides)))
     values = {}
     for required in policy.requirements:
@@ -171,7 +174,7 @@ def make_plan(
         if not required.holds(found):
             why = "quasi-identifiers are published as they are" if required.sensitive is None else "by its buckets"
             raise PolicyError(f"{required.text} is not met: it is {shown_number(found)}, {why}; nothing was published")
-    return BucketPlan(policy, source, layout, rows, buckets, values, numbers, promises, measures, said)
+    return BucketPlan(policy, source, layout, rows, buckets, values, numbers, is_settled, promises, measures, said)
 
 
 def qis_of(roles: Mapping[str, str]) -> list[str]:

@@ -92,7 +92,8 @@ def write(plan: BucketPlan, edition: Edition, path: Path, words: Words) -> Made:
             comment = words.comment(table, i, side, len(layout.sides))
             fetch(con, f"COMMENT ON VIEW {view} IS {literal(comment)}")
         fetch(con, f"DROP TABLE {ARRANGED}")
-        numbers = plan.measures(Sides(con, plan.source.calls, layout, tables))
+        sides = Sides(con, plan.source.calls, layout, tables)
+        numbers = plan.numbers if plan.is_settled else plan.measures(sides)
         promise = plan.promises(layout, numbers)
         about = {
             "method": plan.policy.method,
