@@ -3,7 +3,7 @@
 A method is added by its folder, one line here, its page in docs/ and its tests.
 """
 
-from sqlpriv.methods import alpha_beta, anatomy, frapp, generalize, hilbert, mondrian, sdgs
+from sqlpriv.methods import alpha_beta, anatomy, frapp, generalize, hilbert, mondrian, sdgs, slicing
 from sqlpriv.methods.method import Methods
 
 METHODS: Methods = {
@@ -16,5 +16,6 @@ METHODS: Methods = {
         alpha_beta.METHOD,
         frapp.METHOD,
         anatomy.METHOD,
+        slicing.METHOD,
     )
 }

@@ -29,6 +29,7 @@ COLUMNS = {
     "frapp": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
     "sdgs": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', SAMPLED),
     "anatomy": ('q = { role = "quasi-identifier" }', APART),
+    "slicing": ('q = { role = "quasi-identifier" }', APART),
 }
 NEEDED = {
     "generalize": {},
@@ -38,6 +39,7 @@ NEEDED = {
     "frapp": {"gamma": "0.2", "k": "2"},
     "sdgs": {"epsilon": "1", "delta": "1e-6", "k": "20", "node": "{ q = 0, z = 1 }"},
     "anatomy": {},
+    "slicing": {},
 }
 # What a key takes at its bounds and inside, and what it refuses beyond them, as TOML.
 HUGE = f"1{'0' * 400}"
@@ -56,6 +58,9 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
                    '"workload:w.sql"'], ['"beauty"', '"workload:"', '""', "5", "true", '["loss"]']),
     "suppression": (["0", "0.0", "0.5", "0.999"], ["1", "1.0", "-0.1", "inf", "nan", HUGE, "true", '"0.1"', "[0.1]"]),
     "keep_suppressed": FLAGS,
+    "groups": (['[["q"], ["s"]]', '[["S"], ["Q"]]'],
+               ["[]", '[["q", "s"]]', '[["q"], []]', '[["q"], "s"]', '[["q"], [1]]', '[["q"], [""]]', '"q"', "5"]),
+    "bucket": (["2", "10", "1000000000", "7.0"], [*WHOLE, "1", "1000000001"]),
     "node": (["{ q = 0, z = 1 }", "{ Z = 0, Q = 7 }", "{ q = 1000, z = 1 }"],
              ["{}", "{ q = -1 }", "{ q = 1001 }", "{ q = 1.0 }", "{ q = true }", '{ q = "1" }', '"q=1"', "1", "[1]"]),
     "cuts": (['"data"', '"public"'], ['"nowhere"', '""', "1", "true", '["data"]']),

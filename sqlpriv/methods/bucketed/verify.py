@@ -26,7 +26,7 @@ from sqlpriv.methods.bucketed.write import ATTRIBUTES, REQUIREMENTS, Words, guar
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.require import make_requirement
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import STAMPED, check_stamp
+from sqlpriv.release.stamp import STAMPED, check_stamp, stated_policy
 from sqlpriv.release.verify import Check, check_columns, check_tables
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.version import __version__
@@ -73,6 +73,7 @@ def verify_file(judge: Judge, file: ReleaseFile, policy: Policy | None) -> Itera
         return
     yield _shows_sides(judge, file, layout)
     yield from check_stamp(file, judge.method, policy)
+    yield _given_sides(file, layout)
     sides = [file.table(side_table(i)) for i in range(len(layout.sides))]
     yield _same_digests(file, sides, kinds)
     yield _buckets(file, sides)
@@ -179,6 +180,15 @@ def _follows(file: ReleaseFile, policy: Policy, columns: Sequence[Stated]) -> It
     yield Check("the requirements are those of the policy", stated == [r.text for r in policy.requirements])
     same = folded(file.about["table"]) == folded(policy.table.name) and file.about.get("beside") == policy.beside
     yield Check("the table is that of the policy", same)
+
+
+def _given_sides(file: ReleaseFile, layout: Layout) -> Check:
+    """Where the policy says which columns stay together, they do."""
+    part = stated_policy(file)
+    given = part.get("release", {}).get("groups") if isinstance(part, dict) else None
+    sides = [{folded(c) for c in side} for side in layout.sides]
+    same = given is None or [{folded(c) for c in group} for group in given] == sides
+    return Check("columns stand together as the policy says", same)
 
 
 # -------------------- rows
