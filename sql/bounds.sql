@@ -54,6 +54,13 @@ least(CAST(ceil(high) AS HUGEINT) - 1, CASE kind WHEN 'TINYINT' THEN 127 WHEN 'U
 -- Columns that are published apart, in buckets: every row of a side goes with one row of each other side, and nobody knows which.
 -- docs/anatomy.md proves the bounds. Of so many rows of each side, multiplied, so many are expected to be one row of the table.
 CREATE MACRO _expected_rows(copies_multiplied, bucket_size, sides) AS (copies_multiplied / pow(bucket_size, sides - 1));
+-- Of so many rows of each side, added up, so many are together at least: max(0, a + b - n) for two sides.
+CREATE MACRO _fewest_together(copies_added, bucket_size, sides) AS greatest(copies_added - (sides - 1) * bucket_size, 0);
+-- What combinations add that all add the same, and of which at least and at most so many are rows.
+CREATE MACRO _alike_low(added, fewest, most) AS
+CASE WHEN added < 0 THEN most * added WHEN fewest > 0 THEN fewest * added ELSE CAST(0 AS DOUBLE) END;
+CREATE MACRO _alike_high(added, fewest, most) AS
+CASE WHEN added > 0 THEN most * added WHEN fewest > 0 THEN fewest * added ELSE CAST(0 AS DOUBLE) END;
 -- What is left of what a combination adds, once a row of one side has taken its part.
 CREATE MACRO _left_over(added, taken) AS (added - taken);
 -- The better of two bounds. Differences of infinite values are no bound at all.

@@ -10,9 +10,10 @@ bound; with >= it is an upper one. Taken are, for each side as the first:
 and the best of these, bucket by bucket. For a condition on each side that is max(0, a + b - n) and min(a, b).
 
 1. pairs    combinations inside the condition, in each group, with what they add; of rows that are alike, one
-2. members  the rows of each side that are there in a group; all others of the bucket are one more, which adds nothing
-3. all      every combination of members
-4. steps    one side after the other takes its part, until one is left; in several orders at once
+2. members  the rows of each side that are there, in a bucket and a group: a place
+3. settled  places of which more need not be known: all combinations add the same, or one side has one row
+4. all      elsewhere, every combination of members; all other rows of the bucket are one more, which adds nothing
+5. steps    one side after the other takes its part, until one is left; in several orders at once
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _EXTREME = {LOW: "min", HIGH: "max"}
 _BETTER = {LOW: "greatest", HIGH: "least"}
 _BEST = {LOW: "max", HIGH: "min"}
 _TIGHTER = {LOW: "_higher_low", HIGH: "_lower_high"}
+_PLACE = "priv_key, priv_bucket"
 _REST = "0"
 """The number of the rows of a bucket that no combination of the group has."""
 
@@ -101,11 +103,6 @@ class BucketClasses(Classes):
         return [f"k{i}" for i in range(len(self._copies.groups))]
 
     @property
-    def _places(self) -> list[str]:
-        """A bucket in a group."""
-        return [*self._keys, "priv_bucket"]
-
-    @property
     def _bounds(self) -> list[_Bound]:
         found = product((LOW, HIGH), sorted(self._bounded), (LOW, HIGH))
         return [_Bound(side, summand, choice) for side, summand, choice in found]
@@ -140,16 +137,24 @@ class BucketClasses(Classes):
         estimates = {f"e{i}": f"sum({weight} * {self._summand(i)})" for i in sorted(self._estimated)}
         estimates |= {name: text for text, name in self._extremes.items()}
         bounds = [f"{side}{i}" for i in sorted(self._bounded) for side in (LOW, HIGH)]
-        ctes = {"__priv_pairs": self._leaves(self._keys)}
-        listed = [*self._keys, *(f"{text} AS {name}" for name, text in estimates.items()), *map(_nothing, bounds)]
-        sql = f"SELECT {', '.join(listed)} FROM __priv_pairs GROUP BY {', '.join(self._places)}"
+        ctes = {"__priv_raw": self._leaves(self._keys), "__priv_keys": self._numbered_keys()}
+        same = " AND ".join(f"r.{k} IS NOT DISTINCT FROM q.{k}" for k in self._keys) or "true"
+        ctes["__priv_pairs"] = f"SELECT r.*, q.priv_key FROM __priv_raw AS r JOIN __priv_keys AS q ON {same}"
+        listed = ["priv_key", *(f"{text} AS {name}" for name, text in estimates.items()), *map(_nothing, bounds)]
+        sql = f"SELECT {', '.join(listed)} FROM __priv_pairs GROUP BY priv_key"
         if bounds:
             ctes |= self._bounding()
-            sql += (
-                f" UNION ALL SELECT {', '.join([*self._keys, *map(_nothing, estimates), *bounds])} FROM __priv_bounds"
-            )
+            beside = ["priv_key", *map(_nothing, estimates), *bounds]
+            sql += f" UNION ALL SELECT {', '.join(beside)} FROM __priv_bounds"
         named = ", ".join(f"{name} AS MATERIALIZED ({text})" for name, text in ctes.items())
-        return f"WITH {named} {sql}"
+        return f"WITH {named} SELECT q.*, s.* FROM ({sql}) AS s JOIN __priv_keys AS q ON q.priv_key = s.priv_key"
+
+    def _numbered_keys(self) -> str:
+        """The groups with numbers: by these everything is joined and grouped from here on."""
+        if not self._keys:
+            return "SELECT CAST(0 AS BIGINT) AS priv_key"
+        listed = ", ".join(self._keys)
+        return f"SELECT *, row_number() OVER () AS priv_key FROM (SELECT DISTINCT {listed} FROM __priv_raw)"
 
     def _relation(self, every: bool) -> str:
         """Every row of a side with every row of the others in its bucket; those alike in what is mentioned are one."""
@@ -168,48 +173,79 @@ class BucketClasses(Classes):
     # --- bounds ---------------------------------------------------------------------------------------
 
     def _bounding(self) -> dict[str, str]:
-        """The steps to the bounds of each bucket in each group, by name."""
-        by = ", ".join(self._places)
+        """The steps to the bounds of each place, by name."""
         made = {f"__priv_members{s}": self._members(s) for s in self._numbers}
+        made["__priv_settled"] = self._settled()
         made["__priv_all"] = self._all()
         taken = []
         for first in self._numbers:
             steps, parts = self._steps([(first + s) % len(self._sides) for s in self._numbers])
             made |= steps
             summed = ", ".join(f"CASE WHEN copies > 0 THEN copies * {b.name} END AS {b.name}" for b in self._bounds)
-            taken += [f"SELECT {first} AS turn, {by}, {summed} FROM {part}" for part in parts]
+            taken += [f"SELECT {first} AS turn, {_PLACE}, {summed} FROM {part}" for part in parts]
         sums = ", ".join(f"sum({b.name}) AS {b.name}" for b in self._bounds)
-        turns = f"SELECT turn, {by}, {sums} FROM ({' UNION ALL '.join(taken)}) GROUP BY turn, {by}"
+        turns = f"SELECT turn, {_PLACE}, {sums} FROM ({' UNION ALL '.join(taken)}) GROUP BY turn, {_PLACE}"
+        asked = list(product((LOW, HIGH), sorted(self._bounded)))
         best = ", ".join(
             f"{_BEST[side]}({formula(_TIGHTER[side], *(_Bound(side, i, choice).name for choice in (LOW, HIGH)))}) "
             f"AS {side}{i}"
-            for side, i in product((LOW, HIGH), sorted(self._bounded))
+            for side, i in asked
         )
-        made["__priv_bounds"] = f"SELECT {by}, {best} FROM ({turns}) GROUP BY {by}"
+        settled = ", ".join(self._settled_bound(side, i) for side, i in asked)
+        made["__priv_bounds"] = (
+            f"SELECT priv_key, {settled} FROM __priv_settled WHERE is_even OR is_single "
+            f"UNION ALL SELECT priv_key, {best} FROM ({turns}) GROUP BY {_PLACE}"
+        )
         return made
 
-    def _same(self, one: str, other: str) -> str:
-        keys = [f"{one}.{k} IS NOT DISTINCT FROM {other}.{k}" for k in self._keys]
-        return " AND ".join([*keys, f"{one}.priv_bucket = {other}.priv_bucket"])
-
     def _members(self, s: int) -> str:
-        """The rows of a side that are there in a group, and all others of the bucket as one."""
-        by = ", ".join(self._places)
-        there = f"SELECT {by}, any_value(priv_size) AS size, priv_id{s} AS id, any_value(priv_copies{s}) AS copies "
-        there += f"FROM __priv_pairs GROUP BY {by}, priv_id{s}"
-        left = formula("_left_over", "any_value(size)", "sum(copies)")
-        others = f"SELECT {by}, any_value(size) AS size, {_REST} AS id, {left} AS copies FROM ({there}) GROUP BY {by}"
-        return f"{there} UNION ALL SELECT * FROM ({others}) WHERE copies > 0"
+        """The rows of a side that are there in a place."""
+        listed = f"{_PLACE}, any_value(priv_size) AS size, priv_id{s} AS id, any_value(priv_copies{s}) AS copies"
+        return f"SELECT {listed} FROM __priv_pairs GROUP BY {_PLACE}, priv_id{s}"
+
+    def _settled(self) -> str:
+        """Of each place how many combinations may be rows, what they add at least and most, and whether that is all.
+
+        It is where all combinations of members are there and add the same; and of two sides, where one has one row.
+        """
+        added = [self._summand(i) for i in sorted(self._bounded)]
+        ends = ", ".join(f"{end}({x}) AS {end}_{x}" for x in added for end in ("min", "max"))
+        source = f"(SELECT {_PLACE}, count(*) AS pairs, {ends} FROM __priv_pairs GROUP BY {_PLACE}) AS p"
+        for s in self._numbers:
+            members = f"SELECT {_PLACE}, count(*) AS n, sum(copies) AS copies, any_value(size) AS size"
+            source += f" JOIN ({members} FROM __priv_members{s} GROUP BY {_PLACE}) AS m{s} ON {_same('p', f'm{s}')}"
+        copies = [f"m{s}.copies" for s in self._numbers]
+        fewest = formula("_fewest_together", " + ".join(copies), "m0.size", str(len(self._sides)))
+        even = [f"p.pairs = {' * '.join(f'm{s}.n' for s in self._numbers)}", *(f"min_{x} = max_{x}" for x in added)]
+        single = f"least({', '.join(copies)}) = 1" if len(self._sides) == 2 else "false"
+        return (
+            f"SELECT p.*, {' AND '.join(even)} AS is_even, {single} AS is_single, m0.size AS size, {fewest} AS fewest, "
+            f"least({', '.join(copies)}) AS most, greatest({', '.join(copies)}) AS others FROM {source}"
+        )
+
+    def _settled_bound(self, side: str, i: int) -> str:
+        end = f"{_EXTREME[side]}_{self._summand(i)}"
+        alike, single = (
+            formula(f"_alike_{side}", end, "fewest", "most"),
+            formula(f"_class_{side}", end, "others", "size"),
+        )
+        return f"CASE WHEN is_even THEN {alike} ELSE {single} END AS {side}{i}"
 
     def _all(self) -> str:
-        """Every combination of members, with what it adds."""
-        listed = [f"m0.{place}" for place in self._places]
+        """Every combination of members of all other places, with what it adds."""
+        listed = ["m0.priv_key, m0.priv_bucket"]
         listed += [f"m{s}.id AS id{s}, m{s}.copies AS copies{s}" for s in self._numbers]
         listed += [f"coalesce(p.{self._summand(i)}, 0e0) AS {self._summand(i)}" for i in sorted(self._bounded)]
-        source = "__priv_members0 AS m0"
-        for s in self._numbers[1:]:
-            source += f" JOIN __priv_members{s} AS m{s} ON {self._same('m0', f'm{s}')}"
-        same = " AND ".join([self._same("m0", "p"), *(f"p.priv_id{s} = m{s}.id" for s in self._numbers)])
+        source = ""
+        for s in self._numbers:
+            there = f"SELECT m.* FROM __priv_members{s} AS m JOIN __priv_settled AS e ON {_same('m', 'e')}"
+            there += " WHERE NOT (e.is_even OR e.is_single)"
+            left = formula("_left_over", "any_value(size)", "sum(copies)")
+            rest = f"SELECT {_PLACE}, any_value(size) AS size, {_REST} AS id, {left} AS copies"
+            rest += f" FROM ({there}) GROUP BY {_PLACE}"
+            members = f"({there} UNION ALL SELECT * FROM ({rest}) WHERE copies > 0) AS m{s}"
+            source += f" JOIN {members} ON {_same('m0', f'm{s}')}" if s else members
+        same = " AND ".join([_same("m0", "p"), *(f"p.priv_id{s} = m{s}.id" for s in self._numbers)])
         return f"SELECT {', '.join(listed)} FROM {source} LEFT JOIN __priv_pairs AS p ON {same}"
 
     def _steps(self, order: list[int]) -> tuple[dict[str, str], list[str]]:
@@ -221,7 +257,7 @@ class BucketClasses(Classes):
             taken = f"__priv_taken{order[0]}_{place}"
             # The last side takes all that is left: it has one number for each of its rows.
             most = ", ".join(f"{_EXTREME[b.choice]}({columns[b]}) AS {b.name}" for b in self._bounds)
-            by = ", ".join([*self._places, f"id{s}"])
+            by = f"{_PLACE}, id{s}"
             steps[taken] = f"SELECT {by}, any_value(copies{s}) AS copies, {most} FROM {source} GROUP BY {by}"
             parts.append(taken)
             if rest := order[place + 1 :]:
@@ -231,14 +267,18 @@ class BucketClasses(Classes):
 
     def _left(self, source: str, columns: dict[_Bound, str], taken: str, s: int, rest: list[int]) -> str:
         """What one side leaves for the combinations of the rest, at least, or for upper bounds at most."""
-        by = ", ".join(f"a.{name}" for name in (*self._places, *(f"id{r}" for r in rest)))
+        by = ", ".join(f"a.{name}" for name in ("priv_key", "priv_bucket", *(f"id{r}" for r in rest)))
         copies = [f"any_value(a.copies{r}) AS copies{r}" for r in rest]
         left = [
             f"{_EXTREME[b.side]}({formula('_left_over', f'a.{columns[b]}', f't.{b.name}')}) AS {b.name}"
             for b in self._bounds
         ]
-        joined = f"{source} AS a JOIN {taken} AS t ON {self._same('a', 't')} AND t.id{s} = a.id{s}"
+        joined = f"{source} AS a JOIN {taken} AS t ON {_same('a', 't')} AND t.id{s} = a.id{s}"
         return f"SELECT {', '.join([by, *copies, *left])} FROM {joined} GROUP BY {by}"
+
+
+def _same(one: str, other: str) -> str:
+    return f"{one}.priv_key = {other}.priv_key AND {one}.priv_bucket = {other}.priv_bucket"
 
 
 def _nothing(name: str) -> str:
