@@ -37,6 +37,12 @@ _ROLES = """\
 #   sensitive                  what nobody shall learn of a person; published, and protected by the requirements
 #   other                      published as it is
 """
+_ROLES_APART = """\
+#   identifier, person, drop   never published; person says whose row it is, and nobody may have two
+#   quasi-identifier           what others may know of a person; published as it is
+#   sensitive                  what nobody shall learn of a person; published apart from what others may know
+#   other                      published as it is
+"""
 _ROLES_WITH_NOISE = """\
 #   identifier, person, drop   never published; person says whose row it is, and hides all rows of a person together
 #   quasi-identifier, other    what others may know of a person; published among noise
@@ -73,6 +79,8 @@ class Draft:
     options: tuple[Entry, ...]
     """The keys of [release], with what they mean."""
     is_noisy: bool
+    is_coarsened: bool
+    """Whether quasi-identifiers have hierarchies."""
     why: str | None = None
     """Why this method, if it was not asked for."""
 
@@ -120,9 +128,15 @@ class Draft:
             parts.append(Line(f"Required: {'; '.join(required)}"))
         return Facts(f"{self.table['source']}: {self.rows:,} rows", content, tuple(parts), self.notes)
 
+    @property
+    def _roles(self) -> str:
+        if self.is_noisy:
+            return _ROLES_WITH_NOISE
+        return _ROLES if self.is_coarsened else _ROLES_APART
+
     def to_toml(self) -> str:
         """The policy file, with the reason behind each column and the meaning of each option."""
-        text = _HEAD.format(rows=self.rows) + (_ROLES_WITH_NOISE if self.is_noisy else _ROLES)
+        text = _HEAD.format(rows=self.rows) + self._roles
         text += toml_section("table", [(key, value, "") for key, value in self.table.items()])
         text += toml_section("columns", [(c.name, c.given, c.reason) for c in self.columns])
         if self.require:
@@ -200,7 +214,8 @@ def _draft(seen: Seen, method: Draftable) -> Draft:
         levels = {c.name: c.distinct_l for c in columns if c.distinct_l is not None}
         # Where quasi-identifiers stay as they are, hardly any class has k rows.
         require = {**({"k": K} if is_coarsened else {}), **({"distinct_l": levels} if levels else {})}
-    return Draft(seen.rows, seen.table, columns, require, _options(seen, method, columns), tuples is not None)
+    options = _options(seen, method, columns)
+    return Draft(seen.rows, seen.table, columns, require, options, tuples is not None, is_coarsened)
 
 
 def _options(seen: Seen, method: Declared, columns: tuple[Proposal, ...]) -> tuple[Entry, ...]:

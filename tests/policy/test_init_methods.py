@@ -188,3 +188,11 @@ def test_a_section_of_another_method_says_whose_it_is(tmp_path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "[public]\nregions = 'r.csv'\n", encoding="utf-8")
     with pytest.raises(PolicyError, match="section 'public' is for alpha_beta, frapp; here are"):
         read_policy(path)
+
+
+@pytest.mark.parametrize("method", ["anatomy", "slicing"])
+def test_a_policy_that_keeps_columns_apart_has_no_hierarchies(tmp_path: Path, method: str) -> None:
+    path = written(tmp_path, drafted(tmp_path, PLAIN, method))
+    assert "hierarchy" not in path.read_text(encoding="utf-8")
+    assert [r.text for r in read_policy(path).requirements] == ["distinct_l(treatment_group)>=3"]
+    assert plan(path).passed
