@@ -52,8 +52,9 @@ least(CAST(ceil(high) AS HUGEINT) - 1, CASE kind WHEN 'TINYINT' THEN 127 WHEN 'U
   WHEN 'UBIGINT' THEN 18446744073709551615 ELSE CAST(ceil(high) AS HUGEINT) - 1 END);
 
 -- Columns that are published apart, in buckets: every row of a side goes with one row of each other side, and nobody knows which.
--- docs/anatomy.md proves the bounds. Of so many rows of each side, multiplied, so many are expected to be one row of the table.
-CREATE MACRO _expected_rows(copies_multiplied, bucket_size, sides) AS (copies_multiplied / pow(bucket_size, sides - 1));
+-- docs/anatomy.md proves the bounds. What the rows of a bucket are expected to add: all combinations of one row of each side are as
+-- likely, and bucket_size of them are rows; all_added is what all of them add. For two sides and a condition on each that is a b / n.
+CREATE MACRO _expected(all_added, bucket_size, sides) AS (all_added / pow(bucket_size, sides - 1));
 -- Of so many rows of each side, added up, so many are together at least: max(0, a + b - n) for two sides.
 CREATE MACRO _fewest_together(copies_added, bucket_size, sides) AS greatest(copies_added - (sides - 1) * bucket_size, 0);
 -- What combinations add that all add the same, and of which at least and at most so many are rows.

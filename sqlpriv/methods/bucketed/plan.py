@@ -168,6 +168,10 @@ def make_plan(
             numbers = measures(Sides(source.con, source.calls, layout, [COMPOSED] * len(layout.sides)))
     values = {}
     for required in policy.requirements:
+        if required.name == "t_ordered" and "ENUM" in source.types.get(layout.spread or "", ""):
+            raise PolicyError(
+                f"{required.text} goes by the order of an ENUM, which is published as text; make it a number in a view"
+            )
         table = ORDERED if required.sensitive is None else values_in
         found = Sides(source.con, source.calls, layout, [table] * len(layout.sides)).value(required)
         values[required.text] = found

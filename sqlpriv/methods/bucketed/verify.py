@@ -22,9 +22,10 @@ from sqlpriv.methods.bucketed.layout import BUCKET, JUDGED, Layout, side_table
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import Measures, Promises
 from sqlpriv.methods.bucketed.policy import PUBLISHED
-from sqlpriv.methods.bucketed.write import ATTRIBUTES, REQUIREMENTS, Words, guarantee, side_digests
+from sqlpriv.methods.bucketed.write import ATTRIBUTES, Words, side_digests
+from sqlpriv.methods.labelled.stated import REQUIREMENTS
+from sqlpriv.methods.labelled.verify_requirements import follows_policy, stated_requirement
 from sqlpriv.policy.file import Declared, Policy
-from sqlpriv.policy.require import make_requirement
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.stamp import STAMPED, check_stamp, stated_policy
 from sqlpriv.release.verify import Check, check_columns, check_tables
@@ -82,7 +83,7 @@ def verify_file(judge: Judge, file: ReleaseFile, policy: Policy | None) -> Itera
     asked = Sides(file.con, judge.calls, layout, sides)
     yield from _numbers(judge, file, asked)
     for row in file.rows("requirements"):
-        yield _requirement(file, row, asked)
+        yield _requirement(file, row, columns, asked)
 
 
 # -------------------- what there is
@@ -173,11 +174,7 @@ def _shows_sides(judge: Judge, file: ReleaseFile, layout: Layout) -> Check:
 
 
 def _follows(file: ReleaseFile, policy: Policy, columns: Sequence[Stated]) -> Iterator[Check]:
-    wanted = {folded(c.name): c.role for c in policy.columns if c.role in PUBLISHED}
-    roles = {folded(str(c["name"])): c["role"] for c in columns}
-    yield Check("no column beyond the policy, each in its role", roles == wanted)
-    stated = [str(r["requirement"]) for r in file.rows("requirements")]
-    yield Check("the requirements are those of the policy", stated == [r.text for r in policy.requirements])
+    yield from follows_policy(file, policy, columns)
     same = folded(file.about["table"]) == folded(policy.table.name) and file.about.get("beside") == policy.beside
     yield Check("the table is that of the policy", same)
 
@@ -259,26 +256,15 @@ def _same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=1e-9)
 
 
-def _requirement(file: ReleaseFile, row: Stated, asked: Sides) -> Check:
-    """Judge a requirement as the file states it; its text is made anew, so that it cannot say more than is judged."""
-    stated = str(row["requirement"])
-    try:
-        arguments = json.loads(row["arguments"])
-        required = make_requirement(row["measure"], row["sensitive"], arguments, float(row["threshold"]))
-        known = required.name in JUDGED and set(required.arguments) == set(required.measure.extra or {})
-    except (AttributeError, KeyError, TypeError, ValueError):
-        known = False
-    if not known:
-        return Check(stated, False, "this version does not know how to judge it")
-    if required.text != stated:
-        return Check(stated, False, f"the file judges it as {required.text}")
-    if file.about["sqlpriv"] == __version__ and row["guarantee"] != guarantee(required.measure.macro):
-        return Check(stated, False, "it does not guarantee what the file says")
-    roles = {folded(name): role for name, role in asked.layout.roles.items()}
-    if required.measure.needs_sensitive and roles.get(folded(required.sensitive or "")) != "sensitive":
-        return Check(stated, False, f"{required.sensitive!r} is not a sensitive column")
+def _requirement(file: ReleaseFile, row: Stated, columns: Sequence[Stated], asked: Sides) -> Check:
+    """Judge a requirement that the file states by its buckets."""
+    required = stated_requirement(file, row, columns)
+    if isinstance(required, Check):
+        return required
+    if required.name not in JUDGED or set(required.arguments) != set(required.measure.extra or {}):
+        return Check(required.text, False, "it cannot be judged by buckets")
     try:
         value = asked.value(required)
     except SqlprivError as error:
-        return Check(stated, False, str(error))
-    return Check(stated, required.holds(value), f"is {shown_number(value)}")
+        return Check(required.text, False, str(error))
+    return Check(required.text, required.holds(value), f"is {shown_number(value)}")

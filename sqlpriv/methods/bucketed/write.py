@@ -21,20 +21,17 @@ from pathlib import Path
 import duckdb
 
 from sqlpriv.engine import fetch
-from sqlpriv.macros.catalog import macro
 from sqlpriv.methods.bucketed.arrange import ARRANGED, in_order, write_arranged
 from sqlpriv.methods.bucketed.layout import BUCKET, free_name, side_table
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan
+from sqlpriv.methods.labelled.stated import write_requirements
 from sqlpriv.methods.method import Edition, Made
-from sqlpriv.policy.file import Policy
-from sqlpriv.policy.require import public_argument
-from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values, written
+from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_values, written
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.digest import rows_digest
 
 ATTRIBUTES = ("position", "name", "type", "role", "side")
-REQUIREMENTS = ("requirement", "guarantee", "measure", "sensitive", "arguments", "threshold")
 
 
 @dataclass(frozen=True)
@@ -113,40 +110,10 @@ def write(plan: BucketPlan, edition: Edition, path: Path, words: Words) -> Made:
             for p, c in enumerate(layout.columns)
         )
         write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
-        _write_requirements(plan)
+        write_requirements(con, plan.policy.requirements)
     return Made(int(numbers["rows"]), float(plan.rows))
 
 
 def side_digests(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> str:
     """The digests of the sides, but for the first, whose digest is that of the published rows."""
     return json.dumps([rows_digest(con, table) for table in tables[1:]])
-
-
-def _write_requirements(plan: BucketPlan) -> None:
-    con, rows = plan.source.con, stated_requirements(plan.policy)
-    if rows:
-        promised = ((*(literal(v) for v in row[:-1]), double(float(str(row[-1])))) for row in rows)
-        write_values(con, "requirements", ", ".join(REQUIREMENTS), promised)
-        return
-    listed = ", ".join(f"{c} {'DOUBLE' if c == 'threshold' else 'VARCHAR'}" for c in REQUIREMENTS)
-    fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.requirements ({listed})")
-
-
-def stated_requirements(policy: Policy) -> list[tuple[str | float | None, ...]]:
-    """The requirements as the file states them."""
-    return [
-        (
-            r.text,
-            guarantee(r.measure.macro),
-            r.name,
-            r.sensitive,
-            json.dumps({k: public_argument(v) for k, v in r.arguments.items()}),
-            r.threshold,
-        )
-        for r in policy.requirements
-    ]
-
-
-def guarantee(name: str) -> str:
-    """What a macro's number promises, in one sentence."""
-    return macro(name).header.fields["guarantee"].replace("\n", " ")

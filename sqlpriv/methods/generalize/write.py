@@ -51,7 +51,7 @@ def _write_tables(plan: GeneralizePlan) -> None:
     write_about(con, _about(plan))
     write_numbers(con, {})
     write_attributes(plan.scan, plan.best.node, plan.columns)
-    write_requirements(con, plan.measures)
+    write_requirements(con, [m.requirement for m in plan.measures])
     write_hierarchies(plan.scan, plan.best.node)
 
 

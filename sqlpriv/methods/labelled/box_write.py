@@ -37,7 +37,7 @@ def write_release(plan: BoxPlan, path: Path) -> Made:
         write_about(con, _about(plan))
         write_numbers(con, {})
         _write_attributes(plan)
-        write_requirements(con, plan.measures)
+        write_requirements(con, [m.requirement for m in plan.measures])
         write_box_leaves(plan.scan, plan.columns)
         shown = [(c.name, c.ends if c.has_ends else None) for c in plan.columns]
         fetch(con, view_of_rows(quoted(WRITTEN, "main", plan.policy.table.name), shown, boxes=True))

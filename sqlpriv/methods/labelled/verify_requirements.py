@@ -1,4 +1,4 @@
-"""Judge what a release with labels states of its rows and classes: by its policy, and by its rows, with the macros."""
+"""Judge what a release states of its rows and classes: by its policy, and by its rows, with the macros."""
 
 from __future__ import annotations
 
@@ -48,11 +48,8 @@ def follows_policy(file: ReleaseFile, policy: Policy, columns: Sequence[Stated])
     yield Check("the requirements are those of the policy", not wrong, "; ".join(wrong))
 
 
-def judge_requirement(calls: Calls, file: ReleaseFile, row: Stated, columns: Sequence[Stated], is_whole: bool) -> Check:
-    """Judge a requirement as the file states it; its text is made anew, so that it cannot say more than is judged.
-
-    `is_whole` says whether no row of the table is missing.
-    """
+def stated_requirement(file: ReleaseFile, row: Stated, columns: Sequence[Stated]) -> Requirement | Check:
+    """A requirement as the file states it; its text is made anew, so that it cannot say more than is judged."""
     stated = str(row["requirement"])
     try:
         arguments = json.loads(row["arguments"])
@@ -68,7 +65,17 @@ def judge_requirement(calls: Calls, file: ReleaseFile, row: Stated, columns: Seq
     sensitive = [c for c in columns if folded(str(c["name"])) == asked and c["role"] == "sensitive"]
     if measure.needs_sensitive and not sensitive:
         return Check(text, False, f"{requirement.sensitive!r} is not a sensitive column")
-    why = _why_not(file, requirement, is_whole, str(sensitive[0]["type"]) if sensitive else "")
+    return requirement
+
+
+def judge_requirement(calls: Calls, file: ReleaseFile, row: Stated, columns: Sequence[Stated], is_whole: bool) -> Check:
+    """Judge a requirement that the file states by its published rows; `is_whole`: whether no row is missing."""
+    requirement = stated_requirement(file, row, columns)
+    if isinstance(requirement, Check):
+        return requirement
+    text, measure, asked = requirement.text, requirement.measure, folded(requirement.sensitive or "")
+    kind = next((str(c["type"]) for c in columns if folded(str(c["name"])) == asked), "")
+    why = _why_not(file, requirement, is_whole, kind)
     if why is not None and not (why == _PERSONS and requirement.name in _FEWER_PERSONS):
         return Check(text, None, why)
     given: list[object] = [published(file), [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]]

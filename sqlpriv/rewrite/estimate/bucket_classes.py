@@ -133,15 +133,20 @@ class BucketClasses(Classes):
         """Rows to be summed up by group: estimates by bucket, and beside them bounds by bucket."""
         self.refuse_beyond(budget)
         copies = " * ".join(f"CAST(priv_copies{s} AS DOUBLE)" for s in self._numbers)
-        weight = formula("_expected_rows", copies, "priv_size", str(len(self._sides)))
-        estimates = {f"e{i}": f"sum({weight} * {self._summand(i)})" for i in sorted(self._estimated)}
+        # Divided bucket by bucket: what is certain of a bucket is then no sum of rounded fractions.
+        estimates = {
+            f"e{i}": formula(
+                "_expected", f"sum({copies} * {self._summand(i)})", "any_value(priv_size)", str(len(self._sides))
+            )
+            for i in sorted(self._estimated)
+        }
         estimates |= {name: text for text, name in self._extremes.items()}
         bounds = [f"{side}{i}" for i in sorted(self._bounded) for side in (LOW, HIGH)]
         ctes = {"__priv_raw": self._leaves(self._keys), "__priv_keys": self._numbered_keys()}
         same = " AND ".join(f"r.{k} IS NOT DISTINCT FROM q.{k}" for k in self._keys) or "true"
         ctes["__priv_pairs"] = f"SELECT r.*, q.priv_key FROM __priv_raw AS r JOIN __priv_keys AS q ON {same}"
         listed = ["priv_key", *(f"{text} AS {name}" for name, text in estimates.items()), *map(_nothing, bounds)]
-        sql = f"SELECT {', '.join(listed)} FROM __priv_pairs GROUP BY priv_key"
+        sql = f"SELECT {', '.join(listed)} FROM __priv_pairs GROUP BY {_PLACE}"
         if bounds:
             ctes |= self._bounding()
             beside = ["priv_key", *map(_nothing, estimates), *bounds]
