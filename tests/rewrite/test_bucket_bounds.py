@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -13,7 +14,7 @@ from oracles.buckets import Bucket, Row, all_tables, sum_bounds
 from sqlpriv.methods.bucketed.answers import OneSide
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
-from sqlpriv.rewrite.release import BOUNDS, Attribute, Buckets, Release, Side
+from sqlpriv.rewrite.release import BOUNDS, Attribute, Buckets, PublicTable, Release, Side
 
 Con = duckdb.DuckDBPyConnection
 VALUES = (None, -1, 0, 2)
@@ -144,7 +145,7 @@ def test_three_sides(con: Con, sql: str, added: Callable[[Row], float], is_exact
 
 
 def test_averages_lie_within_their_bounds(con: Con) -> None:
-    for seed in range(12):
+    for seed in range(6):
         buckets = random_buckets(2, 2, most=4, seed=seed)
         release = make_release(con, buckets, SIDES[2])
         for sql, value, inside in (
@@ -179,3 +180,21 @@ def test_infinite_values_are_no_bounds(con: Con) -> None:
     least = [sum(float("inf") if (r[0], r[3]) == (2, 0) else 1 for r in rows) for rows in all_tables(buckets)]
     assert low <= min(least)
     assert high >= max(least)
+
+
+def test_a_row_that_meets_several_public_rows_counts_with_all_of_them(con: Con) -> None:
+    buckets = random_buckets(2, 40, most=3, seed=6)
+    priced = [(0, 5), (0, 7), (2, 1), (-1, 0)]
+    con.execute(
+        f"CREATE OR REPLACE TABLE priced AS FROM (VALUES {', '.join(map(str, priced))}) AS v(s, price)"
+    ).fetchall()
+    table = PublicTable("priced", ("memory", "main", "priced"), {"s": "INTEGER", "price": "INTEGER"}, len(priced))
+    release = replace(make_release(con, buckets, SIDES[2]), public={"priced": table})
+    sql = "SELECT g, sum(p.price) FROM t JOIN priced AS p ON t.s = p.s WHERE a = 2 GROUP BY g"
+    found = {g: rest for g, *rest in ask(con, release, sql)}
+    for g, bucket in enumerate(buckets):
+        mean, least, greatest = sum_bounds([bucket], lambda r: sum(p for s, p in priced if s == r[3] and r[0] == 2))
+        estimate, low, high = found.get(g, (0, 0, 0))
+        assert estimate == pytest.approx(mean)
+        assert low <= least + 1e-9
+        assert high >= greatest - 1e-9
