@@ -137,6 +137,7 @@ def test_what_has_no_sound_bounds_has_none(release: OpenRelease, asked: str) -> 
     assert found[1:] == (None, None)
 
 
+@pytest.mark.slow
 def test_without_public_domains_high_is_infinite_and_show_says_so(tmp_path: Path) -> None:
     write_people(tmp_path, people(900))
     publish(read_policy(sampled_policy(tmp_path, columns=COLUMNS.replace(', domain = ["F", "M"]', ""))))

@@ -72,7 +72,7 @@ def test_what_publish_prints(tmp_path: Path) -> None:
     json.dumps(content)
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "change",
     [
@@ -109,13 +109,14 @@ def test_a_tampered_copy_does_not_hold(copy: Path, change: str) -> None:
         assert failing(copy)
 
 
+@pytest.mark.slow
 def test_another_policy_is_noticed(folder: Path, tmp_path: Path) -> None:
     for release in ({"numbers": "epsilon = 1.0\nk = 6\nbeta = 0.2"}, {"node": "node = { age = 1, sex = 0 }"}, {}):
         other = sampled_policy(tmp_path, **release)  # type: ignore[arg-type]
         assert "table, numbers and levels are those of the policy" in failing(folder / "out.duckdb", other), release
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
