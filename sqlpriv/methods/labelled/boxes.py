@@ -53,7 +53,7 @@ def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
         columns += _ordered_side(axis) if axis.is_ordered else _node_side(axis)
     sides = f"SELECT {', '.join(columns)} FROM spans AS s"
     if scan.trees:
-        sides += f" JOIN ({_tree_sides(scan.trees)}) AS n ON s.class = n.class"
+        sides += f" JOIN ({_labels_of_nodes(scan.trees)}) AS n ON s.class = n.class"
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
     # Two nodes may be called the same, and then nobody can tell them apart.
     fetch(
@@ -117,11 +117,18 @@ def least_nodes(sides: str) -> str:
     )
 
 
-def _tree_sides(trees: Sequence[Axis]) -> str:
-    """A query for class, and the label, level and width of its nodes; all trees at once, as joins cost time to plan."""
-    sides = " UNION ALL ".join(
-        f"SELECT class, {x.number} AS axis, low{x.number} AS low, high{x.number} AS high FROM spans" for x in trees
+def tree_sides(columns: str, trees: Sequence[Axis]) -> str:
+    """A query for the sides of all spans on the axes that are trees: these columns, axis, low and high."""
+    sides = {"axis": "{}", "low": "low{}", "high": "high{}"}
+    listed = ", ".join(
+        f"unnest([{', '.join(side.format(x.number) for x in trees)}]) AS {name}" for name, side in sides.items()
     )
+    return f"SELECT {columns}, {listed} FROM spans"
+
+
+def _labels_of_nodes(trees: Sequence[Axis]) -> str:
+    """A query for class, and the label, level and width of its nodes; all trees at once, as joins cost time to plan."""
+    sides = tree_sides("class", trees)
     listed = "".join(
         f", max({name}) FILTER (axis = {x.number}) AS {name}{x.number}"
         for x in trees

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
-from sqlpriv.methods.labelled.boxes import least_nodes
+from sqlpriv.methods.labelled.boxes import least_nodes, tree_sides
 from sqlpriv.methods.labelled.evaluate import class_columns, judged_ctes
 from sqlpriv.methods.labelled.measures import RELATION, SIZE, ClassMeasure
 
@@ -57,11 +57,7 @@ class Cutter:
         )
         cuts = [_number_wishes(axis) for axis in self._ordered]
         if self._scan.trees:
-            sides = " UNION ALL ".join(
-                f"SELECT part, size, {x.number} AS axis, low{x.number} AS low, high{x.number} AS high FROM spans "
-                f"WHERE low{x.number} < high{x.number}"
-                for x in self._scan.trees
-            )
+            sides = f"FROM ({tree_sides('part, size', self._scan.trees)}) WHERE low < high"
             cuts.append(
                 "SELECT s.part, s.size, s.axis, n.width, 0 AS edge, n.level, n.low, n.high - n.low + 1 AS spacing "
                 f"FROM {least_nodes(sides)}"
@@ -109,19 +105,21 @@ class Cutter:
 
     def part_of(self, cuts: str) -> str:
         """The number of the part that a row of work goes to, over `source`."""
-        return f"{cuts}.base + {self._side(cuts)}"
+        return f"{cuts}.base + {self._side(cuts, self._value(cuts))}"
 
     def source(self, cuts: str) -> str:
         """The rows w of the partitions that a table of cuts is about."""
-        joined = f"work AS w JOIN {cuts} ON w.part = {cuts}.part"
-        if not self._scan.trees:
-            return joined
-        leaf = f"l.axis = {cuts}.axis AND l.code = {self._value(cuts)}"
-        return f"{joined} LEFT JOIN tree_leaves AS l ON {cuts}.level > 0 AND {leaf}"
+        return f"work AS w JOIN {cuts} ON w.part = {cuts}.part{self._leaves(cuts, self._value(cuts))}"
 
-    def _side(self, cuts: str) -> str:
-        """Which part of its partition a row goes to, from 0."""
-        side = f"CASE WHEN {self._value(cuts)} <= {cuts}.edge THEN 0 ELSE 1 END"
+    def _leaves(self, cuts: str, value: str) -> str:
+        """Join the leaf l of a value, where a node is cut."""
+        if not self._scan.trees:
+            return ""
+        return f" LEFT JOIN tree_leaves AS l ON {cuts}.level > 0 AND l.axis = {cuts}.axis AND l.code = {value}"
+
+    def _side(self, cuts: str, value: str) -> str:
+        """Which part of its partition a value goes to, from 0."""
+        side = f"CASE WHEN {value} <= {cuts}.edge THEN 0 ELSE 1 END"
         if not self._scan.trees:
             return side
         return f"CASE WHEN {cuts}.level > 0 THEN l.lows[{cuts}.level] - {cuts}.low ELSE {side} END"
@@ -156,9 +154,15 @@ class Cutter:
         if self._ordered:
             found.append(self._number_options())
         if self._scan.trees or self._has_nulls:
+            # By values first, which are few: leaves are looked up for each of them, and not for every row.
+            cells = (
+                f"(SELECT asked.ask, {self._value('asked')} AS v, CAST(sum(w.n) AS BIGINT) AS n FROM work AS w "
+                "JOIN asked ON w.part = asked.part WHERE asked.edge IS NOT NULL GROUP BY ALL)"
+            )
+            joined = f"{cells} AS w JOIN asked ON w.ask = asked.ask{self._leaves('asked', 'w.v')}"
             sized = (
-                f"SELECT asked.ask, {self._side('asked')} AS side, CAST(sum(w.n) AS BIGINT) AS size "
-                f"FROM {self.source('asked')} WHERE asked.edge IS NOT NULL GROUP BY ALL"
+                f"SELECT w.ask, {self._side('asked', 'w.v')} AS side, CAST(sum(w.n) AS BIGINT) AS size FROM {joined} "
+                "GROUP BY ALL"
             )
             failing = f"SELECT ask FROM ({sized}) WHERE {self._fails('size')}"
             others = f"SELECT {_CUT}, CAST(NULL AS DOUBLE) AS other FROM asked WHERE edge IS NOT NULL"
