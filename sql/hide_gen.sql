@@ -54,18 +54,22 @@ CREATE MACRO _holds(condition) AS
 concat('(SELECT true WHERE CASE WHEN typeof((', condition, ')) IN (''BOOLEAN'', ''"NULL"'') THEN TRY_CAST((', condition,
   ') AS BOOLEAN) ELSE error(''sqlpriv: the condition must be true or false'') END)');
 
--- A text that is one expression, or at least cannot leave the parentheses it is put in. Where our reading of quotes and
--- DuckDB's differ, the cause is a comment, a dollar quote or an escape string, and these are refused.
 CREATE MACRO _condition(condition) AS
 CASE
   WHEN typeof(condition) <> 'VARCHAR' THEN error('sqlpriv: the condition must be given as text, as in ''age < 50''')
-  WHEN regexp_matches(CAST(condition AS VARCHAR), '[^\x{20}-\x{10FFFF}\t\n\r]') THEN error('sqlpriv: the condition holds a control character')
-  WHEN trim(_unquoted(condition), ' ' || chr(9) || chr(10) || chr(13)) = '' THEN error('sqlpriv: the condition is empty')
-  WHEN regexp_matches(_unquoted(condition), '[''";$]|--|/[*]|[*]/|[A-Za-z0-9_&]\x{1E}')
-    THEN error('sqlpriv: the condition must be one expression: no semicolon, comment, dollar sign or open quote, and a space before quotes')
-  WHEN list_min(_depths(_parentheses(condition))) < 0 OR coalesce(_depths(_parentheses(condition))[-1], 0) <> 0
-    THEN error('sqlpriv: the parentheses of the condition do not match')
-  ELSE CAST(condition AS VARCHAR)
+  ELSE _one_expression(condition, 'condition')
+END;
+-- A text that is one expression, or at least cannot leave the parentheses it is put in. Where our reading of quotes and
+-- DuckDB's differ, the cause is a comment, a dollar quote or an escape string, and these are refused.
+CREATE MACRO _one_expression(expression, what) AS
+CASE
+  WHEN regexp_matches(CAST(expression AS VARCHAR), '[^\x{20}-\x{10FFFF}\t\n\r]') THEN error(concat('sqlpriv: the ', what, ' holds a control character'))
+  WHEN trim(_unquoted(expression), ' ' || chr(9) || chr(10) || chr(13)) = '' THEN error(concat('sqlpriv: the ', what, ' is empty'))
+  WHEN regexp_matches(_unquoted(expression), '[''";$]|--|/[*]|[*]/|[A-Za-z0-9_&]\x{1E}')
+    THEN error(concat('sqlpriv: the ', what, ' must be one expression: no semicolon, comment, dollar sign or open quote, and a space before quotes'))
+  WHEN list_min(_depths(_parentheses(expression))) < 0 OR coalesce(_depths(_parentheses(expression))[-1], 0) <> 0
+    THEN error(concat('sqlpriv: the parentheses of the ', what, ' do not match'))
+  ELSE CAST(expression AS VARCHAR)
 END;
 -- Quoted texts and names become a mark.
 CREATE MACRO _unquoted(condition) AS

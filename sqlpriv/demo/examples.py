@@ -64,6 +64,20 @@ CREATE OR REPLACE TABLE ages_general AS FROM (VALUES (1, '20-39'), (2, '20-39'),
 CREATE OR REPLACE TABLE admissions AS FROM (VALUES (DATE '2024-03-17'), (DATE '2025-11-02')) AS v(admitted);
 CREATE OR REPLACE TABLE disease_tree AS FROM (VALUES ('Heart', 'chronic'), ('Cancer', 'chronic'), ('chronic', 'any'),
   ('Flu', 'any')) AS v(disease, kind);
+-- Four members of a club as they are disclosed, a phone book, and the hierarchies of both.
+CREATE OR REPLACE TABLE members AS FROM (VALUES (1, 'Ithaca', '1975-05-10'), (2, 'Ithaca', '1975-05'),
+  (3, 'New York', '*'), (4, 'Boston', '1980')) AS v(id, city, born);
+CREATE OR REPLACE TABLE phone_book AS FROM (VALUES ('Ann', 'Ithaca', '1975-05-10'), ('Bob', 'Ithaca', '1975-05-20'),
+  ('Cyd', 'Albany', '1980-01-01'), ('Dan', 'New York', '1980'), ('Eve', NULL, '1975-06-01')) AS v(name, city, born);
+CREATE OR REPLACE TABLE town_book AS FROM (VALUES ('Ann', 'New York'), ('Bob', NULL), ('Cyd', 'Ithaca'),
+  ('Dan', 'New York')) AS v(name, city);
+CREATE OR REPLACE TABLE minded AS FROM (VALUES (1, 'city', 1), (1, 'born', 3), (2, 'city', 1), (2, 'born', 2),
+  (3, 'city', 2), (3, 'born', 2), (4, 'city', 0), (4, 'born', 4)) AS v(id, attribute, weight);
+CREATE OR REPLACE TABLE cities AS FROM (VALUES ('Ithaca', 'New York', '*'), ('Albany', 'New York', '*'),
+  ('Boston', 'Massachusetts', '*')) AS v(city, state, top);
+CREATE OR REPLACE TABLE births AS FROM (VALUES ('1975-05-10', '1975-05', '1975', '*'),
+  ('1975-05-20', '1975-05', '1975', '*'), ('1975-06-01', '1975-06', '1975', '*'),
+  ('1980-01-01', '1980-01', '1980', '*')) AS v(day, month, year, top);
 """
 
 

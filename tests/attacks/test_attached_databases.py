@@ -14,7 +14,7 @@ def outside(template: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
         con.execute(f"ATTACH '{template}' AS rel (READ_ONLY)").fetchall()
         con.execute("CREATE TABLE people AS SELECT 'x' AS zip, i AS disease FROM range(7) AS r(i)").fetchall()
-        for table in ("tree", "hierarchy_disease", "hierarchy_zip"):  # those that generalize finds by its maps
+        for table in ("tree", "hierarchy_disease", "hierarchy_zip", "town"):  # those that maps and lists name
             con.execute(f"CREATE VIEW {table} AS FROM rel.{table}").fetchall()
         yield con
 

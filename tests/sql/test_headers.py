@@ -9,6 +9,7 @@ import test_bag_shares
 import test_bags
 import test_ck_safety
 import test_closeness
+import test_disclosure_risk
 import test_epsilon
 import test_estimate_macro
 import test_expected_weights
@@ -36,6 +37,7 @@ MODULES = (
     test_bags,
     test_ck_safety,
     test_closeness,
+    test_disclosure_risk,
     test_epsilon,
     test_estimate_macro,
     test_expected_weights,

@@ -55,6 +55,8 @@ CREATE TABLE labels AS FROM (VALUES
   (1, '{MARKER}-any'), (3, NULL), (99, '{MARKER}-none')) AS v(record, disease);
 CREATE TABLE edges AS FROM (VALUES
   ('{MARKER}-flu', '{MARKER}-infection'), ('{MARKER}-cold', '{MARKER}-infection')) AS v(child, parent);
+CREATE TABLE minded AS SELECT DISTINCT patient, attribute, 1.5 AS weight
+  FROM people, (VALUES ('disease'), ('zip')) AS v(attribute);
 CREATE TABLE stays AS FROM (VALUES (DATE '2024-03-17'), (DATE '1999-12-31'), (NULL)) AS v(admitted);
 """
 GOOD: Mapping[str, object] = {
@@ -142,6 +144,16 @@ GOOD: Mapping[str, object] = {
     "mentioned": ["age", "score"],
     "attributes": ["zip", "age"],
     "key": "known to the attacks",
+    "dictionary": "town",
+    "other": "town",
+    "dictionaries": {"town": 1},
+    "links": [{"record": "zip", "entry": "zip"}, {"record": "age", "entry": "age"}],
+    "phi": 2.0,
+    "psi": 0.5,
+    "weights": [{"attribute": "disease", "hierarchy": "tree", "weight": "2"}, {"attribute": "zip", "weight": "0.5"}],
+    "form": "linear",
+    "personal": "minded",
+    "total": 3,
 }
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
@@ -152,12 +164,16 @@ EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
     "loss": {"tbl": "general"},
     "alpha_beta": {"domain": "possible"},
     "frapp": {"domain": "possible"},
+    "dictionary_order": {"dictionary": "people", "id": "record"},
 }
-TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized")
+TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized",
+                "dictionary", "other", "personal")  # fmt: skip
 LIST_PARAMS = ("qis", "buckets", "attributes")
 COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
-# The files of macros that make a table: a hierarchy, or the table they were given, with other cells or rows.
-MAKERS = ("hierarchy.sql", "hierarchy_faults.sql", "hide_gen.sql", "alpha_beta_view.sql", "frapp_view.sql")
+# The files of macros that make a table: a hierarchy, or the table they were given, with other cells or rows; or that
+# compare it with a dictionary by links.
+MAKERS = ("hierarchy.sql", "hierarchy_faults.sql", "hide_gen.sql", "alpha_beta_view.sql", "frapp_view.sql",
+          "identification.sql", "sensitivity.sql", "disclosure_risk.sql")  # fmt: skip
 Rows = list[tuple[Any, ...]]
 
 

@@ -38,6 +38,8 @@ CREATE OR REPLACE TABLE hierarchy_zip AS FROM (VALUES ('130**', '1****', '*'), (
 CREATE OR REPLACE TABLE hierarchy_age AS FROM (VALUES ('< 30', '*'), ('30-40', '*')) AS v(age, top);
 CREATE OR REPLACE TABLE general_visits AS FROM (VALUES (1, 'chronic', '130**', '*'), (2, 'acute', '1485*', '*'),
   (3, 'unknown', '130**', '*')) AS v(visit, disease, zip, age);
+CREATE OR REPLACE TABLE minded AS SELECT DISTINCT patient, attribute, 1.5 AS weight
+  FROM visits, (VALUES ('disease'), ('zip')) AS v(attribute);
 CREATE OR REPLACE TABLE possible AS FROM (SELECT DISTINCT zip FROM visits), (SELECT DISTINCT disease FROM visits);
 """
 
@@ -126,6 +128,16 @@ ARGUMENTS = {
     "mentioned": "['age', 'score']",
     "attributes": "['zip', 'disease']",
     "key": "'nobody else knows it'",
+    "dictionary": "'residents'",
+    "other": "'residents'",
+    "dictionaries": "MAP {'residents': 0.25, 'visits': 0.75}",
+    "links": "[{record: 'zip', entry: 'zip', hierarchy: 'hierarchy_zip'}, {record: 'age', entry: 'age'}]",
+    "phi": "'visit + 1'",
+    "psi": "0.5",
+    "weights": "[{attribute: 'disease', weight: 2, hierarchy: 'taxonomy'}, {attribute: 'zip', weight: 0.5}]",
+    "form": "'multiplicative'",
+    "personal": "'minded'",
+    "total": "'infinity'",
 }
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS = {
@@ -137,6 +149,9 @@ EXCEPTIONS = {
     ("loss", "tbl"): "'general_visits'",
     ("alpha_beta", "domain"): "'possible'",
     ("frapp", "domain"): "'possible'",
+    ("dictionary_order", "dictionary"): "'visits'",
+    ("dictionary_order", "id"): "'visit'",
+    ("hierarchy_weights", "weight"): "0.75",
 }
 
 
