@@ -109,7 +109,7 @@ CREATE MACRO _priced(tbl, singles, more) AS
 concat('WITH __priv_r AS MATERIALIZED (SELECT row_number() OVER () AS __priv_n, __priv_t AS __priv_record, ', more, _cells(singles, 'record'), _from(tbl), _plainly(singles, 'record'), ')',
   _nodes(singles, 'SELECT DISTINCT __priv_v# AS node FROM __priv_r', 'the hierarchy of attribute #'),
   list_aggr(list_transform(singles, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''),
-  ', __priv_q AS MATERIALIZED (SELECT ', _repeated(len(singles), 't.v#, t.d#, coalesce(w#.price, 0) AS u#, CASE WHEN t.d# = 0 THEN 0 ELSE 1 / w#.leaves END AS g#', ', '), ' FROM (',
+  ', __priv_q AS MATERIALIZED (SELECT ', _repeated(len(singles), 't.v#, t.d#, CASE WHEN t.d# = 0 THEN 0 ELSE w#.price END AS u#, CASE WHEN t.d# = 0 THEN 0 ELSE 1 / w#.leaves END AS g#', ', '), ' FROM (',
   _placed(len(singles), _repeated(len(singles), 't.v#', ', '), concat('(SELECT DISTINCT ', _repeated(len(singles), '__priv_v# AS v#', ', '), ' FROM __priv_r)'), 'the hierarchy of attribute #', 'table'), ') AS t',
   _repeated(len(singles), ' LEFT JOIN __priv_w# AS w# ON t.v# = w#.node', ''), ')');
 CREATE MACRO _from_priced(number) AS
