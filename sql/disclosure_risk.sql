@@ -51,7 +51,7 @@ FROM __priv_dictionaries;
 CREATE MACRO dictionary_order(dictionary, other, id, links) AS TABLE
 FROM query(list_transform([_links(links, ['record', 'entry', 'hierarchy'])], lambda __priv_links: concat(
   _both(dictionary, [other], __priv_links, concat('TRY_CAST(', _field(_column(id)), ' AS VARCHAR) AS __priv_id, ')),
-  ', __priv_o AS MATERIALIZED (SELECT TRY_CAST(', _field(id), ' AS VARCHAR) AS __priv_id, ', _cells(__priv_links, 'entry'), _from(other), _plainly(__priv_links, 'entry'), ')',
+  ', __priv_o AS MATERIALIZED (SELECT TRY_CAST(', _field(id), ' AS VARCHAR) AS __priv_id, ', _link_cells(__priv_links, 'entry'), _from(other), _plainly(__priv_links, 'entry'), ')',
   _nodes(__priv_links, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_o', 'the hierarchy of link #'),
   ', __priv_a AS MATERIALIZED (', _placed(len(__priv_links), 't.id', concat('(SELECT __priv_id AS id, ', _repeated(len(__priv_links), '__priv_v# AS v#', ', '), ' FROM __priv_r)'), 'the hierarchy of link #', 'dictionary'), ')',
   ', __priv_b AS MATERIALIZED (', _placed(len(__priv_links), 't.id', concat('(SELECT __priv_id AS id, ', _repeated(len(__priv_links), '__priv_v# AS v#', ', '), ' FROM __priv_o)'), 'the hierarchy of link #', 'other dictionary'), ')',

@@ -4,7 +4,7 @@
 
 -- The template for link 1, 2, ...
 CREATE MACRO _repeated(number, template, between) AS
-list_aggr(list_transform(range(1, number + 1), lambda __priv_j: _numbered(template, __priv_j)), 'string_agg', between);
+list_aggr(list_transform(range(1, number + 1), lambda __priv_j: _at_place(template, __priv_j)), 'string_agg', between);
 
 -- Links as maps with record, entry and, where there is one, hierarchy (or what else is allowed), checked. A list of names will do
 -- where both tables call their columns alike.
@@ -36,7 +36,7 @@ END;
 CREATE MACRO _is_name(expression) AS NOT regexp_matches(expression, '^[0-9]|[\x{00}-/:-@[-^`{-\x{7F}]');
 
 -- SQL text of the cells that links read, as texts: suppressed or missing is NULL. TRY_CAST, because a failing cast shows the cell.
-CREATE MACRO _cells(links, side) AS
+CREATE MACRO _link_cells(links, side) AS
 list_aggr(list_transform(links, lambda __priv_m, __priv_j:
   concat('nullif(TRY_CAST(', _reading(__priv_m[side]), ' AS VARCHAR), ''*'') AS __priv_v', __priv_j)), 'string_agg', ', ');
 -- Where a WHERE stands DuckDB accepts neither unnest nor a window nor an aggregate, so each expression stands there, too.
@@ -51,9 +51,9 @@ list_aggr(list_transform(links, lambda __priv_m, __priv_j: concat('typeof(', _re
 CREATE MACRO _nodes(links, cells, what) AS
 list_aggr(list_transform(links, lambda __priv_m, __priv_j:
   CASE WHEN __priv_m['hierarchy'] IS NULL
-    THEN _numbered(concat(', __priv_h# AS (SELECT node, 1 AS depth, [0, row_number() OVER ()] AS ids FROM (', cells, ') WHERE node IS NOT NULL)'), __priv_j)
-    ELSE concat(_numbered(_tree_head(), __priv_j), _labels_of(__priv_m['hierarchy']), _numbered(_tree(what), __priv_j)) END), 'string_agg', '');
-CREATE MACRO _numbered(template, place) AS replace(template, '#', CAST(place AS VARCHAR));
+    THEN _at_place(concat(', __priv_h# AS (SELECT node, 1 AS depth, [0, row_number() OVER ()] AS ids FROM (', cells, ') WHERE node IS NOT NULL)'), __priv_j)
+    ELSE concat(_at_place(_tree_head(), __priv_j), _labels_of(__priv_m['hierarchy']), _at_place(_tree(what), __priv_j)) END), 'string_agg', '');
+CREATE MACRO _at_place(template, place) AS replace(template, '#', CAST(place AS VARCHAR));
 CREATE MACRO _tree_head() AS
 ', __priv_p# AS MATERIALIZED (SELECT DISTINCT list_reverse(list_filter(labels, lambda x, i: i = 1 OR x IS DISTINCT FROM labels[i - 1])) AS path FROM ';
 CREATE MACRO _tree(what) AS
@@ -93,14 +93,14 @@ concat(', __priv_q AS MATERIALIZED (', _placed(number, concat('row_number() OVER
 -- SQL text that reads all tables: __priv_r, the records with what else is wanted of them, __priv_e, the distinct entries of each dictionary (which),
 -- and __priv_sound, one row, which refuses empty tables and cells that can never be equal as texts.
 CREATE MACRO _both(tbl, dictionaries, links, more) AS
-concat('WITH __priv_r AS MATERIALIZED (SELECT ', more, _cells(links, 'record'), _from(tbl), _plainly(links, 'record'), '), __priv_e AS MATERIALIZED (',
+concat('WITH __priv_r AS MATERIALIZED (SELECT ', more, _link_cells(links, 'record'), _from(tbl), _plainly(links, 'record'), '), __priv_e AS MATERIALIZED (',
   list_aggr(list_transform(dictionaries, lambda __priv_name, __priv_w: list_transform([_own_links(links, __priv_name)], lambda __priv_own: concat(
-    'SELECT ', __priv_w, ' AS __priv_which, count(*) AS __priv_copies, ', _cells(__priv_own, 'entry'), _from(__priv_name), _plainly(__priv_own, 'entry'), ' GROUP BY ALL'))[1]), 'string_agg', ' UNION ALL '),
+    'SELECT ', __priv_w, ' AS __priv_which, count(*) AS __priv_copies, ', _link_cells(__priv_own, 'entry'), _from(__priv_name), _plainly(__priv_own, 'entry'), ' GROUP BY ALL'))[1]), 'string_agg', ' UNION ALL '),
   '), __priv_rt AS (SELECT ', _types(links, 'record'), _from(tbl), ' LIMIT 1), __priv_et AS (',
   list_aggr(list_transform(dictionaries, lambda __priv_name: concat('(SELECT ', _types(_own_links(links, __priv_name), 'entry'), _from(__priv_name), ' LIMIT 1)')), 'string_agg', ' UNION ALL '),
   '), __priv_sound AS MATERIALIZED (SELECT CASE WHEN count(rt.__priv_y1) = 0 THEN error(''sqlpriv: the table has no rows: there is nothing to check'')',
   ' WHEN count(et.__priv_y1) < ', len(dictionaries), ' THEN error(''sqlpriv: a dictionary has no rows'')',
-  list_aggr(list_transform(links, lambda __priv_m, __priv_j: CASE WHEN __priv_m['hierarchy'] IS NULL THEN _numbered(
+  list_aggr(list_transform(links, lambda __priv_m, __priv_j: CASE WHEN __priv_m['hierarchy'] IS NULL THEN _at_place(
     concat(' WHEN bool_or(NOT ', _alike('rt.__priv_y#', 'et.__priv_y#'), ') THEN error(concat(''sqlpriv: link # compares '', any_value(rt.__priv_y#), '' with '', any_value(et.__priv_y#), '', which are never equal as texts; cast one of them''))'),
     __priv_j) END), 'string_agg', ''),
   ' ELSE true END AS ok FROM (SELECT 1) AS one LEFT JOIN __priv_rt AS rt ON true LEFT JOIN __priv_et AS et ON true)');

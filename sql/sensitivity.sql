@@ -7,7 +7,7 @@
 -- example: FROM priv.hierarchy_weights('cities', 0.5)
 -- expect: [('*', 0, 3, 0.0), ('Massachusetts', 1, 1, 0.5), ('New York', 1, 2, 0.25), ('Albany', 2, 1, 0.5), ('Boston', 2, 1, 0.5), ('Ithaca', 2, 1, 0.5)]
 CREATE MACRO hierarchy_weights(hierarchy, weight) AS TABLE
-FROM query(concat('WITH ', substr(concat(_numbered(_tree_head(), 1), _labels_of(hierarchy), _numbered(_tree('the hierarchy'), 1), _prices(MAP {'hierarchy': 'given', 'values':
+FROM query(concat('WITH ', substr(concat(_at_place(_tree_head(), 1), _labels_of(hierarchy), _at_place(_tree('the hierarchy'), 1), _prices(MAP {'hierarchy': 'given', 'values':
     CASE WHEN typeof(weight) = 'VARCHAR' AND TRY_CAST(weight AS DOUBLE) IS NULL THEN CAST(weight AS VARCHAR) END}, 1)), 3),
   ' SELECT w.node, h.depth, leaves, ', _product(concat('CAST(''', CASE WHEN typeof(weight) = 'VARCHAR' AND TRY_CAST(weight AS DOUBLE) IS NULL THEN 1 ELSE _weight(weight) END,
     ''' AS DOUBLE)'), 'price'), ' AS weight FROM __priv_w1 AS w JOIN __priv_h1 AS h ON w.node = h.node ORDER BY depth, w.node'));
@@ -93,10 +93,10 @@ concat('CASE WHEN TRY_CAST(', cell, ' AS DOUBLE) BETWEEN 0 AND CAST(''Infinity''
 -- SQL text of __priv_w#, by node: leaves, the number of values below it, and price, what it weighs where its values weigh 1, or what their table says. A value that is no
 -- node's child weighs by itself; sums of 1 / weight over all values below are what the mean comes to, level by level.
 CREATE MACRO _prices(entry, place) AS
-concat(CASE WHEN entry['values'] IS NULL THEN '' ELSE concat(_numbered(', __priv_t# AS MATERIALIZED (SELECT value, ', place), _weight_text('weight', _numbered('a weight of attribute #', place)),
-      _numbered(' AS weight, CASE WHEN count(*) OVER (PARTITION BY value) > 1 THEN error(''sqlpriv: the weights of attribute # name a value twice'') ELSE true END AS once FROM (SELECT labels[1] AS value, labels[2] AS weight FROM ', place),
+concat(CASE WHEN entry['values'] IS NULL THEN '' ELSE concat(_at_place(', __priv_t# AS MATERIALIZED (SELECT value, ', place), _weight_text('weight', _at_place('a weight of attribute #', place)),
+      _at_place(' AS weight, CASE WHEN count(*) OVER (PARTITION BY value) > 1 THEN error(''sqlpriv: the weights of attribute # name a value twice'') ELSE true END AS once FROM (SELECT labels[1] AS value, labels[2] AS weight FROM ', place),
       _labels_of(entry['values']), '))') END,
-  _numbered(concat(', __priv_v# AS MATERIALIZED (SELECT l.node, l.chain, ', CASE WHEN entry['values'] IS NULL THEN 'CAST(1 AS DOUBLE)'
+  _at_place(concat(', __priv_v# AS MATERIALIZED (SELECT l.node, l.chain, ', CASE WHEN entry['values'] IS NULL THEN 'CAST(1 AS DOUBLE)'
       ELSE 'CASE WHEN t.once IS NULL THEN error(''sqlpriv: the weights of attribute # miss a value'') WHEN t.weight = 0 THEN CAST(''Infinity'' AS DOUBLE) WHEN isinf(t.weight) THEN 0 ELSE 1 / t.weight END' END,
     ' AS inverse FROM ', CASE WHEN entry['hierarchy'] IS NULL THEN '(SELECT node, [node] AS chain FROM __priv_h#)'
       ELSE '(SELECT node, chain FROM __priv_i# WHERE node NOT IN (SELECT chain[-2] FROM __priv_i# WHERE len(chain) > 1))' END, ' AS l',
@@ -106,7 +106,7 @@ concat(CASE WHEN entry['values'] IS NULL THEN '' ELSE concat(_numbered(', __priv
 
 -- SQL text that reads the records and gives the distinct tuples of their cells (__priv_q) depth d#, price u# and share g#, 1 / leaves, of each cell.
 CREATE MACRO _priced(tbl, singles, more) AS
-concat('WITH __priv_r AS MATERIALIZED (SELECT row_number() OVER () AS __priv_n, __priv_t AS __priv_record, ', more, _cells(singles, 'record'), _from(tbl), _plainly(singles, 'record'), ')',
+concat('WITH __priv_r AS MATERIALIZED (SELECT row_number() OVER () AS __priv_n, __priv_t AS __priv_record, ', more, _link_cells(singles, 'record'), _from(tbl), _plainly(singles, 'record'), ')',
   _nodes(singles, 'SELECT DISTINCT __priv_v# AS node FROM __priv_r', 'the hierarchy of attribute #'),
   list_aggr(list_transform(singles, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''),
   ', __priv_q AS MATERIALIZED (SELECT ', _repeated(len(singles), 't.v#, t.d#, CASE WHEN t.d# = 0 THEN 0 ELSE w#.price END AS u#, CASE WHEN t.d# = 0 THEN 0 ELSE 1 / w#.leaves END AS g#', ', '), ' FROM (',

@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from support.attempts import Attempt, cases
+from support.attempts import Attempt, checks
 
 NULLS = """
 CREATE TEMP TABLE gaps AS FROM (VALUES
@@ -58,7 +58,7 @@ def test_a_null_in_the_population_stands_for_itself_only(gaps: duckdb.DuckDBPyCo
 
 
 @pytest.mark.some(20)
-@pytest.mark.parametrize("attempt", cases("qis", "buckets"))
+@pytest.mark.parametrize("attempt", checks("qis", "buckets"))
 def test_a_table_of_nothing_but_nulls_has_one_class(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """Every column NULL but the person and the record: one class, of all rows."""
     db.execute(

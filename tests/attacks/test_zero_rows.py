@@ -56,8 +56,8 @@ def test_an_empty_original_is_refused(shared: duckdb.DuckDBPyConnection) -> None
     refused_by_us(shared, sql)
 
 
-# What is measured against a population, and what makes a table, says little of the one row.
-ELSEWHERE = {"k_map", "delta_presence", "population_risk", "alpha_beta", "frapp"}
+# What is measured against a population, asked of one person, or makes a table says little of the one row.
+ELSEWHERE = {"k_map", "delta_presence", "population_risk", "alpha_beta", "frapp", "belief"}
 
 
 @pytest.mark.some(20)

@@ -158,6 +158,7 @@ from .sampling import (
 )
 from .utility import average_class_size, discernibility, kl_divergence
 from .views import alpha_beta, frapp
+from .worlds import belief
 
 __all__ = [
     "INFINITY",
@@ -195,6 +196,7 @@ __all__ = [
     "bag_share_weights",
     "bag_weights",
     "bayes_risk",
+    "belief",
     "belief_in",
     "belief_out",
     "belief_ratio",

@@ -22,10 +22,11 @@ import test_randomized_views
 import test_report
 import test_sdgs
 import test_sdgs_numbers
+import test_worlds
 from support import strategies
 from support.agreement import literal
 
-from sqlpriv.macros.catalog import macro, macros
+from sqlpriv.macros.catalog import defined, macro, macros
 from sqlpriv.macros.language import Overload
 from sqlpriv.version import __version__
 
@@ -50,6 +51,7 @@ MODULES = (
     test_report,
     test_sdgs,
     test_sdgs_numbers,
+    test_worlds,
 )
 WITHOUT_PROPERTIES = {"version"}
 
@@ -57,6 +59,12 @@ WITHOUT_PROPERTIES = {"version"}
 def test_every_macro_has_a_property_test() -> None:
     tested = {name for module in MODULES for name in module.TESTED}
     assert tested | WITHOUT_PROPERTIES == set(macros())
+
+
+def test_no_macro_is_defined_twice() -> None:
+    """Helpers of all files have one space of names: the later one would silently stand in the macros of the other."""
+    found = [(name, len(o.params)) for name, own in defined().items() for d in own for o in d.read().overloads]
+    assert len(found) == len(set(found)), sorted({name for name in found if found.count(name) > 1})
 
 
 @pytest.mark.parametrize("name", macros())

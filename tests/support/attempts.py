@@ -154,6 +154,8 @@ GOOD: Mapping[str, object] = {
     "form": "linear",
     "personal": "minded",
     "total": 3,
+    "who": {"zip": f"{MARKER}-130", "age": "31"},
+    "known": [{"not": f"{MARKER}-cold"}],
 }
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
@@ -173,7 +175,7 @@ COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
 # The files of macros that make a table: a hierarchy, or the table they were given, with other cells or rows; or that
 # compare it with a dictionary by links.
 MAKERS = ("hierarchy.sql", "hierarchy_faults.sql", "hide_gen.sql", "alpha_beta_view.sql", "frapp_view.sql",
-          "identification.sql", "sensitivity.sql", "disclosure_risk.sql")  # fmt: skip
+          "identification.sql", "sensitivity.sql", "disclosure_risk.sql", "worlds.sql")  # fmt: skip
 Rows = list[tuple[Any, ...]]
 
 

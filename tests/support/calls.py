@@ -138,6 +138,8 @@ ARGUMENTS = {
     "form": "'multiplicative'",
     "personal": "'minded'",
     "total": "'infinity'",
+    "who": "{zip: '130**', age: '< 30'}",
+    "known": "[{'not': 'Heart'}]",
 }
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS = {

@@ -1,0 +1,134 @@
+"""Beliefs given negations, facts and implications, against a list of all possible worlds."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import duckdb
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.worlds import Statement
+from support import strategies
+from support.dictionaries import structs
+from support.strategies import EXAMPLES, quote, same_name
+
+TESTED = {"belief"}
+Con = duckdb.DuckDBPyConnection
+VALUES = ["", "a", "o'x", "NULL", "=", None]
+NAMES = [name for name in strategies.NAMES if name != "person"]
+
+
+def statements(chance: random.Random, people: list[str]) -> list[Statement]:
+    """Up to three statements of any kind, about anybody."""
+    words = [value for value in VALUES if value is not None]
+    found = []
+    for _ in range(chance.randint(0, 3)):
+        who, other = (chance.choice(people) or None for _ in range(2))
+        kind = chance.choice(["not", "not", "has", "then"])
+        said = {"person": who, "not": chance.choice(words)}
+        if kind != "not":
+            said = {"person": who, "has": chance.choice(words)}
+        if kind == "then":
+            said |= {"other": other, "then": chance.choice(words)}
+        found.append(said)
+    return found
+
+
+@settings(max_examples=max(EXAMPLES // 2, 5))
+@given(
+    names=st.lists(st.sampled_from(NAMES), min_size=3, max_size=3, unique_by=same_name),
+    seed=st.integers(0, 2**32),
+)
+def test_belief_agrees(con: Con, names: list[str], seed: int) -> None:
+    chance = random.Random(seed)
+    one, two, secret = names
+    classes = [[chance.choice(VALUES) for _ in range(chance.randint(1, 5))] for _ in range(3)]
+    places = [["x", 1], ["o'y", None], [None, 2]]
+    rows = [[*places[at], value] for at, values in enumerate(classes) for value in values]
+    chance.shuffle(rows)
+    strategies.create_table(con, "t", {one: "VARCHAR", two: "INTEGER", secret: "VARCHAR"}, rows)
+    people = {"": 0, "Tom": 0, "A'n": chance.choice([1, 2])}
+    known = statements(chance, list(people))
+    given_ = [*known, {"person": "A'n", one: places[people["A'n"]][0], two: places[people["A'n"]][1]}]
+    named = {name: people[name] for name in people if name in {"", "A'n"} or mentioned(name, known)}
+    expected = oracles.belief(classes, named, known)
+    roles = f"[{literal(one)}, {literal(two)}], {literal(secret)}, {who(one, two)}"
+    asked = f"FROM priv.belief('t', {roles}, {structs(maps(given_))})"
+    if expected is None:
+        with pytest.raises(duckdb.Error, match="contradicts the table"):
+            con.execute(asked).fetchall()
+        return
+    before = {value: Fraction(classes[0].count(value), len(classes[0])) for value in classes[0]}
+    found = {value: pytest.approx((first, then), abs=1e-12) for value, first, then in con.execute(asked).fetchall()}
+    assert found == {value: (float(before[value]), float(expected[value])) for value in before}
+
+
+def mentioned(name: str, known: list[Statement]) -> bool:
+    return any(name in (said.get("person"), said.get("other")) for said in known)
+
+
+def maps(known: list[Statement]) -> list[dict[str, object]]:
+    """Without what is not said: a key of a struct may be anything."""
+    return [{key.replace("'", "''"): value for key, value in said.items() if value is not None} for said in known]
+
+
+def literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def who(one: str, two: str) -> str:
+    return f"{{{quote(one)}: 'x', {quote(two)}: 1}}"
+
+
+def test_umeko_has_the_flu(example_tables: Con) -> None:
+    """The lecture's second attack: one half each before, certain once it is known that she has no heart disease."""
+    asked = "FROM priv.belief('patients', ['zip', 'age'], 'disease', {zip: '130**', age: '< 30'}, "
+    before = [("Flu", 0.5, 0.5), ("Heart", 0.5, 0.5)]
+    assert example_tables.execute(f"{asked}[])").fetchall() == before
+    assert example_tables.execute(f"{asked}[{{'not': 'Heart'}}])").fetchall() == [
+        ("Flu", 0.5, 1.0),
+        ("Heart", 0.5, 0.0),
+    ]
+
+
+@pytest.mark.parametrize(("negations", "disclosure"), [([], 2 / 5), (["Lung"], 2 / 3), (["Lung", "Mumps"], 1.0)])
+def test_no_knowledge_passes_the_bound_of_ck_safety(
+    example_tables: Con, negations: list[str], disclosure: float
+) -> None:
+    """k implications at most, and the lecture's negations reach it."""
+    known = "[" + ", ".join(f"{{'not': '{value}'}}" for value in negations) + "]"
+    asked = f"SELECT max(belief) FROM priv.belief('wards', ['ward'], 'disease', {{ward: 'men'}}, {known})"
+    assert example_tables.execute(asked).fetchall() == [(pytest.approx(disclosure),)]
+    bound = f"FROM priv.ck_safety('wards', ['ward'], 'disease', {len(negations)})"
+    assert example_tables.execute(bound).fetchall() == [(pytest.approx(disclosure),)]
+
+
+@pytest.mark.one_version
+@pytest.mark.parametrize(
+    ("who", "known", "complaint"),
+    [
+        ("{zip: '130**'}", "[]", "who must give a value for each quasi-identifier"),
+        ("{zip: '1', age: '2'}", "[]", "nobody in the table has these quasi-identifiers"),
+        ("{zip: '130**', age: '< 30'}", "[{'not': 'Heart'}, {'not': 'Flu'}]", "contradicts the table"),
+        ("{zip: '130**', age: '< 30'}", "'Heart'", "known must be a list of statements"),
+        ("{zip: '130**', age: '< 30'}", "[{isnt: 'Heart'}]", "a statement in known has"),
+        ("{zip: '130**', age: '< 30'}", "[{'then': 'Heart'}]", "a statement in known has"),
+        ("{zip: '130**', age: '< 30'}", "[{'not': 'Flu', has: 'Heart'}]", "a statement in known has"),
+        (
+            "{zip: '130**', age: '< 30'}",
+            "[{person: 'A', zip: '130**', age: '< 30'}, {person: 'A', zip: '130**', age: '30-40'}]",
+            "a person in known is given two classes",
+        ),
+        (
+            "{zip: '130**', age: '< 30'}",
+            "list_transform(range(30), lambda i: {'person': CAST(i AS VARCHAR), 'not': 'Flu'})",
+            "too many people and values",
+        ),
+    ],
+)
+def test_what_cannot_be_believed_is_refused(example_tables: Con, who: str, known: str, complaint: str) -> None:
+    with pytest.raises(duckdb.Error, match=complaint):
+        example_tables.execute(f"FROM priv.belief('patients', ['zip', 'age'], 'disease', {who}, {known})").fetchall()
