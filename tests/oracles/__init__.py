@@ -109,6 +109,7 @@ from .implications import (
     ck_safety_by_worlds_per_class,
     ck_safety_per_class,
 )
+from .linkage import linkage, linkage_risk
 from .operators import gen, generalize, hide, loss
 from .randomized import (
     alpha_beta_draws,
@@ -264,6 +265,8 @@ __all__ = [
     "kl_divergence",
     "l_diversity",
     "l_diversity_per_class",
+    "linkage",
+    "linkage_risk",
     "linking_factor",
     "linking_prior",
     "linking_prior_of_share",

@@ -15,6 +15,7 @@ import test_estimate_macro
 import test_expected_weights
 import test_hierarchies
 import test_k_and_l
+import test_linkage
 import test_operators
 import test_population_risk_utility
 import test_randomized
@@ -44,6 +45,7 @@ MODULES = (
     test_expected_weights,
     test_hierarchies,
     test_k_and_l,
+    test_linkage,
     test_operators,
     test_population_risk_utility,
     test_randomized,

@@ -138,6 +138,7 @@ ARGUMENTS = {
     "form": "'multiplicative'",
     "personal": "'minded'",
     "total": "'infinity'",
+    "blocks": "['zip', 'age']",
     "who": "{zip: '130**', age: '< 30'}",
     "known": "[{'not': 'Heart'}]",
 }
@@ -153,6 +154,7 @@ EXCEPTIONS = {
     ("frapp", "domain"): "'possible'",
     ("dictionary_order", "dictionary"): "'visits'",
     ("dictionary_order", "id"): "'visit'",
+    ("linkage", "links"): "[{record: 'zip', entry: 'zip', similarity: 0.8}, {record: 'disease', entry: 'disease'}]",
     ("hierarchy_weights", "weight"): "0.75",
 }
 
