@@ -51,7 +51,7 @@ list_aggr(list_transform(links, lambda __priv_m, __priv_j: concat('typeof(', _re
 CREATE MACRO _nodes(links, cells, what) AS
 list_aggr(list_transform(links, lambda __priv_m, __priv_j:
   CASE WHEN __priv_m['hierarchy'] IS NULL
-    THEN _at_place(concat(', __priv_h# AS (SELECT node, 1 AS depth, [0, row_number() OVER ()] AS ids FROM (', cells, ') WHERE node IS NOT NULL)'), __priv_j)
+    THEN _at_place(concat(', __priv_h# AS MATERIALIZED (SELECT node, 1 AS depth, [0, row_number() OVER ()] AS ids FROM (', cells, ') WHERE node IS NOT NULL)'), __priv_j)
     ELSE concat(_at_place(_tree_head(), __priv_j), _labels_of(__priv_m['hierarchy']), _at_place(_tree(what), __priv_j)) END), 'string_agg', '');
 CREATE MACRO _at_place(template, place) AS replace(template, '#', CAST(place AS VARCHAR));
 CREATE MACRO _tree_head() AS
@@ -79,10 +79,13 @@ concat('SELECT ', columns, _repeated(number, concat(', CASE WHEN v# IS NULL THEN
 -- consistent when one is above the other or both are one, that is, when they are equal at the smaller of their depths. So all
 -- records of one pattern of depths meet all entries of one pattern in an equality of keys: a hash join, whatever the hierarchies.
 CREATE MACRO _consistent(number) AS
-concat(', __priv_q AS MATERIALIZED (', _placed(number, concat('row_number() OVER () AS q, ', _repeated(number, 'v#', ', ')),
-    concat('(SELECT DISTINCT ', _repeated(number, '__priv_v# AS v#', ', '), ' FROM __priv_r)'), 'the hierarchy of link #', 'table'), ')',
-  ', __priv_d AS MATERIALIZED (', _placed(number, 'which, copies', concat('(SELECT __priv_which AS which, __priv_copies AS copies, ', _repeated(number, '__priv_v# AS v#', ', '), ' FROM __priv_e)'), 'the hierarchy of link #', 'dictionary'), ')',
-  ', __priv_rp AS MATERIALIZED (SELECT row_number() OVER () AS rn, * FROM (SELECT DISTINCT ', _repeated(number, 'd#', ', '), ' FROM __priv_q))',
+concat(_entries_placed(number, 'the hierarchy of link #'), ', __priv_q AS MATERIALIZED (', _placed(number, concat('row_number() OVER () AS q, ', _repeated(number, 'v#', ', ')),
+    concat('(SELECT DISTINCT ', _repeated(number, '__priv_v# AS v#', ', '), ' FROM __priv_r)'), 'the hierarchy of link #', 'table'), ')', _counted(number));
+CREATE MACRO _entries_placed(number, tree) AS
+concat(', __priv_d AS MATERIALIZED (', _placed(number, 'which, copies', concat('(SELECT __priv_which AS which, __priv_copies AS copies, ', _repeated(number, '__priv_v# AS v#', ', '), ' FROM __priv_e)'), tree, 'dictionary'), ')');
+-- The same from __priv_q and __priv_d, of which only depths and ids matter.
+CREATE MACRO _counted(number) AS
+concat(', __priv_rp AS MATERIALIZED (SELECT row_number() OVER () AS rn, * FROM (SELECT DISTINCT ', _repeated(number, 'd#', ', '), ' FROM __priv_q))',
   ', __priv_dp AS MATERIALIZED (SELECT row_number() OVER () AS dn, * FROM (SELECT DISTINCT ', _repeated(number, 'd#', ', '), ' FROM __priv_d))',
   ', __priv_k AS (SELECT rn, dn, which, ', _repeated(number, 't.p#[least(t.d#, rp.d#) + 1] AS k#', ', '), ', sum(copies) AS copies FROM __priv_d AS t JOIN __priv_dp AS dp ON ',
     _repeated(number, 't.d# = dp.d#', ' AND '), ' CROSS JOIN __priv_rp AS rp GROUP BY ALL)',

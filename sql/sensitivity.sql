@@ -22,7 +22,7 @@ FROM query(concat('WITH ', substr(concat(_at_place(_tree_head(), 1), _labels_of(
 -- example: SELECT record.id, sensitivity FROM priv.sensitivity('members', [{attribute: 'city', weight: 0.5, hierarchy: 'cities'}, {attribute: 'born', weight: 3, hierarchy: 'births'}], 'linear')
 -- expect: [(1, 3.5), (2, 2.0), (3, 0.25), (4, 3.5)]
 CREATE MACRO sensitivity(tbl, weights, form) AS TABLE
-FROM query(list_transform([_weights(weights)], lambda __priv_all: list_transform([_singles(__priv_all)], lambda __priv_own: concat(
+FROM query(list_transform([_weights(weights, _weight_keys())], lambda __priv_all: list_transform([_singles(__priv_all)], lambda __priv_own: concat(
   _priced(tbl, __priv_own, ''), ' SELECT r.__priv_record AS record, ',
   _summed(form, __priv_all, __priv_own, list_transform(__priv_all, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m['weight'], '1')), ''' AS DOUBLE)'))),
   ' AS sensitivity', _from_priced(len(__priv_own)), ' ORDER BY r.__priv_n'))[1])[1]);
@@ -35,7 +35,7 @@ FROM query(list_transform([_weights(weights)], lambda __priv_all: list_transform
 -- example: SELECT record.id, sensitivity FROM priv.personal_sensitivity('members', [{attribute: 'city', hierarchy: 'cities'}, {attribute: 'born', hierarchy: 'births'}], 'linear', 'id', 'minded', 4)
 -- expect: [(1, 4.0), (2, 2.0), (3, 1.0), (4, 4.0)]
 CREATE MACRO personal_sensitivity(tbl, weights, form, id, personal, total) AS TABLE
-FROM query(list_transform([_weights(weights)], lambda __priv_all: list_transform([_singles(__priv_all)], lambda __priv_own: concat(
+FROM query(list_transform([_weights(weights, _weight_keys())], lambda __priv_all: list_transform([_singles(__priv_all)], lambda __priv_own: concat(
   _priced(tbl, __priv_own, concat('TRY_CAST(', _holder(id), ' AS VARCHAR) AS __priv_person, ')),
   ', __priv_l AS MATERIALIZED (SELECT labels[1] AS person, labels[2] AS attribute, ', _weight_text('labels[3]', 'a personal weight'), ' AS weight FROM ', _labels_of(personal), ')',
   ', __priv_g AS (SELECT person, ', list_aggr(list_transform(__priv_all, lambda __priv_m, __priv_j: concat(
@@ -55,11 +55,11 @@ FROM query(list_transform([_weights(weights)], lambda __priv_all: list_transform
 -- example: SELECT record.id, utility FROM priv.disclosure_utility('members', [{attribute: 'city', hierarchy: 'cities'}, {attribute: 'born', hierarchy: 'births'}])
 -- expect: [(1, 5), (2, 4), (3, 1), (4, 3)]
 CREATE MACRO disclosure_utility(tbl, weights) AS TABLE
-FROM query(list_transform([_singles(_weights(weights))], lambda __priv_own: concat(
+FROM query(list_transform([_singles(_weights(weights, _weight_keys()))], lambda __priv_own: concat(
   _priced(tbl, __priv_own, ''), ' SELECT r.__priv_record AS record, CAST(', _repeated(len(__priv_own), 'q.d#', ' + '), ' AS BIGINT) AS utility', _from_priced(len(__priv_own)), ' ORDER BY r.__priv_n'))[1]);
 
 -- The list of weights as maps, checked.
-CREATE MACRO _weights(weights) AS
+CREATE MACRO _weights(weights, allowed) AS
 list_transform([CASE
     WHEN typeof(weights) = 'VARCHAR[]' THEN list_transform(TRY_CAST(weights AS VARCHAR[]), lambda __priv_name: MAP {'attribute': __priv_name})
     WHEN regexp_matches(typeof(weights), '^(STRUCT|MAP)[(].*[)][[]]$') THEN TRY_CAST(weights AS MAP(VARCHAR, VARCHAR)[])
@@ -67,19 +67,20 @@ list_transform([CASE
   WHEN len(_singles(__priv_maps)) = 0 OR list_count(__priv_maps) < len(__priv_maps) OR list_bool_or(list_transform(__priv_maps, lambda __priv_m: coalesce(__priv_m['attribute'], '') = ''))
     THEN error('sqlpriv: every weight needs an attribute: a column of the table, or an expression')
   WHEN list_bool_or(list_transform(__priv_maps, lambda __priv_m: len(list_filter(map_keys(__priv_m),
-      lambda __priv_k: NOT list_contains(['attribute', 'also', 'weight', 'hierarchy', 'values'], __priv_k))) > 0))
-    THEN error('sqlpriv: a weight has attribute, also, weight, hierarchy, values and nothing else')
+      lambda __priv_k: NOT list_contains(allowed, __priv_k))) > 0))
+    THEN error(concat('sqlpriv: a weight has ', list_aggr(allowed, 'string_agg', ', '), ' and nothing else'))
   WHEN len(list_distinct(list_transform(__priv_maps, lambda __priv_m: _entry_name(__priv_m)))) < len(__priv_maps) THEN error('sqlpriv: an attribute has two weights')
   WHEN list_bool_or(list_transform(__priv_maps, lambda __priv_m: __priv_m['also'] IS NOT NULL AND NOT (
       list_contains(list_transform(_singles(__priv_maps), lambda __priv_s: __priv_s['record']), __priv_m['attribute'])
       AND list_contains(list_transform(_singles(__priv_maps), lambda __priv_s: __priv_s['record']), __priv_m['also']) AND __priv_m['also'] <> __priv_m['attribute'])))
     THEN error('sqlpriv: a pair needs two attributes that stand in the list themselves')
   ELSE __priv_maps END)[1];
+CREATE MACRO _weight_keys() AS ['attribute', 'also', 'weight', 'hierarchy', 'values'];
 CREATE MACRO _entry_name(entry) AS concat(entry['attribute'], CASE WHEN entry['also'] IS NULL THEN '' ELSE concat(' and ', entry['also']) END);
 -- Those of single attributes, as links have them.
 CREATE MACRO _singles(maps) AS
 list_transform(list_filter(maps, lambda __priv_m: __priv_m['also'] IS NULL), lambda __priv_m:
-  MAP {'record': __priv_m['attribute'], 'hierarchy': __priv_m['hierarchy'], 'values': __priv_m['values']});
+  MAP {'record': __priv_m['attribute'], 'hierarchy': __priv_m['hierarchy'], 'values': __priv_m['values'], 'entry': coalesce(__priv_m['entry'], '(NULL)')});
 CREATE MACRO _place_of(singles, name) AS list_position(list_transform(singles, lambda __priv_s: __priv_s['record']), name);
 CREATE MACRO _quoted_text(words) AS concat('''', replace(words, '''', ''''''), '''');
 
@@ -98,7 +99,7 @@ concat(CASE WHEN entry['values'] IS NULL THEN '' ELSE concat(_at_place(', __priv
       _labels_of(entry['values']), '))') END,
   _at_place(concat(', __priv_v# AS MATERIALIZED (SELECT l.node, l.chain, ', CASE WHEN entry['values'] IS NULL THEN 'CAST(1 AS DOUBLE)'
       ELSE 'CASE WHEN t.once IS NULL THEN error(''sqlpriv: the weights of attribute # miss a value'') WHEN t.weight = 0 THEN CAST(''Infinity'' AS DOUBLE) WHEN isinf(t.weight) THEN 0 ELSE 1 / t.weight END' END,
-    ' AS inverse FROM ', CASE WHEN entry['hierarchy'] IS NULL THEN '(SELECT node, [node] AS chain FROM __priv_h#)'
+    ' AS inverse FROM ', CASE WHEN entry['hierarchy'] IS NULL THEN '(SELECT node, [node] AS chain FROM __priv_h# WHERE node IN (SELECT __priv_v# FROM __priv_r))'
       ELSE '(SELECT node, chain FROM __priv_i# WHERE node NOT IN (SELECT chain[-2] FROM __priv_i# WHERE len(chain) > 1))' END, ' AS l',
     CASE WHEN entry['values'] IS NULL THEN '' ELSE ' LEFT JOIN __priv_t# AS t ON l.node = t.value' END, ')',
     ', __priv_w# AS MATERIALIZED (SELECT a.node, count(*) AS leaves, CASE WHEN h.depth = 0 OR bool_or(isinf(inverse)) THEN 0 WHEN sum(inverse) = 0 THEN CAST(''Infinity'' AS DOUBLE) ELSE 1 / sum(inverse) END AS price',

@@ -111,6 +111,7 @@ from .implications import (
 )
 from .linkage import linkage, linkage_risk
 from .operators import gen, generalize, hide, loss
+from .optimal import optimal_disclosure
 from .randomized import (
     alpha_beta_draws,
     alpha_beta_error,
@@ -275,6 +276,7 @@ __all__ = [
     "negation_diversity_by_search",
     "negation_diversity_per_class",
     "odds_factor",
+    "optimal_disclosure",
     "order_key",
     "person_prior",
     "population_risk",

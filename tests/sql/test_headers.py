@@ -17,6 +17,7 @@ import test_hierarchies
 import test_k_and_l
 import test_linkage
 import test_operators
+import test_optimal_disclosure
 import test_population_risk_utility
 import test_randomized
 import test_randomized_views
@@ -47,6 +48,7 @@ MODULES = (
     test_k_and_l,
     test_linkage,
     test_operators,
+    test_optimal_disclosure,
     test_population_risk_utility,
     test_randomized,
     test_randomized_views,

@@ -154,6 +154,8 @@ GOOD: Mapping[str, object] = {
     "form": "linear",
     "personal": "minded",
     "total": 3,
+    "goal": "risk",
+    "c": 1,
     "blocks": ["zip", "age"],
     "who": {"zip": f"{MARKER}-130", "age": "31"},
     "known": [{"not": f"{MARKER}-cold"}],
@@ -168,6 +170,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
     "alpha_beta": {"domain": "possible"},
     "frapp": {"domain": "possible"},
     "dictionary_order": {"dictionary": "people", "id": "record"},
+    "optimal_disclosure": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}]},
     "linkage": {"links": [{"record": "zip", "entry": "zip", "similarity": "0.8"}]},
 }
 TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized",
@@ -177,7 +180,8 @@ COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
 # The files of macros that make a table: a hierarchy, or the table they were given, with other cells or rows; or that
 # compare it with a dictionary by links.
 MAKERS = ("hierarchy.sql", "hierarchy_faults.sql", "hide_gen.sql", "alpha_beta_view.sql", "frapp_view.sql",
-          "identification.sql", "sensitivity.sql", "disclosure_risk.sql", "linkage.sql", "worlds.sql")  # fmt: skip
+          "identification.sql", "sensitivity.sql", "disclosure_risk.sql", "linkage.sql", "worlds.sql",
+          "optimal_disclosure.sql")  # fmt: skip
 Rows = list[tuple[Any, ...]]
 
 

@@ -138,6 +138,8 @@ ARGUMENTS = {
     "form": "'multiplicative'",
     "personal": "'minded'",
     "total": "'infinity'",
+    "goal": "'both'",
+    "c": "0.125",
     "blocks": "['zip', 'age']",
     "who": "{zip: '130**', age: '< 30'}",
     "known": "[{'not': 'Heart'}]",
@@ -154,6 +156,7 @@ EXCEPTIONS = {
     ("frapp", "domain"): "'possible'",
     ("dictionary_order", "dictionary"): "'visits'",
     ("dictionary_order", "id"): "'visit'",
+    ("optimal_disclosure", "weights"): "[{attribute: 'zip', entry: 'zip'}, {attribute: 'disease', weight: 2}]",
     ("linkage", "links"): "[{record: 'zip', entry: 'zip', similarity: 0.8}, {record: 'disease', entry: 'disease'}]",
     ("hierarchy_weights", "weight"): "0.75",
 }

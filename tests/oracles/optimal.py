@@ -1,0 +1,47 @@
+"""The best disclosure of a record, by trying every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from .counting import INFINITY
+from .disclosure import Cell, Cells, Tree, _above, disclosure_utility, identification
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What could be disclosed of a record, and what comes of it."""
+
+    labels: tuple[Cell, ...]
+    entries: int
+    loss: float
+    utility: int
+
+
+def choices(
+    record: Cells,
+    entries: Sequence[Cells],
+    trees: Sequence[Tree],
+    known: Sequence[bool],
+    sensitivity: Callable[[Cells], float],
+) -> Iterator[Choice]:
+    """Every cell, or anything above it, with every other; `known` says what the dictionary knows."""
+    blind = [[cell if know else None for cell, know in zip(entry, known, strict=True)] for entry in entries]
+    for labels in product(*(_above(cell, tree) for cell, tree in zip(record, trees, strict=True))):
+        [count] = identification([labels], blind, trees)
+        weight = sensitivity(labels)
+        loss = 0.0 if count == 0 or weight == 0 else weight / count
+        yield Choice(labels, count, loss, disclosure_utility(labels, trees))
+
+
+def optimal_disclosure(offered: Sequence[Choice], goal: str, c: float) -> tuple[float, float] | None:
+    """What the best choice is worth: what the goal looks at first, and then. None: no choice keeps c."""
+    if goal == "utility":
+        kept = [choice for choice in offered if choice.loss <= c + 1e-12 * max(c, 1)]
+        return min(((-choice.utility, choice.loss) for choice in kept), default=None)
+    if goal == "risk":
+        kept = [choice for choice in offered if choice.utility >= c]
+        return min(((choice.loss, -choice.utility) for choice in kept), default=None)
+    return min((INFINITY if choice.loss == INFINITY else choice.loss - c * choice.utility, 0.0) for choice in offered)
