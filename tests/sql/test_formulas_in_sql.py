@@ -22,8 +22,8 @@ ROOT = places.ROOT / "sqlpriv"
 FOLDERS = ("methods", "policy", "release", "checks")
 # What the macros call their numbers, and what Python calls the same. n and m stand for too much else.
 OTHERS = {"n_public", "keep", "elements", "largest", "mean", "draws", "stubbornness"}
-PLAIN = {"tbl", "qis", "key", "l", "a", "b", "c", "n", "attribute", "levels", "length", "condition", "node", "hierarchies",
-         "known", "other", "total", "weights"}  # fmt: skip
+PLAIN = {"tbl", "qis", "key", "l", "a", "b", "c", "n", "attribute", "levels", "length", "condition", "node",
+         "hierarchies", "known", "other", "total", "weights"}  # fmt: skip
 PARAMETERS = {p for m in macros().values() for p in m.overloads[-1].params} - PLAIN | OTHERS
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 QUESTIONS = {"isinf", "isnan", "isfinite", "isclose"}
