@@ -83,15 +83,16 @@ concat(_entries_placed(number, 'the hierarchy of link #'), ', __priv_q AS MATERI
     concat('(SELECT DISTINCT ', _repeated(number, '__priv_v# AS v#', ', '), ' FROM __priv_r)'), 'the hierarchy of link #', 'table'), ')', _counted(number));
 CREATE MACRO _entries_placed(number, tree) AS
 concat(', __priv_d AS MATERIALIZED (', _placed(number, 'which, copies', concat('(SELECT __priv_which AS which, __priv_copies AS copies, ', _repeated(number, '__priv_v# AS v#', ', '), ' FROM __priv_e)'), tree, 'dictionary'), ')');
--- The same from __priv_q and __priv_d, of which only depths and ids matter.
 CREATE MACRO _counted(number) AS
-concat(', __priv_rp AS MATERIALIZED (SELECT row_number() OVER () AS rn, * FROM (SELECT DISTINCT ', _repeated(number, 'd#', ', '), ' FROM __priv_q))',
-  ', __priv_dp AS MATERIALIZED (SELECT row_number() OVER () AS dn, * FROM (SELECT DISTINCT ', _repeated(number, 'd#', ', '), ' FROM __priv_d))',
-  ', __priv_k AS (SELECT rn, dn, which, ', _repeated(number, 't.p#[least(t.d#, rp.d#) + 1] AS k#', ', '), ', sum(copies) AS copies FROM __priv_d AS t JOIN __priv_dp AS dp ON ',
-    _repeated(number, 't.d# = dp.d#', ' AND '), ' CROSS JOIN __priv_rp AS rp GROUP BY ALL)',
+concat(', __priv_rp AS MATERIALIZED (SELECT row_number() OVER () AS rn, * FROM (SELECT DISTINCT ', _repeated(number, 'd#', ', '), ' FROM __priv_q))', _rolled(number),
   ', __priv_f AS (SELECT q, which, CAST(sum(k.copies) AS BIGINT) AS entries FROM (SELECT q, rn, dn, ', _repeated(number, 't.p#[least(t.d#, dp.d#) + 1] AS k#', ', '),
     ' FROM __priv_q AS t JOIN __priv_rp AS rp ON ', _repeated(number, 't.d# = rp.d#', ' AND '), ' CROSS JOIN __priv_dp AS dp) AS t JOIN __priv_k AS k ON t.rn = k.rn AND t.dn = k.dn AND ',
     _repeated(number, 't.k# = k.k#', ' AND '), ' GROUP BY q, which)');
+-- SQL text of __priv_dp, the patterns of depths of the entries, and __priv_k, how many entries have which keys for each pattern of records (__priv_rp).
+CREATE MACRO _rolled(number) AS
+concat(', __priv_dp AS MATERIALIZED (SELECT row_number() OVER () AS dn, * FROM (SELECT DISTINCT ', _repeated(number, 'd#', ', '), ' FROM __priv_d))',
+  ', __priv_k AS (SELECT rn, dn, which, ', _repeated(number, 't.p#[least(t.d#, rp.d#) + 1] AS k#', ', '), ', sum(copies) AS copies FROM __priv_d AS t JOIN __priv_dp AS dp ON ',
+    _repeated(number, 't.d# = dp.d#', ' AND '), ' CROSS JOIN __priv_rp AS rp GROUP BY ALL)');
 
 -- SQL text that reads all tables: __priv_r, the records with what else is wanted of them, __priv_e, the distinct entries of each dictionary (which),
 -- and __priv_sound, one row, which refuses empty tables and cells that can never be equal as texts.

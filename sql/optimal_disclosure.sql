@@ -11,52 +11,62 @@ CREATE MACRO optimal_disclosure(tbl, dictionary, weights, form, goal, c) AS TABL
 FROM query(list_transform([_weights(weights, list_append(_weight_keys(), 'entry'))], lambda __priv_all: list_transform([_disclosable(_singles(__priv_all))], lambda __priv_own: concat(
   _both(tbl, [dictionary], __priv_own, 'row_number() OVER () AS __priv_n, __priv_t AS __priv_record, '),
   _nodes(__priv_own, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of attribute #'),
-  list_aggr(list_transform(__priv_own, lambda __priv_m, __priv_j: concat(_prices(__priv_m, __priv_j), _at_place(_ladders(__priv_m['hierarchy'] IS NOT NULL), __priv_j))), 'string_agg', ''),
-  _entries_placed(len(__priv_own), 'the hierarchy of attribute #'), _choices(__priv_own), _counted(len(__priv_own)), _offered(__priv_own),
+  list_aggr(list_transform(__priv_own, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''),
+  _entries_placed(len(__priv_own), 'the hierarchy of attribute #'), _ladders(len(__priv_own), _linked(__priv_own)), _offered(len(__priv_own), _linked(__priv_own)),
   ', __priv_priced AS (SELECT q.*, ', _product('q.p', _summed(form, __priv_all, __priv_own,
     list_transform(__priv_all, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m['weight'], '1')), ''' AS DOUBLE)')))), ' AS loss FROM __priv_offered AS q)',
-  ', __priv_best AS (SELECT t, arg_min({''depths'': depths, ''entries'': entries, ''loss'': loss, ''utility'': utility}, ', _better(goal, c), ') AS best FROM __priv_priced WHERE ', _kept_choices(goal, c), ' GROUP BY t)',
-  ' SELECT r.__priv_record AS record, [', _repeated(len(__priv_own), 'x.l#[b.best.depths[#] + 1]', ', '), '] AS labels, b.best.depths AS depths, b.best.entries AS entries,',
+  ', __priv_best AS (SELECT t, arg_min({''code'': code, ''entries'': entries, ''loss'': loss, ''utility'': utility}, ', _better(goal, c), ') AS best FROM __priv_priced WHERE ', _kept_choices(goal, c), ' GROUP BY t)',
+  ' SELECT r.__priv_record AS record, [', _repeated(len(__priv_own), _label_at(), ', '), '] AS labels, [', _repeated(len(__priv_own), _depth_at(), ', '), '] AS depths, b.best.entries AS entries,',
   ' CASE WHEN b.t IS NULL THEN error(''sqlpriv: there is a record for which no choice keeps c; ask for less'') ELSE b.best.loss END AS loss, b.best.utility AS utility',
   ' FROM __priv_sound AS s JOIN __priv_r AS r ON s.ok JOIN __priv_x AS x ON ', _repeated(len(__priv_own), 'r.__priv_v# IS NOT DISTINCT FROM x.v#', ' AND '),
-  ' LEFT JOIN __priv_best AS b ON x.t = b.t ORDER BY r.__priv_n'))[1])[1]);
+  ' LEFT JOIN __priv_best AS b ON x.t = b.t', _repeated(len(__priv_own), ' LEFT JOIN __priv_l# AS l# ON x.z# = l#.z', ''), ' ORDER BY r.__priv_n'))[1])[1]);
 
--- Some attribute must be one that the dictionary knows.
+-- Some attribute must be one that the dictionary knows. The others are as if it had none of their cells.
 CREATE MACRO _disclosable(singles) AS
-CASE WHEN len(_linked(singles)) = 0 THEN error('sqlpriv: the weights name no attribute that the table and the dictionary share; give one an entry') ELSE singles END;
+CASE WHEN len(_linked(singles)) = 0 THEN error('sqlpriv: the weights name no attribute that the table and the dictionary share; give one an entry')
+  WHEN len(singles) > 9 THEN error('sqlpriv: at most 9 attributes can be chosen together') ELSE singles END;
 CREATE MACRO _linked(singles) AS list_filter(range(1, len(singles) + 1), lambda __priv_j: singles[__priv_j]['entry'] <> '(NULL)');
 CREATE MACRO _for_each(places, template, between) AS list_aggr(list_transform(places, lambda __priv_j: _at_place(template, __priv_j)), 'string_agg', between);
+CREATE MACRO _others(number, places) AS list_filter(range(1, number + 1), lambda __priv_j: NOT list_contains(places, __priv_j));
 
--- SQL text of __priv_a#: for each node what stands on the way from the top down to it: labels, prices and shares.
-CREATE MACRO _ladders(has_hierarchy) AS
-concat(', __priv_a# AS MATERIALIZED (SELECT c.node, list(CASE WHEN h.depth = 0 THEN ''*'' ELSE h.node END ORDER BY h.depth) AS labels, list(w.price ORDER BY h.depth) AS prices,',
-  ' list(CASE WHEN h.depth = 0 THEN 0 ELSE 1 / w.leaves END ORDER BY h.depth) AS shares FROM (SELECT node, unnest(',
-  CASE WHEN has_hierarchy THEN 'chain) AS above FROM __priv_i#) AS c JOIN __priv_h# AS h ON c.above = h.node JOIN __priv_w# AS w ON c.above = w.node GROUP BY c.node)'
-    ELSE '[NULL, node]) AS above FROM __priv_h#) AS c JOIN (SELECT node, depth FROM __priv_h# UNION ALL SELECT NULL, 0) AS h ON c.above IS NOT DISTINCT FROM h.node'
-      || ' JOIN (SELECT node, price, leaves FROM __priv_w# UNION ALL SELECT NULL, 0, 1) AS w ON c.above IS NOT DISTINCT FROM w.node GROUP BY c.node)' END);
+-- A choice is one number, two digits for the depth of each attribute, the first ones leading. SQL text of its parts, and of what it shows.
+CREATE MACRO _code(prefix, places) AS
+list_aggr(list_transform(places, lambda __priv_j: concat(prefix, __priv_j, ' * CAST(', CAST(pow(100, 9 - __priv_j) AS BIGINT), ' AS BIGINT)')), 'string_agg', ' + ');
+CREATE MACRO _depth_at() AS 'b.best.code // CAST(pow(100, 9 - #) AS BIGINT) % 100';
+CREATE MACRO _label_at() AS concat('coalesce(l#.labels[', _depth_at(), ' + 1], ''*'')');
 
--- SQL text of __priv_x, the distinct tuples of cells (t) with all that stands above them; __priv_c, for each pattern of depths all choices of depths k#; __priv_q, the tuples that these
--- would disclose of what the dictionary knows.
-CREATE MACRO _choices(singles) AS
-concat(', __priv_x AS MATERIALIZED (SELECT row_number() OVER () AS t, ', _repeated(len(singles), 't.v#, t.d#, t.p#, coalesce(a#.labels, [''*'']) AS l#, coalesce(a#.prices, [0]) AS u#, coalesce(a#.shares, [0]) AS g#', ', '), ' FROM (',
-    _placed(len(singles), _repeated(len(singles), 't.v#', ', '), concat('(SELECT DISTINCT ', _repeated(len(singles), '__priv_v# AS v#', ', '), ' FROM __priv_r)'), 'the hierarchy of attribute #', 'table'), ') AS t',
-    _repeated(len(singles), ' LEFT JOIN __priv_a# AS a# ON t.v# = a#.node', ''), ')',
-  ', __priv_c AS MATERIALIZED (SELECT ', _repeated(len(singles), 'd#, k#', ', '), ' FROM (SELECT DISTINCT ', _repeated(len(singles), 'd#', ', '), ' FROM __priv_x) AS d',
-    _repeated(len(singles), ' JOIN (SELECT unnest(range(0, (SELECT max(d#) FROM __priv_x) + 1)) AS k#) AS c# ON c#.k# <= d.d#', ''), ')',
-  ', __priv_q AS MATERIALIZED (SELECT row_number() OVER () AS q, ', _repeated(len(singles), 'len(p#) - 1 AS d#, p#, p#[-1] AS e#', ', '), ' FROM (SELECT DISTINCT ',
-    list_aggr(list_transform(range(1, len(singles) + 1), lambda __priv_j: _at_place(CASE WHEN list_contains(_linked(singles), __priv_j) THEN 'x.p#[:c.k# + 1] AS p#' ELSE '[0] AS p#' END, __priv_j)), 'string_agg', ', '),
-    ' FROM __priv_x AS x JOIN __priv_c AS c ON ', _repeated(len(singles), 'x.d# = c.d#', ' AND '), '))');
--- SQL text of __priv_offered, every tuple with every choice.
-CREATE MACRO _offered(singles) AS
-concat(', __priv_offered AS (SELECT x.t, [', _repeated(len(singles), 'c.k#', ', '), '] AS depths, CAST(', _repeated(len(singles), 'c.k#', ' + '), ' AS BIGINT) AS utility, ',
-    _repeated(len(singles), 'x.u#[c.k# + 1] AS u#, x.g#[c.k# + 1] AS g#', ', '), ', coalesce(f.entries, 0) AS entries, ', _identified('f.entries'), ' AS p',
-    ' FROM __priv_x AS x JOIN __priv_c AS c ON ', _repeated(len(singles), 'x.d# = c.d#', ' AND '), ' JOIN __priv_q AS q ON ',
-    _for_each(_linked(singles), 'x.p#[c.k# + 1] = q.e#', ' AND '), ' LEFT JOIN __priv_f AS f ON q.q = f.q)');
+-- SQL text of __priv_x, the distinct tuples of cells (t), each cell by the number z# of its node; __priv_dp, __priv_rp and __priv_k as for identification, where the patterns of
+-- records are all that could be chosen of what the dictionary knows; __priv_l#, the labels from the top down to each cell; and __priv_s#, one row for each step of that ladder: its depth k,
+-- price u and share g, and for each depth e of the dictionary the key to be equal in.
+CREATE MACRO _ladders(number, places) AS
+concat(', __priv_x AS MATERIALIZED (SELECT row_number() OVER () AS t, *, ', _repeated(number, 'p#[-1] AS z#', ', '), ' FROM (',
+    _placed(number, _repeated(number, 't.v#', ', '), concat('(SELECT DISTINCT ', _repeated(number, '__priv_v# AS v#', ', '), ' FROM __priv_r)'), 'the hierarchy of attribute #', 'table'), '))',
+  ', __priv_rp AS MATERIALIZED (SELECT ', _code('d', places), ' AS rn, * FROM ', list_aggr(list_transform(range(1, number + 1), lambda __priv_j: _at_place(
+    CASE WHEN list_contains(places, __priv_j) THEN '(SELECT unnest(range(0, (SELECT max(d#) FROM __priv_x) + 1)) AS d#)' ELSE '(SELECT 0 AS d#)' END, __priv_j)), 'string_agg', ', '), ')', _rolled(number),
+  _repeated(number, concat(', __priv_g# AS MATERIALIZED (SELECT z, p, unnest(range(0, CASE WHEN len(p) > 100 THEN error(''sqlpriv: the hierarchy of attribute # has more than 99 levels'') ELSE len(p) END)) AS k FROM (SELECT DISTINCT z# AS z, p# AS p FROM __priv_x))',
+    ', __priv_b# AS MATERIALIZED (SELECT h.ids[-1] AS id, h.node, w.price, 1 / w.leaves AS share FROM __priv_h# AS h JOIN __priv_w# AS w ON h.node = w.node WHERE h.depth > 0)',
+    ', __priv_l# AS (SELECT g.z, list(coalesce(b.node, ''*'') ORDER BY g.k) AS labels FROM __priv_g# AS g LEFT JOIN __priv_b# AS b ON g.p[g.k + 1] = b.id GROUP BY g.z)',
+    ', __priv_s# AS MATERIALIZED (SELECT g.z, g.k, e.e, g.p[least(g.k, e.e) + 1] AS key, coalesce(b.price, 0) AS u, coalesce(b.share, 0) AS g FROM __priv_g# AS g CROSS JOIN (SELECT DISTINCT d# AS e FROM __priv_dp) AS e',
+    ' LEFT JOIN __priv_b# AS b ON g.p[g.k + 1] = b.id)'), ''));
+
+-- SQL text of __priv_offered, every tuple with every choice. What the dictionary knows is counted once for all tuples that share it.
+CREATE MACRO _offered(number, places) AS
+concat(', __priv_y AS MATERIALIZED (SELECT row_number() OVER () AS y, * FROM (SELECT DISTINCT ', _for_each(places, 'z#', ', '), ' FROM __priv_x))',
+  ', __priv_yd AS MATERIALIZED (SELECT * FROM __priv_y CROSS JOIN __priv_dp)',
+  ', __priv_m AS (SELECT y, dn, ', _for_each(places, 's#.k AS k#, s#.key AS key#, s#.u AS u#, s#.g AS g#', ', '), ' FROM __priv_yd AS y',
+    _for_each(places, ' JOIN __priv_s# AS s# ON y.z# = s#.z AND y.d# = s#.e', ''), ')',
+  ', __priv_n AS MATERIALIZED (SELECT m.y, ', _code('m.k', places), ' AS known_code, ', _for_each(places, 'any_value(m.k#) AS k#, any_value(m.u#) AS u#, any_value(m.g#) AS g#', ', '), ', CAST(coalesce(sum(k.copies), 0) AS BIGINT) AS entries',
+    ' FROM __priv_m AS m LEFT JOIN __priv_k AS k ON k.rn = ', _code('m.k', places), ' AND m.dn = k.dn AND ', _for_each(places, 'm.key# = k.k#', ' AND '), ' GROUP BY 1, 2)',
+  ', __priv_offered AS (SELECT x.t, n.entries, ', _identified('n.entries'), ' AS p, ', _for_each(places, 'n.u#, n.g#', ', '), _for_each(_others(number, places), ', s#.u AS u#, s#.g AS g#', ''),
+    ', n.known_code', coalesce(' + ' || _for_each(_others(number, places), 's#.k * CAST(pow(100, 9 - #) AS BIGINT)', ' + '), ''), ' AS code, CAST(', _for_each(places, 'n.k#', ' + '),
+    coalesce(' + ' || _for_each(_others(number, places), 's#.k', ' + '), ''), ' AS BIGINT) AS utility',
+    ' FROM __priv_x AS x JOIN __priv_y AS y ON ', _for_each(places, 'x.z# = y.z#', ' AND '), ' JOIN __priv_n AS n ON y.y = n.y',
+    _for_each(_others(number, places), ' JOIN __priv_s# AS s# ON x.z# = s#.z', ''), ')');
 
 -- SQL text of what a choice must keep, and of the order of those that do, best first: ties go to the smaller loss, the larger utility, the smaller depths.
 CREATE MACRO _kept_choices(goal, c) AS
 CASE lower(goal) WHEN 'utility' THEN concat('loss <= CAST(''', _upper_limit(c), ''' AS DOUBLE)') WHEN 'risk' THEN concat('utility >= CAST(''', _lower_limit(c), ''' AS DOUBLE)') ELSE 'true' END;
 CREATE MACRO _better(goal, c) AS
-CASE lower(goal) WHEN 'utility' THEN 'ROW(-utility, loss, depths)' WHEN 'risk' THEN 'ROW(loss, -utility, depths)'
-  WHEN 'both' THEN concat('ROW(loss - CAST(''', CASE WHEN _bar(c) BETWEEN 0 AND 1e300 THEN _bar(c) ELSE error('sqlpriv: c, what utility is worth, must be a number of at least 0') END, ''' AS DOUBLE) * utility, loss, depths)')
+CASE lower(goal) WHEN 'utility' THEN 'ROW(-utility, loss, code)' WHEN 'risk' THEN 'ROW(loss, -utility, code)'
+  WHEN 'both' THEN concat('ROW(loss - CAST(''', CASE WHEN _bar(c) BETWEEN 0 AND 1e300 THEN _bar(c) ELSE error('sqlpriv: c, what utility is worth, must be a number of at least 0') END, ''' AS DOUBLE) * utility, loss, code)')
   ELSE error('sqlpriv: the goal must be utility, risk or both') END;
