@@ -29,7 +29,7 @@ TESTED = {
 }
 Con = duckdb.DuckDBPyConnection
 ONE, TWO = (f"'\"{name}\"'" for name in dictionaries.TABLES[1:])
-SOME = settings(max_examples=max(EXAMPLES // 2, 5))  # every example asks several queries of many parts
+SOME = settings(max_examples=max(EXAMPLES // 3, 3))  # every example asks several queries of many parts
 WEIGHTS = [0.0, 0.25, 0.5, 1.0, 3.0, math.inf]
 
 

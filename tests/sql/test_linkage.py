@@ -17,7 +17,7 @@ from support.strategies import EXAMPLES, NAMES, create_table, same_name
 
 TESTED = {"linkage", "linkage_risk"}
 Con = duckdb.DuckDBPyConnection
-SOME = settings(max_examples=max(EXAMPLES // 2, 5))
+SOME = settings(max_examples=max(EXAMPLES // 3, 3))
 WORDS = ["martha", "marhta", "dwayne", "duane", "dixon", "dicksonx", "o'x", "", "müller", "muller", "NULL", "a", "ab"]
 
 

@@ -21,7 +21,7 @@ Con = duckdb.DuckDBPyConnection
 ONE = "'\"dictionary # 1\"'"
 
 
-@settings(max_examples=max(EXAMPLES // 2, 5))
+@settings(max_examples=max(EXAMPLES // 3, 3))
 @given(risk=risks(), seed=st.integers(0, 2**32), goal=st.sampled_from(["utility", "risk", "both"]))
 def test_no_rule_is_better(con: Con, risk: Risk, seed: int, goal: str) -> None:
     dictionaries.create(con, risk)

@@ -37,7 +37,7 @@ def statements(chance: random.Random, people: list[str]) -> list[Statement]:
     return found
 
 
-@settings(max_examples=max(EXAMPLES // 2, 5))
+@settings(max_examples=max(EXAMPLES // 3, 3))
 @given(
     names=st.lists(st.sampled_from(NAMES), min_size=3, max_size=3, unique_by=same_name),
     seed=st.integers(0, 2**32),
