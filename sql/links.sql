@@ -47,7 +47,7 @@ CREATE MACRO _types(links, side) AS
 list_aggr(list_transform(links, lambda __priv_m, __priv_j: concat('typeof(', _reading(__priv_m[side]), ') AS __priv_y', __priv_j)), 'string_agg', ', ');
 
 -- SQL text of __priv_h#, the nodes of link #: node, depth below the top, and ids, the numbers of the nodes from the top (0) down to it. A node is
--- its text: a label that stands on two levels is one node. Without a hierarchy every cell stands directly below the top.
+-- its text: a label that stands on two levels is one node, and one that stands above NULL alone tells as little as the top. Without a hierarchy every cell stands directly below the top.
 CREATE MACRO _nodes(links, cells, what) AS
 list_aggr(list_transform(links, lambda __priv_m, __priv_j:
   CASE WHEN __priv_m['hierarchy'] IS NULL
@@ -55,9 +55,9 @@ list_aggr(list_transform(links, lambda __priv_m, __priv_j:
     ELSE concat(_at_place(_tree_head(), __priv_j), _labels_of(__priv_m['hierarchy']), _at_place(_tree(what), __priv_j)) END), 'string_agg', '');
 CREATE MACRO _at_place(template, place) AS replace(template, '#', CAST(place AS VARCHAR));
 CREATE MACRO _tree_head() AS
-', __priv_p# AS MATERIALIZED (SELECT DISTINCT list_reverse(list_filter(labels, lambda x, i: i = 1 OR x IS DISTINCT FROM labels[i - 1])) AS path FROM ';
+', __priv_u# AS MATERIALIZED (SELECT DISTINCT labels FROM ';
 CREATE MACRO _tree(what) AS
-concat(' WHERE labels[1] IS NOT NULL AND labels[1] <> ''*'')',
+concat('), __priv_p# AS MATERIALIZED (SELECT DISTINCT list_reverse(list_filter(labels, lambda x, i: i = 1 OR x IS DISTINCT FROM labels[i - 1])) AS path FROM __priv_u# WHERE labels[1] IS NOT NULL AND labels[1] <> ''*'')',
   ', __priv_c# AS MATERIALIZED (SELECT DISTINCT path[depth + 1] AS node, depth, path[:depth + 1] AS chain FROM (SELECT path, unnest(range(0, len(path))) AS depth FROM __priv_p#))',
   ', __priv_i# AS MATERIALIZED (SELECT node, depth, chain, CASE WHEN depth = 0 THEN 0 ELSE row_number() OVER () END AS id FROM __priv_c#, (SELECT ',
   'CASE WHEN count(*) = 0 OR min(len(path)) < 2 THEN error(''sqlpriv: ', what, ' needs rows and at least two columns: the value and a top label'')',
@@ -67,7 +67,8 @@ concat(' WHERE labels[1] IS NOT NULL AND labels[1] <> ''*'')',
   ' WHEN bool_or(list_contains(path[2:], ''*'')) THEN error(''sqlpriv: only the top of ', what, ' may be called *'')',
   ' ELSE true END AS ok FROM __priv_p#) WHERE ok)',
   ', __priv_h# AS MATERIALIZED (SELECT a.node, a.depth, list(b.id ORDER BY b.depth) AS ids FROM (SELECT node, depth, unnest(chain) AS above FROM __priv_i#) AS a',
-  ' JOIN __priv_i# AS b ON a.above = b.node GROUP BY ALL)');
+  ' JOIN __priv_i# AS b ON a.above = b.node GROUP BY ALL',
+  ' UNION ALL SELECT DISTINCT node, 0, [0] FROM (SELECT unnest(labels) AS node FROM __priv_u# WHERE labels[1] IS NULL) WHERE node IS NOT NULL AND node NOT IN (SELECT node FROM __priv_i#))');
 
 -- SQL text of tuples of cells with their depths d# and ids p#. A cell that the hierarchy misses is an error.
 CREATE MACRO _placed(number, columns, tuples, tree, what) AS

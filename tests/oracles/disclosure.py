@@ -15,8 +15,10 @@ Weights = Mapping[str, float] | float
 
 
 def _blank(cell: Cell, tree: Tree) -> bool:
-    """A cell that tells nothing: missing, suppressed, or the top."""
-    return cell in (None, "*") or (tree is not None and cell == tree[0][-1])
+    """A cell that tells nothing: missing, suppressed, the top, or a label above NULL alone."""
+    if tree is None or cell in (None, "*"):
+        return cell in (None, "*")
+    return cell == tree[0][-1] or all(path[0] is None for path in tree if cell in path)
 
 
 def _above(cell: Cell, tree: Tree) -> list[Cell]:

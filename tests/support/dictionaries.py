@@ -51,7 +51,8 @@ def tree(chance: random.Random, leaves: Sequence[str]) -> list[list[Cell]]:
         above = {node: node if chance.random() < 0.2 else f"{level}'{chance.randint(1, 3)}" for node in below}
         paths = [[*path, above[path[-1]]] for path in paths]
     top = chance.choice(["*", "*", "any"])
-    return [[*path, top] for path in paths] + chance.choice([[], [[None, *[None] * (len(paths[0]) - 1), top]]])
+    unknown = chance.choice([None, "unknown"])
+    return [[*path, top] for path in paths] + chance.choice([[], [[None, *[unknown] * (len(paths[0]) - 1), top]]])
 
 
 def cell(chance: random.Random, own: Tree, leaves: Sequence[str]) -> Cell:
@@ -60,7 +61,7 @@ def cell(chance: random.Random, own: Tree, leaves: Sequence[str]) -> Cell:
         return chance.choice([None, "*"])
     if own is None:
         return chance.choice(leaves)
-    path = chance.choice([path for path in own if path[0] is not None])
+    path = chance.choice(own)
     return chance.choice([path[0], chance.choice(path)])
 
 
