@@ -4,9 +4,12 @@
 CREATE MACRO _normalised_width(low, high, first, last) AS
 (CASE WHEN last > first THEN (high - low) / CAST(last - first AS DOUBLE) ELSE CAST(0 AS DOUBLE) END);
 
--- The same of a node of a hierarchy, by the values below it and below the top.
+-- The same of a node of a hierarchy, by the values below it and below the top: what a cell loses.
 CREATE MACRO _node_width(leaves, domain) AS
 (CASE WHEN domain > 1 THEN CAST(_cell_loss(leaves, domain) AS DOUBLE) ELSE CAST(0 AS DOUBLE) END);
+
+-- What is cut first: how many of all values a node stands for.
+CREATE MACRO _node_share(leaves, domain) AS (leaves / CAST(domain AS DOUBLE));
 
 -- The last whole number of the lower half of a range.
 CREATE MACRO _middle(low, high) AS (low + (high - low) // 2);

@@ -19,6 +19,10 @@ def _node_width(leaves: int, domain: int) -> float:
     return (leaves - 1) / (domain - 1) if domain > 1 else 0.0
 
 
+def _node_share(leaves: int, domain: int) -> float:
+    return leaves / domain
+
+
 def _middle(low: int, high: int) -> int:
     return low + (high - low) // 2
 

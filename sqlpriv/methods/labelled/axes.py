@@ -6,7 +6,8 @@ from left to right, so that a node is a range of numbers, and the least node ove
 the last of them.
 
     points        each combination of the frequencies: row, v<a> on every axis, s<j>, holder, n
-    tree_nodes    the nodes of all trees: axis, level, the leaves low to high, label, labels above it, width
+    tree_nodes    the nodes of all trees: axis, level, the leaves low to high, label, labels above it, width, and the
+                  share of all values that it stands for
     tree_leaves   the leaves: axis, value as text, code, and of the nodes above it `lows`, one entry a level
 """
 
@@ -172,11 +173,13 @@ def _write_trees(found: Frequencies, known: Known, axes: Sequence[Axis]) -> tupl
         "p.labels, row_number() OVER (PARTITION BY p.attribute ORDER BY list_reverse(p.labels)) AS code FROM paths "
         f"AS p JOIN (VALUES {numbers}) AS t(attribute, axis) ON p.attribute = t.attribute)",
     )
-    width = inlined("_node_width(leaves, max(leaves) OVER (PARTITION BY axis))")
+    of_all = "max(leaves) OVER (PARTITION BY axis)"
+    width, share = (inlined(f"{name}(leaves, {of_all})") for name in ("_node_width", "_node_share"))
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE tree_nodes AS SELECT *, {width} AS width FROM (SELECT axis, level, min(code) AS low, "
-        "max(code) AS high, any_value(labels[level + 1]) AS label, any_value(labels[level + 2 :]) AS above, "
+        f"CREATE OR REPLACE TABLE tree_nodes AS SELECT *, {width} AS width, {share} AS share FROM "
+        "(SELECT axis, level, min(code) AS low, max(code) AS high, any_value(labels[level + 1]) AS label, "
+        "any_value(labels[level + 2 :]) AS above, "
         "count(*) AS leaves FROM tree_steps GROUP BY axis, level, labels[level + 1 :])",
     )
     for axis in trees:
@@ -184,8 +187,8 @@ def _write_trees(found: Frequencies, known: Known, axes: Sequence[Axis]) -> tupl
             wide = inlined(f"_normalised_width(e.low, e.high, {axis.first!r}, {axis.last!r})")
             fetch(
                 con,
-                f"UPDATE tree_nodes SET width = {wide} FROM {_halves_table(axis)} AS e WHERE tree_nodes.axis = "
-                f"{axis.number} AND tree_nodes.label = e.label",
+                f"UPDATE tree_nodes SET width = {wide}, share = {wide} FROM {_halves_table(axis)} AS e WHERE "
+                f"tree_nodes.axis = {axis.number} AND tree_nodes.label = e.label",
             )
     fetch(
         con,

@@ -59,8 +59,8 @@ class Cutter:
         if self._scan.trees:
             sides = f"FROM ({tree_sides('part, size', self._scan.trees)}) WHERE low < high"
             cuts.append(
-                "SELECT s.part, s.size, s.axis, n.width, 0 AS edge, n.level, n.low, n.high - n.low + 1 AS spacing "
-                f"FROM {least_nodes(sides)}"
+                "SELECT s.part, s.size, s.axis, n.share AS width, 0 AS edge, n.level, n.low, "
+                f"n.high - n.low + 1 AS spacing FROM {least_nodes(sides)}"
             )
         # Of two parts one has no more than half of the rows.
         open_parts = f"SELECT * FROM all_spans WHERE NOT ({self._fails('size // 2')})"

@@ -22,6 +22,7 @@ def test_the_widths_and_labels_of_boxes() -> None:
     asked = {
         "_normalised_width": [(2, 5, 0, 10), (3, 3, 3, 3), (-1.5, 2.5, -1.5, 2.5)],
         "_node_width": [(1, 1), (1, 7), (3, 7), (7, 7)],
+        "_node_share": [(1, 1), (3, 7), (7, 7)],
         "_middle": [(0, 99), (-7, 4), (3, 3), (3, 4)],
         "_closed_label": [(1, 1), (1, 2), (-3, -1)],
     }
