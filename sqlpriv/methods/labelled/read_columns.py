@@ -20,7 +20,7 @@ from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.sqltext import NUMERIC_TYPE, literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
-_MOST_BELOW = 1_000_000
+_MOST_BELOW = 10_000_000
 _ONE = "1e0"
 _NOT_PUBLIC = (
     "it is published as labels, and which values are below them is not public; read it with plain SQL, or publish it "
