@@ -11,10 +11,11 @@ import pytest
 from support.ledgers import entries
 from support.sampled import people, sampled_policy, write_people
 
+from sqlpriv.dry_run import dry_run
 from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.facts import Line
 from sqlpriv.macros.calls import Calls
-from sqlpriv.publishing import dry_run, publish, read_policy, show, verify
+from sqlpriv.publishing import publish, read_policy, show, verify
 from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
 from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.release.ledger.spent import Spent, spent_of, together
