@@ -68,6 +68,7 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 	@$(VENV)/bin/python -m benchmarks.hard_bounds
 	@$(VENV)/bin/python -m benchmarks.alpha_beta
 	@$(VENV)/bin/python -m benchmarks.bags
+	@$(VENV)/bin/python -m benchmarks.sdgs
 	@$(VENV)/bin/python -m benchmarks.linkage
 
 docs: $(DEVELOP) ## Write the parts of docs/ that come from the code: macros and keys of policies
