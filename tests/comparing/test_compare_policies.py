@@ -12,6 +12,7 @@ from sqlpriv.comparing.protection import stated
 from sqlpriv.comparing.turn import Turned, turned
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods import METHODS
+from sqlpriv.methods.method import Tuned
 from sqlpriv.policy.file import Policy, parse_policy
 
 pytestmark = pytest.mark.one_version
@@ -170,3 +171,23 @@ def test_a_policy_is_its_own(own: str) -> None:
     except PolicyError:
         pytest.skip("its smallest policy says more")
     assert turn(given, own).policy is given
+
+
+def test_a_node_that_a_search_may_have_found_never_goes_to_sdgs() -> None:
+    """Its guarantee holds for levels that do not depend on the table."""
+    more = "[require]\nk = 5\n[compare.sdgs]\nepsilon = 1\ndelta = 1e-6\nbeta = 0.5"
+    given = policy("generalize", "node = { age = 1 }", more)
+    with pytest.raises(PolicyError, match="sdgs does not search"):
+        turn(given, "sdgs")
+    assert not isinstance(METHODS["sdgs"], Tuned), "and none is found for a workload"
+    own = turn(policy("generalize", "node = { age = 1 }", f"{more}\nnode = {{ age = 0 }}"), "sdgs").policy
+    assert own.release["node"] == {"age": 0}
+
+
+def test_anatomy_takes_its_l_from_what_the_policy_promises() -> None:
+    made = turn(policy("generalize", more="[require]\nalpha_k = 0.4"), "anatomy")
+    assert [r.text for r in made.policy.requirements] == ["alpha(ward)<=0.4", "distinct_l(ward)>=3"]
+    assert not made.assumed
+    stronger = turn(policy("generalize", more="[require]\nalpha_k = 0.4\ndistinct_l = 4"), "anatomy")
+    assert [r.text for r in stronger.policy.requirements] == ["alpha(ward)<=0.4", "distinct_l(ward)>=4"]
+    assert turn(policy("generalize", more="[require]\nt = 0.4"), "anatomy").assumed

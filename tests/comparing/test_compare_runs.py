@@ -173,6 +173,7 @@ def test_what_is_best_for_the_workload_is_marked_as_read_off_the_table(tmp_path:
     assert "node" not in "\n".join(facts.content["policy"])
 
 
+@pytest.mark.slow
 def test_a_release_that_counts_equal_rows_once_is_not_compared(tmp_path: Path) -> None:
     text = BAG.replace("gamma = 0.7", 'gamma = 0.7\nduplicates = "distinct"\nuncovered = "a test"')
     facts = sqlpriv.compare(ready(tmp_path, text), tmp_path / "queries.sql", methods="alpha_beta", tune=False)
@@ -180,6 +181,7 @@ def test_a_release_that_counts_equal_rows_once_is_not_compared(tmp_path: Path) -
     assert row["refused"] == "its count(*) is the number of distinct tuples, and questions here are about rows"
 
 
+@pytest.mark.slow
 def test_rows_that_a_program_holds_are_compared(folder: Path, compared: dict[str, Any]) -> None:
     with duckdb.connect(str(folder / "private.duckdb"), read_only=True) as con:
         held = con.sql("FROM people").to_arrow_table()

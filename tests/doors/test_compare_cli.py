@@ -51,8 +51,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_json_and_picture_of_a_run(folder: Path) -> None:
     pytest.importorskip("matplotlib")
-    done = run(folder, "compare", "policy.toml", "--workload", "q.sql", "--methods", "generalize, alpha_beta", "--json",
-               "--chart", "errors.svg")  # fmt: skip
+    given = ("--workload", "q.sql", "--methods", "generalize, alpha_beta", "--no-tune", "--chart", "errors.svg")
+    done = run(folder, "compare", "policy.toml", *given, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [row["method"] for row in found["methods"]] == ["generalize", "alpha_beta"]
