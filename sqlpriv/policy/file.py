@@ -22,7 +22,7 @@ from sqlpriv.policy.lines import line_of
 from sqlpriv.policy.other_methods import SECTION as COMPARE
 from sqlpriv.policy.other_methods import ForAnother, read_for_others
 from sqlpriv.policy.require import read_requirements
-from sqlpriv.policy.sections import LEDGER_KEYS, READ_OPTIONS, RELEASE_KEYS, TABLE_KEYS, VIEW_KEYS
+from sqlpriv.policy.sections import LEDGER_KEYS, READ_OPTIONS, RELEASE_KEYS, TABLE_KEYS, read_views
 from sqlpriv.sqltext import folded
 from sqlpriv.table.reference import TableReference
 
@@ -182,7 +182,7 @@ class _Reader:
             read_keys(release, options, self._fail, "release"),
             frozenset(release),
             ledger["path"],
-            *self._views(),
+            *read_views(self._content.get("views", {}), self._fail),
             self._for_others(method, columns),
             budget=ledger["budget"],
         )
@@ -255,19 +255,6 @@ class _Reader:
         if not isinstance(public, dict):
             raise self._fail("[public] must be a section", "public")
         return read_keys(public, tuple(Key(name, TEXT, "") for name in public), self._fail, "public")
-
-    def _views(self) -> tuple[Mapping[str, str], bool]:
-        given = self._content.get("views", {})
-        if not isinstance(given, dict):
-            raise self._fail("[views] must be a section", "views")
-        names = tuple(name for name in given if name not in {key.name for key in VIEW_KEYS})
-        questions = tuple(Key(name, TEXT, "", complaint=f"{name} must be a question, as SQL text") for name in names)
-        found = read_keys(given, (*VIEW_KEYS, *questions), self._fail, "views")
-        spelt = [folded(name) for name in names]
-        twice = [name for name in names if spelt.count(folded(name)) > 1]
-        if twice:
-            raise self._fail(f"the view {twice[-1]!r} is named twice; case does not matter", "views", twice[-1])
-        return {name: found[name] for name in names}, found["auto"]
 
     def _ledger(self) -> Mapping[str, Any]:
         if "ledger" not in self._content:

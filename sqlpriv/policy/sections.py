@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlpriv.policy.budget import BUDGET
-from sqlpriv.policy.keys import FLAG, REASON, TEXT, Key, Keys, Kind
+from sqlpriv.policy.keys import FLAG, REASON, TEXT, Fail, Key, Keys, Kind, read_keys
+from sqlpriv.sqltext import folded
 
 _ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
 # Options of DuckDB's read_csv that a policy may give; `delimiter` is the word of most other tools for `delim`.
@@ -37,3 +40,17 @@ LEDGER_KEYS: Keys = (
     Key("budget", BUDGET, "how much all releases of the table may cost together; releases that add up within it need "
         "no `beside`, and one that would pass it is refused"),
 )  # fmt: skip
+
+
+def read_views(given: object, fail: Fail) -> tuple[Mapping[str, str], bool]:
+    """The questions of [views] by the names of their views, and whether useful ones are added."""
+    if not isinstance(given, dict):
+        raise fail("[views] must be a section", "views")
+    names = tuple(name for name in given if name not in {key.name for key in VIEW_KEYS})
+    questions = tuple(Key(name, TEXT, "", complaint=f"{name} must be a question, as SQL text") for name in names)
+    found = read_keys(given, (*VIEW_KEYS, *questions), fail, "views")
+    spelt = [folded(name) for name in names]
+    twice = [name for name in names if spelt.count(folded(name)) > 1]
+    if twice:
+        raise fail(f"the view {twice[-1]!r} is named twice; case does not matter", "views", twice[-1])
+    return {name: found[name] for name in names}, found["auto"]
