@@ -68,7 +68,7 @@ def test_bad_arguments_of_releases_are_refused(con: Con, name: str, arguments: l
         con.execute(f"FROM {asked}" if name in {"sdgs_replaced", "sdgs_person"} else f"SELECT {asked}").fetchall()
 
 
-@pytest.mark.parametrize("name", TESTED)
+@pytest.mark.parametrize("name", sorted(TESTED))
 def test_null_in_null_out_of_releases(con: Con, name: str) -> None:
     given: dict[str, list[object]] = {
         "sdgs_replaced": [1.0, 0.1], "sdgs_person": [1.0, 0.1, 2],
