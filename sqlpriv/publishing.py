@@ -241,6 +241,12 @@ def _verified(method: Method, found: Plan, partial: Path) -> str:
 def _publish_file(partial: Path, draft: Draft, release: str) -> None:
     """Enter the release, then put it in its place, then finish its entry; if it cannot be put there, take that back."""
     book, entry = draft.book, draft.known and replace(draft.known, beside=draft.entry.beside)
+    if entry is not None and entry.release not in ("", release):
+        raise ReleaseError(
+            "this policy published other rows of the same table before, so a file that it names has changed since, and "
+            "the two releases would together tell more than either; restore that file, or give it another name to have "
+            "this judged as another release"
+        )
     copy = draft.target.with_name(f".{draft.target.name}.{draft.entry.name}.partial")
     if entry is None:
         entry = replace(draft.entry, release=release, finished=False)

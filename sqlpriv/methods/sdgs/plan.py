@@ -23,7 +23,7 @@ from sqlpriv.release.file import open_file
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded
-from sqlpriv.table.digest import content_digest
+from sqlpriv.table.digest import content_digest, rows_digest
 from sqlpriv.table.hierarchies import comes_from_a_table
 from sqlpriv.table.named import private_reads, reads_private
 from sqlpriv.table.source import Source
@@ -80,6 +80,8 @@ class SdgsPlan:
             "method": policy.method,
             "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
             "nodes": [dict(node) for node in policy.nodes],
+            # Coins go by labels: other labels under the same name would be a second sample.
+            "labels": rows_digest(self.source.con, "paths"),
             **self.terms.numbers,
         }
 
