@@ -26,7 +26,7 @@ from sqlpriv.sqltext import NUMERIC_TYPE, folded, quoted, reader
 from sqlpriv.table.private import settle_types
 from sqlpriv.table.source import Source
 
-Key = tuple[str, ...]
+Key = tuple[str | None, ...]
 _SCHEMA = "__truth"
 _MOST_VALUES = 10_000
 _MOST_GROUPS = 100_000
@@ -142,6 +142,8 @@ def _asked(con: duckdb.DuckDBPyConnection, question: Question) -> Known | LeftOu
         values = [v for v, is_value in zip(row, question.is_value, strict=True) if is_value]
         if not all(v is None or is_number(v) for v in values):
             return LeftOut(question.number, "its answers are not numbers")
+        if key_of(row, question) in answers:
+            return LeftOut(question.number, "its rows cannot be told apart; select what it groups by, without totals")
         answers[key_of(row, question)] = tuple(None if v is None else float(v) for v in values)
     return Known(question, answers)
 
@@ -153,4 +155,5 @@ def is_number(value: Any) -> bool:
 
 def key_of(row: Sequence[Any], question: Question) -> Key:
     """The group of a row, as text: a release may have its key in another type."""
-    return tuple(str(v) for v, is_value in zip(row, question.is_value, strict=True) if not is_value)
+    keys = (v for v, is_value in zip(row, question.is_value, strict=True) if not is_value)
+    return tuple(None if key is None else str(key) for key in keys)

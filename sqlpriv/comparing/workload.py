@@ -1,8 +1,8 @@
 """The questions that methods are compared by: those of a file, or counts made up from the public domains.
 
 A question must be a single SELECT whose columns are written out: group keys, and aggregates, whose answers are numbers.
-One that chooses rows by their answers (LIMIT) cannot be compared, since an estimate may choose others. What cannot be
-asked is left out, and said.
+One that chooses rows by their answers (LIMIT, HAVING) cannot be compared, since an estimate may choose others. What
+cannot be asked is left out, and said.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def _read(number: int, sql: str) -> Question | LeftOut:
         return LeftOut(number, str(error))
     if not isinstance(tree, exp.Select) or any(e.is_star for e in tree.expressions):
         return LeftOut(number, "only a single SELECT with its columns written out can be compared")
-    if tree.args.get("limit") or tree.args.get("offset") or tree.args.get("qualify"):
-        return LeftOut(number, "LIMIT, OFFSET and QUALIFY choose rows by their answers; leave them out")
+    if any(tree.args.get(clause) for clause in ("limit", "offset", "having", "qualify")):
+        return LeftOut(number, "LIMIT, OFFSET, HAVING and QUALIFY choose rows by their answers; leave them out")
     columns = [e.unalias() for e in tree.expressions]
     is_value = tuple(bool(e.find(exp.AggFunc)) for e in columns)
     if not any(is_value):

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import duckdb
 import pytest
 
 from sqlpriv.comparing.measure import Measured, measure
-from sqlpriv.comparing.truth import Known, Truth
+from sqlpriv.comparing.truth import Known, Truth, ask_private, key_of
 from sqlpriv.comparing.workload import LeftOut, Question, read_workload
 from sqlpriv.errors import InputError
+from sqlpriv.methods import METHODS
+from sqlpriv.policy.file import parse_policy
 from sqlpriv.release.open import OpenRelease
 
 pytestmark = pytest.mark.one_version
@@ -121,3 +124,30 @@ def test_statements_of_a_workload(tmp_path: Path) -> None:
     assert why[4] == "it asks for no count, sum or average"
     assert "INSERT" in why[6]
     assert "OFFSET" in why[8]
+
+
+def test_a_missing_key_is_not_the_text_of_it() -> None:
+    asked = Question(1, "SELECT g, count(*) AS n FROM t GROUP BY g", (False, True), (False, True))
+    assert key_of((None, 1), asked) != key_of(("None", 1), asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("SELECT count(*) FROM t GROUP BY g", "its rows cannot be told apart"),
+        ("SELECT g, count(*) FROM t GROUP BY ROLLUP (g)", "its rows cannot be told apart"),
+        ("SELECT g, count(*) FROM t GROUP BY g HAVING count(*) > 1", "HAVING and QUALIFY choose rows by their answers"),
+    ],
+)
+def test_rows_that_cannot_be_matched_are_left_out(tmp_path: Path, asked: str, why: str) -> None:
+    with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
+        con.execute("CREATE TABLE t AS SELECT * FROM (VALUES ('a', 1), (NULL, 2), ('a', 3)) AS v(g, x)").fetchall()
+    (tmp_path / "w.sql").write_text(f"SELECT count(*) FROM t; {asked}")
+    text = (
+        '[table]\ndatabase = "private.duckdb"\nsource = "t"\n[columns]\n'
+        'g = { role = "quasi-identifier", hierarchy = "suppression" }\nx = { role = "sensitive" }\n'
+        '[require]\nk = 1\n[release]\nmethod = "generalize"\n'
+    )
+    truth = ask_private(parse_policy(text, tmp_path, METHODS), tmp_path / "w.sql", 0, None)
+    assert len(truth.known) == 1
+    assert [why in out.why for out in truth.left_out] == [True]
