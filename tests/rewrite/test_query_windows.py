@@ -172,3 +172,10 @@ def test_ranks_have_no_interval(opened: OpenRelease) -> None:
     query = "SELECT age, rank() OVER (ORDER BY count(*) DESC, age) AS r FROM people GROUP BY age ORDER BY r"
     found = opened.sql(query).fetchall()
     assert [row[1:] for row in found] == [(place, None, None) for place in range(1, 11)]
+
+
+def test_groups_are_counted_as_they_are_answered(opened: OpenRelease) -> None:
+    """How many there are in the table is not known, so that number has no bounds."""
+    answer = opened.sql("SELECT nationality, count(*) OVER () AS n FROM people GROUP BY nationality")
+    rows = answer.fetchall()
+    assert {row[1] for row in rows} == {len(rows)}

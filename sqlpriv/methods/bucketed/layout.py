@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.errors import PolicyError
+from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.sqltext import folded
 
 BUCKET = "__bucket"
@@ -47,7 +47,10 @@ class Layout:
 
     def side_of(self, column: str) -> int:
         """The number of the side in which a column stands."""
-        return next(i for i, side in enumerate(self.sides) if folded(column) in map(folded, side))
+        found = [i for i, side in enumerate(self.sides) if folded(column) in map(folded, side)]
+        if not found:
+            raise ReleaseError("no side has the column that is said to be spread over the buckets")
+        return found[0]
 
     def classes_of(self, column: str) -> tuple[int, list[str]]:
         """In which side a sensitive column stands, and the classes there: buckets, and what others may know there."""

@@ -282,7 +282,7 @@ def _children(node: exp.Expr) -> Iterator[exp.Expr]:
     for child in node.iter_expressions():
         if isinstance(child, exp.If) and isinstance(node, exp.Case):
             yield from _children(child)
-        elif not isinstance(child, _FIXED):
+        elif not isinstance(child, (*_FIXED, exp.Star)):
             yield child
 
 
