@@ -2,7 +2,9 @@
 
 They have the names of those of a file (write.py, labelled/leaves.py), so that one rewriting serves for both. There are
 only the columns that are asked for, and each combination of cells once, with its number of rows. The labels of a
-public domain on a level are worked out once, unless published rows name them, as those of bins.
+public domain on a level are worked out once, unless published rows name them, as those of bins. A column without a
+public domain is asked as if the values that its hierarchy lists were one: that is for the owner, who wants to know
+which node is best, and a reader of the release cannot do it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.shown import judge_stars, shown_rows, write_shown
 from sqlpriv.methods.labelled.answers import Counts, labelled_release
 from sqlpriv.methods.labelled.evaluate import Node
-from sqlpriv.methods.labelled.kinds import BINS
+from sqlpriv.methods.labelled.kinds import BINS, DATES, RANGES
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, domain_rows, ends_rows
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.read_columns import PublishedColumn
@@ -46,7 +48,8 @@ class AskedNodes:
         known: Known,
         columns: Sequence[str],
     ) -> None:
-        self._scan, self._policy, self._measures, self._known = scan, policy, measures, known
+        self._scan, self._policy, self._measures = scan, policy, measures
+        self._known = _with_listed_values(scan, known)
         self._columns = columns
         self._places = {folded(q): a for a, q in enumerate(policy.qis)}
         self._roles = {folded(c.name): c.role for c in policy.columns}
@@ -103,3 +106,25 @@ class AskedNodes:
             fetch(con, f"CREATE OR REPLACE TABLE {table} AS {domain_rows(self._scan, a, level, column, ends)}")
             self._labelled |= {table} if column.labels != BINS else set()
         fetch(con, f"CREATE OR REPLACE VIEW {quoted(self._file.catalog, 'domain', column.name)} AS FROM {table}")
+
+
+def _with_listed_values(scan: Scan, known: Known) -> Known:
+    """Domains also of those quasi-identifiers that have none, where labels do not name ranges."""
+    con, found = scan.source.con, dict(known.domains)
+    kinds = {folded(name): (name, kind) for name, kind in known.types.items()}
+    for a, qi in enumerate(scan.policy.qis):
+        name, kind = kinds[folded(qi)]
+        given = scan.policy.hierarchies[qi]
+        names_ranges = isinstance(given, str) and given.partition(":")[0] in (RANGES, DATES, BINS)
+        if name in found or names_ranges:
+            continue
+        listed = f"SELECT DISTINCT labels[1] AS text FROM paths WHERE attribute = {a}"
+        table = f"__listed_{a}"
+        value = f"TRY_CAST(text AS {kind})"
+        fetch(
+            con,
+            f"CREATE OR REPLACE TABLE {table} AS SELECT {value} AS value, CAST(NULL AS DOUBLE) AS share "
+            f"FROM ({listed}) WHERE CAST({value} AS VARCHAR) IS NOT DISTINCT FROM text",
+        )
+        found[name] = table
+    return replace(known, domains=found)

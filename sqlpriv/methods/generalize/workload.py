@@ -18,6 +18,7 @@ from decimal import Decimal
 from typing import Any
 
 import sqlglot
+from sqlglot import exp
 
 from sqlpriv.errors import InputError, InternalError, PolicyError, UnsupportedSQLError
 from sqlpriv.methods.generalize.asked import AskedNode, AskedNodes
@@ -211,9 +212,20 @@ def workload_objective(workload: Workload) -> Objective:
 
 def _rewritten(query: Query, release: Release) -> Answer:
     try:
-        return rewrite(query.text, release, _ESTIMATES)
+        return rewrite(query.text, replace(release, table=_called(query, release.table)), _ESTIMATES)
     except UnsupportedSQLError as error:
         raise PolicyError(f"{query.name}: {error}") from None
+
+
+def _called(query: Query, table: str) -> str:
+    """What a query calls the table: one query after another is about the same one, so any name will do."""
+    try:
+        tree = sqlglot.parse_one(query.text, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        return table
+    own = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
+    names = {t.name for t in tree.find_all(exp.Table) if folded(t.name) not in own}
+    return names.pop() if len(names) == 1 else table
 
 
 def _mean(numbers: Sequence[float]) -> float:

@@ -124,7 +124,8 @@ def _ordered(found: Frequencies, number: int, column: str, original: str) -> Axi
                 "give the column a hierarchy of its own"
             )
     if not _NUMBERED_EXACTLY.fullmatch(original):
-        moved = f"{axis.typed(axis.number_of(name))} IS DISTINCT FROM {name}"
+        # The nearest number that an axis has may be none of the type.
+        moved = f"TRY({axis.typed(axis.number_of(name))}) IS DISTINCT FROM {name}"
         if fetch(found.source.con, f"SELECT count(*) FROM {FREQUENCIES} WHERE {moved}")[0][0]:
             raise PolicyError(
                 f"values of {column!r} have more digits than can be cut rightly; round them, or give the column a "

@@ -182,11 +182,6 @@ def test_the_error_of_groups_is_their_mean(tmp_path: Path) -> None:
     ("queries", "message"),
     [
         (
-            "SELECT count(*) FROM people WHERE zip LIKE '1%'",
-            "query 1: the column 'zip' at line 1, column 35 cannot be estimated: it is published as labels, and which "
-            "values are below them is not public",
-        ),
-        (
             "SELECT count(*) FROM people;\n\n  SELECT max(age) FROM people",
             "w.sql, query 2: max() at line 3, column 10 cannot be estimated",
         ),
@@ -212,6 +207,15 @@ def test_what_is_no_workload_is_refused(tmp_path: Path, queries: str, message: s
     with pytest.raises(PolicyError) as refused:
         ask(tmp_path, queries)
     assert message in str(refused.value)
+
+
+def test_values_that_a_hierarchy_lists_can_be_asked_without_a_domain_and_the_table_by_any_name(tmp_path: Path) -> None:
+    errors = []
+    for name in ("people", "t"):
+        (tmp_path / name).mkdir()
+        errors.append(ask(tmp_path / name, f"SELECT count(*) FROM {name} WHERE zip LIKE '1%'", "k = 3"))
+    assert errors[0] == errors[1]
+    assert math.isfinite(errors[0])
 
 
 def test_a_node_that_would_refuse_a_query_is_not_the_best(tmp_path: Path) -> None:

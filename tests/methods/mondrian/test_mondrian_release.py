@@ -168,11 +168,11 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         "UPDATE sqlpriv_release.ends_age SET low = 40 WHERE label = '*'", {RANGES.format("age")},
     ),
     "a leaf moved": (
-        "UPDATE sqlpriv_release.leaves_city SET value = 'Turin' WHERE label = 'Rome'",
+        "UPDATE sqlpriv_release.leaves_city SET value = 'Turin' WHERE label = 'Bari'",
         {"the domain of 'city' has a value below every label"},
     ),
-    "a leaf lost below the top": (
-        "DELETE FROM sqlpriv_release.leaves_city WHERE label = '*' AND value = 'Turin'",
+    "a leaf lost below a label above it": (
+        "DELETE FROM sqlpriv_release.leaves_city WHERE label = 'south' AND value = 'Bari'",
         {"the domain of 'city' has a value below every label"},
     ),
     "a value twice": (
@@ -245,6 +245,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "too many digits": (
         {"table": PEOPLE.replace("CAST(hash(i + 1000) % 200 AS DOUBLE) / 4", "9007199254740993 + 2 * i")},
+        "values of 'weight' have more digits than can be cut",
+    ),
+    "beyond the type": (
+        {"table": PEOPLE.replace("CAST(hash(i + 1000) % 200 AS DOUBLE) / 4", "9223372036854775807 - 1024 * i")},
         "values of 'weight' have more digits than can be cut",
     ),
     "the names of ends": (

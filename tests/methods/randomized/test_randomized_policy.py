@@ -61,7 +61,7 @@ def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
         ("k = 10", "k = 10\nviews = 3", "line 10: a sequence protects against the independent adversary only"),
         ("k = 10", 'k = 10\nearlier = ["a.duckdb"]', "earlier views belong to a sequence"),
         ("k = 10", "k = 10\nsupression = 0.1", "line 10: unknown key 'supression'"),
-        ('"alpha_beta"', '"generalize"', "line 9: key 'k' is for alpha_beta, frapp; here are"),
+        ('"alpha_beta"', '"generalize"', "line 9: key 'k' is for sdgs, alpha_beta, frapp; here are"),
         ('"alpha_beta"', '"noise"', f"line 8: method must be one of {', '.join(METHODS)}"),
         ('"alpha_beta"', '"frapp"\nslots = 3', "line 9: key 'slots' is for alpha_beta; here are"),
         ('"alpha_beta"', '"frapp"', "line 12: key 'duplicates' is for alpha_beta; here are"),
