@@ -93,6 +93,7 @@ def asked_by_hand(release: Path, database: Path) -> list[tuple[float, float, flo
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "policy"), [("generalize", "policy.toml"), ("alpha_beta", "bag.toml")])
 def test_numbers_are_those_of_publishing_and_asking_by_hand(
     folder: Path, compared: dict[str, Any], method: str, policy: str, tmp_path: Path
@@ -148,6 +149,7 @@ def test_the_ledger_knows_nothing_of_it(folder: Path, compared: dict[str, Any]) 
     assert not list(folder.glob("*ledger*"))
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_up_the_same_questions(folder: Path) -> None:
     policy = sqlpriv.read_policy(folder / "policy.toml")
     first, same, other = (ask_private(policy, None, seed) for seed in (1, 1, 2))
@@ -160,6 +162,7 @@ def test_the_same_seed_makes_up_the_same_questions(folder: Path) -> None:
     assert first.unlisted == (), "every column has a public domain"
 
 
+@pytest.mark.slow
 def test_what_is_best_for_the_workload_is_marked_as_read_off_the_table(tmp_path: Path) -> None:
     """The loss wants zip whole; a workload that asks of age alone does not need it."""
     workload = "SELECT count(*) FROM people WHERE age < 30; SELECT count(*) FROM people WHERE age >= 40"

@@ -78,6 +78,7 @@ def test_what_is_no_cost_is_none(kept: object) -> None:
     assert spent_of(ONE.to_json()) == ONE
 
 
+@pytest.mark.slow
 def test_a_bag_and_a_sample_stand_together_within_a_budget_and_not_beyond(folder: Path) -> None:
     sampled = sampled_policy(folder, ledger="[ledger]\nbudget = { epsilon = 2, delta = 1e-1 }")
     publish(read_policy(sampled))

@@ -63,6 +63,7 @@ def two(con: Con, column: str, macro: str) -> list[float]:
     ]
 
 
+@pytest.mark.slow
 def test_the_numbers_of_the_paper(case: Con) -> None:
     sensitivities = two(case, "sensitivity", f"priv.sensitivity('case_members', {WEIGHTS}, 'multiplicative')")
     assert [round(x, 5) for x in sensitivities] == [7.02869, 1.38473]

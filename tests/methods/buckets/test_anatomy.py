@@ -293,6 +293,7 @@ def test_bounds_hold_the_truth(released: Published) -> None:
 NUMBERED = "UPDATE sqlpriv_release.parameters SET value = {} WHERE name = '{}'"
 
 
+@pytest.mark.slow
 @pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("sql", "failing"),

@@ -26,6 +26,7 @@ PUBLIC = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.some(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_classes_are_the_best_of_the_line(tmp_path: Path, seed: int) -> None:
@@ -63,6 +64,7 @@ def test_more_columns_than_the_key_has_bits(tmp_path: Path) -> None:
     assert found["classes"] > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cuts", ["data", "public"])
 def test_random_tables_lose_no_row_and_meet_what_is_required(cuts: str) -> None:
     """Also with persons, NULLs, texts without a hierarchy, and up to four quasi-identifiers."""

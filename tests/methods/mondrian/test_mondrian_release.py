@@ -221,6 +221,7 @@ def released(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path
     return folder / "people-release.duckdb"
 
 
+@pytest.mark.slow
 @pytest.mark.some(2)
 @pytest.mark.parametrize("what", TAMPERED)
 def test_what_was_tampered_with_does_not_hold(what: str, released: Path, tmp_path: Path) -> None:

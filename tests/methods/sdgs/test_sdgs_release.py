@@ -72,6 +72,7 @@ def test_what_publish_prints(tmp_path: Path) -> None:
     json.dumps(content)
 
 
+@pytest.mark.slow
 @pytest.mark.some(4)
 @pytest.mark.parametrize(
     "change",
