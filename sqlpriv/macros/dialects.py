@@ -64,7 +64,10 @@ def _written(tree: exp.Expr, dialect: str) -> str:
     if dialect == "snowflake":
         tree = tree.transform(_floating)
     text = tree.sql(dialect=dialect, pretty=True, unsupported_level=sqlglot.ErrorLevel.IGNORE)
-    _check(_parsed(text, dialect))
+    try:
+        _check(_parsed(text, dialect))
+    except UnsupportedSQLError:
+        raise _CannotSayError("it comes out as SQL that cannot be read there") from None
     return text
 
 
