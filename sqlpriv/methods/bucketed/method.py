@@ -86,9 +86,13 @@ class Bucketed(ABC):
         assert isinstance(plan, BucketPlan)
         compare(plan, path)
 
+    def may_warn(self, layout: Layout) -> tuple[str, ...]:
+        """All that a release with these sides may warn of."""
+        return ()
+
     def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
         """Judge a release from its file alone."""
-        judge = Judge(self, Calls(file.con), self.words, self.measures, self.promises, self.own_checks)
+        judge = Judge(self, Calls(file.con), self.words, self.measures, self.promises, self.own_checks, self.may_warn)
         return verify_facts(file, verify_file(judge, file, policy))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:

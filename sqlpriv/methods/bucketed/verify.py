@@ -51,6 +51,8 @@ class Judge:
     measures: Measures
     promises: Promises
     own_checks: Callable[[Sides, Mapping[str, float]], Iterator[Check]]
+    may_warn: Callable[[Layout], tuple[str, ...]]
+    """All that a release with these sides may warn of."""
 
 
 def verify_file(judge: Judge, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
@@ -73,6 +75,8 @@ def verify_file(judge: Judge, file: ReleaseFile, policy: Policy | None) -> Itera
     if not all(check.passed for check in declared):
         return
     yield _shows_sides(judge, file, layout)
+    beyond = set(file.warnings) - set(judge.may_warn(layout))
+    yield Check("it warns of what its sides make known", not beyond, "it says something else" if beyond else "")
     yield from check_stamp(file, judge.method, policy)
     yield _given_sides(file, layout)
     sides = [file.table(side_table(i)) for i in range(len(layout.sides))]

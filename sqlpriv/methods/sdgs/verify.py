@@ -7,6 +7,7 @@ that the node was chosen without the table, or drawn as it should be.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from math import isclose
 
@@ -87,7 +88,7 @@ def _unread(file: ReleaseFile) -> str:
     names = [str(r["name"]) for r in file.rows("parameters")]
     if sorted(names) not in (sorted(_NUMBERS), sorted((*_NUMBERS, *_TOLD))):
         return f"{SCHEMA}.parameters has other numbers than it should"
-    if any(r["value"] is None for r in file.rows("parameters")):
+    if any(r["value"] is None or not math.isfinite(r["value"]) for r in file.rows("parameters")):
         return f"{SCHEMA}.parameters has a number that is none"
     found = file.rows("attributes")
     if not found or sorted(-1 if c["position"] is None else int(c["position"]) for c in found) != [*range(len(found))]:

@@ -38,6 +38,10 @@ class Slicing(Bucketed):
         said = _warnings(layout, chosen)
         return make_plan(source, policy, layout, self.promises, self.measures, said)
 
+    def may_warn(self, layout: Layout) -> tuple[str, ...]:
+        """Of groups that were chosen, and of what stands together in one."""
+        return _warnings(layout, chosen=True)
+
     def measures(self, sides: Sides) -> dict[str, float]:
         """Sizes, and what anybody comes to believe who knows all quasi-identifiers."""
         found = sides.sizes() | {"bucket": float(sides.layout.least)}

@@ -317,6 +317,8 @@ NUMBERED = "UPDATE sqlpriv_release.parameters SET value = {} WHERE name = '{}'"
         ("UPDATE sqlpriv_release.about SET value = 'All is well.' WHERE name = 'guarantee'", "whoever finds"),
         ("UPDATE sqlpriv_release.requirements SET threshold = 9", "distinct_l(s)>=3"),
         ("INSERT INTO sqlpriv_release.about VALUES ('note', 'Ann has flu')", "the release says what it holds"),
+        ("""UPDATE sqlpriv_release.about SET value = '["Ann has flu"]' WHERE name = 'warnings'""",
+         "it warns of what its sides make known"),
         ("UPDATE sqlpriv_release.attributes SET side = 3 WHERE name = 's'", "the release says what it holds"),
     ],
 )  # fmt: skip
