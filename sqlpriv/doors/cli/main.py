@@ -34,6 +34,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "docs": ("macros:docs_command", "Print the page of a macro, or the list of all."),
     "install": ("macros:install_command", "Put the macros into a database file, for every DuckDB client."),
     "view": ("views:view", "Keep a query as a view in plain SQL that any DuckDB client reads."),
+    "mcp": (
+        "mcp:mcp_command",
+        "Let agents ask releases, over the Model Context Protocol.",
+    ),
     "demo": ("sqlpriv.demo.story:demo_command", "Tell the whole story on a hospital table."),
 }
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}

@@ -6,8 +6,6 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime, time
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +13,7 @@ import typer
 
 from sqlpriv import publishing
 from sqlpriv.doors.cli.options import can_write, tell, write_csv
+from sqlpriv.doors.rows import distinct_names, plain_value
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.rewrite.clauses import BUDGET
@@ -79,8 +78,8 @@ def query_command(
         answer = opened.sql(*asked)
         columns, rows, warnings = list(answer.columns), answer.fetchall(), opened.warnings(*asked)
     if to_csv:
-        plain = ([_plain(value) for value in row] for row in rows)
-        write_csv(sys.stdout if to_stdout else to_csv, _distinct(columns), plain)
+        plain = ([plain_value(value) for value in row] for row in rows)
+        write_csv(sys.stdout if to_stdout else to_csv, distinct_names(columns), plain)
     if as_json or to_stdout:
         print(*(f"sqlpriv: warning: {w}" for w in warnings), sep="\n", end="\n" if warnings else "", file=sys.stderr)
     if not to_stdout:
@@ -109,7 +108,7 @@ def _sql(query: str | None, file: Path | None) -> str:
 
 def facts_of(columns: list[str], rows: Sequence[Row], most: int, warnings: tuple[str, ...]) -> Facts:
     """The first rows for people, all of them as data."""
-    names = _distinct(columns)
+    names = distinct_names(columns)
     bounds = dict(_bounds(names))
     cells = tuple(tuple(_cell(row, place, bounds) for place in range(len(names))) for row in rows[:most])
     parts: list[Part] = [Grid(tuple(columns), cells)]
@@ -117,7 +116,7 @@ def facts_of(columns: list[str], rows: Sequence[Row], most: int, warnings: tuple
         parts.append(Line(f"{_OUTSIDE}beyond what its column can hold: too few rows to tell more than its bounds say"))
     if len(rows) > most:
         parts.append(Line(f"{len(rows) - most:,} more rows; --csv FILE writes all {len(rows):,}, --most prints more"))
-    content = [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
+    content = [dict(zip(names, map(plain_value, row), strict=True)) for row in rows]
     return Facts("", content, tuple(parts), warnings)
 
 
@@ -168,26 +167,3 @@ def _named(text: str) -> tuple[str, str]:
     if not name or not equals or not file:
         raise InputError(f"{text!r} names no public table; write it like regions=regions.csv")
     return name, file
-
-
-def _distinct(columns: list[str]) -> list[str]:
-    """An object has a name once: a second column of the same name gets a number."""
-    seen: dict[str, int] = {}
-    made = []
-    for column in columns:
-        seen[column] = seen.get(column, 0) + 1
-        made.append(column if seen[column] == 1 else f"{column}_{seen[column]}")
-    return made
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold: a number that is none is null, a date is text."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, (date, datetime, time)):
-        return value.isoformat()
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

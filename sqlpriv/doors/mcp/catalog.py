@@ -1,0 +1,117 @@
+"""The releases that agents may ask: found by name, asked one question at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Event, Lock, Timer
+from types import TracebackType
+from typing import Any, TypeVar
+
+import duckdb
+
+from sqlpriv import publishing
+from sqlpriv.doors.rows import distinct_names, plain_value
+from sqlpriv.errors import InputError, SqlprivError
+from sqlpriv.facts import plain
+from sqlpriv.release.open import OpenRelease
+
+T = TypeVar("T")
+
+Answer = dict[str, Any]
+
+
+class Catalog:
+    """Open releases by name: the private table's, or the file's where two releases are of tables of one name."""
+
+    def __init__(self, paths: Sequence[Path], most_rows: int, seconds: float) -> None:
+        self._most_rows, self._seconds = most_rows, seconds
+        self._paths: dict[str, Path] = {}
+        self._open: dict[str, OpenRelease] = {}
+        self._lock = Lock()  # an agent may call two tools at once; a connection answers one
+        try:
+            for path, opened in [(path, publishing.open_release(path)) for path in paths]:
+                name = opened.table if opened.table not in self._open else path.stem
+                if name in self._open:
+                    opened.close()
+                    raise InputError(f"two releases would be called {name!r}: rename one of the files")
+                self._paths[name], self._open[name] = path, opened
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the releases are called."""
+        return tuple(self._open)
+
+    def describe(self, release: str | None) -> Answer:
+        """What a release says of itself: guarantee, columns with their domains, what an answer means."""
+        name = self._named(release)
+        shown = plain(publishing.show(self._paths[name]).content)
+        return {**shown, "name": name, "table": self._open[name].table}
+
+    def ask(self, sql: str, release: str | None, confidence: float, parameters: list[Any] | None) -> Answer:
+        """The estimates of a question, with their bounds."""
+        name = self._named(release)
+        asked = (sql, confidence, True, False, parameters)
+
+        def answer(opened: OpenRelease) -> Answer:
+            found = opened.sql(*asked)
+            names, rows = distinct_names(list(found.columns)), found.limit(self._most_rows + 1).fetchall()
+            told = [dict(zip(names, map(plain_value, row), strict=True)) for row in rows[: self._most_rows]]
+            warnings = list(opened.warnings(*asked))
+            return {"name": name, "rows": told, "complete": len(rows) <= self._most_rows, "warnings": warnings}
+
+        return self._within_time(name, answer)
+
+    def explain(self, sql: str, release: str | None) -> Answer:
+        """The SQL that a question becomes, and what it costs; nothing of it runs."""
+        name = self._named(release)
+
+        def told(opened: OpenRelease) -> Answer:
+            explained = opened.explain(sql)
+            return {"name": name, "sql": explained.sql, "domain_rows": plain_value(explained.cost)}
+
+        return self._within_time(name, told)
+
+    def _named(self, release: str | None) -> str:
+        if release is None and len(self._open) == 1:
+            return next(iter(self._open))
+        if release in self._open:
+            return str(release)
+        raise InputError(f"name one of these releases: {', '.join(self._open)}")
+
+    def _within_time(self, name: str, work: Callable[[OpenRelease], T]) -> T:
+        opened, late = self._open[name], Event()
+
+        def stop() -> None:
+            late.set()
+            opened.con.interrupt()
+
+        with self._lock:
+            alarm = Timer(self._seconds, stop)
+            alarm.start()
+            try:
+                return work(opened)
+            except (SqlprivError, duckdb.Error):
+                if not late.is_set():
+                    raise
+                raise InputError(
+                    f"the answer takes more than {self._seconds:g} seconds; ask for fewer groups or a simpler condition"
+                ) from None
+            finally:
+                alarm.cancel()
+
+    def close(self) -> None:
+        """Give the files back."""
+        for opened in self._open.values():
+            opened.close()
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
