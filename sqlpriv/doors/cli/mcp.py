@@ -17,7 +17,8 @@ def mcp_command(
 ) -> None:
     """Let agents ask releases, over the Model Context Protocol.
 
-    It speaks on standard input and output. Its tools are describe, ask and explain: estimates with bounds, refusals with reasons, and never a row.
+    It speaks on standard input and output. Its tools are describe, ask and explain: estimates with bounds, refusals
+    with reasons, and never a row.
     """
     try:
         from sqlpriv.doors.mcp.server import serve
