@@ -12,6 +12,7 @@ USE := $(VENV)/.stamp-use
 DEVELOP := $(VENV)/.stamp-develop
 DEVELOP_15 := $(VENV_15)/.stamp-develop
 PEERS := $(VENV_PEERS)/.stamp-peers
+BROWSER := .browser/.stamp
 
 PYTEST := bin/python -m pytest -q -n auto --dist worksteal
 
@@ -31,11 +32,11 @@ test: $(DEVELOP) ## Run the tests on the newest DuckDB: the same every time, in 
 	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
 	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-8} $(VENV)/$(PYTEST) -m "not deep and not slow"
 
-test-all: $(DEVELOP) ## Run all tests but the deep ones
+test-all: $(DEVELOP) $(BROWSER) ## Run all tests but the deep ones
 	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
 	@$(VENV)/$(PYTEST) -m "not deep"
 
-test-slow: $(DEVELOP) ## Run what `make test` leaves out and is not deep
+test-slow: $(DEVELOP) $(BROWSER) ## Run what `make test` leaves out and is not deep
 	@$(VENV)/$(PYTEST) -m "slow and not deep"
 
 # Here some of the random tables find what differs; what says nothing new on another DuckDB is marked.
@@ -83,7 +84,7 @@ wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
 
 clean: ## Remove everything that these targets made
 	@echo "Removing environments, builds and caches"
-	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) build dist *.egg-info
+	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) .browser build dist *.egg-info
 	@rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -108,5 +109,15 @@ $(DEVELOP_15): $(RECIPE)
 
 $(PEERS): $(RECIPE)
 	$(call install,$(VENV_PEERS),sqlpriv and the libraries it is compared with,--editable '.[dev$(comma)peers]')
+
+# A browser for the tests of the report; where there is no npm they are skipped, and say so.
+$(BROWSER):
+	@mkdir -p .browser
+	@if command -v npm >/dev/null && command -v node >/dev/null; then \
+		echo "Setting up .browser with Chromium (once)"; \
+		npm --silent --prefix .browser install @sparticuz/chromium@153 >/dev/null 2>&1 && cd .browser && TMPDIR=$$PWD node --input-type=module \
+			-e "import c from '@sparticuz/chromium'; await c.executablePath()" || echo "Chromium could not be set up"; \
+	else echo "There is no npm: the tests in a browser are skipped"; fi
+	@touch $@
 
 comma := ,

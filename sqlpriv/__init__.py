@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlpriv.version import __version__
 
 if TYPE_CHECKING:
-    from sqlpriv.doors.python import attach, check, compare, init, ledger, plan, publish
+    from sqlpriv.doors.python import attach, check, compare, init, ledger, plan, publish, report
     from sqlpriv.errors import SqlprivError
     from sqlpriv.facts import Facts
     from sqlpriv.macros.install import install, load
@@ -37,6 +37,7 @@ __all__ = [
     "plan",
     "publish",
     "read_policy",
+    "report",
     "show",
     "verify",
 ]
@@ -59,6 +60,7 @@ _PLACES = {
     "plan": "sqlpriv.doors.python",
     "publish": "sqlpriv.doors.python",
     "read_policy": "sqlpriv.publishing",
+    "report": "sqlpriv.doors.python",
     "show": "sqlpriv.publishing",
     "verify": "sqlpriv.publishing",
 }

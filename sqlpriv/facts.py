@@ -186,10 +186,14 @@ def _text(facts: Facts) -> Iterator[str]:
 def _html(facts: Facts) -> Iterator[str]:
     if facts.title:
         yield f"<p><b>{escape(facts.title)}</b></p>"
-    for part in facts.shown():
-        yield _html_line(part) if isinstance(part, Line) else "".join(_html_grid(part))
+    yield from map(html_part, facts.shown())
     for warning in facts.warnings:
         yield _html_line(Line(warning, "warning"))
+
+
+def html_part(part: Part) -> str:
+    """A part as HTML, everything in it escaped."""
+    return _html_line(part) if isinstance(part, Line) else "".join(_html_grid(part))
 
 
 def _html_line(line: Line) -> str:

@@ -28,6 +28,7 @@ from sqlpriv.release.open import OpenRelease
 # A ledger of the person who runs the tests is none of their business: what is published before a test begins, by
 # fixtures of a session, goes into a folder of the run, and every test has a folder of its own.
 os.environ.pop("SQLPRIV_LEDGER", None)
+os.environ["SQLPRIV_REPORT"] = "no"  # tests of the report ask for it
 DATA_FOLDERS = Path(tempfile.mkdtemp(prefix="sqlpriv-tests-"))
 os.environ["XDG_DATA_HOME"] = str(DATA_FOLDERS / "session")
 atexit.register(shutil.rmtree, DATA_FOLDERS, ignore_errors=True)

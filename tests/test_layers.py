@@ -30,6 +30,7 @@ ROOMS = (
     ("dry_run",),
     ("comparing",),
     ("showing",),
+    ("reporting",),
     ("doors",),
     ("demo",),
     ("__init__", "__main__"),

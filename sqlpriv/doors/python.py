@@ -161,6 +161,44 @@ def compare(
     return told(run(_policy(policy, data), _names(methods), asked, on_progress))
 
 
+@checked
+def report(
+    target: str | Path,
+    output: str | Path | None = None,
+    *,
+    policy: Policy | str | Path | None = None,
+    compare: str | Path | None = None,
+    workload: str | Path | None = None,
+    charts: str | Path | None = None,
+    show_values: bool = False,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Write the page that a steward signs: of a release, of a policy (.toml), or of both; with `compare` of two.
+
+    A page of a release alone tells what its file tells. One that knows the policy tells of the private table, too.
+    """
+    from sqlpriv.reporting import make, write
+
+    path = Path(target)
+    page = Path(f"{path.stem}-report.html") if output is None else Path(output)
+    folder, questions = (None if given is None else Path(given) for given in (charts, workload))
+    if compare is not None:
+        if policy is not None or workload is not None or path.suffix == ".toml":
+            raise InputError("two releases are compared by their files alone: leave policy and workload out")
+        return write.write_page(make.report_two(path, Path(compare)), page, folder)
+    of_policy = path.suffix == ".toml"
+    if policy is None and not of_policy:
+        if workload is not None or show_values:
+            raise InputError("questions and values are of the private table: give the policy of the release, too")
+        return write.write_page(make.report_release(path), page, folder)
+    if policy is not None and of_policy:
+        raise InputError(f"{path.name} is a policy already; give a release, or leave `policy` out")
+    write.ready()
+    read = _policy(path if policy is None else policy, None)
+    made = make.report_policy(read, None if of_policy else path, questions, show_values, on_progress)
+    return write.write_page(made, page, folder)
+
+
 def _policy(policy: Policy | str | Path, data: Any) -> Policy:
     read = policy if isinstance(policy, Policy) else publishing.read_policy(policy)
     if isinstance(data, (str, Path)):

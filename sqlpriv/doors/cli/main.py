@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "anonymize": ("releases:publish_command", "The old name of publish."),
     "verify": ("releases:verify_command", "Judge a release from its file alone: does it hold what it says?"),
     "show": ("releases:show_command", "Show what a release says of itself: guarantee, columns and domains."),
+    "report": ("report:report_command", "Write the page a steward signs: one HTML file that needs nothing else."),
     "query": ("query:query_command", "Ask a release ordinary SQL: estimates with their bounds."),
     "ledger": ("releases:ledger", "Show what has been released from a table, or void what never went out."),
     "lattice": ("policies:lattice_command", "Show every node of the lattice: what it meets and what it costs."),

@@ -21,6 +21,7 @@ from sqlpriv.doors.cli.options import (
 )
 from sqlpriv.dry_run import dry_run as run_dry
 from sqlpriv.errors import InputError
+from sqlpriv.facts import Facts, Line
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.method import CannotPublish, HasDeltas, Request
 from sqlpriv.policy.file import Policy
@@ -117,6 +118,9 @@ def publish_command(
     force: Annotated[
         bool, typer.Option("--force", help="Publish also what says nothing about the table; never what is not private.")
     ] = False,
+    report: Annotated[
+        bool, typer.Option(envvar="SQLPRIV_REPORT", help="Write the page to sign beside the policy: NAME-report.html.")
+    ] = True,
     as_json: AsJson = False,
     show_values: ShowValues = False,
 ) -> None:
@@ -130,16 +134,31 @@ def publish_command(
     with progress("publishing") as on_progress:
         where = (read, output, key_file, ledger, on_progress)
         try:
-            facts = (
-                run_dry(*where, time_limit=time_limit)
-                if dry_run
-                else publishing.publish(*where, force=force, time_limit=time_limit).facts
-            )
+            if dry_run:
+                facts = run_dry(*where, time_limit=time_limit)
+            else:
+                published = publishing.publish(*where, force=force, time_limit=time_limit)
+                facts = _with_report(policy, published) if report else published.facts
         except CannotPublish as refused:
             if not dry_run:
                 raise
             facts = refused.facts
     tell(facts, as_json, show_values)
+
+
+def _with_report(policy: Path, published: publishing.Published) -> Facts:
+    """The facts, with the page to sign, which is the owner's: it goes beside the policy, not beside the release."""
+    from sqlpriv.reporting.make import report_published
+    from sqlpriv.reporting.write import write_page
+
+    release, facts = published.written.output, published.facts
+    target = policy.parent / f"{release.stem}-report.html"
+    try:
+        write_page(report_published(published.plan.policy, release, facts), target)
+    except InputError as error:  # the release is out: what was not written beside it does not undo that
+        return replace(facts, warnings=(*facts.warnings, str(error)))
+    said = Line(f"The page to sign: {target}")
+    return replace(facts, content={**facts.content, "report": str(target)}, parts=(*facts.parts, said))
 
 
 def verify_command(

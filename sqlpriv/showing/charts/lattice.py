@@ -46,8 +46,8 @@ def draw_lattice(
     """
     if not rows:
         raise InputError("there are no nodes to draw")
-    drawn, title = _selected(rows, chosen)
-    places = _places(drawn)
+    drawn, title = selected(rows, chosen)
+    places = places_of(drawn)
     widest = max(x for x, _ in places.values()) * 2 + 1
     levels = max(y for _, y in places.values()) - min(y for _, y in places.values()) + 1
     legend = 0.25 * (len(requirements) + 1)
@@ -59,7 +59,7 @@ def draw_lattice(
     )
 
 
-def _selected(rows: Sequence[NodeRow], chosen: Node | None) -> tuple[list[NodeRow], str]:
+def selected(rows: Sequence[NodeRow], chosen: Node | None) -> tuple[list[NodeRow], str]:
     """What is drawn, and the title that says so."""
     valid = sum(row.valid for row in rows)
     minimal = sorted((row for row in rows if row.minimal), key=lambda row: (row.objectives["loss"], row.node))
@@ -75,7 +75,7 @@ def _selected(rows: Sequence[NodeRow], chosen: Node | None) -> tuple[list[NodeRo
     kept: dict[Node, NodeRow] = {}
     for centre in [*([chosen] if chosen in by_node else []), *(row.node for row in minimal)]:
         assert centre is not None
-        with_centre = kept | {n: by_node[n] for n in [centre, *_neighbours(centre)] if n in by_node}
+        with_centre = kept | {n: by_node[n] for n in [centre, *neighbours(centre)] if n in by_node}
         heights = Counter(map(sum, with_centre))
         if kept and (len(with_centre) > MOST_DRAWN or max(heights.values()) > _MOST_ABREAST):
             break
@@ -85,13 +85,13 @@ def _selected(rows: Sequence[NodeRow], chosen: Node | None) -> tuple[list[NodeRo
     return list(kept.values()), f"{counts}\nDrawn: {which} minimal nodes and their neighbours ({len(kept)} nodes)"
 
 
-def _neighbours(node: Node) -> Iterable[Node]:
+def neighbours(node: Node) -> Iterable[Node]:
     for a, level in enumerate(node):
         yield (*node[:a], level - 1, *node[a + 1 :])
         yield (*node[:a], level + 1, *node[a + 1 :])
 
 
-def _places(rows: Iterable[NodeRow]) -> dict[Node, tuple[float, float]]:
+def places_of(rows: Iterable[NodeRow]) -> dict[Node, tuple[float, float]]:
     """Where each node stands: y its height, x centred among the nodes of that height, in their order."""
     by_height: dict[int, list[Node]] = {}
     for row in sorted(rows, key=lambda row: row.node, reverse=True):
@@ -120,7 +120,7 @@ def _paint(
     lines = [
         (places[row.node], places[other])
         for row in rows
-        for other in _neighbours(row.node)
+        for other in neighbours(row.node)
         if other in places and sum(other) > sum(row.node)
     ]
     axes.add_collection(LineCollection(lines, colors="#C8C8C8", linewidths=0.7, zorder=1))

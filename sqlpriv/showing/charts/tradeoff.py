@@ -45,13 +45,13 @@ def draw_tradeoff(
     publishing = [row for row in rows if row.outcome.classes > 0]
     if not publishing:
         raise InputError("every node would suppress the whole table, so there is no trade-off to draw")
-    label, risk = _risk(measures)
+    label, risk = risk_of(measures)
     points = [(row, row.objectives[objective], risk(row)) for row in publishing]
     left_out = len(rows) - len(publishing)
     return draw(path, lambda figure: _paint(figure, points, chosen, objective, label, left_out))
 
 
-def _risk(measures: Sequence[ClassMeasure]) -> tuple[str, Callable[[NodeRow], float]]:
+def risk_of(measures: Sequence[ClassMeasure]) -> tuple[str, Callable[[NodeRow], float]]:
     """The label of the y axis, and its value for a node."""
     place = {measure.requirement.name: i for i, measure in enumerate(measures)}
     if "k" in place:

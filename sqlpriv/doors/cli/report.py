@@ -1,0 +1,41 @@
+"""The command that writes the page a steward signs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sqlpriv.doors.cli.options import AsJson, ShowValues, can_write, refuse_values_in_json, tell
+from sqlpriv.showing.progress import progress
+
+
+def report_command(
+    target: Annotated[Path, typer.Argument(metavar="RELEASE|POLICY", help="A release file, or a policy (.toml).")],
+    policy: Annotated[
+        Path | None, typer.Option("--policy", "-p", help="The policy of the release: the page then tells of both.")
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option("--compare", metavar="RELEASE", help="Another release, to stand beside this one.")
+    ] = None,
+    workload: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your questions: how far off their answers are.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The page; else NAME-report.html here.")] = None,
+    charts: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write the charts as PNG there, too.")] = None,
+    as_json: AsJson = False,
+    show_values: ShowValues = False,
+) -> None:
+    """Write the page a steward signs: one HTML file that needs nothing else."""
+    from sqlpriv.doors.python import report
+
+    refuse_values_in_json(as_json, show_values)
+    page = output or Path(f"{target.stem}-report.html")
+    can_write(page)
+    with progress("reporting") as on_progress:
+        facts = report(
+            target, page, policy=policy, compare=compare, workload=workload, charts=charts,
+            show_values=show_values, on_progress=on_progress,
+        )  # fmt: skip
+    tell(facts, as_json)

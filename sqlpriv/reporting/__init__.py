@@ -1,0 +1,15 @@
+"""The page that a steward reads, signs and files: one HTML file that needs nothing else.
+
+What is read first stands first: whether it holds, the guarantee in two sentences, who is covered and who is not, what
+attackers still learn; then what was asked, found and done, what it costs in use, the choice among others as charts, and
+at the end what it takes to check all of it again: parameters, versions, digests and plain SQL.
+
+A page about a release tells what its file tells, so it may go where the release goes. A page that knows the policy also
+tells of the private table: it says so on top, and is for the owner. Neither holds a sensitive value or a row of a
+person unless `show_values` asks for it.
+
+sections.py   what a page is made of                  page.py, page.css, page.js   the HTML around it
+claims.py     what a release promises, to whom        charts.py   Vega-Lite, interactive, drawn by what the page brings
+asked.py      what the policy asks, the table shows    recheck.py  the SQL that checks it in any DuckDB
+make.py       the pages: of a release, of a policy, of two releases
+"""

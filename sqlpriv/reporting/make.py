@@ -1,0 +1,187 @@
+"""The pages: of a release alone, of a policy with its private table, and of two releases side by side."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from sqlpriv import publishing
+from sqlpriv.comparing.run import Asked, run
+from sqlpriv.comparing.told import told
+from sqlpriv.errors import PolicyError
+from sqlpriv.facts import Facts, Grid, Line, OnProgress
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.method import CannotPublish, Request
+from sqlpriv.policy.file import Policy
+from sqlpriv.reporting.asked import asked, found
+from sqlpriv.reporting.choice import choice
+from sqlpriv.reporting.claims import covered, guarantee
+from sqlpriv.reporting.recheck import recheck_sql
+from sqlpriv.reporting.sections import Code, Page, Section, Signature
+from sqlpriv.version import __version__
+
+_OF_RELEASE = "Made from the release alone: it tells nothing that the release does not."
+_FOR_OWNER = "For the owner: this page tells of the private table, and does not go out with the release."
+
+
+def report_release(path: Path) -> Page:
+    """The page of a release, from its file alone."""
+    shown, judged = publishing.show(path), publishing.verify(path)
+    sections = (guarantee(shown), covered(shown), *_evidence(path, shown, judged))
+    verdict = f"{path.name} {'holds' if judged.passed else 'does NOT hold'} what it says, as far as its file can tell"
+    title = f"{shown.content['table']}: a release by {shown.content['method']}"
+    return Page(title, verdict, judged.passed, _OF_RELEASE, sections)
+
+
+def report_policy(
+    policy: Policy,
+    release: Path | None = None,
+    workload: Path | None = None,
+    show_values: bool = False,
+    on_progress: OnProgress = None,
+) -> Page:
+    """The page of a policy: what it asks, what the table shows, what would be or was published."""
+    path = release or _written(policy)
+    with publishing.open_private(policy) as source:
+        before = (asked(policy), found(source, policy, None, show_values))
+        try:
+            plan = METHODS[policy.method].plan(source, policy, Request(on_progress=on_progress))
+            facts = plan.facts()
+            done = (_done(facts, show_values), *_workload(policy, workload), choice(plan, on_progress))
+        except CannotPublish as refused:
+            facts = refused.facts
+            done = (_done(facts, show_values),)
+        except PolicyError as refused:  # what the table is, or the policy asks, leaves nothing to publish
+            facts = Facts("", {}, (Line(str(refused), "REFUSED"),), passed=False)
+            done = (_done(facts, show_values),)
+    title = f"May {policy.table.name} go out?"
+    if path is None:
+        open_question, no = "Nothing is published yet: this is what would be", "It may not go out under this policy"
+        verdict = open_question if facts.passed else no
+        passed = None if facts.passed else False
+        return Page(title, verdict, passed, _FOR_OWNER, (*done[:1], *before, *done[1:], _sign()))
+    shown, judged = publishing.show(path), publishing.verify(path, policy)
+    sections = (guarantee(shown), covered(shown), *before, *done, *_evidence(path, shown, judged))
+    return Page(title, _verdict(path, judged), judged.passed, _FOR_OWNER, sections)
+
+
+def report_published(policy: Policy, path: Path, facts: Facts) -> Page:
+    """The page of a release that was just made: the table is not read again for it."""
+    more = Line("sqlpriv report with the policy adds what was found in the private table, and the choice among others.")
+    shown, judged = publishing.show(path), publishing.verify(path, policy)
+    done = (_done(facts, False), Section("more", "What else there is", (more,)))
+    sections = (guarantee(shown), covered(shown), asked(policy), *done, *_evidence(path, shown, judged))
+    return Page(f"{policy.table.name}: published", _verdict(path, judged), judged.passed, _FOR_OWNER, sections)
+
+
+def _verdict(path: Path, judged: Facts) -> str:
+    return f"{path.name} {'holds' if judged.passed else 'does NOT hold'} what it says and what the policy requires"
+
+
+def report_two(one: Path, other: Path) -> Page:
+    """Two releases side by side, from their files alone."""
+    both = [(path, publishing.show(path), publishing.verify(path)) for path in (one, other)]
+    rows = tuple(_differences(*((path, shown.content) for path, shown, _ in both)))
+    names = tuple(path.name for path in (one, other))
+    side = Section(
+        "difference", "Side by side", (Grid(("", *names), rows, "What they say of themselves", folded=names),)
+    )
+    promised = [
+        Section(f"{part.name}-{number}", f"{part.title}: {path.name}", part.pieces)
+        for number, (path, shown, _) in enumerate(both)
+        for part in (guarantee(shown), covered(shown))
+    ]
+    passed = all(judged.passed for _, _, judged in both)
+    verdict = (
+        "Both hold what they say"
+        if passed
+        else " and ".join(
+            f"{path.name} {'holds' if judged.passed else 'does NOT hold'} what it says" for path, _, judged in both
+        )
+    )
+    evidence = [
+        Section(f"{part.name}-{number}", f"{part.title}: {path.name}", part.pieces)
+        for number, (path, shown, judged) in enumerate(both)
+        for part in _evidence(path, shown, judged)
+        if part.name != "sign"
+    ]
+    return Page(f"{names[0]} and {names[1]}", verdict, passed, _OF_RELEASE, (side, *promised, *evidence, _sign()))
+
+
+def _differences(*both: tuple[Path, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    def texts(path: Path, content: Mapping[str, Any]) -> dict[str, str]:
+        columns = {f"column {c['name']}": _column(c) for c in content["columns"]}
+        required = "; ".join(str(r["requirement"]) for r in content.get("requirements") or ())
+        numbers = {name: f"{value:g}" for name, value in (content.get("parameters") or {}).items()}
+        told = {"method": content["method"], "published on": content.get("date", ""), "required": required}
+        more = {"suppressed rows": content.get("suppressed_rows", ""), "bytes": f"{path.stat().st_size:,}"}
+        return {**told, **more, **columns, **numbers}
+
+    first, second = (texts(path, content) for path, content in both)
+    return [(name, str(first.get(name, "-")), str(second.get(name, "-"))) for name in dict.fromkeys([*first, *second])]
+
+
+def _column(column: Mapping[str, Any]) -> str:
+    level = f", level {column['level']} of {column['levels']}" if column.get("level") is not None else ""
+    return f"{column.get('role', '')}{level}"
+
+
+def _written(policy: Policy) -> Path | None:
+    """The release that the policy names, if it is there."""
+    target = publishing.target_of(policy, None)
+    return target if target is not None and target.exists() else None
+
+
+def _done(facts: Facts, show_values: bool) -> Section:
+    title = Line(facts.title) if facts.title else Line("")
+    warnings = tuple(Line(w, "warning") for w in facts.warnings)
+    return Section("done", "What was done", (title, *facts.shown(show_values), *warnings))
+
+
+def _workload(policy: Policy, workload: Path | None) -> tuple[Section, ...]:
+    """How far off the answers to these questions are."""
+    if workload is None:
+        return ()
+    facts = told(run(policy, (policy.method,), Asked(workload, 0, None, None, False), None))
+    return (Section("utility", "How far off answers are", facts.shown()),)
+
+
+def _evidence(path: Path, shown: Facts, judged: Facts) -> tuple[Section, ...]:
+    content = shown.content
+    versions = (
+        ("release", path.name),
+        ("published on", str(content.get("date", ""))),
+        ("published with", f"sqlpriv {content.get('sqlpriv', '')}"),
+        ("reported with", f"sqlpriv {__version__}, DuckDB {duckdb.__version__}"),
+        ("digest of its rows", str(content.get("digest", ""))),
+        ("SHA-256 of the file", _digest(path)),
+        *((name, f"{value:g}") for name, value in (content.get("parameters") or {}).items()),
+    )
+    sql = recheck_sql(path.name, content)
+    return (
+        Section("verified", "What was checked in the file", judged.shown()),
+        Section("parameters", "Parameters, versions and digests", (Grid((), versions),)),
+        _sign(),
+        Section(
+            "again",
+            "Check it again in any DuckDB",
+            (Line("The macros are in the file: no Python, and nothing of ours to install."), Code(sql)),
+        ),
+    )
+
+
+def _digest(path: Path) -> str:
+    """Of the whole file, piece by piece: it may be larger than the memory."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            found.update(piece)
+    return found.hexdigest()
+
+
+def _sign() -> Section:
+    return Section("sign", "Signed", (Signature(("Name", "Office", "Date", "Signature")),))

@@ -1,0 +1,21 @@
+// Draws every chart from the text beside it, again when light turns to dark or the page is printed.
+(() => {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const colours = (ink, line) => ({
+    background: "transparent",
+    title: { color: ink }, style: { "guide-label": { fill: ink }, "guide-title": { fill: ink } },
+    axis: { domainColor: ink, gridColor: line, tickColor: ink, labelColor: ink, titleColor: ink },
+    legend: { labelColor: ink, titleColor: ink }, view: { stroke: null }, text: { color: ink },
+  });
+  const draw = (light) => Promise.all([...document.querySelectorAll("script[data-chart]")].map((text) =>
+    vegaEmbed(document.getElementById(text.dataset.chart), JSON.parse(text.textContent), {
+      renderer: "svg", ast: false, tooltip: { theme: dark.matches ? "dark" : "light" },
+      actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
+      config: light || !dark.matches ? colours("#1d1f23", "#d5d8dd") : colours("#e8eaed", "#3a3f47"),
+    })));
+  const drawn = () => { document.documentElement.dataset.drawn = "yes"; };
+  draw(false).then(drawn);
+  dark.addEventListener("change", () => draw(false));
+  addEventListener("beforeprint", () => draw(true));
+  addEventListener("afterprint", () => draw(false));
+})();

@@ -1,0 +1,101 @@
+"""Sections as one HTML file: no request leaves it, everything in it is escaped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from sqlpriv.facts import Grid, Part, html_part, plain
+from sqlpriv.reporting.sections import Chart, Code, Page, Piece, Section, Signature
+
+# No address may be asked, whatever a page holds; Vega compiles its expressions, which needs 'unsafe-eval'.
+_POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
+_VERDICT = {True: "holds", False: "fails", None: "open"}
+
+
+def render(page: Page) -> str:
+    """The HTML of a page."""
+    charts = [piece for section in page.sections for piece in section.pieces if isinstance(piece, Chart)]
+    body = "\n".join(_section(section) for section in page.sections)
+    contents = "".join(f'<li><a href="#{s.name}">{escape(s.title)}</a></li>' for s in page.sections)
+    scripts = f"<script>{_vega()}</script>\n<script>{_own('page.js')}</script>" if charts else ""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(page.title)}</title>
+<style>{_own("page.css")}</style>
+</head>
+<body>
+<a class="skip" href="#{page.sections[0].name}">To the report</a>
+<header>
+<h1>{escape(page.title)}</h1>
+<p class="verdict {_VERDICT[page.passed]}" role="status">{escape(page.verdict)}</p>
+<p class="audience">{escape(page.audience)}</p>
+<nav aria-label="Contents"><ol>{contents}</ol></nav>
+</header>
+<main>
+{body}
+</main>
+{scripts}
+</body>
+</html>
+"""
+
+
+def _section(section: Section) -> str:
+    inside = "\n".join(_piece(piece, f"{section.name}-{i}") for i, piece in enumerate(section.pieces))
+    heading = f'<h2 id="{section.name}-title">{escape(section.title)}</h2>'
+    return f'<section id="{section.name}" aria-labelledby="{section.name}-title">{heading}\n{inside}\n</section>'
+
+
+def _piece(piece: Piece, name: str) -> str:
+    if isinstance(piece, Chart):
+        return "".join(_chart(piece, name))
+    if isinstance(piece, Code):
+        return f'<pre tabindex="0"><code>{escape(piece.text)}</code></pre>'
+    if isinstance(piece, Signature):
+        fields = "".join(f'<label>{escape(place)}<input autocomplete="off"></label>' for place in piece.places)
+        return f'<div class="sign">{fields}</div>'
+    return _part(piece)
+
+
+def _part(part: Part) -> str:
+    if isinstance(part, Grid):
+        # A wide table scrolls by itself on a phone, also by the keyboard.
+        named = escape(part.title or part.caption or "table")
+        return f'<div class="scroll" tabindex="0" role="region" aria-label="{named}">{html_part(part)}</div>'
+    return html_part(part)
+
+
+def _chart(chart: Chart, name: str) -> Iterator[str]:
+    yield f"<figure><figcaption>{escape(chart.title)}</figcaption>"
+    yield f'<div class="chart" id="{name}" role="img" tabindex="0" aria-label="{escape(chart.description)}"></div>'
+    yield f'<script type="application/json" data-chart="{name}">{_json(chart.spec)}</script>'
+    yield f"<p>{escape(chart.description)}</p>"
+    yield f"<details><summary>The same in numbers</summary>{_part(chart.numbers)}</details></figure>"
+
+
+def _json(value: object) -> str:
+    """JSON that cannot end the element it stands in."""
+    return json.dumps(plain(value), ensure_ascii=True, default=str).replace("<", "\\u003c")
+
+
+@lru_cache(maxsize=1)
+def _vega() -> str:
+    """Vega, Vega-Lite and what embeds them, in one script."""
+    import vl_convert
+
+    bundle: Any = vl_convert.javascript_bundle  # its stub asks for what it does not need
+    return str(bundle()).replace("</script", "<\\/script")
+
+
+def _own(name: str) -> str:
+    return (files("sqlpriv.reporting") / name).read_text(encoding="utf-8")

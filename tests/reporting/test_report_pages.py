@@ -1,0 +1,175 @@
+"""The page a steward signs: in its order, without a value of a person, and true when checked again."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+from reporting.conftest import VALUES
+from support.commands import run
+
+import sqlpriv
+from sqlpriv.errors import InputError
+
+pytest.importorskip("altair", reason="the extra `report` is not installed")
+pytest.importorskip("vl_convert", reason="the extra `report` is not installed")
+pytestmark = pytest.mark.one_version
+
+
+@pytest.fixture(scope="module")
+def owners(folder: Path) -> str:
+    """The page of the policy, with the private table."""
+    sqlpriv.report(folder / "policy.toml", folder / "owner.html")
+    return (folder / "owner.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def public(folder: Path) -> str:
+    """The page of the release alone."""
+    sqlpriv.report(folder / "labels.duckdb", folder / "public.html")
+    return (folder / "public.html").read_text(encoding="utf-8")
+
+
+def headings(page: str) -> list[str]:
+    return [html.unescape(text) for text in re.findall(r"<h2[^>]*>(.*?)</h2>", written(page))]
+
+
+def test_what_is_read_first_stands_first(owners: str, public: str) -> None:
+    first = ["What is promised", "Who is covered, and who is not"]
+    last = [
+        "What was checked in the file",
+        "Parameters, versions and digests",
+        "Signed",
+        "Check it again in any DuckDB",
+    ]
+    assert headings(public) == [*first, *last]
+    between = ["What was asked", "What was found in the private table", "What was done", "The choice among others"]
+    assert headings(owners) == [*first, *between, *last]
+
+
+def test_who_may_read_it_is_said(owners: str, public: str) -> None:
+    assert "For the owner: this page tells of the private table" in owners
+    assert "it tells nothing that the release does not" in public
+
+
+def written(page: str) -> str:
+    """What people read, without the code that draws."""
+    return re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+
+
+def test_no_value_of_anybody(owners: str, public: str) -> None:
+    for value in VALUES:
+        assert value not in written(owners)
+        assert value not in written(public)
+
+
+def test_values_only_where_asked_for(folder: Path, tmp_path: Path) -> None:
+    sqlpriv.report(folder / "policy.toml", tmp_path / "all.html", show_values=True)
+    assert "40219" in written((tmp_path / "all.html").read_text(encoding="utf-8"))
+
+
+def test_names_are_escaped(owners: str) -> None:
+    assert "zip.code <b>" not in owners
+    assert "zip.code &lt;b&gt;" in owners
+
+
+def test_no_address_is_asked(owners: str) -> None:
+    assert "default-src 'none'" in owners
+    assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=", written(owners))
+
+
+def test_the_sql_on_the_page_checks_the_release(folder: Path, public: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    sql = html.unescape(re.findall(r"<code>(.*?)</code>", public, re.DOTALL)[0])
+    answers = []
+    with duckdb.connect() as con:
+        for statement in filter(str.strip, re.sub(r"--.*", "", sql).split(";")):
+            answers.append(con.execute(statement).fetchall())
+    _, digest, k, distinct = answers
+    assert digest[0][0] in public
+    assert k[0][0] >= 3
+    assert distinct[0][0] >= 2
+
+
+def test_the_sql_of_coins(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sqlpriv.report(folder / "noise.duckdb", tmp_path / "noise.html")
+    page = (tmp_path / "noise.html").read_text(encoding="utf-8")
+    sql = html.unescape(re.findall(r"<code>(.*?)</code>", page, re.DOTALL)[0])
+    assert "frapp_guarantee" in sql
+    monkeypatch.chdir(folder)
+    with duckdb.connect() as con:
+        *_, guaranteed = [con.execute(s).fetchall() for s in filter(str.strip, re.sub(r"--.*", "", sql).split(";"))]
+    assert guaranteed[0][0] is True
+
+
+def test_a_tampered_release_fails_on_top(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "labels.duckdb").write_bytes((folder / "labels.duckdb").read_bytes())
+    with duckdb.connect(str(tmp_path / "labels.duckdb")) as con:
+        con.execute("DELETE FROM sqlpriv_release.published WHERE rowid < 2").fetchall()
+    facts = sqlpriv.report(tmp_path / "labels.duckdb", tmp_path / "page.html")
+    assert not facts.passed
+    assert '<p class="verdict fails"' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_policy_that_cannot_be_met(folder: Path, tmp_path: Path) -> None:
+    text = (folder / "policy.toml").read_text(encoding="utf-8").replace("k = 3", "k = 100000")
+    (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
+    (tmp_path / "policy.toml").write_text(text, encoding="utf-8")
+    facts = sqlpriv.report(tmp_path / "policy.toml", tmp_path / "page.html")
+    assert not facts.passed
+    assert "It may not go out under this policy" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_two_releases_side_by_side(folder: Path, tmp_path: Path) -> None:
+    done = run(
+        folder, "report", "labels.duckdb", "--compare", "noise.duckdb", "-o", str(tmp_path / "two.html"), "--json"
+    )
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["passed"] is True
+    text = (tmp_path / "two.html").read_text(encoding="utf-8")
+    assert headings(text)[0] == "Side by side"
+    assert "generalize" in text
+    assert "frapp" in text
+
+
+def test_charts_as_pictures(folder: Path, tmp_path: Path) -> None:
+    facts = sqlpriv.report(folder / "policy.toml", tmp_path / "page.html", charts=tmp_path / "charts")
+    drawn = facts.content["charts"]
+    assert drawn == ["choice-1.png", "choice-2.png", "choice-3.png"]
+    assert all((tmp_path / "charts" / name).read_bytes().startswith(b"\x89PNG") for name in drawn)
+
+
+def test_after_every_publish(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("people.csv", "policy.toml"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    monkeypatch.setenv("SQLPRIV_REPORT", "yes")
+    (tmp_path / "out").mkdir()
+    told = run(tmp_path, "publish", "policy.toml", "--output", "out/labels.duckdb", "--json")
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["report"] == "labels-report.html"
+    page = (tmp_path / "labels-report.html").read_text(encoding="utf-8")
+    assert "What was done" in headings(page)
+    # It is the owner's: it stands beside the policy, and not where the release goes.
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["labels.duckdb"]
+    (tmp_path / "labels-report.html").unlink()
+    assert run(tmp_path, "publish", "policy.toml", "--output", "out/labels.duckdb", "--no-report").returncode == 0
+    assert not (tmp_path / "labels-report.html").exists()
+
+
+def test_bad_input(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="compared by their files alone"):
+        sqlpriv.report(folder / "labels.duckdb", tmp_path / "x.html", compare=folder / "noise.duckdb", policy="p.toml")
+    with pytest.raises(InputError, match="give the policy of the release, too"):
+        sqlpriv.report(folder / "labels.duckdb", tmp_path / "x.html", show_values=True)
+    with pytest.raises(InputError, match="is a policy already"):
+        sqlpriv.report(folder / "policy.toml", tmp_path / "x.html", policy=folder / "policy.toml")
+    with pytest.raises(InputError, match=r"cannot write the report 'x\.html'"):
+        sqlpriv.report(folder / "labels.duckdb", tmp_path / "none" / "x.html")
+    done = run(folder, "report", "none.duckdb")
+    assert done.returncode == 2
+    assert "none.duckdb" in done.stderr
+    assert not list(tmp_path.iterdir())
