@@ -17,7 +17,7 @@ BROWSER := .browser/.stamp
 PYTEST := bin/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-all test-slow test-1.5 test-peers test-deep lint bench wheel clean
+.PHONY: help demo docs site test test-all test-slow test-1.5 test-peers test-deep lint bench wheel clean
 # Two editable installs at once would write the same egg-info.
 .NOTPARALLEL:
 
@@ -75,6 +75,10 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 docs: $(DEVELOP) ## Write the parts of docs/ that come from the code: macros and keys of policies
 	@echo "Writing docs/"
 	@$(VENV)/bin/python -m sqlpriv.doors.pages docs
+
+site: $(DEVELOP) ## Build the documentation as a site into build/site; a link that leads nowhere fails it
+	@echo "Building build/site"
+	@$(VENV)/bin/mkdocs build --quiet --strict
 
 wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
 	@echo "Building the source archive, and the wheel from it"
