@@ -9,8 +9,9 @@ import typer
 
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job, check
-from sqlpriv.doors.cli.options import Data, Database, refuse_values_in_json, tell
+from sqlpriv.doors.cli.options import Data, Database, Junit, can_write, refuse_values_in_json, tell
 from sqlpriv.errors import InputError
+from sqlpriv.showing.junit import write_junit
 from sqlpriv.showing.progress import progress
 from sqlpriv.table.source import open_source
 
@@ -39,6 +40,7 @@ def check_command(
     ] = None,
     database: Database = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines. Never holds values of people.")] = False,
+    junit: Junit = None,
     worst: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the smallest classes to show.")] = 5,
     show_values: Annotated[
         bool,
@@ -53,6 +55,8 @@ def check_command(
 ) -> None:
     """Report every privacy model on a table, and judge it against requirements."""
     refuse_values_in_json(as_json, show_values)
+    if junit is not None:
+        can_write(junit)
     given = {"encoding": encoding, "delimiter": delimiter, "header": header}
     options = {name: value for name, value in given.items() if value is not None}
     if options and database:
@@ -67,7 +71,10 @@ def check_command(
     )
     with open_source(data, database, options) as source, progress("checking") as on_progress:
         result = check(source, job, on_progress)
-    tell(result.facts(), as_json)
+    facts = result.facts()
+    if junit is not None:
+        write_junit(facts, f"sqlpriv check {data}", junit)
+    tell(facts, as_json)
 
 
 def _combination(given: list[str]) -> tuple[str, ...]:

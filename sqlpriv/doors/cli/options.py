@@ -24,6 +24,9 @@ LedgerFile = Annotated[
     Path | None,
     typer.Option("--ledger", help="The ledger; else that of the policy, of SQLPRIV_LEDGER, or your own."),
 ]
+Junit = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write what was judged there, as JUnit does, for CI to show.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
 
 

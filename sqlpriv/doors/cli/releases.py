@@ -12,10 +12,12 @@ from typer.core import TyperGroup
 from sqlpriv import publishing
 from sqlpriv.doors.cli.options import (
     AsJson,
+    Junit,
     LedgerFile,
     PolicyFile,
     ReleasePath,
     ShowValues,
+    can_write,
     refuse_values_in_json,
     tell,
 )
@@ -28,6 +30,7 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.show import show_ledger, void_entry
 from sqlpriv.rewrite.bind.parse import statements
 from sqlpriv.showing import charts
+from sqlpriv.showing.junit import write_junit
 from sqlpriv.showing.progress import progress
 
 TimeLimit = Annotated[
@@ -166,10 +169,16 @@ def verify_command(
     policy: Annotated[
         Path | None, typer.Option("--policy", "-p", help="Its policy: it must hold nothing beyond it.")
     ] = None,
+    junit: Junit = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a release from its file alone: does it hold what it says?"""
-    tell(publishing.verify(release, policy), as_json)
+    if junit is not None:
+        can_write(junit)
+    facts = publishing.verify(release, policy)
+    if junit is not None:
+        write_junit(facts, f"sqlpriv verify {release.name}", junit)
+    tell(facts, as_json)
 
 
 def show_command(release: ReleasePath, as_json: AsJson = False) -> None:
