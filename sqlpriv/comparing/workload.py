@@ -90,7 +90,7 @@ def make_workload(table: str, columns: Sequence[Choices], seed: int, many: int =
 
     >>> made = make_workload("t", [Choices("age", tuple(range(17, 91)), True)], seed=1, many=1)
     >>> made[0].sql
-    'SELECT count(*) FROM "t" WHERE "age" BETWEEN 25 AND 34'
+    'SELECT count(*) FROM "t" WHERE "age" BETWEEN 25 AND 89'
     """
     chance = random.Random(seed)
     made = []

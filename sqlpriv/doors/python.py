@@ -59,6 +59,12 @@ def check(
 
     `data` is a file, with `database` a table of it, or a data frame of pandas or polars, an Arrow table or a DuckDB
     relation. `qis` is one combination of columns, or a list of combinations. `read_options` are those of read_csv.
+
+    >>> import duckdb, sqlpriv
+    >>> people = duckdb.sql("FROM (VALUES (13053, 'flu'), (13053, 'cancer')) AS v(zip, disease)")
+    >>> found = sqlpriv.check(people, "zip", "disease", require=["k>=2", "distinct_l>=3"])
+    >>> [(r["requirement"], r["value"], r["passed"]) for r in found.content["requirements"]]
+    [('k>=2', 2.0, True), ('distinct_l>=3', 2.0, False)]
     """
     job = Job(
         qis=_combinations(qis),
@@ -85,6 +91,12 @@ def init(
     """Look at a table and write a policy for it, for you to review; without a method one is proposed.
 
     `data` is what `check` takes; a data frame, an Arrow table or a relation is called `name` in the policy.
+
+    >>> import duckdb, sqlpriv
+    >>> people = duckdb.sql("SELECT 20 + i % 40 AS age, i % 3 = 0 AS ill FROM range(400) AS r(i)")
+    >>> proposed = sqlpriv.init(people, "policy.toml", name="people", method="generalize")
+    >>> [(column["name"], column["role"]) for column in proposed.content["columns"]]
+    [('age', 'quasi-identifier'), ('ill', 'quasi-identifier')]
     """
     target, held = Path(output), None if database is None else Path(database)
     given = str(data) if isinstance(data, Path) else data
@@ -109,6 +121,18 @@ def plan(
 
     `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names. Of `queries`,
     what one would ask the release, it tells the standard errors of the answers: for the owner alone.
+
+    >>> import duckdb, sqlpriv
+    >>> policy = '''
+    ... table   = { source = "people.csv" }
+    ... columns = { age = { role = "quasi-identifier", hierarchy = "ranges:10", domain = "range:20..59" } }
+    ... require = { k = 5 }
+    ... release = { method = "generalize", output = "people.duckdb" }'''
+    >>> _ = Path("policy.toml").write_text(policy)
+    >>> people = duckdb.sql("SELECT 20 + i % 40 AS age FROM range(80) AS r(i)")
+    >>> planned = sqlpriv.plan("policy.toml", data=people)
+    >>> planned.content["node"], planned.content["classes"]
+    ({'age': 1}, 4)
     """
     read = _policy(policy, data)
     return publishing.plan(read, queries=queries, time_limit=time_limit, on_progress=on_progress)
@@ -131,6 +155,20 @@ def publish(
     `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names: the release
     calls it by that name, and the ledger knows it again by its rows. The same rows, policy and key again give the
     release that is there.
+
+    >>> import duckdb, sqlpriv
+    >>> policy = '''
+    ... table   = { source = "people.csv" }
+    ... columns = { age = { role = "quasi-identifier", hierarchy = "ranges:10", domain = "range:20..59" } }
+    ... require = { k = 5 }
+    ... release = { method = "generalize", output = "people.duckdb" }'''
+    >>> _ = Path("policy.toml").write_text(policy)
+    >>> people = duckdb.sql("SELECT 20 + i % 40 AS age FROM range(80) AS r(i)")
+    >>> sqlpriv.publish("policy.toml", data=people).content["rows"]
+    80
+    >>> with sqlpriv.open_release("people.duckdb") as release:
+    ...     release.sql("SELECT count(*) AS n FROM people WHERE age < 25").fetchall()
+    [(10.0, 0.0, 20.0)]
     """
     target, key, book = (None if file is None else Path(file) for file in (output, key_file, ledger_file))
     read = _policy(policy, data)
