@@ -5,6 +5,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 VENV := .venv
 VENV_15 := .venv-1.5
 VENV_PEERS := .venv-peers
+VENV_BI := .venv-bi
 
 # An environment is up to date when its stamp is newer than what decides its content.
 RECIPE := pyproject.toml setup.py sqlpriv/version.py
@@ -13,11 +14,12 @@ DEVELOP := $(VENV)/.stamp-develop
 DEVELOP_15 := $(VENV_15)/.stamp-develop
 PEERS := $(VENV_PEERS)/.stamp-peers
 BROWSER := .browser/.stamp
+BI := $(VENV_BI)/.stamp-bi
 
 PYTEST := bin/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs site test test-all test-slow test-1.5 test-peers test-deep lint bench wheel clean
+.PHONY: help demo docs site test test-all test-slow test-1.5 test-peers test-bi test-deep lint bench wheel clean
 # Two editable installs at once would write the same egg-info.
 .NOTPARALLEL:
 
@@ -47,6 +49,9 @@ test-1.5: $(DEVELOP_15) ## Run the tests that DuckDB 1.5.6 may answer differentl
 test-peers: $(PEERS) ## Run the tests that compare with other libraries
 	@echo "Testing against $$($(VENV_PEERS)/bin/python -m pip freeze | grep -i pycanon)"
 	@$(VENV_PEERS)/$(PYTEST) -m "not deep" $$(find tests -name 'test_*_agreement.py')
+
+test-bi: $(DEVELOP) $(BI) ## Run the tests with Superset, which has an environment of its own (minutes, once)
+	@$(VENV)/$(PYTEST) tests/doors/bi
 
 SEED ?= $(shell date +%s)
 test-deep: $(DEVELOP) ## Run every test, with ten times the random tables and another seed (minutes; SEED=... for the same)
@@ -88,7 +93,7 @@ wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
 
 clean: ## Remove everything that these targets made
 	@echo "Removing environments, builds and caches"
-	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) .browser build dist *.egg-info
+	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) $(VENV_BI) .browser build dist *.egg-info
 	@rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -122,6 +127,14 @@ $(BROWSER):
 		npm --silent --prefix .browser install @sparticuz/chromium@153 >/dev/null 2>&1 && cd .browser && TMPDIR=$$PWD node --input-type=module \
 			-e "import c from '@sparticuz/chromium'; await c.executablePath()" || echo "Chromium could not be set up"; \
 	else echo "There is no npm: the tests in a browser are skipped"; fi
+	@touch $@
+
+# Superset's packages fight with ours.
+$(BI):
+	@echo "Setting up $(VENV_BI) with Superset (once)"
+	@$(PYTHON) -m venv $(VENV_BI)
+	@$(VENV_BI)/bin/python -m pip install --quiet --quiet apache-superset==6.1.0 flask-caching==2.3.1 rich cachetools \
+		psycopg2-binary duckdb-engine
 	@touch $@
 
 comma := ,
