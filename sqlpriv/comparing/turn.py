@@ -19,6 +19,7 @@ from sqlpriv.policy.other_methods import ForAnother
 from sqlpriv.policy.sections import RELEASE_KEYS
 
 _PUBLISHED = "published"
+_LEVEL = "level"
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,10 @@ def _role(column: Column, policy: Policy, roles: Mapping[str, Keys]) -> str:
 
 def _keys(column: Column, keys: Keys) -> dict[str, Any]:
     """What the policy says of the column, by the keys of the other method."""
+    if keys and column.given.get(_LEVEL) is not None and _LEVEL not in {key.name for key in keys}:
+        raise PolicyError(
+            f"{column.name!r} is to be published as labels of a level, and this method publishes the values"
+        )
     found = {key.name: column.given.get(key.name, key.default) for key in keys}
     missing = [key for key in keys if key.required and found[key.name] is None]
     if missing:

@@ -158,18 +158,23 @@ def test_lines_to_paste_make_the_policy() -> None:
     assert back[3] == "# and without [require], which frapp does not take"
 
 
+REQUIRED = "[require]\nalpha_k = 0.4\ndistinct_l = 3"
+SMALLEST = {
+    "generalize": ("", REQUIRED),
+    "mondrian": ("", REQUIRED),
+    "hilbert": ("", REQUIRED),
+    "sdgs": ("epsilon = 2\ndelta = 1e-6\nbeta = 0.1\nnode = { age = 1 }", ""),
+    "alpha_beta": ("gamma = 0.4", ""),
+    "frapp": ("gamma = 0.4", ""),
+    "anatomy": ("", REQUIRED),
+    "slicing": ("bucket = 5", REQUIRED),
+}
+
+
 @pytest.mark.parametrize("own", METHODS)
 def test_a_policy_is_its_own(own: str) -> None:
     """Whatever the method, what it publishes by hand is what is compared."""
-    rest = {"gamma": "gamma = 0.4"}
-    needs = {k.name for k in METHODS[own].options if k.required}
-    if not needs <= set(rest):
-        pytest.skip("its smallest policy says more")
-    more = "[require]\nk = 5\ndistinct_l = 2" if "require" in METHODS[own].sections else ""
-    try:
-        given = policy(own, "\n".join(rest[n] for n in needs), more)
-    except PolicyError:
-        pytest.skip("its smallest policy says more")
+    given = policy(own, *SMALLEST[own])
     assert turn(given, own).policy is given
 
 
@@ -191,3 +196,24 @@ def test_anatomy_takes_its_l_from_what_the_policy_promises() -> None:
     stronger = turn(policy("generalize", more="[require]\nalpha_k = 0.4\ndistinct_l = 4"), "anatomy")
     assert [r.text for r in stronger.policy.requirements] == ["alpha(ward)<=0.4", "distinct_l(ward)>=4"]
     assert turn(policy("generalize", more="[require]\nt = 0.4"), "anatomy").assumed
+
+
+@pytest.mark.parametrize("own", METHODS)
+def test_one_list_of_columns_serves_every_method(own: str) -> None:
+    """Whichever method the policy is for: no column stands in the way of another method."""
+    release, more = SMALLEST[own]
+    numbers = "" if own == "sdgs" else f"[compare.sdgs]\n{SMALLEST['sdgs'][0]}\n"
+    given = policy(own, release, f"{more}\n{numbers}")
+    for other in METHODS:
+        made = turn(given, other).policy
+        assert made.method == other
+        assert [c.given["hierarchy"] for c in made.columns] == ["ranges:10", None]
+        assert [c.given["domain"] for c in made.columns] == ["range:0..99", ("a", "b", "c", "d")]
+
+
+def test_a_column_that_is_published_as_labels_is_not_compared_as_values() -> None:
+    head = HEAD.replace('role = "sensitive"', 'role = "sensitive", hierarchy = "mask:3", level = 1')
+    given = policy("frapp", "gamma = 0.4", head=head)
+    with pytest.raises(PolicyError, match="'ward' is to be published as labels of a level, and this method publishes"):
+        turn(given, "anatomy")
+    assert turn(given, "alpha_beta").policy.columns[1].given["level"] == 1

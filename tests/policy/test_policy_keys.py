@@ -28,7 +28,7 @@ COLUMNS = {
     "alpha_beta": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
     "frapp": ('q = { role = "published", domain = ["a", "b"] }', NOISY),
     "sdgs": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', SAMPLED),
-    "anatomy": ('q = { role = "quasi-identifier" }', APART),
+    "anatomy": ('q = { role = "quasi-identifier" }', f'z = {{ role = "quasi-identifier" }}\n{APART}'),
     "slicing": ('q = { role = "quasi-identifier" }', APART),
 }
 NEEDED = {
@@ -131,6 +131,8 @@ def taken(method: str, key: Key) -> tuple[list[str], list[str]]:
 def text_of(method: str, release: dict[str, str | None], column: str = "") -> str:
     """A policy with these keys in [release], and this in the place of its column."""
     own, require = COLUMNS[method]
+    if method == "anatomy" and '"sensitive"' in column:  # which hides one column
+        require = require.replace(APART, "[require]\ndistinct_l = { q = 2 }\n")
     given = {"method": f'"{method}"'} | NEEDED[method] | release
     listed = "\n".join(f"{name} = {value}" for name, value in given.items() if value is not None)
     return f'[table]\nsource = "people.csv"\n[columns]\n{column or own}\n{require}[release]\n{listed}\n'

@@ -17,12 +17,23 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.bucketed.layout import BUCKET, Layout
 from sqlpriv.methods.labelled.kinds import without_enums
 from sqlpriv.sqltext import literal, quoted
-from sqlpriv.table.private import reads_apart
+from sqlpriv.table.private import reads_apart, settle_types
 from sqlpriv.table.source import Source
 
 ORDERED = "__ordered"
 ARRANGED = "__arranged"
 COMPOSED = "__composed"
+_TEXTS = "__texts"
+
+
+def settle_texts(source: Source) -> None:
+    """Columns of a file that were read as texts get their type back, where no value is written differently by it."""
+    if not source.texts:
+        return
+    listed = ", ".join(map(quoted, source.texts))
+    fetch(source.con, f"CREATE OR REPLACE TABLE {_TEXTS} AS SELECT DISTINCT {listed} FROM {source.table}")
+    settle_types(source, _TEXTS)
+    fetch(source.con, f"DROP TABLE {_TEXTS}")
 
 
 def in_order(columns: tuple[str, ...], kinds: dict[str, str]) -> str:

@@ -13,6 +13,7 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.bucketed.answers import answers_mean, open_buckets
+from sqlpriv.methods.bucketed.arrange import settle_texts
 from sqlpriv.methods.bucketed.compare import compare
 from sqlpriv.methods.bucketed.layout import Layout
 from sqlpriv.methods.bucketed.numbers import Sides
@@ -43,7 +44,7 @@ class Bucketed(ABC):
 
     @property
     def roles(self) -> Mapping[str, Keys]:
-        """Which roles its columns may have: none has a key."""
+        """Which roles its columns may have, with the keys that other methods need."""
         return ROLES
 
     def tuples_for(self, rows: int) -> None:
@@ -74,6 +75,7 @@ class Bucketed(ABC):
                 f"a release by {self.name} has hard bounds and no standard errors; only plans by alpha_beta and frapp "
                 "tell those of a query"
             )
+        settle_texts(source)
         return self.make_plan(source, policy)
 
     def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:

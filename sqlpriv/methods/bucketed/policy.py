@@ -6,15 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlpriv.methods.bucketed.layout import JUDGED
-from sqlpriv.policy.file import Policy
+from sqlpriv.methods.labelled.policy import hierarchy_by_text
+from sqlpriv.methods.randomized.policy import domain_by_text
+from sqlpriv.policy.domains import COARSE_KEYS
+from sqlpriv.policy.file import Column, Policy
 from sqlpriv.policy.keys import Fail, Keys
 
+_FOR_OTHERS: Keys = tuple(key for key in COARSE_KEYS if key.name != "level")
+"""What other methods need of a column. Not a level: it says that values are not published, and here they are."""
 ROLES: Mapping[str, Keys] = {
     "identifier": (),
     "person": (),
-    "quasi-identifier": (),
-    "sensitive": (),
-    "other": (),
+    "quasi-identifier": _FOR_OTHERS,
+    "sensitive": _FOR_OTHERS,
+    "other": _FOR_OTHERS,
     "drop": (),
 }
 PUBLISHED = ("quasi-identifier", "sensitive", "other")
@@ -22,7 +27,15 @@ PUBLISHED = ("quasi-identifier", "sensitive", "other")
 
 @dataclass(frozen=True)
 class BucketedPolicy(Policy):
-    """A policy whose columns are published as they are, apart from each other."""
+    """A policy whose columns are published as they are, apart from each other.
+
+    Hierarchies and domains are there for other methods; here they say no more than which columns are texts.
+    """
+
+    @property
+    def by_text(self) -> tuple[str, ...]:
+        """Columns whose hierarchy or domain goes by text, as the methods have it that make use of them."""
+        return tuple(c.name for c in self.columns if c.role in PUBLISHED and _goes_by_text(c))
 
     def check(self, fail: Fail) -> None:
         """One person at most, and nothing is required that buckets cannot be judged by."""
@@ -36,3 +49,8 @@ class BucketedPolicy(Policy):
                     f"{self.method} cannot judge {required.text} of its buckets; there are "
                     f"{', '.join(sorted(JUDGED))}, without tables beside them", "require",
                 )  # fmt: skip
+
+
+def _goes_by_text(column: Column) -> bool:
+    hierarchy, domain = column.given["hierarchy"], column.given["domain"]
+    return (hierarchy is not None and hierarchy_by_text(hierarchy)) or (domain is not None and domain_by_text(domain))

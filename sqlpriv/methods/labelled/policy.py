@@ -31,10 +31,11 @@ class LabelledPolicy(Policy):
     @property
     def by_text(self) -> tuple[str, ...]:
         """The quasi-identifiers whose hierarchy goes by text."""
-        return tuple(q for q, given in self.hierarchies.items() if _goes_by_text(given))
+        return tuple(q for q, given in self.hierarchies.items() if hierarchy_by_text(given))
 
 
-def _goes_by_text(hierarchy: str | tuple[str, ...]) -> bool:
+def hierarchy_by_text(hierarchy: str | tuple[str, ...]) -> bool:
+    """Whether a hierarchy is one of texts: it needs no number or date, and no SQL of the owner."""
     return isinstance(hierarchy, str) and hierarchy.partition(":")[0] not in _TYPED
 
 

@@ -151,7 +151,7 @@ class RandomizedPolicy(Policy):
     @property
     def by_text(self) -> tuple[str, ...]:
         """Columns whose domain is not numbers or dates by what the policy says."""
-        return tuple(c.name for c in self.published if _goes_by_text(c.domain))
+        return tuple(c.name for c in self.published if domain_by_text(c.domain))
 
     @property
     def is_distinct(self) -> bool:
@@ -232,7 +232,8 @@ def _published(column: Column) -> PublishedColumn:
     return PublishedColumn(column.name, column.role, **given)
 
 
-def _goes_by_text(domain: Domain) -> bool:
+def domain_by_text(domain: Domain) -> bool:
+    """Whether a domain is not numbers or dates by what the policy says."""
     if isinstance(domain, str):
         return not domain.startswith("range:") and domain != "active"
     return any(isinstance(value, str) for value in domain)
