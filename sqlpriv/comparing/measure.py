@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sqlpriv.comparing.truth import Key, Known, Truth, is_number, key_of
+from sqlpriv.comparing.truth import Key, Known, Truth, as_number, key_of
 from sqlpriv.comparing.workload import LeftOut, Question
 from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import OnProgress
@@ -36,8 +36,13 @@ class Number:
 
     @property
     def error(self) -> float:
-        """How far it is off."""
-        return abs(self.estimate - self.truth)
+        """How far it is off; not at all where both are the same infinity."""
+        return 0.0 if self.estimate == self.truth else abs(self.estimate - self.truth)
+
+    @property
+    def relative_error(self) -> float:
+        """The same as a share of a truth other than 0: infinite where the truth is, and the estimate is another."""
+        return self.error if math.isinf(self.error) else self.error / abs(self.truth)
 
     @property
     def has_bounds(self) -> bool:
@@ -45,11 +50,18 @@ class Number:
         return self.low is not None and self.high is not None
 
     @property
+    def width(self) -> float:
+        """How far the bounds are apart; not at all where both are the same infinity."""
+        assert self.low is not None
+        assert self.high is not None
+        return 0.0 if self.low == self.high else self.high - self.low
+
+    @property
     def is_inside(self) -> bool:
         """Whether the truth lies in the bounds, but for the last digits."""
         assert self.low is not None
         assert self.high is not None
-        room = _HAIR * max(abs(self.truth), 1.0)
+        room = 0.0 if math.isinf(self.truth) else _HAIR * max(abs(self.truth), 1.0)
         return self.low - room <= self.truth <= self.high + room
 
 
@@ -101,9 +113,9 @@ def measure(release: OpenRelease, truth: Truth, on_progress: OnProgress = None) 
         numbers=len(numbers),
         median_error=_quantile([n.error for n in numbers], 0.5),
         p90_error=_quantile([n.error for n in numbers], 0.9),
-        median_relative_error=_quantile([n.error / abs(n.truth) for n in numbers if n.truth], 0.5),
+        median_relative_error=_quantile([n.relative_error for n in numbers if n.truth], 0.5),
         inside=float(np.mean([n.is_inside for n in bounded])) if bounded else None,
-        width=_quantile([float(n.high or 0) - float(n.low or 0) for n in bounded], 0.5),
+        width=_quantile([n.width for n in bounded], 0.5),
         by_size=tuple(_by_size([n for n in numbers if n.is_count], truth.rows)),
         refused=tuple(refused),
         asked=tuple(asked),
@@ -133,10 +145,7 @@ def _by_group(columns: Sequence[str], rows: Sequence[Sequence[Any]], question: Q
     """By group, the estimates with their bounds, which stand behind them."""
     places, place = [], 0
     for is_value in question.is_value:
-        has_bounds = is_value and list(columns[place + 1 : place + 3]) == [
-            f"{columns[place]}_low",
-            f"{columns[place]}_high",
-        ]
+        has_bounds = is_value and list(columns[place + 1 : place + 3]) in _bounds_of(columns[place])
         places.append((place, has_bounds))
         place += 3 if has_bounds else 1
     if place != len(columns):
@@ -145,12 +154,17 @@ def _by_group(columns: Sequence[str], rows: Sequence[Sequence[Any]], question: Q
     for row in rows:
         values = [(p, b) for (p, b), is_value in zip(places, question.is_value, strict=True) if is_value]
         key = key_of([row[p] for p, _ in places], question)
-        found[key] = [(_float(row[p]), *(map(_float, row[p + 1 : p + 3]) if b else (None, None))) for p, b in values]
+        found[key] = [
+            (as_number(row[p]), *(map(as_number, row[p + 1 : p + 3]) if b else (None, None))) for p, b in values
+        ]
     return found
 
 
-def _float(value: Any) -> float | None:
-    return float(value) if is_number(value) and not math.isnan(value) else None
+def _bounds_of(name: str) -> list[list[str]]:
+    """How the bounds of an estimate may be called: of two of one name, the engine numbers the second, a_1."""
+    base, _, number = name.rpartition("_")
+    named = [[f"{name}_{end}" for end in ("low", "high")]]
+    return [*named, [f"{base}_{end}_{number}" for end in ("low", "high")]] if number.isdigit() else named
 
 
 def _by_size(counts: Sequence[Number], rows: int) -> Iterator[BySize]:

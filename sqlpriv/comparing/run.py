@@ -83,8 +83,8 @@ class Comparison:
     asked: Asked
 
 
-def run(policy: Policy, methods: Sequence[str], asked: Asked, on_progress: OnProgress = None) -> Comparison:
-    """Compare methods on a workload at the protection of a policy."""
+def run(policy: Policy, methods: str | Sequence[str], asked: Asked, on_progress: OnProgress = None) -> Comparison:
+    """Compare methods on a workload at the protection of a policy. A text names methods between commas; none: all."""
     names = _known(methods)
     read_key(asked.key_file)  # a file that is not there is said now, and not in the row of each method
     protection = stated(policy)
@@ -102,11 +102,12 @@ def run(policy: Policy, methods: Sequence[str], asked: Asked, on_progress: OnPro
     return Comparison(policy, protection, truth, tuple(rows), asked)
 
 
-def _known(methods: Sequence[str]) -> list[str]:
-    unknown = [name for name in methods if name not in METHODS]
+def _known(methods: str | Sequence[str]) -> list[str]:
+    names = [name.strip() for name in methods.split(",")] if isinstance(methods, str) else methods
+    unknown = [name for name in names if name not in METHODS]
     if unknown:
         raise InputError(f"there is no method {unknown[0]!r}; there are {', '.join(METHODS)}")
-    return list(dict.fromkeys(methods)) or list(METHODS)
+    return list(dict.fromkeys(names)) or list(METHODS)
 
 
 def _row(

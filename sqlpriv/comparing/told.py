@@ -15,6 +15,7 @@ OWNER_ONLY = (
     "published, and the ledger does not count it."
 )
 _LISTED = 3
+_LISTED_REFUSALS = 8
 
 
 def told(comparison: Comparison) -> Facts:
@@ -42,6 +43,7 @@ def told(comparison: Comparison) -> Facts:
         *_by_size(rows),
         *_costs(rows),
         _promises(rows),
+        *_refused_questions(rows),
         *_notes(rows),
         Line(advice, "advice"),
     ]
@@ -185,17 +187,26 @@ def _costs(rows: Sequence[Row]) -> Iterator[Grid]:
         yield Grid(("method", "publishing, s", "asking, s", "bytes", "answered"), shown, title="Cost")
 
 
+def _refused_questions(rows: Sequence[Row]) -> Iterator[Line]:
+    """Which statements methods do not answer, and why: the same reason of several methods once."""
+    asked = [row for row in rows if row.measured is not None and row.chosen is None]
+    refusing: dict[tuple[int, str], list[str]] = {}
+    for row in asked:
+        for each in row.measured.refused if row.measured else ():
+            refusing.setdefault((each.number, each.why), []).append(row.method)
+    for (number, why), methods in sorted(refusing.items())[:_LISTED_REFUSALS]:
+        by = "any method" if len(methods) == len(asked) > 1 else ", ".join(methods)
+        yield Line(f"statement {number} is not answered by {by}: {why}", "warning")
+    left = len(refusing) - _LISTED_REFUSALS
+    if left > 0:
+        yield Line(f"and {left:,} more reasons, which --json lists as refused_questions of each method", "warning")
+
+
 def _notes(rows: Sequence[Row]) -> Iterator[Line]:
     for row in rows:
         if row.chosen is not None:
             chosen = ", ".join(f"{name} = {toml(value)}" for name, value in row.chosen.items())
             yield Line(f"{_name(row)} has {chosen}: read off the private table, so it tells of it", "best")
-        if row.measured and row.measured.refused:
-            first = row.measured.refused[0]
-            yield Line(
-                f"{_name(row)} refuses {len(row.measured.refused):,}, the first, statement {first.number}: {first.why}",
-                "warning",
-            )
         if row.chosen is None and row.turned is not None and row.turned.assumed and row.measured:
             yield Line(f"{row.method} is compared at a bound that the policy does not state", "assumed")
 

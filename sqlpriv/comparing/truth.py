@@ -5,6 +5,7 @@ The table is read once into memory, with the columns that a release may have, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -144,13 +145,18 @@ def _asked(con: duckdb.DuckDBPyConnection, question: Question) -> Known | LeftOu
             return LeftOut(question.number, "its answers are not numbers")
         if key_of(row, question) in answers:
             return LeftOut(question.number, "its rows cannot be told apart; select what it groups by, without totals")
-        answers[key_of(row, question)] = tuple(None if v is None else float(v) for v in values)
+        answers[key_of(row, question)] = tuple(map(as_number, values))
     return Known(question, answers)
 
 
 def is_number(value: Any) -> bool:
     """Whether an answer can be off by a number."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def as_number(value: Any) -> float | None:
+    """An answer as a number; NaN is none, and nothing is off from it."""
+    return float(value) if is_number(value) and not math.isnan(value) else None
 
 
 def key_of(row: Sequence[Any], question: Question) -> Key:

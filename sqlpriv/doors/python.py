@@ -190,13 +190,14 @@ def compare(
 ) -> Facts:
     """Compare methods on a workload at the protection of a policy: errors, bounds, protection and cost of each.
 
-    `workload` is a file of questions; without it 500 counts are made up by `seed`. Nothing is published: each release
+    `workload` is a file of questions; without it 500 counts are made up by `seed`. `methods` are a list, or a text
+    with commas between them; all, if none is named. Nothing is published: each release
     is made in a scratch place that the ledger does not count, asked, and removed. For the owner alone, since all of it
     is made from the private table.
     """
     queries, key = (None if file is None else Path(file) for file in (workload, key_file))
     asked = Asked(queries, seed, key, time_limit, tune)
-    return told(run(_policy(policy, data), _names(methods), asked, on_progress))
+    return told(run(_policy(policy, data), methods, asked, on_progress))
 
 
 @checked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ import duckdb
 import pytest
 
 from sqlpriv.comparing.measure import Measured, measure
-from sqlpriv.comparing.truth import Known, Truth, ask_private, key_of
+from sqlpriv.comparing.truth import Known, Truth, as_number, ask_private, key_of
 from sqlpriv.comparing.workload import LeftOut, Question, read_workload
 from sqlpriv.errors import InputError
 from sqlpriv.methods import METHODS
@@ -76,6 +77,41 @@ def test_groups_that_one_side_lacks() -> None:
     assert found.median_error == 2
     assert found.inside == 1.0
     assert sum(size.numbers for size in found.by_size) == 4, "sizes are of counts"
+
+
+@pytest.mark.parametrize(
+    ("truth", "low", "estimate", "high", "error", "width", "inside"),
+    [
+        (math.inf, math.inf, math.inf, math.inf, 0, 0, 1),
+        (math.inf, 0, math.inf, math.inf, 0, math.inf, 1),
+        (math.inf, 0, 5, 9, math.inf, 9, 0),
+        (-math.inf, -math.inf, math.inf, math.inf, math.inf, math.inf, 1),
+        (5, 0, math.inf, math.inf, math.inf, math.inf, 1),
+    ],
+)
+def test_infinite_answers_are_measured(
+    truth: float, low: float, estimate: float, high: float, error: float, width: float, inside: float
+) -> None:
+    """inf - inf is no number, and an infinite room would have every truth inside."""
+    asked = Question(1, "SELECT sum(x) AS n FROM t", (True,), (False,))
+    found = measured([Known(asked, {(): (truth,)})], {asked.sql: counted(low, estimate, high)[COUNT.sql]})
+    assert (found.median_error, found.p90_error, found.width, found.inside) == (error, error, width, inside)
+    assert found.median_relative_error == error
+
+
+def test_what_is_no_number_is_no_answer() -> None:
+    assert [as_number(v) for v in (math.nan, None, "5", True, Decimal("2.5"))] == [None, None, None, None, 2.5]
+
+
+def test_aggregates_of_one_name_keep_their_bounds() -> None:
+    """The engine numbers the second of one name, and so its bounds."""
+    asked = Question(1, "SELECT count(*) AS n, count(*) AS n, g FROM t GROUP BY g", (True, True, False), (True,) * 3)
+    names = ("n", "n_low", "n_high", "n_1", "n_low_1", "n_high_1", "g")
+    found = measured([Known(asked, {("a",): (5.0, 7.0)})], {asked.sql: Answer(names, ((5, 4, 6, 7, 7, 9, "a"),))})
+    assert (found.answered, found.numbers, found.median_error, found.width) == (1, 2, 0, 2)
+    own = Question(1, "SELECT count(*) AS n_1 FROM t")
+    answer = Answer(("n_1", "n_1_low", "n_1_high"), ((5, 4, 6),))
+    assert measured([Known(own, {(): (5.0,)})], {own.sql: answer}).width == 2
 
 
 def test_bounds_without_an_end_are_infinitely_wide() -> None:

@@ -194,8 +194,9 @@ def test_rows_that_a_program_holds_are_compared(folder: Path, compared: dict[str
 
 def test_no_method_that_can_publish_fails(tmp_path: Path) -> None:
     policy = ready(tmp_path, GENERALIZE.replace("k = 5", "k = 601"))
-    facts = sqlpriv.compare(policy, tmp_path / "queries.sql", methods="generalize")
+    facts = sqlpriv.compare(policy, tmp_path / "queries.sql", methods="generalize,mondrian")
     assert not facts.passed
+    assert [row["method"] for row in facts.content["methods"]] == ["generalize", "mondrian"]
     assert "k>=601" in facts.content["methods"][0]["refused"]
     assert facts.content["advice"].startswith("No method can publish")
 
@@ -204,6 +205,8 @@ def test_unknown_methods_and_workloads_are_refused(tmp_path: Path) -> None:
     policy = ready(tmp_path, workload="DELETE FROM people; SELECT * FROM people; SELECT count(*) FROM others")
     with pytest.raises(InputError, match=r"no method 'mondian'; there are generalize, "):
         sqlpriv.compare(policy, methods=["mondian"])
+    with pytest.raises(InputError, match=r"no method 'mondian'; there are generalize, "):
+        sqlpriv.compare(policy, methods="generalize, mondian")
     with pytest.raises(InputError, match=r"no file of queries '.*none.sql' that can be read"):
         sqlpriv.compare(policy, tmp_path / "none.sql")
     with pytest.raises(InputError, match=r"no statement of the workload can be asked; .*statement 1: .*DELETE"):

@@ -18,6 +18,7 @@ from sqlpriv.comparing.run import Asked, Comparison, Row
 from sqlpriv.comparing.truth import Known, Truth
 from sqlpriv.comparing.turn import Turned
 from sqlpriv.comparing.workload import LeftOut, Question
+from sqlpriv.facts import Line
 from sqlpriv.publishing import read_policy
 from sqlpriv.showing import charts
 
@@ -99,7 +100,32 @@ def test_nothing_is_cut_at_80_columns(folder: Path, monkeypatch: pytest.MonkeyPa
     assert "statement 2 is left out: it is no question" in text
     assert "and 2 more statements, which --json lists" in text
     assert "Values of ward are those of the table" in text
+    assert "statement 1 is not answered by a_method_of_long_name: min cannot be told" in " ".join(text.split())
     assert "REFUSED: the view would say nothing" in " ".join(text.split())
+
+
+def test_statements_that_methods_refuse_are_listed_once_with_their_reasons(folder: Path) -> None:
+    made = comparison(folder)
+    full = replace(made.rows[0], measured=replace(MEASURED, refused=(LeftOut(2, "no median"), LeftOut(4, "a join"))))
+    other = replace(full, method="frapp", measured=replace(MEASURED, refused=(LeftOut(2, "no median"),)))
+    third = replace(full, method="sdgs", measured=replace(MEASURED, refused=(LeftOut(2, "too wide"),)))
+
+    def listed(*rows: Row) -> list[str]:
+        parts = telling.told(replace(made, rows=rows)).parts
+        return [part.text for part in parts if isinstance(part, Line) and "answered by" in part.text]
+
+    assert listed(full, other) == [
+        "statement 2 is not answered by any method: no median",
+        "statement 4 is not answered by generalize: a join",
+    ]
+    assert listed(full, third)[:2] == [
+        "statement 2 is not answered by generalize: no median",
+        "statement 2 is not answered by sdgs: too wide",
+    ]
+    many = tuple(LeftOut(i, "a join") for i in range(30))
+    shown = telling.told(replace(made, rows=(replace(full, measured=replace(MEASURED, refused=many)), other)))
+    assert "and 23 more reasons, which --json lists as refused_questions of each method" in str(shown)
+    assert len(shown.content["methods"][0]["refused_questions"]) == 30
 
 
 def test_a_method_that_answers_less_is_not_advised(folder: Path) -> None:

@@ -46,10 +46,9 @@ def compare_command(
     """
     if chart is not None:
         charts.ready(chart)
-    named = [name.strip() for name in methods.split(",")] if methods is not None else []
     asked = Asked(workload, seed, key_file, time_limit, tune)
     with progress("comparing") as on_progress:
-        found = run(publishing.read_policy(policy), named, asked, on_progress)
+        found = run(publishing.read_policy(policy), () if methods is None else methods, asked, on_progress)
     if chart is not None:
         charts.draw_comparison(found.rows, chart)
     tell(told(found), as_json)
