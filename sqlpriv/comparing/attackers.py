@@ -1,12 +1,26 @@
-"""What attackers have of a release: one word for what it protects against, and one scale for all methods."""
+"""What attackers have of a release: one word for what it protects against, and one attacker for all methods.
+
+The attacker is the linking one of docs/promise.md: knows the quasi-identifiers of a person, and that the person is in
+the table; knows nothing of the others in particular; and beforehand finds no value of this person more than so many
+times as likely, in odds, as of anybody. In a class or a bucket, whose other rows may be anybody's, such a belief in a
+value becomes so many times the odds of its share there. A bound that holds whatever is known of others, by noise or by
+a sample, holds for this attacker, too.
+"""
 
 from __future__ import annotations
 
+from sqlpriv.engine import fetch
 from sqlpriv.methods.labelled.posterior import largest_share
 from sqlpriv.methods.method import Attacked, Method, Plan, Written
+from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import open_file
+from sqlpriv.sqltext import quoted
 
 _LINKING = "linking"
+_TIMES = "times"
+_OF_CLASSES = "knows the quasi-identifiers, nothing of others in particular, and not how the classes were found"
+TWICE = 2.0
+"""How many times the odds, where the policy does not say it."""
 
 
 def against(method: Method) -> str:
@@ -14,16 +28,46 @@ def against(method: Method) -> str:
     return method.against if isinstance(method, Attacked) else _LINKING
 
 
-def worst_posterior(method: Method, plan: Plan, written: Written) -> float | None:
-    """The worst belief of a linking attacker in a sensitive value; None where it cannot be told.
+def times_of(policy: Policy) -> float:
+    """By how much the attacker of all methods is ahead of an even guess."""
+    return float(policy.release[_TIMES]) if _TIMES in policy.written else TWICE
 
-    A method says it, or the facts of its releases do. Where no coins are thrown and nothing is said, a release is
-    classes of labels, and whoever finds a person's class believes in a value with its share there.
+
+def holds_of(method: Method) -> str:
+    """Of whom the posterior is, in words that follow "of one who"."""
+    return method.posterior_holds if isinstance(method, Attacked) else _OF_CLASSES
+
+
+def worst_posterior(method: Method, plan: Plan, written: Written, times: float) -> float | None:
+    """The worst belief of the linking attacker in a sensitive value; None where it cannot be told.
+
+    A method says it. Where it says nothing, a release is classes of labels, or buckets, whose largest share its facts
+    tell; a person with several rows may be in several of them, and then nothing is known.
     """
     if isinstance(method, Attacked):
-        return method.posterior(plan)
-    found = plan.facts(written).content.get("posterior") if method.draws else None
-    if isinstance(found, int | float) or method.draws:
-        return None if found is None else float(found)
+        return method.posterior(plan, times)
+    if _has_several_rows(plan):
+        return None
+    share = _told_share(plan, written) if method.draws else _share_in_file(written)
+    if share is None or share >= 1:
+        return share
+    return float(plan.source.calls.row("linking_prior_of_share", share, times)[0])
+
+
+def _told_share(plan: Plan, written: Written) -> float | None:
+    found = plan.facts(written).content.get("posterior")
+    return float(found) if isinstance(found, int | float) else None
+
+
+def _share_in_file(written: Written) -> float | None:
     with open_file(written.output) as file:
         return largest_share(file)
+
+
+def _has_several_rows(plan: Plan) -> bool:
+    """Whether some person has: that one of several rows has a value is believed more than that one row has it."""
+    person, source = plan.policy.person, plan.source
+    if person is None:
+        return False
+    rows, persons = fetch(source.con, f"SELECT count(*), count(DISTINCT {quoted(person)}) FROM {source.table}")[0]
+    return bool(rows != persons)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlpriv import publishing
-from sqlpriv.comparing.attackers import against, worst_posterior
+from sqlpriv.comparing.attackers import TWICE, against, times_of, worst_posterior
 from sqlpriv.comparing.measure import Measured, measure
 from sqlpriv.comparing.protection import Protection, stated
 from sqlpriv.comparing.rehearse import rehearsed
@@ -46,6 +46,8 @@ class Asked:
     key_file: Path | None = None
     time_limit: float | None = None
     tune: bool = True
+    times: float = TWICE
+    """By how much attackers are ahead of an even guess, in odds."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def run(policy: Policy, methods: str | Sequence[str], asked: Asked, on_progress:
     """Compare methods on a workload at the protection of a policy. A text names methods between commas; none: all."""
     names = _known(methods)
     read_key(asked.key_file)  # a file that is not there is said now, and not in the row of each method
-    protection = stated(policy)
+    protection, asked = stated(policy), replace(asked, times=times_of(policy))
     steps = _Steps(on_progress, 1 + len(names))
     truth = ask_private(policy, asked.workload, asked.seed, steps.next())
     rows: list[Row] = []
@@ -162,7 +164,7 @@ def _rehearse(row: Row, truth: Truth, asked: Asked, folder: Path, on_progress: O
             measured = measure(release, truth, _part(on_progress, _MADE, _ASKED))
         done = time.perf_counter()
         row = replace(row, measured=measured, publish_seconds=made - start, ask_seconds=done - made)
-        believed = worst_posterior(METHODS[row.method], plan, written)
+        believed = worst_posterior(METHODS[row.method], plan, written, asked.times)
         row = replace(row, bytes=written.output.stat().st_size, posterior=believed)
         return replace(row, best=_best(plan, measured.asked, request)) if tune else row
 

@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from sqlpriv.comparing.attackers import holds_of
 from sqlpriv.comparing.paste import policy_lines, toml
 from sqlpriv.comparing.run import Comparison, Row
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.methods import METHODS
 
 OWNER_ONLY = (
     "These figures are made from the private table: they are for you, its owner, and not for publication. Nothing was "
@@ -29,6 +31,7 @@ def told(comparison: Comparison) -> Facts:
         "workload": "made up" if comparison.truth.made_up else "given",
         "left_out": [{"statement": left.number, "why": left.why} for left in comparison.truth.left_out],
         "protection": comparison.protection.said,
+        "attacker": _attacker(comparison),
         "methods": [
             _content(row, _tuned_of(row, rows)) for row in rows if row.chosen is None
         ],
@@ -43,6 +46,7 @@ def told(comparison: Comparison) -> Facts:
         *_by_size(rows),
         *_costs(rows),
         _promises(rows),
+        *_posteriors(comparison),
         *_refused_questions(rows),
         *_notes(rows),
         Line(advice, "advice"),
@@ -99,6 +103,7 @@ def _content(row: Row, tuned: Row | None) -> dict[str, Any]:
         "ask_seconds": row.ask_seconds if found else None,
         "bytes": row.bytes,
         "posterior": row.posterior,
+        "posterior_holds": None if row.posterior is None else f"of one who {holds_of(METHODS[row.method])}",
         "against": row.against or None,
         "protection": row.turned and row.turned.protection,
         "assumed": bool(row.turned and row.turned.assumed),
@@ -149,7 +154,7 @@ def _errors(rows: Sequence[Row]) -> Iterator[Grid]:
         )
         for row, found in done
     )
-    caption = "Errors and width in rows; posterior: the worst belief of a linking attacker."
+    caption = "Errors and width in rows; posterior: the worst belief of the linking attacker."
     headings = ("method", "median", "90%", "width", "inside", "posterior")
     if shown:
         yield Grid(headings, shown, title="Error of an answer", caption=caption)
@@ -185,6 +190,27 @@ def _costs(rows: Sequence[Row]) -> Iterator[Grid]:
         )
         shown = tuple((n, f"{p:.1f}", f"{a:.1f}", b, answered) for n, p, a, b, answered in listed)
         yield Grid(("method", "publishing, s", "asking, s", "bytes", "answered"), shown, title="Cost")
+
+
+def _attacker(comparison: Comparison) -> str:
+    """The one whose posterior is told of every method."""
+    return (
+        "the linking attacker knows the quasi-identifiers of a person and that the person is in the table, and first "
+        f"believes in no value with more than {shown_number(comparison.asked.times)} times the odds of an even guess, "
+        "or of its public share"
+    )
+
+
+def _posteriors(comparison: Comparison) -> Iterator[Line]:
+    """Whose beliefs the posteriors are; a bound for a stronger attacker is one for this one, too."""
+    holds: dict[str, list[str]] = {}
+    for row in comparison.rows:
+        if row.posterior is not None and row.chosen is None:
+            holds.setdefault(holds_of(METHODS[row.method]), []).append(row.method)
+    if holds:
+        yield Line(f"{_attacker(comparison)}.", "posterior")
+    for words, methods in holds.items():
+        yield Line(f"of {', '.join(methods)}: of one who {words}", "posterior")
 
 
 def _refused_questions(rows: Sequence[Row]) -> Iterator[Line]:

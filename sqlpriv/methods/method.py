@@ -188,10 +188,15 @@ class Attacked(Protocol):
     def against(self) -> str:
         """What it protects against, in a word."""
 
-    def posterior(self, plan: Plan) -> float | None:
+    @property
+    def posterior_holds(self) -> str:
+        """Of which attackers the posterior is, in words that follow "of one who": of stronger ones, too, maybe."""
+
+    def posterior(self, plan: Plan, times: float) -> float | None:
         """The worst belief of a linking attacker in a sensitive value after the release; None if it is not known.
 
-        A linking attacker knows the quasi-identifiers of a person at least, and that the person is in the table.
+        A linking attacker knows the quasi-identifiers of a person at least, that the person is in the table, and finds
+        no value more than `times` times as likely, in odds, as if all were alike, or had their public shares.
         """
 
 

@@ -130,9 +130,14 @@ def test_statements_that_cannot_be_compared_are_left_out_and_named(compared: dic
 
 
 def test_attackers_are_on_one_scale(folder: Path, compared: dict[str, Any]) -> None:
-    """A share of a class and a bound on a belief: neither is above what the policy promises."""
+    """A bound on a belief stays below gamma; a share of 0.7 is believed with 14/17 at twice the odds."""
     posteriors = {m: row_of(compared, m)["posterior"] for m in ("generalize", "alpha_beta")}
-    assert all(0 < posterior <= 0.7 + 1e-9 for posterior in posteriors.values())
+    assert 0 < posteriors["alpha_beta"] <= 0.7 + 1e-9
+    assert 0 < posteriors["generalize"] <= 14 / 17 + 1e-9
+    assert "2 times the odds of an even guess" in compared["attacker"]
+    holds = {m: row_of(compared, m)["posterior_holds"] for m in posteriors}
+    assert "nothing of others in particular" in holds["generalize"]
+    assert "and everybody else" in holds["alpha_beta"]
     assert row_of(compared, "alpha_beta")["protection"] == "gamma = 0.7, which alpha(diagnosis)<=0.7 promises"
     assert not row_of(compared, "alpha_beta")["assumed"]
 

@@ -11,7 +11,8 @@ from sqlpriv.sqltext import literal
 def largest_share(file: ReleaseFile) -> float | None:
     """The largest share that a sensitive value has in a published class; None where no column is sensitive.
 
-    It is the belief of one who knows the quasi-identifiers of a person and that the person's row is published.
+    It is the belief of one who knows the quasi-identifiers of a person and that the person's row is published, and
+    finds the person no likelier to have a value than others are.
     """
     roles = [(str(row["role"]), str(row["name"])) for row in file.rows("attributes")]
     qis = [name for role, name in roles if role == "quasi-identifier"]

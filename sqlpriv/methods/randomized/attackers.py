@@ -108,13 +108,28 @@ def list_attackers(
 
     def attacker(believed: Believed) -> Attacker:
         belief = person_prior(calls, believed.prior, known.rows_each)
-        change = believed.factor or factor
-        posterior = 1.0 if math.isinf(change) else float(calls.row("posterior_bound", belief, change)[0])
+        posterior = _posterior(calls, belief, believed.factor or factor)
         covered = is_covered(posterior, gamma)
         return Attacker(believed.knows, believed.wants, belief, covered, posterior, believed.is_linking)
 
     found = _beliefs(calls, known) if known.shared is None else _shared_beliefs(calls, known, gamma, of_values)
     return tuple(map(attacker, found))
+
+
+def worst_posterior(calls: Calls, known: Known, factor: float, of_values: Sequence[float] = ()) -> float | None:
+    """The largest belief of a linking attacker in any value afterwards; None where nothing is left to know."""
+    found = []
+    for wanted in _open(known):
+        beliefs = [(row_prior(calls, wanted, known.times), factor)]
+        if wanted.shares:
+            rows = calls.rows("bag_share_beliefs", wanted.shares, list(of_values), known.times, 1)
+            beliefs = [(before, of_values[value - 1]) for value, before, _ in rows]
+        found += [_posterior(calls, person_prior(calls, b, known.rows_each), change) for b, change in beliefs]
+    return max(found, default=None)
+
+
+def _posterior(calls: Calls, belief: float, change: float) -> float:
+    return 1.0 if math.isinf(change) else float(calls.row("posterior_bound", belief, change)[0])
 
 
 def is_covered(posterior: float, gamma: float) -> bool:

@@ -13,7 +13,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import Edition, Made, Plan, Request
-from sqlpriv.methods.randomized.attackers import attacker_grid
+from sqlpriv.methods.randomized.attackers import attacker_grid, worst_posterior
 from sqlpriv.methods.randomized.file import NOISE, PUBLISHED, check_public
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
@@ -44,6 +44,7 @@ class Randomized(ABC):
     sections: tuple[str, ...] = ("public",)
     draws: bool = True
     against: str = "belief"
+    posterior_holds: str = "knows all else of the person, and everybody else"
 
     @property
     def roles(self) -> Mapping[str, Keys]:
@@ -114,10 +115,12 @@ class Randomized(ABC):
         """The release for queries: one file, or the views of one sequence."""
         return describe(files)
 
-    def posterior(self, plan: Plan) -> float | None:
+    def posterior(self, plan: Plan, times: float) -> float | None:
         """The worst of the linking attackers, who know all but one column."""
         assert isinstance(plan, RandomizedPlan)
-        return max((a.posterior for a in plan.terms.attackers if a.is_linking), default=None)
+        factors = () if plan.terms.by_value is None else plan.terms.by_value.factors
+        known = replace(plan.known, times=times)
+        return worst_posterior(plan.source.calls, known, plan.terms.factor, factors)
 
     def show(self, file: ReleaseFile) -> Facts:
         """What a release says of itself."""

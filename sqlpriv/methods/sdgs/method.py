@@ -18,7 +18,7 @@ from sqlpriv.methods.sdgs.compare import compare
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
 from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
 from sqlpriv.methods.sdgs.terms import guaranteed
-from sqlpriv.methods.sdgs.told import exposure, smooth_grid
+from sqlpriv.methods.sdgs.told import exposure, linking_posterior, smooth_grid
 from sqlpriv.methods.sdgs.verify import verify_file
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
@@ -38,6 +38,7 @@ class Sdgs:
     sections: tuple[str, ...] = ()
     draws: bool = True
     against: str = "presence"
+    posterior_holds: str = "knows all else of the person, and everybody else, in the mean over the coins"
 
     @property
     def roles(self) -> Mapping[str, Keys]:
@@ -111,10 +112,10 @@ class Sdgs:
         parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
         return Facts(f"{file.name}  {about['method']}", content, tuple(parts))
 
-    def posterior(self, plan: Plan) -> float | None:
+    def posterior(self, plan: Plan, times: float) -> float | None:
         """The worst belief of a linking attacker in a sensitive value, where its public domain says what there is."""
         assert isinstance(plan, SdgsPlan)
-        return plan.posterior
+        return linking_posterior(plan.source.calls, plan.terms, plan.choices, times)
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The sampled rows, and the classes that could be there and are not."""

@@ -179,10 +179,10 @@ class SdgsPlan:
     @property
     def posterior(self) -> float | None:
         """What one comes to believe in a sensitive value at most who knows all else of a person; None: not known."""
-        return linking_posterior(self.source.calls, self.terms, self._choices)
+        return linking_posterior(self.source.calls, self.terms, self.choices)
 
     @property
-    def _choices(self) -> list[int | None]:
+    def choices(self) -> list[int | None]:
         """The sizes of the public domains of the sensitive columns."""
         domains = {folded(name): table for name, table in self.known.domains.items()}
         found = [domains.get(folded(s)) for s in self.policy.sensitive]

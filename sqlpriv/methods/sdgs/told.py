@@ -66,17 +66,19 @@ def smooth_grid(points: Sequence[tuple[float, float, float]]) -> Grid:
     return Grid(("epsilon", "delta", "bound on delta"), rows, caption="of one row: larger breaches are rarer")
 
 
-def linking_posterior(calls: Calls, terms: Terms, choices: Sequence[int | None]) -> float | None:
+def linking_posterior(calls: Calls, terms: Terms, choices: Sequence[int | None], times: float = _TIMES) -> float | None:
     """What one comes to believe in a sensitive value at most who knows all else of a person; None: not known.
 
-    `choices` are the sizes of the public domains of the sensitive columns.
+    `choices` are the sizes of the public domains of the sensitive columns. It holds in the mean over the coins: with a
+    chance of delta the value may be seen. Where a person may have several rows, the belief is that one of them has it.
     """
     if not choices or None in choices:
         return None
     factor = float(calls.value(f"exp({terms.replaced_epsilon!r})"))
     found = []
     for size in choices:
-        prior = calls.row("linking_prior", float(size or 1), _TIMES)[0]
+        prior = calls.row("linking_prior", float(size or 1), times)[0]
+        prior = prior if terms.rows_each == 1 else calls.row("person_prior", prior, terms.rows_each)[0]
         bounded = calls.row("posterior_bound", prior, factor)[0]
         found.append(float(calls.value(f"_belief_but_for({bounded!r}, {terms.replaced_delta!r})")))
     return max(found)
