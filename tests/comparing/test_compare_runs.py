@@ -197,6 +197,23 @@ def test_rows_that_a_program_holds_are_compared(folder: Path, compared: dict[str
     assert facts.content["methods"][0]["median_error"] == row_of(compared, "generalize")["median_error"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("own", ["anatomy", "slicing", "sdgs"])
+def test_a_policy_of_any_method_is_one_to_start_from(tmp_path: Path, own: str) -> None:
+    """The same columns, and what other methods need of them."""
+    release = f'[release]\nmethod = "{own}"\n'
+    if own == "sdgs":
+        release = '[release]\nmethod = "sdgs"\nepsilon = 2\ndelta = 1e-3\nbeta = 0.5\nnode = { age = 2, zip = 1 }\n'
+    require = "" if own == "sdgs" else "[require]\nalpha_k = 0.5\ndistinct_l = 2\n"
+    more = "[compare.generalize.require]\nk = 5\nalpha_k = 0.7\n"
+    path = ready(tmp_path, COLUMNS + require + more + release)
+    facts = sqlpriv.compare(path, tmp_path / "queries.sql", methods=["generalize", own], tune=False)
+    rows = {row["method"]: row for row in facts.content["methods"]}
+    assert {name: row.get("refused") for name, row in rows.items()} == {"generalize": None, own: None}
+    assert all(row["answered"] == 4 for row in rows.values())
+    assert facts.content["left_out"][0]["statement"] == 3
+
+
 def test_no_method_that_can_publish_fails(tmp_path: Path) -> None:
     policy = ready(tmp_path, GENERALIZE.replace("k = 5", "k = 601"))
     facts = sqlpriv.compare(policy, tmp_path / "queries.sql", methods="generalize,mondrian")

@@ -6,6 +6,7 @@ luck of its coins.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from statistics import fmean, median
 
@@ -26,15 +27,31 @@ def best_p(
     assert isinstance(policy, AlphaBetaPolicy)
     if not policy.is_bag or policy.p is not None or plan.terms.by_value is not None:
         return None
-    errors: dict[float | None, float] = {None: _error(plan, expected, queries)}
-    for p in _TRIED:
-        try:
-            tried = plan.with_release({**policy.release, "p": p})
-        except SqlprivError:  # no such bag keeps the bound
-            continue
-        if not tried.refusals():
-            errors[p] = _error(tried, expected, queries)
-    return min(errors, key=lambda p: errors[p])
+    best, least = None, _error(plan, expected, queries)
+    chosen = plan.terms.coins.get("p")
+    # From the p that is there on, downwards and upwards, as long as it gets better: rows that are thrown away make
+    # errors larger on the one side, and noise on the other. Where there is none, all are tried.
+    below = [p for p in reversed(_TRIED) if chosen is None or p < chosen]
+    above = [p for p in _TRIED if chosen is not None and p > chosen]
+    for way in (below, above):
+        for p in way:
+            error = _tried(plan, p, expected, queries)
+            if error < least:
+                best, least = p, error
+            elif chosen is not None:
+                break
+    return best
+
+
+def _tried(
+    plan: RandomizedPlan, p: float, expected: Callable[[RandomizedPlan], Expected], queries: Sequence[str]
+) -> float:
+    """The error with another p; infinite where no such bag keeps the bound."""
+    try:
+        tried = plan.with_release({**plan.policy.release, "p": p})
+    except SqlprivError:
+        return math.inf
+    return math.inf if tried.refusals() else _error(tried, expected, queries)
 
 
 def _error(plan: RandomizedPlan, expected: Callable[[RandomizedPlan], Expected], queries: Sequence[str]) -> float:

@@ -1,0 +1,85 @@
+"""The p of a bag for a workload: looked for from the one that is there on, by the errors that answers will have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.alpha_beta import best
+from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.policy.file import Policy, parse_policy
+
+pytestmark = pytest.mark.one_version
+
+TEXT = """[table]
+source = "people.csv"
+[columns]
+ward = { role = "sensitive", domain = ["a", "b", "c", "d"] }
+[release]
+method = "alpha_beta"
+gamma = 0.6
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A bag whose coins are known, and that keeps its bound up to some p."""
+
+    policy: Policy
+    coins: dict[str, float]
+    most: float = 1.0
+
+    @property
+    def terms(self) -> Any:
+        return SimpleNamespace(by_value=None, coins=self.coins)
+
+    def with_release(self, release: dict[str, Any]) -> Plan:
+        return replace(self, coins={"p": release["p"]})
+
+    def refusals(self) -> list[str]:
+        return ["too much noise"] if self.coins["p"] > self.most else []
+
+
+def found(
+    monkeypatch: pytest.MonkeyPatch, coins: dict[str, float], error: Callable[[float], float], most: float = 1.0
+) -> tuple[float | None, list[float]]:
+    """The p that is best, and all that were looked at."""
+    seen: list[float] = []
+
+    def told(plan: Plan, *_: Any) -> float:
+        seen.append(plan.coins.get("p", math.nan))
+        return error(plan.coins["p"]) if "p" in plan.coins else 1.0
+
+    monkeypatch.setattr(best, "_error", told)
+    plan = Plan(parse_policy(TEXT, Path(), METHODS), coins, most)
+    return best.best_p(cast("RandomizedPlan", plan), cast("Any", None), []), seen
+
+
+@pytest.mark.parametrize(("least", "expected"), [(0.14, 0.1), (0.45, None), (0.52, 0.5), (0.83, 0.8), (1.0, 0.9)])
+def test_it_goes_down_and_up_from_the_one_that_is_there(
+    monkeypatch: pytest.MonkeyPatch, least: float, expected: float | None
+) -> None:
+    p, seen = found(monkeypatch, {"p": 0.45}, lambda p: abs(p - least))
+    assert p == expected
+    assert len(seen) <= 7
+
+
+def test_one_that_is_best_already_costs_two_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(monkeypatch, {"p": 0.45}, lambda p: (p - 0.45) ** 2) == (None, [0.45, 0.4, 0.5])
+
+
+def test_without_a_p_all_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bag of another kind has none: a large p may be worse than it, and a smaller one better."""
+    p, seen = found(monkeypatch, {"a": 0.5}, lambda p: 0.9 if p < 0.3 else 5.0)
+    assert (p, len(seen)) == (0.2, 11)
+
+
+def test_what_keeps_no_bound_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(monkeypatch, {"p": 0.45}, lambda p: 1 - p, most=0.65) == (0.6, [0.45, 0.4, 0.5, 0.6])
