@@ -17,6 +17,7 @@ from sqlpriv.methods.randomized.questions import ask
 from sqlpriv.methods.randomized.weights import Expected
 
 _TRIED = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_COARSE = _TRIED[1::2]
 
 
 def best_p(
@@ -29,17 +30,20 @@ def best_p(
         return None
     best, least = None, _error(plan, expected, queries)
     chosen = plan.terms.coins.get("p")
-    # From the p that is there on, downwards and upwards, as long as it gets better: rows that are thrown away make
-    # errors larger on the one side, and noise on the other. Where there is none, all are tried.
-    below = [p for p in reversed(_TRIED) if chosen is None or p < chosen]
-    above = [p for p in _TRIED if chosen is not None and p > chosen]
-    for way in (below, above):
+    if chosen is None:  # a bag of another kind
+        errors = {p: _tried(plan, p, expected, queries) for p in _COARSE}
+        chosen = min(_COARSE, key=lambda p: errors[p])
+        if errors[chosen] >= least:
+            return None
+        best, least = chosen, errors[chosen]
+    # From there on, downwards and upwards, as long as it gets better: rows that are thrown away make errors larger on
+    # the one side, and noise on the other.
+    for way in ([p for p in reversed(_TRIED) if p < chosen], [p for p in _TRIED if p > chosen]):
         for p in way:
             error = _tried(plan, p, expected, queries)
-            if error < least:
-                best, least = p, error
-            elif chosen is not None:
+            if error >= least:
                 break
+            best, least = p, error
     return best
 
 

@@ -75,10 +75,12 @@ def test_one_that_is_best_already_costs_two_more(monkeypatch: pytest.MonkeyPatch
     assert found(monkeypatch, {"p": 0.45}, lambda p: (p - 0.45) ** 2) == (None, [0.45, 0.4, 0.5])
 
 
-def test_without_a_p_all_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_p_every_other_one_is_tried_and_the_best_made_finer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bag of another kind has none: a large p may be worse than it, and a smaller one better."""
-    p, seen = found(monkeypatch, {"a": 0.5}, lambda p: 0.9 if p < 0.3 else 5.0)
-    assert (p, len(seen)) == (0.2, 11)
+    p, seen = found(monkeypatch, {"a": 0.5}, lambda p: abs(p - 0.22) if p < 0.6 else 5.0)
+    assert (p, seen[1:]) == (0.2, [0.1, 0.3, 0.5, 0.7, 0.9, 0.2, 0.1, 0.4])
+    p, seen = found(monkeypatch, {"a": 0.5}, lambda p: 1 + p)
+    assert (p, seen[1:]) == (None, [0.1, 0.3, 0.5, 0.7, 0.9])
 
 
 def test_what_keeps_no_bound_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
