@@ -69,8 +69,8 @@ def _holds(columns: int) -> bool:
 
 
 def _equal(one: float | None, other: float | None) -> bool:
-    """Two medians, but for the last digits: the mean of the middle two may be rounded otherwise."""
-    return one == other if one is None or other is None else math.isclose(one, other, rel_tol=1e-12)
+    """Two medians, but for the last digits: sums over several threads are rounded in the order in which they come."""
+    return one == other if one is None or other is None else math.isclose(one, other, rel_tol=1e-9)
 
 
 def _by_hand(found: Comparison, folder: Path) -> Iterator[tuple[tuple[str, bool], float | None]]:
