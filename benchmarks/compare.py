@@ -69,7 +69,7 @@ def _holds(columns: int) -> bool:
 
 
 def _equal(one: float | None, other: float | None) -> bool:
-    """Two medians, but for the last digits: sums over several threads are rounded in the order in which they come."""
+    """Two medians, but for the last digits: sums over several threads may be rounded otherwise."""
     return one == other if one is None or other is None else math.isclose(one, other, rel_tol=1e-9)
 
 
