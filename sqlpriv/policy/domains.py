@@ -60,10 +60,12 @@ DOMAIN_KEYS: Keys = (
     Key("share", _SHARE, "public shares of the values",
         complaint="every share must be a number above 0: share is a list of numbers beside a list of values, "
         "or a column of the domain's table"),
-    Key("level", number(0, 99, whole=True), "publish the labels of this level of the hierarchy, and not the values"),
 )  # fmt: skip
 """What a method without noise takes: not all of it has a use there."""
-NOISY_KEYS: Keys = (replace(DOMAIN_KEYS[0], required=True), *DOMAIN_KEYS[1:4], _HIERARCHY, DOMAIN_KEYS[4])
+_LEVEL = Key(
+    "level", number(0, 99, whole=True), "publish the labels of this level of the hierarchy, and not the values"
+)
+NOISY_KEYS: Keys = (replace(DOMAIN_KEYS[0], required=True), *DOMAIN_KEYS[1:], _HIERARCHY, _LEVEL)
 """What a method takes that makes noise from the domain."""
-COARSE_KEYS: Keys = (*DOMAIN_KEYS[:4], _HIERARCHY, DOMAIN_KEYS[4])
-"""All of them, none needed."""
+COARSE_KEYS: Keys = (*DOMAIN_KEYS, _HIERARCHY)
+"""All but the level, none needed: it says that values are not published, and methods without noise publish them."""

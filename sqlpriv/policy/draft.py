@@ -206,8 +206,7 @@ def _draft(seen: Seen, method: Draftable) -> Draft:
         fewest = seen.fewest_of_persons if of_persons else seen.fewest
         rows_each = seen.rows_each if of_persons else None
         columns = with_domains(seen.profiles, seen.proposals, seen.lists, fewest, rows_each, tuples)
-    # Where values are published as they are, a hierarchy may stand for other methods, and a level may not.
-    is_coarsened = any(key.name == "level" for keys in method.roles.values() for key in keys)
+    is_coarsened = method.policy.coarsens
     if not is_coarsened:
         columns = tuple(replace(c, hierarchy=None) for c in columns)
     require: dict[str, Any] = {}

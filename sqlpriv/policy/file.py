@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
@@ -45,6 +45,8 @@ class Column:
 class Policy:
     """A policy file, read and found sensible by itself. Each method has a subclass with its own words for it."""
 
+    coarsens: ClassVar[bool] = False
+    """Whether hierarchies have a use: values are published coarser than they are."""
     table: TableReference
     columns: tuple[Column, ...]
     requirements: tuple[Requirement, ...]

@@ -21,6 +21,7 @@ from sqlpriv.methods.bucketed.plan import BucketPlan, Promise
 from sqlpriv.methods.bucketed.policy import ROLES, BucketedPolicy
 from sqlpriv.methods.bucketed.verify import Judge, verify_file
 from sqlpriv.methods.bucketed.write import Words, write
+from sqlpriv.methods.labelled.leaves import read_known
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
@@ -76,7 +77,9 @@ class Bucketed(ABC):
                 "tell those of a query"
             )
         settle_texts(source)
-        return self.make_plan(source, policy)
+        found = self.make_plan(source, policy)
+        read_known(found, found.layout.columns)  # a domain has no use here, but what is outside it must not go out
+        return found
 
     def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
         """Throw the coins and write the release into a new file."""

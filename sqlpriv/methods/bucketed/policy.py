@@ -12,14 +12,12 @@ from sqlpriv.policy.domains import COARSE_KEYS
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.policy.keys import Fail, Keys
 
-_FOR_OTHERS: Keys = tuple(key for key in COARSE_KEYS if key.name != "level")
-"""What other methods need of a column. Not a level: it says that values are not published, and here they are."""
 ROLES: Mapping[str, Keys] = {
     "identifier": (),
     "person": (),
-    "quasi-identifier": _FOR_OTHERS,
-    "sensitive": _FOR_OTHERS,
-    "other": _FOR_OTHERS,
+    "quasi-identifier": COARSE_KEYS,
+    "sensitive": COARSE_KEYS,
+    "other": COARSE_KEYS,
     "drop": (),
 }
 PUBLISHED = ("quasi-identifier", "sensitive", "other")

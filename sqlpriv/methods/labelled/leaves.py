@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
@@ -30,14 +31,19 @@ from sqlpriv.methods.labelled.kinds import (
     label_ends,
     without_enums,
 )
-from sqlpriv.methods.labelled.scan import FREQUENCIES, Frequencies, Scan, number_rows
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
 from sqlpriv.methods.randomized.domains import read_domain
 from sqlpriv.methods.randomized.policy import PublishedColumn
-from sqlpriv.policy.file import Column
+from sqlpriv.policy.file import Column, Policy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, wide_rows
+from sqlpriv.table.source import Source
 
 _MOST_VALUES = 1_000_000
+_NO_DROPPING = (
+    "without noise every row is published as it is, none is dropped or replaced for its value: take such rows out of "
+    "the table, widen the domain, or leave it out"
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,18 @@ def refuse_names(columns: Sequence[ShownColumn], published: Sequence[str]) -> No
             )
 
 
+class Reading(Protocol):
+    """A table that is being read under its policy."""
+
+    @property
+    def source(self) -> Source:
+        """The open table."""
+
+    @property
+    def policy(self) -> Policy:
+        """What it is read under."""
+
+
 @dataclass(frozen=True)
 class Known:
     """What is known of the published columns before any node is looked at."""
@@ -80,7 +98,7 @@ class Known:
     """The tables of the public domains among those of the policy."""
 
 
-def read_known(scan: Frequencies, columns: Sequence[str]) -> Known:
+def read_known(scan: Reading, columns: Sequence[str]) -> Known:
     """The types and the public domains; a domain that does not hold for the table is refused."""
     given = {folded(c.name): c for c in scan.policy.columns}
     kinds = {r[0]: without_enums(r[1]) for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
@@ -92,17 +110,20 @@ def read_known(scan: Frequencies, columns: Sequence[str]) -> Known:
     return Known(kinds, found)
 
 
-def _domain(scan: Frequencies, number: int, name: str, column: Column, own: str) -> str | None:
+def _domain(scan: Reading, number: int, name: str, column: Column, own: str) -> str | None:
     """The table of a domain; None where there is none, or it is not about the values of the column as they are."""
     given, source = column.given, scan.source
     domain = given.get("domain")
     is_of_values = not isinstance(domain, str) or not domain.startswith("level:") or domain.endswith(":0")
-    if domain is None or domain == "active" or not is_of_values or given.get("outside", "refuse") != "refuse":
+    if domain is None or domain == "active" or not is_of_values:
         return None
     null, share = bool(given.get("null", False)), given.get("share")
     stated = PublishedColumn(name, column.role, domain, null, "refuse", share, None, None)
     read = read_domain(source, number, name, stated)
+    goes_elsewhere = given.get("outside", "refuse") != "refuse"
     if read.size > _MOST_VALUES or not _is_written_as(scan, read.table, own):
+        if goes_elsewhere:
+            raise PolicyError(f"domain of {name!r}: which rows are outside it cannot be told; {_NO_DROPPING}")
         return None
     table = f"__typed_{number}"
     typed = f"CAST(CAST(value AS VARCHAR) AS {own}) AS value"
@@ -112,6 +133,8 @@ def _domain(scan: Frequencies, number: int, name: str, column: Column, own: str)
         f"SELECT count(*) FROM {source.table} AS t WHERE NOT EXISTS (FROM {table} AS d "
         f"WHERE CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM CAST(t.{quoted(name)} AS VARCHAR))",
     )[0][0]
+    if outside and goes_elsewhere:
+        raise PolicyError(f"domain of {name!r}: {outside:,} rows of the table have a value outside it; {_NO_DROPPING}")
     if outside:
         raise PolicyError(
             f"domain of {name!r}: {outside:,} rows of the table have a value outside it, so answers from the release "
@@ -120,7 +143,7 @@ def _domain(scan: Frequencies, number: int, name: str, column: Column, own: str)
     return table
 
 
-def _is_written_as(scan: Frequencies, domain: str, kind: str) -> bool:
+def _is_written_as(scan: Reading, domain: str, kind: str) -> bool:
     """Whether all values of a domain can be values of a type, and are written alike in it."""
     text = "CAST(value AS VARCHAR)"
     unlike = f"SELECT count(*) FROM {domain} WHERE CAST(TRY_CAST({text} AS {kind}) AS VARCHAR) IS DISTINCT FROM {text}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlpriv.errors import SqlprivError
 from sqlpriv.policy.file import Policy
@@ -17,6 +18,8 @@ _HIGHEST = 1000  # no hierarchy has so many levels
 @dataclass(frozen=True)
 class LabelledPolicy(Policy):
     """A policy whose quasi-identifiers have hierarchies."""
+
+    coarsens: ClassVar[bool] = True
 
     @property
     def suppression(self) -> float:

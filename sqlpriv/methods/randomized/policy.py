@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlpriv.policy.domains import NOISY_KEYS, Domain, Share
 from sqlpriv.policy.file import Column, Policy
@@ -82,6 +82,8 @@ class PublishedColumn:
 @dataclass(frozen=True)
 class RandomizedPolicy(Policy):
     """A policy of a randomized release."""
+
+    coarsens: ClassVar[bool] = True
 
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
