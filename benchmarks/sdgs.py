@@ -55,7 +55,7 @@ def sample_once(folder: Path, source: str) -> Sampled:
     """From the text of the policy to what would be written."""
     with planned(parse_policy(policy_text(source), folder, METHODS)) as plan:
         assert isinstance(plan, SdgsPlan)
-        return throw(plan, "a prefix for benchmarks")[1]
+        return throw(plan, "a prefix for benchmarks")[1][0]
 
 
 def floor(relation: str, database: Path | None) -> None:

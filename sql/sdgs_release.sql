@@ -19,6 +19,17 @@ SELECT _copies(rows_each) * _spent(epsilon) AS epsilon,
   CASE WHEN epsilon IS NOT NULL AND delta IS NOT NULL AND rows_each IS NOT NULL THEN least(_slipped(delta) * list_sum(list_transform(
     range(TRY_CAST(_copies(rows_each) AS BIGINT)), lambda __priv_i: exp(__priv_i * _spent(epsilon)))), 1) END AS delta;
 
+-- sdgs_groups(epsilon, delta, groups) -> epsilon, delta
+-- What an (epsilon, delta) for one group of columns is worth for so many groups, each published from a sample of its own.
+-- nulls: NULL in, NULL out.
+-- guarantee: epsilons and deltas add up (Li, Qardaji and Su 2011, Theorem 2), since the coins of the groups are independent. It does not hold where
+-- all groups show one sample: rows that are alike in one group and not in another are then told apart.
+-- example: SELECT epsilon, round(delta * 1e6, 6) FROM priv.sdgs_groups(0.5, 1e-6, 3)
+-- expect: [(1.5, 3.0)]
+CREATE MACRO sdgs_groups(epsilon, delta, groups) AS TABLE
+SELECT _copies(groups) * _spent(epsilon) AS epsilon,
+  CASE WHEN epsilon IS NOT NULL AND delta IS NOT NULL AND groups IS NOT NULL THEN least(_copies(groups) * _slipped(delta), 1) END AS delta;
+
 -- sdgs_shown_rows(rows, k, beta)
 -- How many rows of a class of so many are to be expected in a release by sampled k-anonymity: those that are sampled, if they are k at least.
 -- nulls: NULL in, NULL out.

@@ -15,7 +15,7 @@ from sqlpriv.macros.catalog import macros
 from sqlpriv.macros.statements import comment_on
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.views import TABLE, stated_views
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import literal
 from sqlpriv.version import __version__
 
 
@@ -129,4 +129,4 @@ def check_columns(file: ReleaseFile, expected: dict[str, str]) -> Check:
 
 def published(file: ReleaseFile) -> str:
     """The published rows, as SQL."""
-    return quoted(file.catalog, SCHEMA, "published")
+    return file.table("published")

@@ -161,6 +161,10 @@ class Release:
     sampling: Sampling | None = None
     """With COINS and BOUNDS: how the rows were sampled. Classes that are hidden have at most their copies then."""
 
+    apart: tuple[frozenset[str], ...] = ()
+    """With `sampling`: groups of columns, each published from a sample of its own. Then `rows` is asked for columns of
+    one group alone: nothing is known of columns of two together. Empty where all are in one."""
+
     @property
     def has_hard_bounds(self) -> bool:
         """Whether low and high hold for certain."""

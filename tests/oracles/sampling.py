@@ -139,6 +139,12 @@ def sdgs_person(epsilon: float, delta: float, rows_each: int) -> tuple[float, fl
     return spent, min(slipped, 1.0)
 
 
+def sdgs_groups(epsilon: float, delta: float, groups: int) -> tuple[float, float]:
+    """Each group is a release of its own."""
+    spent, slipped = composition([(epsilon, delta)] * groups)
+    return spent, min(slipped, 1.0)
+
+
 def sdgs_shown_rows(rows: int, k: int, beta: float) -> float:
     """The mean of a binomial number, what is below k counted as nothing."""
     return math.fsum(j * math.comb(rows, j) * beta**j * (1 - beta) ** (rows - j) for j in range(k, rows + 1))

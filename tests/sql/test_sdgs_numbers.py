@@ -17,7 +17,8 @@ from support.agreement import assert_rows, call, macros_of
 
 from sqlpriv.macros.catalog import inlined
 
-TESTED = macros_of([], "sdgs_replaced", "sdgs_person", "sdgs_shown_rows", "sdgs_sensitivity")
+TESTED = macros_of([], "sdgs_replaced", "sdgs_person", "sdgs_groups", "sdgs_shown_rows", "sdgs_sensitivity")
+PAIRS = {"sdgs_replaced", "sdgs_person", "sdgs_groups"}
 Con = duckdb.DuckDBPyConnection
 
 epsilons, deltas = st.floats(0, 5), st.floats(0, 0.01)
@@ -27,7 +28,9 @@ ks, betas = st.integers(1, 12), st.sampled_from([0.05, 0.1, 0.5]) | st.floats(0.
 @strategies.fewer(4)
 @given(epsilon=epsilons, delta=deltas, rows_each=st.integers(1, 6))
 def test_replaced_rows_and_persons_agree(con: Con, epsilon: float, delta: float, rows_each: int) -> None:
-    for name, arguments in (("sdgs_replaced", (epsilon, delta)), ("sdgs_person", (epsilon, delta, rows_each))):
+    several = (epsilon, delta, rows_each)
+    asked = (("sdgs_replaced", (epsilon, delta)), ("sdgs_person", several), ("sdgs_groups", several))
+    for name, arguments in asked:
         assert_rows(call(con, name, *arguments), [getattr(oracles, name)(*arguments)], name)
 
 
@@ -56,6 +59,7 @@ def test_the_sensitivity_of_the_reference(con: Con) -> None:
         ("sdgs_replaced", [1.0, 1.1], "delta must lie between 0 and 1"),
         ("sdgs_person", [1.0, 0.1, 0], "k must be a whole number"),
         ("sdgs_person", [math.nan, 0.1, 2], "epsilon must be at least 0"),
+        ("sdgs_groups", [1.0, 0.1, 0.5], "k must be a whole number"),
         ("sdgs_shown_rows", [-1, 2, 0.1], "rows of at least 0"),
         ("sdgs_shown_rows", [9, 0, 0.1], "k must be a whole number"),
         ("sdgs_sensitivity", [2, 1.0], "between 0 and 1"),
@@ -65,13 +69,13 @@ def test_bad_arguments_of_releases_are_refused(con: Con, name: str, arguments: l
     listed = ["CAST('nan' AS DOUBLE)" if repr(a) == "nan" else repr(a) for a in arguments]
     asked = f"priv.{name}({', '.join(listed)})"
     with pytest.raises(duckdb.Error, match=complaint):
-        con.execute(f"FROM {asked}" if name in {"sdgs_replaced", "sdgs_person"} else f"SELECT {asked}").fetchall()
+        con.execute(f"FROM {asked}" if name in PAIRS else f"SELECT {asked}").fetchall()
 
 
 @pytest.mark.parametrize("name", sorted(TESTED))
 def test_null_in_null_out_of_releases(con: Con, name: str) -> None:
     given: dict[str, list[object]] = {
-        "sdgs_replaced": [1.0, 0.1], "sdgs_person": [1.0, 0.1, 2],
+        "sdgs_replaced": [1.0, 0.1], "sdgs_person": [1.0, 0.1, 2], "sdgs_groups": [1.0, 0.1, 2],
         "sdgs_shown_rows": [9, 2, 0.1], "sdgs_sensitivity": [2, 0.1],
     }  # fmt: skip
     for place in range(len(given[name])):

@@ -16,8 +16,9 @@ from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.bucketed.layout import BUCKET, Layout
 from sqlpriv.methods.labelled.kinds import without_enums
+from sqlpriv.methods.labelled.order import in_order
 from sqlpriv.sqltext import literal, quoted
-from sqlpriv.table.private import reads_apart, settle_types
+from sqlpriv.table.private import settle_types
 from sqlpriv.table.source import Source
 
 ORDERED = "__ordered"
@@ -34,12 +35,6 @@ def settle_texts(source: Source) -> None:
     fetch(source.con, f"CREATE OR REPLACE TABLE {_TEXTS} AS SELECT DISTINCT {listed} FROM {source.table}")
     settle_types(source, _TEXTS)
     fetch(source.con, f"DROP TABLE {_TEXTS}")
-
-
-def in_order(columns: tuple[str, ...], kinds: dict[str, str]) -> str:
-    """ORDER BY these columns, and where equal values read differently, by how they read."""
-    texts = [f"CAST({quoted(c)} AS VARCHAR)" for c in columns if reads_apart(kinds[c])]
-    return ", ".join([*map(quoted, columns), *texts])
 
 
 def write_ordered(source: Source, layout: Layout) -> int:

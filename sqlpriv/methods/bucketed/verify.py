@@ -17,12 +17,12 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.bucketed.arrange import in_order
 from sqlpriv.methods.bucketed.layout import BUCKET, JUDGED, Layout, side_table
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import Measures, Promises
 from sqlpriv.methods.bucketed.policy import PUBLISHED
 from sqlpriv.methods.bucketed.write import ATTRIBUTES, Words, side_digests
+from sqlpriv.methods.labelled.order import check_order
 from sqlpriv.methods.labelled.stated import REQUIREMENTS
 from sqlpriv.methods.labelled.verify_requirements import follows_policy, stated_requirement
 from sqlpriv.policy.file import Declared, Policy
@@ -83,7 +83,7 @@ def verify_file(judge: Judge, file: ReleaseFile, policy: Policy | None) -> Itera
     yield _same_digests(file, sides, kinds)
     yield _buckets(file, sides)
     for i, side in enumerate(layout.sides):
-        yield _ordered(file, i, (BUCKET, *side), {BUCKET: "BIGINT", **kinds})
+        yield check_order(file, side_table(i), {BUCKET: "BIGINT", **{c: kinds[c] for c in side}})
     asked = Sides(file.con, judge.calls, layout, sides)
     yield from _numbers(judge, file, asked)
     for row in file.rows("requirements"):
@@ -216,18 +216,6 @@ def _buckets(file: ReleaseFile, sides: Sequence[str]) -> Check:
     found = "" if numbered else "they are not numbered from 0"
     found = found or ("" if not any(unlike) else f"{max(unlike):,} buckets have other sizes on another side")
     return Check("every bucket has as many rows on every side", not found, found)
-
-
-def _ordered(file: ReleaseFile, number: int, columns: tuple[str, ...], kinds: dict[str, str]) -> Check:
-    """Rows stand in the order of their buckets and of what they show: nothing else decided it."""
-    by = in_order(columns, kinds)
-    places = f"row_number() OVER (ORDER BY rowid) AS here, row_number() OVER (ORDER BY {by}, rowid) AS sorted"
-    moved = f"SELECT count(*) FROM (SELECT {places} FROM {file.table(side_table(number))}) WHERE here <> sorted"
-    title = f"the order of the rows of {side_table(number)} tells nothing"
-    if any("TIME ZONE" in kinds[c] for c in columns):
-        return Check(title, None, "times read differently in every time zone")
-    wrong = fetch(file.con, moved)[0][0]
-    return Check(title, not wrong, f"{wrong:,} are not where their values put them" if wrong else "")
 
 
 # -------------------- numbers

@@ -21,10 +21,11 @@ from pathlib import Path
 import duckdb
 
 from sqlpriv.engine import fetch
-from sqlpriv.methods.bucketed.arrange import ARRANGED, in_order, write_arranged
+from sqlpriv.methods.bucketed.arrange import ARRANGED, write_arranged
 from sqlpriv.methods.bucketed.layout import BUCKET, free_name, side_table
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan
+from sqlpriv.methods.labelled.order import in_order
 from sqlpriv.methods.labelled.stated import write_requirements
 from sqlpriv.methods.method import Edition, Made
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_values, written

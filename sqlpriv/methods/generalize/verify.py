@@ -14,13 +14,14 @@ from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
 from sqlpriv.methods.labelled.stated import ATTRIBUTES, REQUIREMENTS
-from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_of_policy, own_tables, shows_rows
+from sqlpriv.methods.labelled.verify_frame import Frame, check_frame
+from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_of_policy, is_stated, own_tables
 from sqlpriv.methods.labelled.verify_levels import check_labels, check_levels, folded_node
 from sqlpriv.methods.labelled.verify_requirements import Stated, follows_policy, judge_requirement
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import STAMPED, check_stamp
-from sqlpriv.release.verify import Check, check_columns, check_tables, published
+from sqlpriv.release.stamp import STAMPED
+from sqlpriv.release.verify import Check, published
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
@@ -32,28 +33,10 @@ _ABOUT = frozenset({
 
 def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
     """All checks of a generalized release."""
-    unread = _unread(file)
-    if unread:
-        yield Check("the release says what it holds", False, unread)
+    columns = yield from check_frame(_FRAME, method, file, policy)
+    if columns is None:
         return
-    columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
     qis = [c for c in columns if c["role"] == "quasi-identifier"]
-    own = ("attributes", "parameters", "published", "requirements", *(f"hierarchy_{q['name']}" for q in qis))
-    expected = [*((SCHEMA, t) for t in own), *own_tables(columns)]
-    tables = check_tables(file, expected, [("main", file.about["table"])])
-    yield tables
-    if not tables.passed:
-        return
-    if isinstance(policy, GeneralizePolicy):
-        yield from _follows(file, policy, columns)
-    declared = check_columns(file, {str(c["name"]): str(c["type"]) for c in columns})
-    yield declared
-    if not declared.passed:
-        return
-    yield shows_rows(file, columns)
-    yield from check_stamp(file, method, policy)
-    named = file.about["release"] == file.about["digest"]
-    yield Check("the release is called after its rows", named, "" if named else "its digest is another")
     yield check_levels(file, qis)
     for qi in qis:
         yield check_labels(file, qi, _has_stars(file))
@@ -107,11 +90,18 @@ def _unknown(file: ReleaseFile) -> str:
     return "" if positions == list(range(len(positions))) else f"{SCHEMA}.attributes does not number the columns"
 
 
+def _tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
+    qis = [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]
+    own = ("attributes", "parameters", "requirements", *(f"hierarchy_{name}" for name in qis))
+    return [*((SCHEMA, table) for table in own), *own_tables(columns)]
+
+
 # -------------------- with the policy
 
 
-def _follows(file: ReleaseFile, policy: GeneralizePolicy, columns: Sequence[Stated]) -> Iterator[Check]:
+def _follows(file: ReleaseFile, policy: Policy, columns: Sequence[Stated]) -> Iterator[Check]:
     """Columns, requirements and suppression are those of the policy."""
+    assert isinstance(policy, GeneralizePolicy)
     yield from follows_policy(file, policy, columns)
     yield domains_of_policy(columns, policy)
     yield _keeps_to(file, policy)
@@ -166,3 +156,6 @@ def _stars(file: ReleaseFile, qis: Sequence[str]) -> Check:
     rows = _count(file, f"{published(file)} WHERE {_starred(qis)}")
     found = "" if rows == _suppressed(file) else f"there are {rows:,}"
     return Check(f"{_suppressed(file):,} suppressed rows are kept, with stars", not found, found)
+
+
+_FRAME = Frame(_unread, is_stated, _tables, _follows)

@@ -23,11 +23,12 @@ from sqlpriv.methods.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalize.shown import shown_rows
 from sqlpriv.methods.labelled.leaves import write_leaves
 from sqlpriv.methods.labelled.node_labels import ROWS, write_attributes, write_hierarchies
+from sqlpriv.methods.labelled.order import write_in_order
 from sqlpriv.methods.labelled.scan import published_columns
 from sqlpriv.methods.labelled.stated import write_requirements
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.method import Made
-from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, written
+from sqlpriv.release.file import WRITTEN, write_about, write_numbers, written
 from sqlpriv.sqltext import quoted
 
 
@@ -37,9 +38,9 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
     stars = plan.stars
     with written(con, path):
         rows = shown_rows(scan, best.node, published_columns(scan), plan.policy.keep_suppressed, stars)
-        fetch(con, f"CREATE TABLE {ROWS} AS FROM ({rows}) ORDER BY ALL")
+        write_in_order(con, ROWS, rows)
         _write_tables(plan)
-        write_leaves(scan, best.node, plan.columns, WRITTEN, SCHEMA)
+        write_leaves(scan, best.node, plan.columns)
         shown = [(c.name, c.ends if c.has_ends else None) for c in plan.columns]
         fetch(con, view_of_rows(quoted(WRITTEN, "main", plan.policy.table.name), shown))
         written_rows = int(fetch(con, f"SELECT count(*) FROM {ROWS}")[0][0])

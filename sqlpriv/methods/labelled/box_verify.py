@@ -14,12 +14,13 @@ from sqlpriv.methods.labelled.box_policy import WARNINGS, BoxPolicy
 from sqlpriv.methods.labelled.kinds import BOXES, DATES, OTHER, RANGES, VALUES, has_ends
 from sqlpriv.methods.labelled.stated import ATTRIBUTES, REQUIREMENTS
 from sqlpriv.methods.labelled.verify_box_labels import check_labels
-from sqlpriv.methods.labelled.verify_leaves import check_domain, domains_of_policy, shows_rows
+from sqlpriv.methods.labelled.verify_frame import Frame, check_frame
+from sqlpriv.methods.labelled.verify_leaves import check_domain, domains_of_policy
 from sqlpriv.methods.labelled.verify_requirements import Stated, follows_policy, judge_requirement
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import STAMPED, check_stamp
-from sqlpriv.release.verify import Check, check_columns, check_tables
+from sqlpriv.release.stamp import STAMPED
+from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import folded
 
 _ABOUT = frozenset({
@@ -31,31 +32,9 @@ _QI = "quasi-identifier"
 
 def verify_boxes(method: Declared, calls: Calls, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
     """All checks of a release of boxes."""
-    unread = _unread(file)
-    if unread:
-        yield Check("the release says what it holds", False, unread)
+    columns = yield from check_frame(_FRAME, method, file, policy)
+    if columns is None:
         return
-    columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
-    wrong = [str(c["name"]) for c in columns if not _is_stated(c)]
-    yield Check("every column says what its labels are", not wrong, f"{wrong[0]!r} does not" if wrong else "")
-    if wrong:
-        return
-    tables = check_tables(file, _tables(columns), [("main", file.about["table"])])
-    yield tables
-    if not tables.passed:
-        return
-    if isinstance(policy, BoxPolicy):
-        yield from follows_policy(file, policy, columns)
-        yield domains_of_policy(columns, policy)
-        yield _keeps_to(file, policy)
-    declared = check_columns(file, {str(c["name"]): str(c["type"]) for c in columns})
-    yield declared
-    if not declared.passed:
-        return
-    yield shows_rows(file, columns, boxes=True)
-    yield from check_stamp(file, method, policy)
-    named = file.about["release"] == file.about["digest"]
-    yield Check("the release is called after its rows", named, "" if named else "its digest is another")
     for column in columns:
         if column["role"] == _QI:
             yield from check_labels(file, column)
@@ -113,8 +92,8 @@ def _is_stated(column: Stated) -> bool:
 
 
 def _tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
-    """Schema and name of all tables that there should be."""
-    found = [(SCHEMA, name) for name in ("attributes", "parameters", "published", "requirements")]
+    """Schema and name of all tables but that of the rows."""
+    found = [(SCHEMA, name) for name in ("attributes", "parameters", "requirements")]
     for column in columns:
         name, is_tree = str(column["name"]), column["role"] == _QI and column["labels"] != BOXES
         found += [("domain", name)] if column["has_domain"] else []
@@ -122,6 +101,13 @@ def _tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
         found += [(SCHEMA, f"leaves_{name}")] if is_tree and column["has_domain"] else []
         found += [(SCHEMA, f"ends_{name}")] if has_ends(str(column["labels"]), str(column["original"])) else []
     return found
+
+
+def _follows(file: ReleaseFile, policy: Policy, columns: Sequence[Stated]) -> Iterator[Check]:
+    assert isinstance(policy, BoxPolicy)
+    yield from follows_policy(file, policy, columns)
+    yield domains_of_policy(columns, policy)
+    yield _keeps_to(file, policy)
 
 
 def _keeps_to(file: ReleaseFile, policy: BoxPolicy) -> Check:
@@ -136,3 +122,6 @@ def _keeps_to(file: ReleaseFile, policy: BoxPolicy) -> Check:
     if about.get("beside") != policy.beside:
         wrong.append("beside is not what the policy says")
     return Check("table, persons and cuts are those of the policy", not wrong, "; ".join(wrong))
+
+
+_FRAME = Frame(_unread, _is_stated, _tables, _follows, boxes=True)

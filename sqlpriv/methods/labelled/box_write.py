@@ -17,6 +17,7 @@ from sqlpriv.methods.labelled.box_leaves import write_box_leaves
 from sqlpriv.methods.labelled.box_plan import BoxPlan
 from sqlpriv.methods.labelled.boxes import CLASSED
 from sqlpriv.methods.labelled.kinds import BOXES, without_values
+from sqlpriv.methods.labelled.order import write_in_order
 from sqlpriv.methods.labelled.scan import FREQUENCIES, published_columns
 from sqlpriv.methods.labelled.stated import ATTRIBUTES, write_requirements
 from sqlpriv.methods.labelled.view import view_of_rows
@@ -33,7 +34,7 @@ def write_release(plan: BoxPlan, path: Path) -> Made:
     """Write the boxes into a file; the private table is read again here."""
     con = plan.source.con
     with written(con, path):
-        fetch(con, f"CREATE TABLE {_ROWS} AS {_published_rows(plan)} ORDER BY ALL")
+        write_in_order(con, _ROWS, _published_rows(plan))
         write_about(con, _about(plan))
         write_numbers(con, {})
         _write_attributes(plan)

@@ -12,7 +12,7 @@ words of the policy make; bins are named by published rows, and so are their end
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,6 +35,7 @@ from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
 from sqlpriv.methods.randomized.domains import read_domain
 from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.policy.file import Column, Policy
+from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, wide_rows
 from sqlpriv.table.source import Source
@@ -168,17 +169,22 @@ def _labels(scan: Scan, attribute: int, level: int) -> str:
     return kind if kind in (RANGES, DATES, BINS) and level < scan.heights[attribute] else OTHER
 
 
-def write_leaves(scan: Scan, node: Node, columns: Sequence[ShownColumn], catalog: str, schema: str) -> None:
-    """Tables domain.<c> and ends_<c> of the file that is written; tables suppressed and shown are there."""
+def write_leaves(
+    scan: Scan, node: Node, columns: Sequence[ShownColumn], rows_of: Mapping[str, str] | None = None
+) -> None:
+    """Tables domain.<c> and ends_<c> of the file that is written; tables suppressed and shown are there.
+
+    `rows_of`: the table of the file that has a column, where not all are in one.
+    """
     con, place = scan.source.con, {folded(q): a for a, q in enumerate(scan.policy.qis)}
-    published = quoted(catalog, schema, "published")
     for column in columns:
         a = place.get(folded(column.name))
-        ends = quoted(catalog, schema, f"ends_{column.name}")
+        ends = quoted(WRITTEN, SCHEMA, f"ends_{column.name}")
+        published = quoted(WRITTEN, SCHEMA, "published") if rows_of is None else rows_of[column.name]
         if a is not None and column.has_ends:
             fetch(con, f"CREATE TABLE {ends} AS {ends_rows(scan, a, node, column, published)}")
         if column.domain is not None:
-            target = quoted(catalog, "domain", column.name)
+            target = quoted(WRITTEN, "domain", column.name)
             fetch(con, f"CREATE TABLE {target} AS {domain_rows(scan, a, 0 if a is None else node[a], column, ends)}")
 
 

@@ -5,7 +5,7 @@ shown   each value's label and number under the node, and the labels above it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.methods.labelled.evaluate import Node
@@ -32,12 +32,18 @@ def write_node_labels(scan: Scan, node: Node, paths: str = "paths") -> None:
     )
 
 
-def write_attributes(scan: Scan, node: Node, columns: Sequence[ShownColumn]) -> None:
-    """Table attributes of the file that is written: each published column, its role, level and labels."""
+def write_attributes(
+    scan: Scan, node: Node, columns: Sequence[ShownColumn], rows_of: Mapping[str, str] | None = None
+) -> None:
+    """Table attributes of the file that is written: each published column, its role, level and labels.
+
+    `rows_of`, here and below: the table of the file that has a column, where not all are in one.
+    """
     con = scan.source.con
     roles = {folded(c.name): c.role for c in scan.policy.columns}
     place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
-    kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {ROWS}")}
+    tables = dict.fromkeys([ROWS] if rows_of is None else rows_of.values())
+    kinds = {r[0]: r[1] for table in tables for r in fetch(con, f"DESCRIBE {table}")}
     listed = []
     for position, shown in enumerate(columns):
         a = place.get(folded(shown.name))
@@ -48,14 +54,15 @@ def write_attributes(scan: Scan, node: Node, columns: Sequence[ShownColumn]) -> 
     write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
 
 
-def write_hierarchies(scan: Scan, node: Node) -> None:
+def write_hierarchies(scan: Scan, node: Node, rows_of: Mapping[str, str] | None = None) -> None:
     """Tables hierarchy_<c> of the file that is written: the labels that occur in it, with those above them."""
     spelt = {folded(c): c for c in scan.source.columns}
     for a, qi in enumerate(spelt[folded(q)] for q in scan.policy.qis):
         above = "".join(f", above[{i}] AS level{node[a] + i}" for i in range(1, scan.heights[a] - node[a] + 1))
+        rows = ROWS if rows_of is None else rows_of[qi]
         fetch(
             scan.source.con,
             f"CREATE TABLE {quoted(WRITTEN, SCHEMA, f'hierarchy_{qi}')} AS SELECT DISTINCT label AS value{above} "
-            f"FROM shown WHERE attribute = {a} AND label IN (SELECT CAST({quoted(qi)} AS VARCHAR) FROM {ROWS}) "
+            f"FROM shown WHERE attribute = {a} AND label IN (SELECT CAST({quoted(qi)} AS VARCHAR) FROM {rows}) "
             "ORDER BY ALL",
         )

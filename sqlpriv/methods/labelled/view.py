@@ -11,7 +11,8 @@ from sqlpriv.table.hierarchies import TOP
 SIDES = ("low", "high")
 
 
-def view_of_rows(name: str, columns: Sequence[tuple[str, tuple[str, str] | None]], *, boxes: bool = False) -> str:
+def view_of_rows(name: str, columns: Sequence[tuple[str, tuple[str, str] | None]], *, boxes: bool = False,
+                 rows: str = "published") -> str:  # fmt: skip
     """The statement that makes the view of the published rows, under the private table's own name.
 
     Given are the columns, each with the names of its ends, which stand beside it, where it has some. Of boxes * has
@@ -25,4 +26,4 @@ def view_of_rows(name: str, columns: Sequence[tuple[str, tuple[str, str] | None]
         below += f" AND e.label <> {literal(TOP)}" if boxes else ""
         if ends is not None:
             listed += [f"(SELECT e.{side} {below}) AS {quoted(end)}" for side, end in zip(SIDES, ends, strict=True)]
-    return f"CREATE VIEW {name} AS SELECT {', '.join(listed)} FROM {SCHEMA}.published AS p"
+    return f"CREATE VIEW {name} AS SELECT {', '.join(listed)} FROM {SCHEMA}.{rows} AS p"

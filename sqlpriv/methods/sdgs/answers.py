@@ -4,18 +4,25 @@ A class that is not shown had fewer than k sampled rows, so k - 1 at most. Which
 every column has a public domain, or stands at the top of its hierarchy: all combinations of their labels. Of the
 columns that a query mentions the combinations are listed with their leaves; how many classes each of them stands for is
 the product of the numbers of labels of the other columns, less those that are shown.
+
+Of several groups of columns each has classes of its own, and a query is about columns of one group. One that mentions
+no column is answered by the group of which the fewest classes could be there: that is public, so the sample has no part
+in the choice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from sqlpriv.engine import fetch
 from sqlpriv.facts import Line
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.read_classes import ClassRows
 from sqlpriv.methods.labelled.read_columns import Known, PublishedColumn
+from sqlpriv.methods.sdgs.groups import Group, file_of
+from sqlpriv.methods.sdgs.stated import refuse_no_numbers, stated_groups
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.rewrite.public_facts import AskedFacts
@@ -86,14 +93,39 @@ class SampledRows:
             f"{total} AS __total FROM {' CROSS JOIN '.join(domains)} LEFT JOIN ({counted}) AS s ON {same}"
         )
 
+    @property
+    def possible(self) -> float:
+        """How many classes there could be."""
+        found = 1.0
+        for column in self.columns:
+            found *= inf if column.labels is None else column.labels
+        return found
+
     def _domain(self, column: SampledColumn) -> tuple[str, ...]:
         return column.column.domain_parts
 
 
-def _columns(file: ReleaseFile) -> list[SampledColumn]:
-    rows = sorted(file.rows("attributes"), key=lambda r: int(r["position"]))
-    return [_sampled(file, PublishedColumn(file, row), row["level"] is not None and row["level"] == row["levels"])
-            for row in rows]  # fmt: skip
+@dataclass(frozen=True)
+class GroupedRows:
+    """The rows of several groups of columns."""
+
+    groups: Sequence[SampledRows]
+
+    def relation(self, mentioned: frozenset[str], cuts: Cuts, every: bool) -> str:
+        """As RowsOf, of columns of one group."""
+        if not mentioned:
+            return min(self.groups, key=lambda group: group.possible).relation(mentioned, cuts, every)
+        own = next(g for g in self.groups if mentioned <= {c.name for c in g.columns})
+        return own.relation(mentioned, cuts, every)
+
+
+def _columns(file: ReleaseFile, group: Group) -> list[SampledColumn]:
+    rows = {str(row["name"]): row for row in file.rows("attributes")}
+    own = file_of(file, group)
+    return [
+        _sampled(own, PublishedColumn(own, row), row["level"] is not None and row["level"] == row["levels"])
+        for row in (rows[name] for name in group.columns)
+    ]
 
 
 def _sampled(file: ReleaseFile, column: PublishedColumn, is_at_top: bool) -> SampledColumn:
@@ -106,21 +138,33 @@ def _sampled(file: ReleaseFile, column: PublishedColumn, is_at_top: bool) -> Sam
 
 def open_sampled(file: ReleaseFile) -> Release:
     """The release for queries."""
-    columns, numbers = _columns(file), file.parameters
-    published = [c.column for c in columns]
+    refuse_no_numbers(file)
+    numbers, groups = file.parameters, stated_groups(file)
+    listed = [_columns(file, group) for group in groups]
+    published = [c.column for columns in listed for c in columns]
     known = {c.name: _known(file, c) for c in published}
-    shown = ClassRows(file.table("published"), published, known, None, "false")
-    rows = SampledRows(shown, columns, int(numbers["k"]))
+    rows = GroupedRows(
+        [
+            SampledRows(
+                ClassRows(file.table(group.table), [c.column for c in columns], known, None, "false"),
+                columns,
+                int(numbers["k"]),
+            )
+            for group, columns in zip(groups, listed, strict=True)
+        ]
+    )
+    is_closed = all(group.is_closed for group in rows.groups)
     return Release(
         table=file.about["table"],
         attributes=tuple(_attribute(file, c, known[c.name]) for c in published),
-        published=shown.published,
+        published=rows.groups[0].shown.published,
         domain_weights={},
         public=public_tables(file.con, file.catalog, "public"),
         facts=AskedFacts(file.con),
         errors=frozenset({COINS, BOUNDS}),
         rows=rows.relation,
-        sampling=Sampling(numbers["beta"], rows.is_closed),
+        sampling=Sampling(numbers["beta"], is_closed),
+        apart=tuple(frozenset(group.columns) for group in groups) if len(groups) > 1 else (),
     )
 
 
@@ -148,7 +192,9 @@ def _attribute(file: ReleaseFile, column: PublishedColumn, known: Known) -> Attr
 
 def answers_mean(file: ReleaseFile) -> list[Line]:
     """What answers of a release are, for people."""
-    columns, k, beta = _columns(file), int(file.parameters["k"]), file.parameters["beta"]
+    groups, k, beta = stated_groups(file), int(file.parameters["k"]), file.parameters["beta"]
+    listed = [_columns(file, group) for group in groups]
+    columns = [column for own in listed for column in own]
     told = [
         f"Answers of `sqlpriv query {file.name}` count each row 1 / {beta:.4g} times. low and high are a confidence "
         "interval of a question that was fixed before anybody saw the release: low counts rows that meet it for "
@@ -156,22 +202,25 @@ def answers_mean(file: ReleaseFile) -> list[Line]:
         "not.",
         "Estimates leave out what is suppressed: over all they are too low.",
     ]
+    if len(groups) > 1:
+        told.append(f"A question is about columns of one group: {'; '.join(', '.join(g.columns) for g in groups)}.")
     open_ones = [repr(c.name) for c in columns if c.labels is None]
     if open_ones:
         told.append(f"Without a public domain of {', '.join(open_ones)} nobody knows these classes: high is infinite.")
     else:
-        absent = _absent_classes(file, columns)
-        told.append(f"{absent:,.0f} classes could be there and are not.")
+        absent = " and ".join(f"{_absent(file, g, own):,.0f}" for g, own in zip(groups, listed, strict=True))
+        told.append(f"{absent} classes could be there and are not.")
     hidden = [repr(c.name) for c in columns if c.column.why_not is not None]
     if hidden:
         told.append(f"Nothing can be asked of {', '.join(hidden)}: which values are below the labels is not public.")
     return [Line(text) for text in told]
 
 
-def _absent_classes(file: ReleaseFile, columns: Sequence[SampledColumn]) -> float:
+def _absent(file: ReleaseFile, group: Group, columns: Sequence[SampledColumn]) -> float:
+    """How many classes of a group could be there and are not."""
     possible = 1
     for column in columns:
         possible *= column.labels or 1
     listed = ", ".join(f"CAST({quoted(c.name)} AS VARCHAR)" for c in columns)
-    shown = fetch(file.con, f"SELECT count(*) FROM (SELECT DISTINCT {listed} FROM {file.table('published')})")[0][0]
+    shown = fetch(file.con, f"SELECT count(*) FROM (SELECT DISTINCT {listed} FROM {file.table(group.table)})")[0][0]
     return float(possible - int(shown))

@@ -1,13 +1,14 @@
 """The classes of the table under a node, their sample by coins, and which of them are shown.
 
 A class is a whole published tuple: labels of the quasi-identifiers together with the values of every other published
-column. So what is compared with k is how often exactly this row would stand in the release (strongly safe in the words
-of the paper). Of a class only its number of rows matters, so each of them has a coin by the class and a number from 1
-on: equal rows have independent coins, and the order of the table has no part in it.
+column, or of those of one group (groups.py). So what is compared with k is how often exactly this row would stand in
+the release (strongly safe in the words of the paper). Of a class only its number of rows matters, so each of them has a
+coin by the class and a number from 1 on: equal rows have independent coins, and the order of the table has no part in
+it.
 
-    __rows      the rows that count, with __priv_n: all of them, or one of each person, by a coin
-    __classes   c0, c1, ...: the tuple; rows: how often it is there; name: the tuple as one text
-    __sample    the same with seen: how many of its rows are sampled
+    __rows         the rows that count, with __priv_n: all of them, or one of each person, by a coin
+    Group.classes  c0, c1, ...: the tuple; rows: how often it is there; name: the tuple as one text
+    Group.sample   the same with seen: how many of its rows are sampled
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.kinds import without_enums
 from sqlpriv.methods.labelled.node_labels import write_node_labels
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows, published_columns
+from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.digest import WRITTEN_ONE_WAY
@@ -31,7 +33,7 @@ _TOO_MANY = "the table has persons with more than {0} rows, {1:,} of them; raise
 
 @dataclass(frozen=True)
 class Sampled:
-    """What came of the coins. For the owner alone: only what is shown is published."""
+    """What came of the coins of a group. For the owner alone: only what is shown is published."""
 
     rows: int
     """Rows that had a coin."""
@@ -87,50 +89,51 @@ def _text(cells: Sequence[str]) -> str:
     )
 
 
-def tuple_cells(scan: Scan, node: Node) -> list[str]:
+def tuple_cells(scan: Scan, node: Node, columns: Sequence[str]) -> list[str]:
     """SQL for the cells of a published tuple, over a row t whose quasi-identifiers are joined with their labels."""
     place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
     kinds = {r[0]: r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
     cells = []
-    for name in published_columns(scan):
+    for name in columns:
         a, plain = place.get(folded(name)), without_enums(kinds[name])
         cell = f"t.{quoted(name)}" if plain == kinds[name] else f"CAST(t.{quoted(name)} AS {plain})"
         cells.append(cell if a is None or node[a] == 0 else f"l{a}.label")
     return cells
 
 
-def write_classes(scan: Scan, node: Node) -> None:
-    """Table __classes, of table __rows."""
+def write_classes(scan: Scan, node: Node, group: Group) -> None:
+    """The table of the classes of a group, of table __rows."""
     write_node_labels(scan, node)
-    cells = tuple_cells(scan, node)
+    cells = tuple_cells(scan, node, group.columns)
     named = [f"c{i}" for i in range(len(cells))]
     listed = ", ".join(f"{cell} AS {name}" for cell, name in zip(cells, named, strict=True))
     rows = number_rows(scan.policy, "__rows", f"{listed}, t.__priv_n AS n", "shown")
     grouped = f"SELECT {', '.join(named)}, CAST(sum(n) AS BIGINT) AS rows FROM ({rows}) GROUP BY {', '.join(named)}"
     fetch(
         scan.source.con,
-        f"CREATE OR REPLACE TABLE __classes AS SELECT *, {_text([f'{n}' for n in named])} AS name FROM ({grouped})",
+        f"CREATE OR REPLACE TABLE {group.classes} AS SELECT *, {_text(named)} AS name FROM ({grouped})",
     )
 
 
-def write_sample(scan: Scan, k: int, beta: float, prefix: str) -> Sampled:
-    """Table __sample, of table __classes."""
-    con = scan.source.con
-    coin = inlined(f"_coin_share(_coin_bits({literal(prefix)}, 'row|' || name || '|' || CAST(copy AS VARCHAR)))")
-    coins = "SELECT name, unnest(range(rows)) AS copy FROM __classes"
+def write_sample(scan: Scan, group: Group, k: int, beta: float, prefix: str) -> Sampled:
+    """The table of the sample of a group, of that of its classes."""
+    con, start = scan.source.con, literal(group.coins)
+    coin = inlined(f"_coin_share(_coin_bits({literal(prefix)}, {start} || name || '|' || CAST(copy AS VARCHAR)))")
+    coins = f"SELECT name, unnest(range(rows)) AS copy FROM {group.classes}"
     seen = f"SELECT name, count(*) AS seen FROM ({coins}) WHERE {coin} < {beta!r} GROUP BY name"
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE __sample AS SELECT c.*, s.seen FROM __classes AS c JOIN ({seen}) AS s USING (name)",
+        f"CREATE OR REPLACE TABLE {group.sample} AS SELECT c.*, s.seen FROM {group.classes} AS c "
+        f"JOIN ({seen}) AS s USING (name)",
     )
     found = f"sum(seen), sum(seen) FILTER (seen >= {k}), count(*) FILTER (seen >= {k})"
-    rows = fetch(con, "SELECT sum(rows) FROM __classes")[0][0]
-    return Sampled(int(rows or 0), *(int(n or 0) for n in fetch(con, f"SELECT {found} FROM __sample")[0]))
+    rows = fetch(con, f"SELECT sum(rows) FROM {group.classes}")[0][0]
+    return Sampled(int(rows or 0), *(int(n or 0) for n in fetch(con, f"SELECT {found} FROM {group.sample}")[0]))
 
 
-def expected_rows(scan: Scan, k: int, beta: float) -> float:
-    """How many rows are to be expected in the release, by table __classes: the score of its node."""
-    sizes = "SELECT rows, count(*) AS n FROM __classes GROUP BY rows"
+def expected_rows(scan: Scan, group: Group, k: int, beta: float) -> float:
+    """How many rows of a group are to be expected in the release, by its classes: the score of their node."""
+    sizes = f"SELECT rows, count(*) AS n FROM {group.classes} GROUP BY rows"
     shown = f"{scan.source.need('sdgs_shown_rows')}(rows, {k}, {beta!r})"
     # In the order of the sizes, so that doubles add up to the same every time.
     found = fetch(

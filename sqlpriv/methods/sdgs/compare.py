@@ -6,23 +6,28 @@ from pathlib import Path
 
 from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
-from sqlpriv.methods.labelled.node_labels import ROWS
-from sqlpriv.methods.labelled.scan import published_columns
+from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.release.file import WRITTEN
 from sqlpriv.sqltext import quoted
 
 
 def compare(plan: SdgsPlan, path: Path) -> None:
-    """Tables __classes and __sample are those of the release, which was just written."""
-    con, names = plan.source.con, published_columns(plan.scan)
+    """The tables of classes and samples are those of the release, which was just written."""
+    con = plan.source.con
     with attached(con, path, WRITTEN, error=ReleaseError):
-        if [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")] != names:
-            raise ReleaseError("the release does not have the columns it should have; nothing was published")
-        listed = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names))
-        cells = ", ".join(f"c{i}" for i in range(len(names)))
-        found = f"SELECT {cells}, count(*) AS seen FROM (SELECT {listed} FROM {ROWS}) GROUP BY {cells}"
-        wanted = f"SELECT {cells}, seen FROM __sample WHERE seen >= {plan.terms.k} AND seen <= rows"
-        differ = f"SELECT count(*) FROM (({found} EXCEPT {wanted}) UNION ALL ({wanted} EXCEPT {found}))"
-        if fetch(con, differ)[0][0]:
-            raise ReleaseError("the rows of the release are not those that were drawn; nothing was published")
+        for group in plan.groups:
+            _compare_group(plan, group)
+
+
+def _compare_group(plan: SdgsPlan, group: Group) -> None:
+    con, names = plan.source.con, group.columns
+    if tuple(r[0] for r in fetch(con, f"DESCRIBE {group.written}")) != names:
+        raise ReleaseError("the release does not have the columns it should have; nothing was published")
+    listed = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names))
+    cells = ", ".join(f"c{i}" for i in range(len(names)))
+    found = f"SELECT {cells}, count(*) AS seen FROM (SELECT {listed} FROM {group.written}) GROUP BY {cells}"
+    wanted = f"SELECT {cells}, seen FROM {group.sample} WHERE seen >= {plan.terms.k} AND seen <= rows"
+    differ = f"SELECT count(*) FROM (({found} EXCEPT {wanted}) UNION ALL ({wanted} EXCEPT {found}))"
+    if fetch(con, differ)[0][0]:
+        raise ReleaseError("the rows of the release are not those that were drawn; nothing was published")

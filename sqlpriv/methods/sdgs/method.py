@@ -15,9 +15,10 @@ from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.methods.sdgs import write
 from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
 from sqlpriv.methods.sdgs.compare import compare
+from sqlpriv.methods.sdgs.groups import GROUPS
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
 from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
-from sqlpriv.methods.sdgs.terms import guaranteed
+from sqlpriv.methods.sdgs.stated import stated_groups, stated_terms
 from sqlpriv.methods.sdgs.told import exposure, linking_posterior, smooth_grid
 from sqlpriv.methods.sdgs.verify import verify_file
 from sqlpriv.policy.file import Policy
@@ -81,9 +82,7 @@ class Sdgs:
     def show(self, file: ReleaseFile) -> Facts:
         """What a release says of itself."""
         about, columns, numbers = file.about, file.rows("attributes"), file.parameters
-        four = {name: numbers[name] for name in ("epsilon", "delta", "k", "beta")}
-        each, of_persons = int(numbers["rows_each"]), about["unit"] == "person"
-        terms = guaranteed(Calls(file.con), four, numbers["node_epsilon"], each, of_persons)
+        terms = stated_terms(Calls(file.con), file)
         points = sorted(file.rows("smooth"), key=lambda p: float(p["epsilon"]))
         content: dict[str, Any] = {
             **about,
@@ -92,6 +91,7 @@ class Sdgs:
             "parameters": numbers,
             "smooth": points,
             "columns": columns,
+            **({GROUPS: [list(g.columns) for g in stated_groups(file)]} if GROUPS in about else {}),
             "requirements": [],
             "public": [],
         }
@@ -102,9 +102,10 @@ class Sdgs:
         ]
         if "n_public" in numbers:
             parts.append(Line(exposure(terms, numbers["n_public"], numbers["exposed"])))
-        parts.append(smooth_grid([(p["epsilon"], p["delta"], p["bound"]) for p in points]))
+        parts.append(smooth_grid([(p["epsilon"], p["delta"], p["bound"]) for p in points], terms.groups))
         if "node_is_public" in about:
-            parts.append(Line(f"Why the levels do not depend on the table: {about['node_is_public']}"))
+            what = "levels and groups" if terms.groups > 1 else "levels"
+            parts.append(Line(f"Why the {what} do not depend on the table: {about['node_is_public']}"))
         if "beside" in about:
             parts.append(Line(f"It stands beside other releases of the table: {about['beside']}"))
         parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))

@@ -13,19 +13,23 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.scan import Scan, node_of
 from sqlpriv.methods.sdgs.classes import expected_rows, write_classes
+from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.terms import Terms, sensitivity
 from sqlpriv.sqltext import literal
 
 
-def draw_node(scan: Scan, nodes: Sequence[Mapping[str, int]], terms: Terms, prefix: str) -> Node:
-    """One of the nodes, by a coin and the scores of table __rows; the only one, where there is one."""
+def draw_node(scan: Scan, nodes: Sequence[Mapping[str, int]], group: Group, terms: Terms, prefix: str) -> Node:
+    """One of the nodes, by a coin and the scores of table __rows; the only one, where there is one.
+
+    Where there are several, all columns are one group.
+    """
     found = [node_of(scan, node) for node in nodes]
     if len(found) == 1:
         return found[0]
     scores = []
     for node in found:
-        write_classes(scan, node)
-        scores.append(expected_rows(scan, terms.k, terms.beta))
+        write_classes(scan, node, group)
+        scores.append(expected_rows(scan, group, terms.k, terms.beta))
     con, calls = scan.source.con, scan.source.calls
     most = sensitivity(calls, terms.k, terms.beta)
     coin = inlined(f"_coin_share(_coin_bits({literal(prefix)}, 'node|'))")

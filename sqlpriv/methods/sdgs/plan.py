@@ -16,10 +16,12 @@ from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, node_of, published_
 from sqlpriv.methods.labelled.verify_levels import folded_node
 from sqlpriv.methods.method import Deltas, Request, Written
 from sqlpriv.methods.sdgs.classes import Sampled, expected_rows, refuse_kinds, refuse_too_many, write_classes
+from sqlpriv.methods.sdgs.groups import Group, file_of, groups_of
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
+from sqlpriv.methods.sdgs.stated import stated_groups
 from sqlpriv.methods.sdgs.terms import Terms, delta_curves, make_terms, smooth_curve
 from sqlpriv.methods.sdgs.told import ToldOwner, linking_posterior, owner_facts
-from sqlpriv.release.file import open_file
+from sqlpriv.release.file import count_rows, open_file
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded
@@ -37,8 +39,8 @@ _SNIFFED = (
     "the types of the columns are read from the file, and count as public; where that is not so, give types in [table]"
 )
 _EMPTY = (
-    "less than one row is to be expected in the release: nearly all classes have fewer sampled rows than k; take "
-    "higher levels, a larger beta or a smaller k, or publish fewer columns"
+    "less than one row is to be expected in the release, or of one of its groups: nearly all classes have fewer "
+    "sampled rows than k; take higher levels, a larger beta or a smaller k, or publish fewer columns"
 )
 _MUCH = 0.01
 _LIKELY = (
@@ -53,7 +55,8 @@ class Drawn:
     """What coins made of a plan, once they were thrown. For the owner."""
 
     node: Node | None = None
-    sampled: Sampled | None = None
+    sampled: tuple[Sampled, ...] | None = None
+    """By group."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,18 @@ class SdgsPlan:
             "method": policy.method,
             "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
             "nodes": [dict(node) for node in policy.nodes],
+            **({} if policy.groups is None else {"groups": [list(group.columns) for group in self.groups]}),
             # Coins go by labels: other labels under the same name would be a second sample.
             "labels": rows_digest(self.source.con, "paths"),
             **self.terms.numbers,
         }
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The columns that are published together, in the order of the table."""
+        published = published_columns(self.scan)
+        given = [published] if self.policy.groups is None else self.policy.groups
+        return groups_of([[c for c in published if folded(c) in {folded(name) for name in names}] for names in given])
 
     def columns(self, node: Node) -> list[ShownColumn]:
         """The published columns under a node, and what a reader may know of their values."""
@@ -104,13 +115,16 @@ class SdgsPlan:
         return self.policy.n_public or int(self.source.calls.row("public_size", self.scan.rows)[0])
 
     @cached_property
-    def expected(self) -> float | None:
-        """How many rows are to be expected, where that does not depend on coins yet to be thrown."""
+    def expected(self) -> tuple[float, ...] | None:
+        """How many rows of each group are to be expected, where that does not depend on coins yet to be thrown."""
         if self.node is None or (self.policy.person is not None and self.policy.rows_each == 1):
             return None
         fetch(self.source.con, f"CREATE OR REPLACE TABLE __rows AS FROM {FREQUENCIES}")
-        write_classes(self.scan, self.node)
-        return expected_rows(self.scan, self.terms.k, self.terms.beta)
+        found = []
+        for group in self.groups:
+            write_classes(self.scan, self.node, group)
+            found.append(expected_rows(self.scan, group, self.terms.k, self.terms.beta))
+        return tuple(found)
 
     def spent(self) -> Spent:
         """What the ledger adds up."""
@@ -135,7 +149,7 @@ class SdgsPlan:
             "n_public is below the number of rows, so that delta times n_public is less than it should be",
         )  # fmt: skip
         likely = (_LIKELY,) if self.exposed > _MUCH else ()
-        empty = (_EMPTY,) if self.expected is not None and self.expected < 1 else ()
+        empty = (_EMPTY,) if self.expected is not None and min(self.expected) < 1 else ()
         return (*node, *types, *size, *likely, *empty)
 
     def refuse(self, request: Request) -> None:
@@ -157,16 +171,18 @@ class SdgsPlan:
 
     def facts(self, written: Written | None = None) -> Facts:
         """What it guarantees, what is to be expected, and where the release is."""
-        again = written is not None and written.again
+        again = _read_again(written) if written is not None and written.again else None
         node = None if self.node is None else self.named(self.node)
         return owner_facts(
             ToldOwner(
                 self.policy.method,
                 self.terms,
-                _node_of(written) if written is not None and written.again else node,
+                node if again is None else again[0],
+                self.groups,
                 self.scan.rows,
                 self.expected,
-                None if again else self.drawn.sampled,
+                self.drawn.sampled if again is None else None,
+                _shown(self.drawn.sampled) if again is None else again[1],
                 self.n_public,
                 self.exposed,
                 self.smooth,
@@ -211,10 +227,15 @@ def _levels(node: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {level}" for name, level in node.items())
 
 
-def _node_of(written: Written) -> dict[str, int]:
-    """The node of a release that was there already, as its file says."""
+def _shown(sampled: Sequence[Sampled] | None) -> tuple[int, ...] | None:
+    return None if sampled is None else tuple(s.shown for s in sampled)
+
+
+def _read_again(written: Written) -> tuple[dict[str, int], tuple[int, ...]]:
+    """The node of a release that was there already, and the rows of its groups, as its file says."""
     with open_file(written.output) as file:
-        return {str(name): int(level) for name, level in json.loads(file.about["node"]).items()}
+        node = {str(name): int(level) for name, level in json.loads(file.about["node"]).items()}
+        return node, tuple(count_rows(file_of(file, group)) for group in stated_groups(file))
 
 
 def make_plan(source: Source, policy: SdgsPolicy) -> SdgsPlan:

@@ -1,4 +1,4 @@
-"""What a policy of sampled k-anonymity may say: three of four numbers, and a node that does not depend on the data."""
+"""What a policy of sampled k-anonymity may say: three of four numbers, and a scheme without the data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.methods.labelled.policy import LabelledPolicy, check_node, read_node
+from sqlpriv.policy.column_groups import GROUPS, check_groups
 from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
 from sqlpriv.policy.keys import HIERARCHY, REASON, Fail, Key, Keys, Kind, number
 
 NUMBERS = ("epsilon", "delta", "k", "beta")
 MOST_NODES = 1000
+PUBLISHED = ("quasi-identifier", "sensitive", "other")
 ROLES: Mapping[str, Keys] = {
     "identifier": (),
     "person": (),
@@ -57,6 +59,8 @@ OPTIONS: Keys = (
         "carries it"),
     Key("nodes", _NODES, "in the place of node: levels to choose from, a public list"),
     Key("node_epsilon", number(0, 1000), "with nodes: the epsilon that choosing one of them may cost"),
+    Key("groups", GROUPS, "columns that are published together, each group a sample of its own, chosen without looking "
+        "at the table; epsilon and delta are of one group, and add up. Without it all columns stand together"),
     Key("rows_each", number(0, 1000, whole=True), "with a person column: how many rows a person may have; without it "
         "one row of each person is taken, by a coin"),
     Key("n_public", number(0, 10**15, whole=True), "the number of rows that may be told, by which delta is multiplied"),
@@ -88,6 +92,11 @@ class SdgsPolicy(LabelledPolicy):
         return self.release["node_is_public"]  # type: ignore[no-any-return]
 
     @property
+    def groups(self) -> Sequence[Sequence[str]] | None:
+        """The columns that stay together; None: all of them."""
+        return self.release["groups"]  # type: ignore[no-any-return]
+
+    @property
     def rows_each(self) -> int:
         """How many rows of a person count."""
         return int(self.release["rows_each"] or 1)
@@ -108,6 +117,7 @@ class SdgsPolicy(LabelledPolicy):
             given = f"{len(self.numbers)} of them are given"
             raise fail(f"give three of {', '.join(NUMBERS)}, and the fourth is worked out; {given}", "release")
         self._check_nodes(fail)
+        self._check_groups(fail)
         if self.release["rows_each"] is not None and not persons:
             raise fail("rows_each is about persons, and no column is the person", "release", "rows_each")
         self._check_hierarchies(fail)
@@ -131,6 +141,15 @@ class SdgsPolicy(LabelledPolicy):
         spelt = [sorted((name.lower(), level) for name, level in node.items()) for node in self.nodes]
         if any(spelt.count(node) > 1 for node in spelt):
             raise fail("a node stands in nodes twice", "release", "nodes")
+
+    def _check_groups(self, fail: Fail) -> None:
+        if self.groups is None:
+            return
+        check_groups(self.groups, self.named(*PUBLISHED), fail)
+        if self.release["nodes"] is not None:
+            raise fail(
+                "groups and nodes do not go together: the levels of groups are fixed by node", "release", "groups"
+            )
 
     def _check_hierarchies(self, fail: Fail) -> None:
         """Labels that are made from the data would tell of rows that are not sampled, or are suppressed."""

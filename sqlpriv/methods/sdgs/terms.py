@@ -23,7 +23,7 @@ _POINTS = 24
 
 @dataclass(frozen=True)
 class Terms:
-    """The four numbers of the mechanism, of a row; and the guarantee, of a row or of a person."""
+    """The four numbers of the mechanism, of a row in one group; and the guarantee of all, of a row or of a person."""
 
     epsilon: float
     delta: float
@@ -32,6 +32,7 @@ class Terms:
     node_epsilon: float
     rows_each: int
     of_persons: bool
+    groups: int
     total_epsilon: float
     total_delta: float
     replaced_epsilon: float
@@ -58,7 +59,8 @@ class Terms:
 def make_terms(calls: Calls, policy: SdgsPolicy) -> Terms:
     """The terms of a policy."""
     four = solve(calls, policy.numbers)
-    return guaranteed(calls, four, policy.node_epsilon, policy.rows_each, policy.person is not None)
+    groups = 1 if policy.groups is None else len(policy.groups)
+    return guaranteed(calls, four, policy.node_epsilon, policy.rows_each, policy.person is not None, groups)
 
 
 def solve(calls: Calls, given: Mapping[str, float]) -> dict[str, float]:
@@ -142,14 +144,18 @@ def sensitivity(calls: Calls, k: int, beta: float) -> float:
     return _scalar(calls, "sdgs_sensitivity", k, beta)
 
 
-def guaranteed(calls: Calls, four: Mapping[str, float], node_epsilon: float, rows_each: int, of_persons: bool) -> Terms:
-    """What the four numbers guarantee for a node that costs so much, and persons with so many rows."""
+def guaranteed(
+    calls: Calls, four: Mapping[str, float], node_epsilon: float, rows_each: int, of_persons: bool, groups: int
+) -> Terms:
+    """What the four numbers guarantee for a node that costs so much, persons with so many rows, and so many groups."""
     spent = float(calls.value(f"_both_spent({four['epsilon']!r}, {node_epsilon!r})"))
-    epsilon, delta = calls.row("sdgs_person", spent, four["delta"], rows_each)
-    replaced = calls.row("sdgs_replaced", epsilon, delta)
+    added = calls.row("sdgs_person", spent, four["delta"], rows_each)
+    replaced = calls.row("sdgs_replaced", *added)
+    # Groups are releases one after the other: each of the two guarantees adds up by itself, as in the ledger.
+    totals = [float(n) for one in (added, replaced) for n in calls.row("sdgs_groups", *one, groups)]
     return Terms(
-        four["epsilon"], four["delta"], int(four["k"]), four["beta"], node_epsilon, rows_each, of_persons,
-        float(epsilon), float(delta), float(replaced[0]), float(replaced[1]),
+        four["epsilon"], four["delta"], int(four["k"]), four["beta"], node_epsilon, rows_each, of_persons, groups,
+        *totals,
     )  # fmt: skip
 
 

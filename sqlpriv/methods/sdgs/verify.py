@@ -15,22 +15,25 @@ from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.labelled.policy import read_node
 from sqlpriv.methods.labelled.stated import ATTRIBUTES
-from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_of_policy, own_tables, shows_rows
+from sqlpriv.methods.labelled.verify_frame import Frame, Shown, check_frame
+from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_of_policy, is_stated, own_tables
 from sqlpriv.methods.labelled.verify_levels import Stated, check_labels, check_levels, folded_node
+from sqlpriv.methods.sdgs.groups import DIGESTS, GROUPS, file_of, group_digests
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
-from sqlpriv.methods.sdgs.terms import Terms, go_together, guaranteed, smooth_curve
+from sqlpriv.methods.sdgs.stated import FOUR, stated_groups, stated_terms, wrong_groups
+from sqlpriv.methods.sdgs.terms import Terms, go_together, smooth_curve
 from sqlpriv.methods.sdgs.told import details, promise
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import STAMPED, TOGETHER, check_stamp
-from sqlpriv.release.verify import Check, check_columns, check_tables, published
+from sqlpriv.release.stamp import STAMPED, TOGETHER
+from sqlpriv.release.verify import Check, published
 from sqlpriv.sqltext import folded, quoted
 from sqlpriv.version import __version__
 
 _NEEDED = frozenset({
     "format", "sqlpriv", "method", "table", "node", "counts", "unit", "guarantee", "details", "release", *STAMPED,
 })  # fmt: skip
-_MAY = frozenset({"nodes", "node_is_public", "beside", TOGETHER})
+_MAY = frozenset({"nodes", "node_is_public", "beside", GROUPS, DIGESTS, TOGETHER})
 _NUMBERS = (
     "epsilon", "delta", "k", "beta", "node_epsilon", "rows_each", "total_epsilon", "total_delta", "replaced_epsilon",
     "replaced_delta",
@@ -40,34 +43,20 @@ _TOLD = ("n_public", "exposed")
 
 def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
     """All checks."""
-    unread = _unread(file)
-    if unread:
-        yield Check("the release says what it holds", False, unread)
+    columns = yield from check_frame(_FRAME, method, file, policy)
+    if columns is None:
         return
-    columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
     qis = [c for c in columns if c["role"] == "quasi-identifier"]
-    own = ("attributes", "parameters", "published", "smooth", *(f"hierarchy_{q['name']}" for q in qis))
-    expected = [*((SCHEMA, t) for t in own), *own_tables(columns)]
-    tables = check_tables(file, expected, [("main", file.about["table"])])
-    yield tables
-    if not tables.passed:
-        return
-    if isinstance(policy, SdgsPolicy):
-        yield from _follows(file, policy, columns)
-    declared = check_columns(file, {str(c["name"]): str(c["type"]) for c in columns})
-    yield declared
-    if not declared.passed:
-        return
-    yield shows_rows(file, columns)
-    yield from check_stamp(file, method, policy)
-    named = file.about["release"] == file.about["digest"]
-    yield Check("the release is called after its rows", named, "" if named else "its digest is another")
     yield from _promises(calls, file)
     yield check_levels(file, qis)
-    for qi in qis:
-        yield check_labels(file, qi, has_stars=False)
-    yield from check_leaves(file, columns, has_stars=False)
-    yield _classes(file, columns)
+    for part in _shown(file, columns):
+        for qi in part.columns:
+            if qi["role"] == "quasi-identifier":
+                yield check_labels(part.file, qi, has_stars=False)
+        yield from check_leaves(part.file, part.columns, has_stars=False)
+        yield _classes(part)
+    if GROUPS in file.about:
+        yield _same_digests(file)
     yield from _claims(file)
 
 
@@ -93,13 +82,37 @@ def _unread(file: ReleaseFile) -> str:
     found = file.rows("attributes")
     if not found or sorted(-1 if c["position"] is None else int(c["position"]) for c in found) != [*range(len(found))]:
         return f"{SCHEMA}.attributes does not number the columns"
+    if (GROUPS in file.about) != (DIGESTS in file.about) or wrong_groups(file):
+        return f"{SCHEMA}.about does not say which columns stand together"
     return ""
+
+
+def _tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
+    qis = [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]
+    own = ("attributes", "parameters", "smooth", *(f"hierarchy_{name}" for name in qis))
+    return [*((SCHEMA, table) for table in own), *own_tables(columns)]
+
+
+def _shown(file: ReleaseFile, columns: Sequence[Stated]) -> list[Shown]:
+    """The rows of each group."""
+    table, groups = file.about["table"], stated_groups(file)
+    return [
+        Shown(
+            file_of(file, group),
+            group.table,
+            group.view(table),
+            [c for c in columns if c["name"] in group.columns],
+            group.comment(table) if len(groups) > 1 else None,
+        )
+        for group in groups
+    ]
 
 
 # -------------------- with the policy
 
 
-def _follows(file: ReleaseFile, policy: SdgsPolicy, columns: Sequence[Stated]) -> Iterator[Check]:
+def _follows(file: ReleaseFile, policy: Policy, columns: Sequence[Stated]) -> Iterator[Check]:
+    assert isinstance(policy, SdgsPolicy)
     wanted = {folded(c.name): c.role for c in policy.columns if c.role in {"quasi-identifier", "sensitive", "other"}}
     roles = {folded(str(c["name"])): c["role"] for c in columns}
     wrong = [f"{name!r} is not published by the policy" for name in roles if name not in wanted]
@@ -114,6 +127,8 @@ def _follows(file: ReleaseFile, policy: SdgsPolicy, columns: Sequence[Stated]) -
         wrong.append("the policy asks for another node")
     if _nodes(file) != ([folded_node(node) for node in policy.nodes] if len(policy.nodes) > 1 else None):
         wrong.append("the policy has other nodes to choose from")
+    if _folded(policy.groups) != _folded([g.columns for g in stated_groups(file)] if GROUPS in about else None):
+        wrong.append("the policy has other groups")
     given = {**policy.numbers, "node_epsilon": policy.node_epsilon, "rows_each": policy.rows_each}
     wrong += [f"{name} is another" for name, value in given.items() if not isclose(stated[name], value, rel_tol=1e-9)]
     if stated.get("n_public") != policy.n_public:
@@ -123,6 +138,10 @@ def _follows(file: ReleaseFile, policy: SdgsPolicy, columns: Sequence[Stated]) -
     wrong += [f"{name} is not what the policy says" for name in ("beside", "node_is_public")
               if about.get(name) != getattr(policy, name)]  # fmt: skip
     yield Check("table, numbers and levels are those of the policy", not wrong, "; ".join(wrong))
+
+
+def _folded(groups: Sequence[Sequence[str]] | None) -> list[set[str]] | None:
+    return None if groups is None else [{folded(name) for name in group} for group in groups]
 
 
 def _node(text: str) -> dict[str, int] | None:
@@ -145,7 +164,7 @@ def _nodes(file: ReleaseFile) -> list[dict[str, int]] | None:
 
 def _promises(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
     stated = file.parameters
-    four = {name: stated[name] for name in ("epsilon", "delta", "k", "beta")}
+    four = {name: stated[name] for name in FOUR}
     title = f"epsilon, delta, k and beta are ones of the theorem: k {four['k']:g}, beta {four['beta']:.6g}"
     together = go_together(calls, four)
     yield Check(title, together, "" if together else "delta must be larger, or epsilon")
@@ -155,8 +174,7 @@ def _promises(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
     if not (each >= 1 and each == int(each) and stated["node_epsilon"] >= 0):
         yield Check("rows of a person and the epsilon of the node are some", False)
         return
-    of_persons = file.about["unit"] == "person"
-    terms = guaranteed(calls, four, stated["node_epsilon"], int(each), of_persons)
+    terms = stated_terms(calls, file)
     wrong = [n for n, value in terms.numbers.items() if not isclose(stated[n], value, rel_tol=1e-9)]
     if "n_public" in stated:
         exposed = float(calls.value(f"_exposed({terms.total_delta!r}, {stated['n_public']!r})"))
@@ -185,25 +203,36 @@ def _words(file: ReleaseFile, terms: Terms) -> Check:
     return Check(title, same == (promise(terms), json.dumps(details(terms)), counts))
 
 
-def _classes(file: ReleaseFile, columns: Sequence[Stated]) -> Check:
+def _classes(part: Shown) -> Check:
     """Every published tuple, in all its columns, is there k times at least."""
-    cells = ", ".join(f"CAST({quoted(str(c['name']))} AS VARCHAR)" for c in columns)
+    file, cells = part.file, ", ".join(f"CAST({quoted(str(c['name']))} AS VARCHAR)" for c in part.columns)
     k = int(file.parameters["k"])
     rare = fetch(
         file.con,
         f"SELECT count(*) FROM (SELECT count(*) AS n FROM {published(file)} GROUP BY {cells} HAVING count(*) < {k})",
     )[0][0]
     return Check(
-        f"every row is there {k:,} times at least", not rare, f"{rare:,} kinds of rows are not" if rare else ""
+        f"every row of {part.table} is there {k:,} times at least",
+        not rare,
+        f"{rare:,} kinds of rows are not" if rare else "",
     )
+
+
+def _same_digests(file: ReleaseFile) -> Check:
+    tables = [file.table(group.table) for group in stated_groups(file)]
+    same = group_digests(file.con, tables) == file.about[DIGESTS]
+    return Check("the rows of the other groups are those of their digests", same, "" if same else "they are others")
 
 
 def _claims(file: ReleaseFile) -> Iterator[Check]:
     yield Check(f"each row was sampled with probability {file.parameters['beta']:.6g} by a coin of its own", None)
     nodes = _nodes(file)
+    if GROUPS in file.about:
+        yield Check("of each group by a coin of its own", None)
     if nodes is None:
         why = file.about.get("node_is_public", "")
-        yield Check("the levels were chosen without looking at the table", None, why)
+        what = "levels and groups" if GROUPS in file.about else "levels"
+        yield Check(f"the {what} were chosen without looking at the table", None, why)
         return
     node = folded_node(_node(file.about["node"]) or {})
     is_drawn = node in nodes and file.parameters["node_epsilon"] > 0 and len(nodes) > 1
@@ -212,3 +241,6 @@ def _claims(file: ReleaseFile) -> Iterator[Check]:
     yield Check(
         "they were drawn by the exponential mechanism, from a list that does not depend on the table", None, why
     )
+
+
+_FRAME = Frame(_unread, is_stated, _tables, _follows, _shown)

@@ -2,7 +2,7 @@
 
 Schema main holds a view of the rows under the private table's own name; schema sqlpriv_release says what they are:
 
-    published      the rows
+    published      the rows; of several groups of columns those of the first, and the others in group_2, group_3, ...
     attributes     each published column, as in a generalized release
     parameters     the four numbers, what they guarantee, and n_public where the policy declares it
     smooth         points of the f-smooth guarantee: epsilon, delta, the closed bound on delta
@@ -16,35 +16,40 @@ rows, no number of suppressed ones, no label that only they have. Rows are sorte
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.methods.labelled.evaluate import Node
-from sqlpriv.methods.labelled.leaves import write_leaves
-from sqlpriv.methods.labelled.node_labels import ROWS, write_attributes, write_hierarchies
-from sqlpriv.methods.labelled.scan import published_columns
+from sqlpriv.methods.labelled.leaves import ShownColumn, write_leaves
+from sqlpriv.methods.labelled.node_labels import write_attributes, write_hierarchies
+from sqlpriv.methods.labelled.order import write_in_order
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.method import Edition, Made
 from sqlpriv.methods.sdgs.classes import Sampled, write_classes, write_rows, write_sample
+from sqlpriv.methods.sdgs.groups import DIGESTS, GROUPS, Group, group_digests
 from sqlpriv.methods.sdgs.nodes import draw_node
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.methods.sdgs.told import details, promise
-from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values, written
-from sqlpriv.sqltext import quoted
+from sqlpriv.release.file import WRITTEN, double, write_about, write_numbers, write_values, written
+from sqlpriv.sqltext import literal, quoted
 
 
-def throw(plan: SdgsPlan, prefix: str) -> tuple[Node, Sampled]:
-    """Throw all coins: persons' rows, the node, and then the sample by its own. Table __sample is there then."""
+def throw(plan: SdgsPlan, prefix: str) -> tuple[Node, Sequence[Sampled]]:
+    """Throw all coins: persons' rows, the node, and then a sample of each group by its own. They are tables then."""
     scan, terms = plan.scan, plan.terms
     write_rows(scan, plan.policy, prefix)
-    node = draw_node(scan, plan.policy.nodes, terms, prefix)
-    write_classes(scan, node)
-    sampled = write_sample(scan, terms.k, terms.beta, prefix)
-    plan.drawn.node, plan.drawn.sampled = node, sampled
-    if not plan.source.calls.value(f"_is_a_sample({sampled.seen}, {sampled.rows}, {terms.beta!r})"):
-        raise ReleaseError("the coins were not thrown as they should be, so nothing was published; run it again")
-    return node, sampled
+    node = draw_node(scan, plan.policy.nodes, plan.groups[0], terms, prefix)
+    found = []
+    for group in plan.groups:
+        write_classes(scan, node, group)
+        sampled = write_sample(scan, group, terms.k, terms.beta, prefix)
+        if not plan.source.calls.value(f"_is_a_sample({sampled.seen}, {sampled.rows}, {terms.beta!r})"):
+            raise ReleaseError("the coins were not thrown as they should be, so nothing was published; run it again")
+        found.append(sampled)
+    plan.drawn.node, plan.drawn.sampled = node, tuple(found)
+    return node, found
 
 
 def write(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
@@ -52,25 +57,36 @@ def write(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
     scan, con = plan.scan, plan.source.con
     node, sampled = throw(plan, edition.prefix)
     columns = plan.columns(node)
+    rows_of = {name: group.written for group in plan.groups for name in group.columns}
     with written(con, path):
-        fetch(con, f"CREATE TABLE {ROWS} AS {_shown_rows(plan)}")
+        rows = sum(_write_rows(plan, group) for group in plan.groups)
         write_about(con, _about(plan, node))
         write_numbers(con, _numbers(plan))
         points = (tuple(double(n) for n in point) for point in plan.smooth)
         write_values(con, "smooth", "epsilon, delta, bound", points)
-        write_attributes(scan, node, columns)
-        write_hierarchies(scan, node)
-        write_leaves(scan, node, columns, WRITTEN, SCHEMA)
-        shown = [(c.name, c.ends if c.has_ends else None) for c in columns]
-        fetch(con, view_of_rows(quoted(WRITTEN, "main", plan.policy.table.name), shown))
-        rows = int(fetch(con, f"SELECT count(*) FROM {ROWS}")[0][0])
-    return Made(rows, float(sampled.shown))
+        write_attributes(scan, node, columns, rows_of)
+        write_hierarchies(scan, node, rows_of)
+        write_leaves(scan, node, columns, rows_of)
+        for group in plan.groups:
+            _write_view(plan, group, columns)
+    return Made(rows, float(sum(s.shown for s in sampled)))
 
 
-def _shown_rows(plan: SdgsPlan) -> str:
-    listed = ", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(published_columns(plan.scan)))
-    copies = f"SELECT *, unnest(range(seen)) AS copy FROM __sample WHERE seen >= {plan.terms.k}"
-    return f"FROM (SELECT {listed} FROM ({copies})) ORDER BY ALL"
+def _write_rows(plan: SdgsPlan, group: Group) -> int:
+    """The rows of a group; how many there are."""
+    listed = ", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(group.columns))
+    copies = f"SELECT *, unnest(range(seen)) AS copy FROM {group.sample} WHERE seen >= {plan.terms.k}"
+    return write_in_order(plan.source.con, group.written, f"SELECT {listed} FROM ({copies})")
+
+
+def _write_view(plan: SdgsPlan, group: Group, columns: Sequence[ShownColumn]) -> None:
+    """The view of the rows of a group."""
+    con, table = plan.source.con, plan.policy.table.name
+    view = quoted(WRITTEN, "main", group.view(table))
+    shown = [(c.name, c.ends if c.has_ends else None) for c in columns if c.name in group.columns]
+    fetch(con, view_of_rows(view, shown, rows=group.table))
+    if len(plan.groups) > 1:
+        fetch(con, f"COMMENT ON VIEW {view} IS {literal(group.comment(table))}")
 
 
 def _numbers(plan: SdgsPlan) -> dict[str, float]:
@@ -91,5 +107,8 @@ def _about(plan: SdgsPlan, node: Node) -> dict[str, str]:
         "details": json.dumps(details(terms)),
     }
     drawn = {"nodes": json.dumps([dict(n) for n in policy.nodes])} if len(policy.nodes) > 1 else {}
+    if len(plan.groups) > 1:
+        drawn |= {GROUPS: json.dumps([group.columns for group in plan.groups])}
+        drawn |= {DIGESTS: group_digests(plan.source.con, [group.written for group in plan.groups])}
     reasons = {"node_is_public": policy.node_is_public, "beside": policy.beside}
     return about | drawn | {name: text for name, text in reasons.items() if text}

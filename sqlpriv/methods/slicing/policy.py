@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sqlpriv.methods.bucketed.policy import PUBLISHED, BucketedPolicy
-from sqlpriv.policy.keys import Fail, Key, Keys, Kind, number
+from sqlpriv.policy.column_groups import GROUPS, check_groups
+from sqlpriv.policy.keys import Fail, Key, Keys, number
 from sqlpriv.sqltext import folded
 
 _MOST = 10**9
 
 
-def _read_groups(value: Any) -> list[list[str]] | None:
-    if not isinstance(value, list) or len(value) < 2 or not all(isinstance(group, list) and group for group in value):
-        return None
-    names = [name for group in value for name in group]
-    return value if all(isinstance(name, str) and name.strip() for name in names) else None
-
-
-_GROUPS = Kind('two lists of columns or more, as in [["age", "zip"], ["diagnosis"]]', _read_groups, _read_groups)
 OPTIONS: Keys = (
-    Key("groups", _GROUPS, "the columns that are published together; without it they are chosen by their correlation"),
+    Key("groups", GROUPS, "the columns that are published together; without it they are chosen by their correlation"),
     Key("bucket", number(1, _MOST, whole=True), "so many rows a bucket has at least", 10),
 )
 
@@ -62,14 +54,7 @@ class SlicingPolicy(BucketedPolicy):
             )  # fmt: skip
 
     def _check_groups(self, groups: list[list[str]], roles: Mapping[str, str], fail: Fail) -> None:
-        named = [folded(name) for group in groups for name in group]
-        published = {folded(name): name for name in self.named(*PUBLISHED)}
-        strange = [name for group in groups for name in group if folded(name) not in published]
-        if strange:
-            raise fail(f"groups names {strange[0]!r}, which is no column that is published", "release", "groups")
-        missing = [name for key, name in published.items() if named.count(key) != 1]
-        if missing:
-            raise fail(f"{missing[0]!r} must be in one of the groups, and in one only", "release", "groups")
+        check_groups(groups, self.named(*PUBLISHED), fail)
         for group in groups:
             own = [roles[folded(name)] for name in group]
             if "sensitive" in own and own.count("quasi-identifier") == len(self.qis) > 0:

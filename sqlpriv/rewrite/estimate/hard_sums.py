@@ -94,6 +94,18 @@ class HardSums(WindowedSums):
         for attribute, place in classes.mentioned:
             if attribute.why_not is not None:
                 refuse(self.joins.names.sql, place, f"the column {attribute.name!r}", attribute.why_not)
+        for attribute, place in classes.mentioned[1:]:
+            first = classes.mentioned[0][0]
+            if any(first.name in group and attribute.name not in group for group in self.release.apart):
+                refuse(
+                    self.joins.names.sql, place, f"{attribute.name!r} together with {first.name!r}",
+                    "they are published in groups of their own, each a sample of other rows, so that nothing is "
+                    "known of them together; ask for columns of one group: " + self._groups_in_words(),
+                )  # fmt: skip
+
+    def _groups_in_words(self) -> str:
+        names = [a.name for a in self.release.attributes]
+        return "; ".join(", ".join(n for n in names if n in group) for group in self.release.apart)
 
     def _groups_may_be_unlisted(self) -> bool:
         keys = {c.table for keys in self.joins.groupings for key in keys for c in key.find_all(exp.Column)}

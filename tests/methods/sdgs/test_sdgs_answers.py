@@ -170,9 +170,9 @@ def test_limits_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:
     with plan_of(sampled_policy(tmp_path)) as plan:
         assert plan.node is not None
         write_rows(plan.scan, plan.policy, "")
-        write_classes(plan.scan, plan.node)
+        write_classes(plan.scan, plan.node, plan.groups[0])
         for number in range(200):
-            write_sample(plan.scan, K, BETA, f"sample {number}")
+            write_sample(plan.scan, plan.groups[0], K, BETA, f"sample {number}")
             rows = fetch(plan.source.con, f"SELECT c0, c1, c2, seen FROM __sample WHERE seen >= {K}")
             seen = Counter({(int(str(a).partition("-")[0]) // 20, s, i): n for a, s, i, n in rows})
             for place, (question, truth) in enumerate(zip(questions, truths, strict=True)):

@@ -63,14 +63,14 @@ def thrown(folder: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> Distrib
         con, node = plan.source.con, plan.node
         assert node is not None
         write_rows(plan.scan, plan.policy, "")
-        write_classes(plan.scan, node)
+        write_classes(plan.scan, node, plan.groups[0])
         names = fetch(con, "SELECT name, unnest(range(rows)) FROM __classes ORDER BY ALL")
         assert len(names) == len(rows)
         monkeypatch.setattr(classes, "inlined", lambda text: coin if "'row|'" in text else real(text))
         for heads in itertools.product([True, False], repeat=len(names)):
             listed = ", ".join(f"('{n}|{c}', {0.0 if h else 0.99})" for (n, c), h in zip(names, heads, strict=True))
             fetch(con, f"CREATE OR REPLACE TABLE __coins AS FROM (VALUES {listed}) AS v(n, share)")
-            write_sample(plan.scan, K, BETA, "")
+            write_sample(plan.scan, plan.groups[0], K, BETA, "")
             shown = fetch(con, f"SELECT name, seen FROM __sample WHERE seen >= {K} ORDER BY ALL")
             found[tuple(shown)] += math.prod(BETA if h else 1 - BETA for h in heads)
         monkeypatch.setattr(classes, "inlined", real)
@@ -106,7 +106,7 @@ def sample_distribution(sizes: dict[str, int], k: int, beta: float) -> Distribut
 
 
 def sizes_of(plan: SdgsPlan, node: tuple[int, ...]) -> dict[str, int]:
-    write_classes(plan.scan, node)
+    write_classes(plan.scan, node, plan.groups[0])
     return dict(fetch(plan.source.con, "SELECT name, rows FROM __classes ORDER BY name"))
 
 
@@ -124,7 +124,7 @@ def drawn_and_thrown(folder: Path, rows: Rows) -> tuple[Distribution, Distributi
         weights, samples = [], []
         for node in nodes:
             samples.append(sample_distribution(sizes_of(plan, node), K, BETA))
-            weights.append(math.exp(0.4 * expected_rows(plan.scan, K, BETA) / step))
+            weights.append(math.exp(0.4 * expected_rows(plan.scan, plan.groups[0], K, BETA) / step))
         chosen = {node: w / sum(weights) for node, w in zip(nodes, weights, strict=True)}
         both = {(n, s): chosen[n] * p for n, sample in zip(nodes, samples, strict=True) for s, p in sample.items()}
         assert plan.terms.total_epsilon == pytest.approx(EPSILON + 0.4)
@@ -184,8 +184,8 @@ def test_equal_rows_have_coins_of_their_own(tmp_path: Path) -> None:
     with plan_of(sampled_policy(tmp_path)) as plan:
         assert plan.node is not None
         write_rows(plan.scan, plan.policy, "x")
-        write_classes(plan.scan, plan.node)
-        seen = [write_sample(plan.scan, 5, 0.2, prefix).seen for prefix in ("one", "two", "three")]
+        write_classes(plan.scan, plan.node, plan.groups[0])
+        seen = [write_sample(plan.scan, plan.groups[0], 5, 0.2, prefix).seen for prefix in ("one", "two", "three")]
     assert len(set(seen)) == 3
     assert all(abs(n - 400) < 6 * math.sqrt(2000 * 0.2 * 0.8) for n in seen)
 

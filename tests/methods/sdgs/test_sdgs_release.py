@@ -194,7 +194,7 @@ def test_persons_and_their_rows(tmp_path: Path) -> None:
     assert two["guarantee"]["epsilon"] == 2.0
     assert two["guarantee"]["delta"] == pytest.approx(one["guarantee"]["delta"] * (1 + 2.718281828459045))
     done = publish(read_policy(sampled_policy(tmp_path, columns=columns)))
-    assert done.plan.drawn.sampled.rows == 400  # type: ignore[attr-defined]
+    assert done.plan.drawn.sampled[0].rows == 400  # type: ignore[attr-defined]
     assert failing(tmp_path / "out.duckdb", tmp_path / "policy.toml") == []
     assert "number of persons" in " ".join(show(tmp_path / "out.duckdb").content["details"])
 

@@ -1,0 +1,111 @@
+"""Vertical groups: columns that are published together, each group a relation and a sample of its own.
+
+Classes of many columns are small, and small classes are suppressed. So the columns may be divided: of each group the
+rows have these columns alone, are sampled by coins of the group, generalized, and suppressed where fewer than k are
+equal in these columns. Each group by itself is a release as Theorem 1 has it, and a row is in every one of them. Coins
+of different groups are independent, so that all of them together are one release after the other: epsilons and deltas
+add up (priv.sdgs_groups). The division must not depend on the table: it stands in the policy, and there is no search.
+
+One sample for all groups would not do, whatever is added up. Where all rows but one are alike in two groups, and that
+one is alike with them in the first alone, the two published counts differ by 1 exactly when it was sampled: a chance of
+beta, in the place of delta. For the same reason nothing says which row of one group goes with which of another.
+
+A release without groups is one group of all columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import duckdb
+
+from sqlpriv.release.file import SCHEMA, WRITTEN, ReleaseFile
+from sqlpriv.sqltext import quoted
+from sqlpriv.table.digest import rows_digest
+
+ROWS = "published"
+GROUPS = "groups"
+"""In what a file says of itself: the columns of each group, as JSON; not there where there is one group."""
+DIGESTS = "group_digests"
+"""The digests of the rows of all groups but the first, whose digest is that of the published rows."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns that are published together, in the order of the table; groups are numbered from 1 on."""
+
+    number: int
+    columns: tuple[str, ...]
+
+    @property
+    def _suffix(self) -> str:
+        return "" if self.number == 1 else f"_{self.number}"
+
+    @property
+    def table(self) -> str:
+        """The table of its rows in a file."""
+        return ROWS if self.number == 1 else f"group{self._suffix}"
+
+    @property
+    def written(self) -> str:
+        """The same in the file that is written, as SQL."""
+        return quoted(WRITTEN, SCHEMA, self.table)
+
+    @property
+    def classes(self) -> str:
+        """The table of its classes while a release is made."""
+        return f"__classes{self._suffix}"
+
+    @property
+    def sample(self) -> str:
+        """The table of its sampled classes."""
+        return f"__sample{self._suffix}"
+
+    @property
+    def coins(self) -> str:
+        """What the coins of its rows start with: other than those of any other group."""
+        return "row|" if self.number == 1 else f"row {self.number}|"
+
+    def view(self, table: str) -> str:
+        """The view that people read: the first group has the name of the table."""
+        return f"{table}{self._suffix}"
+
+    def comment(self, table: str) -> str:
+        """What a file with several groups says of that view."""
+        return (
+            f"Some columns of {table}: a sample of its rows, which is not the sample of the other columns. No row here "
+            "belongs to a row there. Ask with sqlpriv query."
+        )
+
+
+def groups_of(columns: Sequence[Sequence[str]]) -> tuple[Group, ...]:
+    """The groups of these columns."""
+    return tuple(Group(number, tuple(names)) for number, names in enumerate(columns, 1))
+
+
+def group_digests(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> str:
+    """The digests of all groups but the first, given as SQL."""
+    return json.dumps([rows_digest(con, table) for table in tables[1:]])
+
+
+@dataclass(frozen=True)
+class GroupFile(ReleaseFile):
+    """A file as if its published rows were those of one group."""
+
+    shown: str = ROWS
+
+    def table(self, name: str) -> str:
+        """As of any file, but for the published rows."""
+        return super().table(self.shown if name == ROWS else name)
+
+    def columns(self, schema: str, table: str) -> dict[str, str]:
+        """As of any file, but for the published rows."""
+        return super().columns(schema, self.shown if (schema, table) == (SCHEMA, ROWS) else table)
+
+
+def file_of(file: ReleaseFile, group: Group) -> GroupFile:
+    """The file as that of one group."""
+    own = {f.name: getattr(file, f.name) for f in fields(ReleaseFile)}
+    return GroupFile(**own, shown=group.table)
