@@ -35,7 +35,7 @@ from sqlpriv.table.reference import TableReference
 from sqlpriv.version import __version__
 
 SCHEMA = "sqlpriv_release"
-FORMAT = 5
+FORMAT = 6
 """Raised when what is in a file, or what it is called, changes."""
 WRITTEN = "release_file"
 """The name under which a release is attached while it is written."""
@@ -268,5 +268,5 @@ def readable(path: Path) -> Iterator[None]:
     """What a tampered file may hold in the place of names and numbers makes no sense in ways that nobody can list."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError):
         raise ReleaseError(f"{path.name} is no release, or was changed: it does not say what a release says") from None

@@ -17,7 +17,7 @@ from sqlpriv.arguments import checked
 from sqlpriv.engine import make_spill_folder, remove_spill_folder
 from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.errors import refusal as our_refusal
-from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release
+from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
 from sqlpriv.release.read import MEMORY, attach_public
 from sqlpriv.rewrite.bind.parameters import Values, as_constants
 from sqlpriv.rewrite.bind.relations import Answer
@@ -176,7 +176,8 @@ def open_files(
             raise ReleaseError(
                 f"{paths[0].name} is a release by {method!r}, which this version does not know; upgrade it"
             )
-        release = methods[method].open(files)
+        with readable(paths[0]):
+            release = methods[method].open(files)
         release = replace(release, public={**release.public, **attach_public(con, public, release, aside)})
         con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
         con.execute("SET lock_configuration = true").fetchall()

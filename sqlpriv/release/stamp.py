@@ -4,6 +4,7 @@ date     the day on which it was entered in the ledger
 sqlpriv  the version that wrote it
 policy   the public part of the policy, as JSON
 digest   of the published rows, whatever their order, with their weights
+tables   digests of the domains and of the public tables, by their names, as JSON
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from sqlpriv.policy.told import not_told, told
 from sqlpriv.release.file import SCHEMA, WRITTEN, ReleaseFile
 from sqlpriv.release.ledger.spent import Spent, posteriors, read_together, told_together
 from sqlpriv.release.verify import Check, published
-from sqlpriv.sqltext import literal
+from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.digest import rows_digest
 
-STAMPED = frozenset({"date", "policy", "digest"})
+STAMPED = frozenset({"date", "policy", "digest", "tables"})
+_PUBLIC = ("domain", "public")
 TOGETHER = "together"
 """Where releases compose, from the second on: what all up to it cost together, as JSON."""
 _VERSION = re.compile(
@@ -50,7 +52,7 @@ def stamp(
         digest = rows_digest(con, published(file))
         # Without coins it is called by what is published alone: a name made from the private table would let anyone
         # test a guess at it.
-        said = {"date": date, "policy": json.dumps(part), "digest": digest}
+        said = {"date": date, "policy": json.dumps(part), "digest": digest, "tables": json.dumps(_digests(file))}
         said |= {} if "release" in file.about else {"release": digest}
         said |= {} if total is None else {TOGETHER: json.dumps(total.to_json())}
         rows = ", ".join(f"({literal(name)}, {literal(value)})" for name, value in said.items())
@@ -91,12 +93,36 @@ def check_stamp(file: ReleaseFile, method: Declared, policy: Policy | None) -> I
             None if read_together(file.about[TOGETHER]) is not None else False,
             "the others are not in the file",
         )
+    yield _same_tables(file)
     title = "the published rows are those of the digest"
     if any("TIME ZONE" in kind for kind in file.columns(SCHEMA, "published").values()):
         yield Check(title, None, "they read differently in every time zone")
         return
     same = rows_digest(file.con, published(file)) == file.about.get("digest")
     yield Check(title, same, "" if same else "they are others")
+
+
+def _digests(file: ReleaseFile) -> dict[str, str]:
+    """Digests of what is public in the file beside the rows; times that read differently in every zone have none."""
+    found = {}
+    for schema, table in sorted(file.tables):
+        if schema in _PUBLIC and not any("TIME ZONE" in kind for kind in file.columns(schema, table).values()):
+            found[f"{schema}.{table}"] = rows_digest(file.con, quoted(file.catalog, schema, table))
+    return found
+
+
+def _same_tables(file: ReleaseFile) -> Check:
+    """Domains and public tables are those that were written: what is not in them, no answer counts."""
+    title = "domains and public tables are those of their digests"
+    try:
+        stated = json.loads(file.about["tables"])
+    except (ValueError, RecursionError):
+        stated = None
+    if not isinstance(stated, dict) or json.dumps(stated) != file.about["tables"]:
+        return Check(title, False, "the digests cannot be read")
+    found = _digests(file)
+    wrong = sorted(name for name in {*found, *stated} if found.get(name) != stated.get(name))
+    return Check(title, not wrong, f"{wrong[0]} is another" if wrong else "")
 
 
 def _is_date(text: str) -> bool:

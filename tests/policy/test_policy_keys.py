@@ -102,6 +102,7 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
 # Where a method takes something else by the same name.
 OWN = {
     ("sdgs", "k"): (["1", "20", "1000000", "3.0"], [*WHOLE, "2.5", "1000001"]),
+    ("sdgs", "groups"): (['[["q"], ["z"]]', '[["Z"], ["Q"]]'], TAKEN["groups"][1]),
     ("sdgs", "beta"): (["0.5", "0.999", "1e-300"], ["1", "1.0", *UNIT[1]]),
 }
 # What goes with a key, so that the policy as a whole makes sense.

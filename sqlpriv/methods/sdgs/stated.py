@@ -49,5 +49,6 @@ def refuse_no_numbers(file: ReleaseFile) -> None:
     """Refuse to answer by numbers that are none, or by groups that are none: anybody may have written the file."""
     numbers = file.parameters
     finite = all(value is not None and math.isfinite(value) for value in numbers.values())
-    if not finite or not numbers["k"] >= 1 or not 0 < numbers["beta"] < 1 or wrong_groups(file):
+    some = finite and numbers["k"] >= 1 and numbers["rows_each"] >= 1 and 0 < numbers["beta"] < 1
+    if not some or wrong_groups(file):
         raise ReleaseError(f"{file.name} is no release, or was changed: its numbers or groups are none")

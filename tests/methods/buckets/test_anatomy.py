@@ -356,3 +356,15 @@ def test_keys_that_other_methods_need_change_nothing_but_what_is_a_text(tmp_path
     shown = {row[1:] for row in tables_of(output)["published"]}
     assert shown == {(20 + i, f"0{1300 + i % 4}") for i in range(20)}
     assert verify(output, path).passed
+
+
+@pytest.mark.parametrize("column", ["position", "side"])
+def test_a_file_that_does_not_number_its_columns_is_no_release(
+    tmp_path: Path, released: Published, column: str
+) -> None:
+    path = tmp_path / "people-release.duckdb"
+    path.write_bytes(released.written.output.read_bytes())
+    change(path, f"UPDATE sqlpriv_release.attributes SET {column} = NULL WHERE name = 's'")
+    for asked in (open_release, verify):
+        with pytest.raises(ReleaseError, match=r"people-release\.duckdb is no release, or was changed"):
+            asked(path)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
 from scipy.stats import binom
 from support.sampled import plan_of, sampled_policy, write_people
+from support.sampled_outcomes import Distribution, slipped, thrown
 
 from sqlpriv.engine import fetch
-from sqlpriv.methods.sdgs import classes
 from sqlpriv.methods.sdgs.classes import expected_rows, write_classes, write_rows, write_sample
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.methods.sdgs.terms import sensitivity
@@ -24,7 +22,6 @@ from sqlpriv.publishing import publish, read_policy
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 Rows = list[tuple[int, int, str, str]]
-Distribution = dict[Any, float]
 TABLE: Rows = [
     (1, 31, "F", "flu"),
     (2, 33, "F", "flu"),
@@ -44,49 +41,23 @@ def neighbours(rows: Rows) -> Iterator[Rows]:
             yield rows[:i] + rows[i + 1 :]
 
 
-def slipped(one: Distribution, other: Distribution, epsilon: float) -> float:
-    """The delta that is needed for this epsilon, in the stricter sense of the paper: the chance of a bad outcome."""
-    bad = [
-        s for s in {*one, *other}
-        if not math.exp(-epsilon) - 1e-12 <= one.get(s, 0) / (other.get(s, 0) or 1e-300) <= math.exp(epsilon) + 1e-9
-    ]  # fmt: skip
-    return max(math.fsum(d.get(s, 0) for s in bad) for d in (one, other))
-
-
-def thrown(folder: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> Distribution:
-    """The exact distribution of what the code itself publishes: all outcomes of all its coins."""
+def outcomes(folder: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> Distribution:
+    """The exact distribution of what the code itself publishes of a table."""
     write_people(folder, rows)
-    real = classes.inlined
-    coin = "(SELECT w.share FROM __coins AS w WHERE w.n = name || '|' || CAST(copy AS VARCHAR))"
-    found: Distribution = Counter()
     with plan_of(sampled_policy(folder, numbers=f"epsilon = {EPSILON}\nk = {K}\nbeta = {BETA}")) as plan:
-        con, node = plan.source.con, plan.node
-        assert node is not None
-        write_rows(plan.scan, plan.policy, "")
-        write_classes(plan.scan, node, plan.groups[0])
-        names = fetch(con, "SELECT name, unnest(range(rows)) FROM __classes ORDER BY ALL")
-        assert len(names) == len(rows)
-        monkeypatch.setattr(classes, "inlined", lambda text: coin if "'row|'" in text else real(text))
-        for heads in itertools.product([True, False], repeat=len(names)):
-            listed = ", ".join(f"('{n}|{c}', {0.0 if h else 0.99})" for (n, c), h in zip(names, heads, strict=True))
-            fetch(con, f"CREATE OR REPLACE TABLE __coins AS FROM (VALUES {listed}) AS v(n, share)")
-            write_sample(plan.scan, plan.groups[0], K, BETA, "")
-            shown = fetch(con, f"SELECT name, seen FROM __sample WHERE seen >= {K} ORDER BY ALL")
-            found[tuple(shown)] += math.prod(BETA if h else 1 - BETA for h in heads)
-        monkeypatch.setattr(classes, "inlined", real)
-    return found
+        return thrown(plan, plan.groups[0], monkeypatch)[0]
 
 
 @pytest.mark.parametrize("rows", [pytest.param(TABLE[:3], id="3"), pytest.param(TABLE, id="5", marks=pytest.mark.slow)])
 def test_what_the_code_publishes_of_tiny_tables_is_private(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: Rows
 ) -> None:
-    whole = thrown(tmp_path, rows, monkeypatch)
+    whole = outcomes(tmp_path, rows, monkeypatch)
     assert sum(whole.values()) == pytest.approx(1)
     with plan_of(sampled_policy(tmp_path, numbers=f"epsilon = {EPSILON}\nk = {K}\nbeta = {BETA}")) as plan:
         delta = plan.terms.total_delta
     assert 0 < delta < 0.2
-    worst = max(slipped(whole, thrown(tmp_path, fewer, monkeypatch), EPSILON) for fewer in neighbours(rows))
+    worst = max(slipped(whole, outcomes(tmp_path, fewer, monkeypatch), EPSILON) for fewer in neighbours(rows))
     assert 0 < worst <= delta * (1 + 1e-9)
 
 

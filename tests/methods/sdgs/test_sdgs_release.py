@@ -12,8 +12,8 @@ import pytest
 from support.commands import run
 from support.sampled import COLUMNS, people, plan_of, sampled_policy, write_people
 
-from sqlpriv.errors import PolicyError, SqlprivError
-from sqlpriv.publishing import plan, publish, read_policy, show, verify
+from sqlpriv.errors import PolicyError, ReleaseError, SqlprivError
+from sqlpriv.publishing import open_release, plan, publish, read_policy, show, verify
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 OUT = "sqlpriv_release"
@@ -108,6 +108,19 @@ def test_a_tampered_copy_does_not_hold(copy: Path, change: str) -> None:
         con.execute(change).fetchall()
     with suppress(SqlprivError):  # refused altogether
         assert failing(copy)
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("number", ["'inf'", "NULL", "'nan'", "'-inf'", "0"])
+@pytest.mark.parametrize("name", ["k", "beta", "rows_each", "node_epsilon"])
+def test_numbers_that_are_none_are_neither_shown_nor_asked(copy: Path, name: str, number: str) -> None:
+    if (name, number) == ("node_epsilon", "0"):
+        return  # it is
+    with duckdb.connect(str(copy)) as con:
+        con.execute(f"UPDATE {OUT}.parameters SET value = CAST({number} AS DOUBLE) WHERE name = '{name}'").fetchall()
+    for asked in (show, open_release):
+        with pytest.raises(ReleaseError, match=r"copy\.duckdb is no release, or was changed: its numbers or groups"):
+            asked(copy)
 
 
 @pytest.mark.slow
