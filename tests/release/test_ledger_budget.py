@@ -13,11 +13,12 @@ from support.sampled import people, sampled_policy, write_people
 
 from sqlpriv.dry_run import dry_run
 from sqlpriv.errors import PolicyError, ReleaseError
-from sqlpriv.facts import Line
+from sqlpriv.facts import Grid, Line
 from sqlpriv.macros.calls import Calls
+from sqlpriv.policy.budget import Budget
 from sqlpriv.publishing import publish, read_policy, show, verify
 from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
-from sqlpriv.release.ledger.show import show_ledger
+from sqlpriv.release.ledger.show import ledger_facts, show_ledger, told_costs
 from sqlpriv.release.ledger.spent import Spent, spent_of, together
 
 pytestmark = pytest.mark.usefixtures("few_macros")
@@ -76,6 +77,28 @@ def test_totals_add_up_each_by_itself() -> None:
 def test_what_is_no_cost_is_none(kept: object) -> None:
     assert spent_of(kept) is None
     assert spent_of(ONE.to_json()) == ONE
+
+
+def test_the_ledger_shows_what_each_release_costs_and_what_is_left(tmp_path: Path) -> None:
+    of_rows = [Spent("row", (0.5, 1e-6), (1.0, 3e-6)), Spent("row", None, (2.0, 0.0))]
+    one = Entry("2026-01-01", "people", "d", "c", "sdgs", {}, "coins", 1, 1, "out.duckdb")
+    listed = [one, *(replace(one, spent=spent.to_json()) for spent in of_rows)]
+    costs = [part for part in ledger_facts(tmp_path / "ledger", listed).parts if isinstance(part, Grid)][1]
+    assert costs.headings == ("entry", "of a", "epsilon", "delta", "epsilon, replaced", "delta, replaced")
+    assert [row[1:] for row in costs.rows] == [("row", "0.5", "1e-06", "1", "3e-06"), ("row", None, None, "2", "0")]
+    with duckdb.connect() as con:
+        calls = Calls(con)
+        told = [line.text for line in told_costs(calls, of_rows, Budget(3.5, 1e-5, "replaced"))]
+        assert told == [
+            "all together: epsilon 3 and delta 3e-06, a row replaced by another; the budget is epsilon 3.5 and delta "
+            "1e-05, and left are epsilon 0.5 and delta 7e-06"
+        ]
+        told = [line.text for line in told_costs(calls, of_rows[:1], Budget(0.4, 1.0))]
+        assert told[0].endswith("left are epsilon 0 and delta 1")
+        assert len(told) == 2
+        (none,) = told_costs(calls, [*of_rows, None], None)
+        assert none.text.startswith("no total: some of these releases are no differential privacy")
+        assert list(told_costs(calls, [None], None)) == []
 
 
 @pytest.mark.slow

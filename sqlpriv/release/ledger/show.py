@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sqlpriv.facts import Facts, Grid, Line
+from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.budget import Budget
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.book import locked, read_book
@@ -15,6 +16,10 @@ from sqlpriv.release.ledger.place import followed, ledger_path, passed_over
 from sqlpriv.release.ledger.recognise import recognise
 from sqlpriv.release.ledger.spent import WORDS, Spent, spent_of, together
 from sqlpriv.table.private import open_table
+
+_COSTS = ("entry", "of a", "epsilon", "delta", "epsilon, replaced", "delta, replaced")
+_TWO = "what each release costs where somebody is added or left out, and where somebody is replaced: never mixed"
+_NO_TOTAL = "some of these releases are no differential privacy, or some are about rows and some about persons"
 
 
 def ledger_of(policy: Policy, named: Path | None) -> Path:
@@ -39,23 +44,34 @@ def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Fact
         return ledger_facts(path, book.entries)
     with open_table(policy.table, policy.by_text) as source:
         seen = recognise(book, source, policy.person)
-        total = together(source.calls, [spent_of(e.spent) for e in seen.releases])
-        told = [] if total is None else list(told_costs(total, policy.budget))
+        told = list(told_costs(source.calls, [spent_of(e.spent) for e in seen.releases], policy.budget))
     places = {seen.place, *(e.place for e in seen.releases if e.place)}
     shown = {e.id for e in seen.releases}
     facts = ledger_facts(path, [e for e in book.entries if e.id in shown or e.place in places])
     return replace(facts, parts=(*facts.parts, *told))
 
 
-def told_costs(total: Spent, budget: Budget | None) -> Iterator[Line]:
-    """What all releases of a table cost together, and what the budget of the policy is."""
+def told_costs(calls: Calls, parts: Sequence[Spent | None], budget: Budget | None) -> Iterator[Line]:
+    """What releases of a table cost together, in two totals, and what is left of the budget of the policy."""
+    total = together(calls, parts)
+    if total is None:
+        if any(parts):
+            yield Line(f"no total: {_NO_TOTAL}")
+        return
     for kind, words in WORDS.items():
         pair = total.of(kind)
         if pair is not None:
             allowed = ""
             if budget is not None and budget.kind == kind:
-                allowed = f"; the budget is epsilon {budget.epsilon:g} and delta {budget.delta:.3g}"
+                allowed = f"; the budget is epsilon {budget.epsilon:g} and delta {budget.delta:.3g}, and left are "
+                allowed += f"epsilon {_left(calls, budget.epsilon, pair[0]):.4g} and delta "
+                allowed += f"{_left(calls, budget.delta, pair[1]):.3g}"
             yield Line(f"all together: epsilon {pair[0]:.4g} and delta {pair[1]:.3g}, a {total.unit} {words}{allowed}")
+
+
+def _left(calls: Calls, allowed: float, spent: float) -> float:
+    """What is left; nothing where more was spent, as before there was a budget."""
+    return max(float(calls.value(f"_left_over({allowed!r}, {spent!r})")), 0.0)
 
 
 def void_entry(entry: str, why: str, policy: Policy | None = None, named: Path | None = None) -> Facts:
@@ -76,6 +92,8 @@ def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
          f"{e.view} of {e.views}", e.output)
         for e in entries
     )  # fmt: skip
+    costs = [(e.name, *_costs(spent)) for e in entries if (spent := spent_of(e.spent)) is not None]
+    grids = (Grid(headings, rows), *([Grid(_COSTS, tuple(costs), caption=_TWO)] if costs else []))
     said = [Line(f"{e.name} stands beside other releases: {e.beside}") for e in entries if e.beside]
     said += [Line(f"{e.name} does not count: {e.void}") for e in entries if e.void]
     said += [
@@ -83,4 +101,12 @@ def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
         for e in entries
         if not e.finished
     ]
-    return Facts(path.name, [content_of(e) for e in entries], (Grid(headings, rows), *said))
+    return Facts(path.name, [content_of(e) for e in entries], (*grids, *said))
+
+
+def _costs(spent: Spent) -> Iterator[str | None]:
+    """Of whom a release costs how much, of each kind."""
+    yield spent.unit
+    for kind in WORDS:
+        pair = spent.of(kind)
+        yield from (None, None) if pair is None else (f"{pair[0]:.4g}", f"{pair[1]:.3g}")
