@@ -133,6 +133,23 @@ def open_memory(**config: int) -> Iterator[duckdb.DuckDBPyConnection]:
         yield con
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """What DuckDB makes of Ctrl-C, whatever it was doing, is an interrupt as any other, and no fault."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
+
+
+def run(con: duckdb.DuckDBPyConnection, sql: str, parameters: list[object] | None = None) -> list[Row]:
+    """The rows of a query; what DuckDB complains of is left to whoever knows what it was about."""
+    with interruptible():
+        return con.execute(sql, parameters or []).fetchall()
+
+
 def fetch(
     con: duckdb.DuckDBPyConnection,
     sql: str,
@@ -142,14 +159,10 @@ def fetch(
     """The rows of a query; `on_progress` hears the share done, from 0 to 1, while a long one runs."""
     try:
         if on_progress is None:
-            return con.execute(sql, parameters or []).fetchall()
+            return run(con, sql, parameters)
         return _watched(con, sql, parameters or [], on_progress)
     except duckdb.Error as error:
         raise translate(error) from None
-    except RuntimeError as error:
-        if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
-            raise KeyboardInterrupt from None
-        raise
 
 
 def _watched(
@@ -205,7 +218,7 @@ def attach(
     """Attach a database file under a name; or the error, with the reason."""
     how = f"STORAGE_VERSION {literal(STORAGE)}" if write else "READ_ONLY"
     try:
-        con.execute(f"ATTACH {literal(str(path))} AS {name} ({how})").fetchall()
+        run(con, f"ATTACH {literal(str(path))} AS {name} ({how})")
     except duckdb.Error as cause:
         raise error(f"cannot {doing} {path.name}: {locked_by(cause)}") from None
 

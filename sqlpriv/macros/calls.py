@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import Row, fetch
+from sqlpriv.engine import Row, fetch, run
 from sqlpriv.macros.catalog import SCHEMA, inlined, macro
 from sqlpriv.macros.statements import create_statement
 from sqlpriv.sqltext import literal
@@ -28,8 +28,8 @@ class Calls:
         """The macro's full name."""
         if name not in self.created:
             if not self.created:
-                self.con.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}").fetchall()
-            self.con.execute(create_statement(macro(name))).fetchall()
+                run(self.con, f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+            run(self.con, create_statement(macro(name)))
             self.created.add(name)
         return f"{SCHEMA}.{name}"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 from sqlpriv.arguments import checked
-from sqlpriv.engine import open_database
+from sqlpriv.engine import open_database, run
 from sqlpriv.errors import InstallError
 from sqlpriv.macros import catalog
 from sqlpriv.macros.catalog import SCHEMA, macros
@@ -55,7 +55,7 @@ def install(path: str | Path) -> None:
     try:
         with open_database(Path(path), write=True, error=InstallError) as con:
             load(con)
-    except Exception:
+    except BaseException:
         if made:
             Path(path).unlink(missing_ok=True)
         raise
@@ -63,18 +63,18 @@ def install(path: str | Path) -> None:
 
 @contextmanager
 def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    con.execute("BEGIN").fetchall()
+    run(con, "BEGIN")
     try:
         yield
     except BaseException:
-        con.execute("ROLLBACK").fetchall()
+        run(con, "ROLLBACK")
         raise
-    con.execute("COMMIT").fetchall()
+    run(con, "COMMIT")
 
 
 def _replace(con: duckdb.DuckDBPyConnection, old: Sequence[_Found]) -> None:
     for statement in [*_drops(old), *creations(macros().values())]:
-        con.execute(statement).fetchall()
+        run(con, statement)
 
 
 def _copied(con: duckdb.DuckDBPyConnection, old: Sequence[_Found]) -> bool:
@@ -85,11 +85,11 @@ def _copied(con: duckdb.DuckDBPyConnection, old: Sequence[_Found]) -> bool:
         with prepared_macros(con) as prepared:
             if prepared is None:
                 return False
-            [(here,)] = con.execute("SELECT current_database()").fetchall()
+            [(here,)] = run(con, "SELECT current_database()")
             with _transaction(con):
                 for statement in _drops(old):
-                    con.execute(statement).fetchall()
-                con.execute(f"COPY FROM DATABASE {prepared} TO {quoted(here)} (SCHEMA)").fetchall()
+                    run(con, statement)
+                run(con, f"COPY FROM DATABASE {prepared} TO {quoted(here)} (SCHEMA)")
     except duckdb.Error:  # the statements that create them one by one say better what is wrong
         return False
     return True
@@ -102,15 +102,13 @@ def _drops(old: Sequence[_Found]) -> Iterator[str]:
 
 def _refuse_conflicts(con: duckdb.DuckDBPyConnection) -> list[_Found]:
     """Refuse what must not be touched; return the macros of ours that are there, of whatever version."""
-    if con.execute("FROM duckdb_databases() WHERE lower(database_name) = ?", [SCHEMA]).fetchall():
+    if run(con, "FROM duckdb_databases() WHERE lower(database_name) = ?", [SCHEMA]):
         raise InstallError(
             f"a database is called {SCHEMA}, like the schema of the macros, and DuckDB could not tell them apart; "
             "rename the file or attach it under another name"
         )
     ours, others = _in_schema(con)
-    present = (
-        str(con.execute(f"FROM {SCHEMA}.version()").fetchall()[0][0]) if ("version", "table_macro") in ours else None
-    )
+    present = str(run(con, f"FROM {SCHEMA}.version()")[0][0]) if ("version", "table_macro") in ours else None
     if present is not None and _order(present) > _order(__version__):
         raise InstallError(
             f"this database holds sqlpriv {present}, newer than this one ({__version__}); upgrade the sqlpriv package"
@@ -126,17 +124,16 @@ def _refuse_conflicts(con: duckdb.DuckDBPyConnection) -> list[_Found]:
 def _in_schema(con: duckdb.DuckDBPyConnection) -> tuple[list[_Found], list[_Found]]:
     """The macros in the schema: those that are ours, and the others."""
     # Asked first, and cheaply: to list the functions of a database takes DuckDB longer than to copy the macros.
-    if not con.execute(
-        "FROM duckdb_schemas() WHERE database_name = current_database() AND schema_name = ?", [SCHEMA]
-    ).fetchall():
+    if not run(con, "FROM duckdb_schemas() WHERE database_name = current_database() AND schema_name = ?", [SCHEMA]):
         return [], []
-    found = con.execute(
+    found = run(
+        con,
         "SELECT function_name, function_type, bool_or(coalesce(starts_with(comment, ?), false) "
         "OR contains(macro_definition, ?) OR contains(macro_definition, '__priv_')) FROM duckdb_functions() "
         "WHERE database_name = current_database() AND schema_name = ? "
         "AND NOT coalesce(contains(macro_definition, ?), false) GROUP BY ALL",
         [MARK, MARK, SCHEMA, REWRITE],  # priv.ask is none of sql/: it stays with the releases that are attached
-    ).fetchall()
+    )
     ours = [(name, kind) for name, kind, is_ours in found if is_ours]
     return ours, [(name, kind) for name, kind, is_ours in found if not is_ours]
 
@@ -151,5 +148,5 @@ def _order(version: str) -> tuple[int, ...]:
 
 def in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
     """Outside a transaction every statement is one of its own. A BEGIN to find out would abort the user's."""
-    asked = [con.execute("SELECT txid_current()").fetchall() for _ in range(2)]
+    asked = [run(con, "SELECT txid_current()") for _ in range(2)]
     return asked[0] == asked[1]

@@ -21,7 +21,7 @@ from secrets import token_hex
 
 import duckdb
 
-from sqlpriv.engine import STORAGE
+from sqlpriv.engine import STORAGE, run
 from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import macros, texts
 from sqlpriv.macros.statements import creations
@@ -40,16 +40,16 @@ def attach_new_release(con: duckdb.DuckDBPyConnection, path: Path, name: str) ->
     if path.exists():
         raise ReleaseError(f"there is already a file {path.name}")
     options = f"STORAGE_VERSION {literal(STORAGE)}, RECOVERY_MODE no_wal_writes"
-    con.execute(f"ATTACH {literal(str(path))} AS {name} ({options})").fetchall()
+    run(con, f"ATTACH {literal(str(path))} AS {name} ({options})")
     try:
         with prepared_macros(con) as prepared:
             if prepared:
-                con.execute(f"COPY FROM DATABASE {prepared} TO {name} (SCHEMA)").fetchall()
+                run(con, f"COPY FROM DATABASE {prepared} TO {name} (SCHEMA)")
                 return
         for statement in creations(macros().values(), name):
-            con.execute(statement).fetchall()
+            run(con, statement)
     except BaseException:
-        con.execute(f"DETACH {name}").fetchall()
+        run(con, f"DETACH {name}")
         raise
 
 
@@ -63,14 +63,14 @@ def prepared_macros(con: duckdb.DuckDBPyConnection) -> Iterator[str | None]:
     file = prepared_file()
     try:
         if file:
-            con.execute(f"ATTACH {literal(str(file))} AS {name} (READ_ONLY)").fetchall()
+            run(con, f"ATTACH {literal(str(file))} AS {name} (READ_ONLY)")
     except duckdb.Error:
         file = None
     try:
         yield name if file else None
     finally:
         if file:
-            con.execute(f"DETACH {name}").fetchall()
+            run(con, f"DETACH {name}")
 
 
 def prepared_file() -> Path | None:
@@ -96,7 +96,7 @@ def _made() -> bytes:
             str(path), config={"storage_compatibility_version": "latest", "temp_directory": folder}
         ) as con:
             for statement in ["BEGIN", *creations(macros().values()), "COMMIT"]:
-                con.execute(statement).fetchall()
+                run(con, statement)
         return path.read_bytes()
 
 

@@ -14,7 +14,7 @@ from weakref import finalize
 import duckdb
 
 from sqlpriv.arguments import checked
-from sqlpriv.engine import make_spill_folder, remove_spill_folder
+from sqlpriv.engine import interruptible, make_spill_folder, remove_spill_folder
 from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.errors import refusal as our_refusal
 from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
@@ -197,7 +197,8 @@ def run_rewritten(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return con.execute(sql).to_arrow_table()
+            with interruptible():
+                return con.execute(sql).to_arrow_table()
         except duckdb.Error as error:
             raise _translated(error) from None
 

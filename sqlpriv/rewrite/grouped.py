@@ -30,6 +30,7 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
         rows.conditions.append(clauses.resolve(where.this, scope))
     keys, sets = _groups(clauses, select, items, scope) if known is None else (known, [tuple(range(len(known)))])
     _refuse_distinct(clauses, select, keys, items)
+    _refuse_possible(clauses, select, items, [*keys, *rows.conditions])
     if scope.flat is not None:
         scope.flat.refuse_estimates([*rows.conditions, *keys])
     chose = refuse_unless_grouped(clauses.names, rows, keys)
@@ -122,6 +123,20 @@ def _refuse_distinct(clauses: Clauses, select: exp.Select, keys: Keys, items: li
     shown = [without_parentheses(i.node) for i in items]
     if distinct and (distinct.args.get("on") or not all(key in shown for key in keys)):
         refuse(clauses.sql, distinct, "SELECT DISTINCT", "use GROUP BY; each group comes back once")
+
+
+def _refuse_possible(clauses: Clauses, select: exp.Select, items: list[Item], nodes: list[exp.Expr]) -> None:
+    """Values of columns that are published apart go together in any way: listed alone, they would look like rows."""
+    buckets = clauses.names.release.buckets
+    if buckets is None or any(has_aggregates(item.node) for item in items):
+        return
+    named = {column.table for node in nodes for column in node.find_all(exp.Column)}
+    if sum(bool(side.columns & named) for side in buckets.sides) > 1:
+        refuse(
+            clauses.sql, select, "a list of values of columns that are published apart",
+            "which of them go together is not known, and it would have all that may; ask for count(*) of each, which "
+            "has its bounds beside it",
+        )  # fmt: skip
 
 
 def _has_values(key: exp.Expr, release: Release) -> bool:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.engine import fetch, open_database
+from sqlpriv.engine import fetch, interruptible, open_database
 from sqlpriv.errors import InputError, InternalError, PolicyError, SqlprivError
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.named import find_named, read_named
@@ -213,7 +213,8 @@ def _branch(
 
 def wide_tables(source: Source, hierarchies: Sequence[Hierarchy]) -> dict[str, pa.Table]:
     """The wide tables in memory, as hierarchy_<column>: the database of the private table can be opened then."""
-    return {f"hierarchy_{h.column}": source.con.sql(f"FROM {h.table}").to_arrow_table() for h in hierarchies}
+    with interruptible():
+        return {f"hierarchy_{h.column}": source.con.sql(f"FROM {h.table}").to_arrow_table() for h in hierarchies}
 
 
 def save_hierarchies(tables: Mapping[str, pa.Table], database: Path) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import attach, fetch, is_database, open_memory, translate
+from sqlpriv.engine import attach, fetch, is_database, open_memory, run, translate
 from sqlpriv.errors import InputError, InternalError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.sqltext import reader, table_parts
@@ -121,7 +121,7 @@ def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any])
             f"(in a policy: database = {name!r})"
         )
     try:
-        con.execute(f"CREATE VIEW {FILE_VIEW} AS FROM {reader(data, options)}").fetchall()
+        run(con, f"CREATE VIEW {FILE_VIEW} AS FROM {reader(data, options)}")
     except duckdb.Error as error:
         if options:
             raise InputError(
@@ -142,7 +142,7 @@ def _attach(con: duckdb.DuckDBPyConnection, data: str, database: Path) -> str:
     attach(con, database, ATTACHED)
     table = ".".join(f'"{part}"' for part in [ATTACHED, *table_parts(data)])
     try:
-        con.execute(f"DESCRIBE FROM {table}").fetchall()
+        run(con, f"DESCRIBE FROM {table}")
     except duckdb.CatalogException as error:
         if "does not exist" not in str(error):
             raise translate(error) from None

@@ -1,11 +1,14 @@
 """The command line. Exit code 0: all is well; 1: a requirement fails; 2: the input cannot be used; 130: Ctrl-C.
 
+Who is asked to end by a signal ends as by Ctrl-C, so that nothing is left behind: 128 and the number of the signal.
+
 Commands are loaded when they are called: the help of all of them is one table here, so that `sqlpriv --help` imports
 neither DuckDB nor any of them. A test compares the table with what the commands say of themselves.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -95,6 +98,7 @@ def root(
 
 def main() -> None:
     """Run the command line; every refusal is one sentence."""
+    asked = _end_when_asked()
     try:
         code = app(standalone_mode=False)
     except Exception as error:
@@ -109,7 +113,23 @@ def main() -> None:
         err = Console(stderr=True, highlight=False)
         err.print(f"[bold red]sqlpriv:[/bold red] {escape(legible(said))}", soft_wrap=True)
         sys.exit(2)
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(128 + asked[0] if asked else code if isinstance(code, int) else 0)
+
+
+def _end_when_asked() -> list[int]:
+    """Take SIGTERM, and SIGHUP, for Ctrl-C, unless they are to be ignored; which of them came is in the list then."""
+    asked: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        asked.append(number)
+        signal.signal(number, signal.SIG_DFL)  # who asks twice does not want to wait until DuckDB listens
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, end)
+    return asked
 
 
 def _sentence(error: Exception) -> str | None:

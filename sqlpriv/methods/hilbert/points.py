@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from sqlpriv.engine import fetch, translate
+from sqlpriv.engine import fetch, interruptible, translate
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
 
@@ -37,7 +37,8 @@ def line_of(scan: BoxScan, k: int) -> Line:
     scaled = "".join(f", any_value({_on_axis(axis)}) AS v{axis.number}" for axis in scan.axes)
     rows = f"SELECT CAST(sum(n) AS BIGINT) AS n{scaled} FROM points JOIN {PLACED} USING (row) GROUP BY place"
     try:
-        found = scan.source.con.sql(f"{rows} ORDER BY place").fetchnumpy()
+        with interruptible():
+            found = scan.source.con.sql(f"{rows} ORDER BY place").fetchnumpy()
     except duckdb.Error as error:
         raise translate(error) from None
     dimensions = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from sqlpriv.table.source import Source
 
 
 @dataclass(frozen=True)
-class BoxMethod:
+class BoxMethod(ABC):
     """A way to divide rows into classes, each published as a box. A method says how: `divide`."""
 
     name: str
@@ -44,9 +45,9 @@ class BoxMethod:
         """There is no noise, and no domain to make it from."""
         return
 
+    @abstractmethod
     def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Told:
         """Write table classed; what is told of how it went."""
-        raise NotImplementedError
 
     def plan(self, source: Source, policy: Policy, request: Request) -> BoxPlan:
         """Divide the rows."""

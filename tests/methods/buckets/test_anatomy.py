@@ -13,7 +13,7 @@ from oracles.buckets import can_differ, groups_of
 from support.bucket_policies import QI, SENSITIVE, bucket_policy_text, change, publish_apart, tables_of
 from support.policies import role, write_policy
 
-from sqlpriv.errors import PolicyError, ReleaseError
+from sqlpriv.errors import PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.bucketed.arrange import write_arranged
 from sqlpriv.methods.bucketed.plan import BucketPlan
@@ -368,3 +368,21 @@ def test_a_file_that_does_not_number_its_columns_is_no_release(
     for asked in (open_release, verify):
         with pytest.raises(ReleaseError, match=r"people-release\.duckdb is no release, or was changed"):
             asked(path)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SELECT DISTINCT age, s FROM people",
+        "SELECT age, s FROM people GROUP BY age, s",
+        "SELECT DISTINCT age FROM people WHERE s = 'v1'",
+        "SELECT sex FROM people GROUP BY sex, s ORDER BY count(*)",
+        "SELECT count(*) FROM (SELECT DISTINCT sex, s FROM people)",
+    ],
+)
+def test_pairs_that_may_be_are_not_listed_as_if_they_were(released: Published, asked: str) -> None:
+    with open_release(released.written.output) as opened:
+        with pytest.raises(UnsupportedSQLError, match="a list of values of columns that are published apart"):
+            opened.sql(asked)
+        assert len(opened.sql("SELECT DISTINCT sex, age FROM people").fetchall()) > 2
+        assert len(opened.sql("SELECT sex, s, count(*) AS n FROM people GROUP BY ALL").fetchall()) > 2
