@@ -6,6 +6,9 @@ VENV := .venv
 VENV_15 := .venv-1.5
 VENV_PEERS := .venv-peers
 VENV_BI := .venv-bi
+# dbt wants an older pathspec than mypy does, so it is not among the tools to develop with.
+VENV_DBT := .venv-dbt
+VENV_DBT_15 := .venv-dbt-1.5
 
 # An environment is up to date when its stamp is newer than what decides its content.
 RECIPE := pyproject.toml setup.py sqlpriv/version.py
@@ -15,11 +18,13 @@ DEVELOP_15 := $(VENV_15)/.stamp-develop
 PEERS := $(VENV_PEERS)/.stamp-peers
 BROWSER := .browser/.stamp
 BI := $(VENV_BI)/.stamp-bi
+DBT := $(VENV_DBT)/.stamp-dbt
+DBT_15 := $(VENV_DBT_15)/.stamp-dbt
 
 PYTEST := bin/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs site test test-all test-slow test-1.5 test-peers test-bi test-deep lint bench wheel clean
+.PHONY: help demo docs site test test-all test-slow test-1.5 test-peers test-bi test-dbt test-deep lint bench wheel clean
 # Two editable installs at once would write the same egg-info.
 .NOTPARALLEL:
 
@@ -52,6 +57,11 @@ test-peers: $(PEERS) ## Run the tests that compare with other libraries
 
 test-bi: $(DEVELOP) $(BI) ## Run the tests with Superset, which has an environment of its own (minutes, once)
 	@$(VENV)/$(PYTEST) tests/doors/bi
+
+test-dbt: $(DBT) $(DBT_15) ## Build the dbt project of the tests, on both DuckDB versions
+	@for venv in $(VENV_DBT) $(VENV_DBT_15); do \
+		echo "Testing on $$($$venv/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"; \
+		$$venv/bin/python -m pytest -q $$(find tests -name 'test_dbt_*.py') || exit 1; done
 
 SEED ?= $(shell date +%s)
 test-deep: $(DEVELOP) ## Run every test, with ten times the random tables and another seed (minutes; SEED=... for the same)
@@ -93,7 +103,7 @@ wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
 
 clean: ## Remove everything that these targets made
 	@echo "Removing environments, builds and caches"
-	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) $(VENV_BI) .browser build dist *.egg-info
+	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) $(VENV_BI) $(VENV_DBT) $(VENV_DBT_15) .browser build dist *.egg-info
 	@rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -137,4 +147,11 @@ $(BI):
 		psycopg2-binary duckdb-engine
 	@touch $@
 
+$(DBT): $(RECIPE)
+	$(call install,$(VENV_DBT),sqlpriv and dbt,--editable '.[dbt]' $(DBT_TESTS))
+
+$(DBT_15): $(RECIPE)
+	$(call install,$(VENV_DBT_15),dbt on DuckDB 1.5.6,--editable '.[dbt]' $(DBT_TESTS) duckdb==1.5.6)
+
+DBT_TESTS := hypothesis pytest scipy
 comma := ,

@@ -32,6 +32,7 @@ ROOMS = (
     ("showing",),
     ("reporting",),
     ("doors",),
+    ("dbt",),
     ("demo",),
     ("__init__", "__main__"),
 )

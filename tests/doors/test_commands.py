@@ -55,7 +55,8 @@ def test_every_command_has_help(tmp_path: Path, name: str, option: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "command"), [("ledger", "show"), ("ledger", "void"), ("view", "add"), ("view", "drop")]
+    ("group", "command"),
+    [("ledger", "show"), ("ledger", "void"), ("view", "add"), ("view", "drop"), ("dbt", "init")],
 )
 def test_the_commands_of_a_group_have_help(tmp_path: Path, group: str, command: str) -> None:
     done = run(tmp_path, group, command, "--help")

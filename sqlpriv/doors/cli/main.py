@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "docs": ("macros:docs_command", "Print the page of a macro, or the list of all."),
     "install": ("macros:install_command", "Put the macros into a database file, for every DuckDB client."),
     "view": ("views:view", "Keep a query as a view in plain SQL that any DuckDB client reads."),
+    "dbt": ("dbt:dbt", "Use sqlpriv in a dbt project: data tests, releases, questions with bounds."),
     "mcp": (
         "mcp:mcp_command",
         "Let agents ask releases, over the Model Context Protocol.",

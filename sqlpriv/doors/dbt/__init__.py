@@ -1,0 +1,6 @@
+"""dbt: a plugin for dbt-duckdb, and the package of tests, macros and the materialization that goes with it.
+
+plugin     loads the macros into dbt's connection, and answers what the package asks
+copying    the package into a project
+package/   the dbt package, as data: `sqlpriv dbt init` copies it into a project
+"""

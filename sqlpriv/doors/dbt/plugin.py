@@ -1,0 +1,73 @@
+"""The plugin of dbt-duckdb: it loads the macros, and answers what the dbt package asks.
+
+dbt-duckdb opens one connection a process and gives each thread a cursor of it. Jinja reaches a plugin only by
+`adapter.store_relation`, which hands over what it is given as it is: a dictionary goes in, and holds the answer after.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import duckdb
+from dbt.adapters.duckdb.plugins import BasePlugin
+from dbt_common.exceptions import DbtRuntimeError
+
+from sqlpriv.checks.requirements import limit
+from sqlpriv.engine import translate
+from sqlpriv.errors import InputError, SqlprivError
+from sqlpriv.macros.install import load
+from sqlpriv.version import __version__
+
+NAME = "sqlpriv"
+Asked = dict[str, Any]
+"""What the package hands over, and where the answer is put."""
+
+
+class Plugin(BasePlugin):  # type: ignore[misc]
+    """What a profile names by `module: sqlpriv.dbt`."""
+
+    def initialize(self, plugin_config: Mapping[str, Any]) -> None:
+        """Keep what the profile says. The package calls the plugin by one name, whatever its alias."""
+        self.name = NAME
+        self._of_thread = threading.local()
+
+    def configure_connection(self, conn: duckdb.DuckDBPyConnection) -> None:
+        """Load the macros into the warehouse, where they stay: they are SQL, and need no plugin to run."""
+        _said(lambda: load(conn))
+
+    def configure_cursor(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Remember the cursor of this thread: a model must be read with its settings and in its transaction."""
+        self._of_thread.cursor = cursor
+
+    def store(self, target_config: Any) -> None:
+        """Answer what the package asks: what it is stands where dbt has the format."""
+        asked: Asked = target_config.config
+        answers: dict[str, Callable[[Asked], None]] = {"limit": _limit}
+        _said(lambda: _refuse_another_package(asked))
+        _said(lambda: answers[target_config.location.format](asked))
+
+
+def _said(work: Callable[[], None]) -> None:
+    """Do something; what it refuses, dbt says in one sentence."""
+    try:
+        work()
+    except SqlprivError as error:
+        raise DbtRuntimeError(f"sqlpriv: {error}") from None
+    except duckdb.Error as error:
+        raise DbtRuntimeError(f"sqlpriv: {translate(error)}") from None
+
+
+def _refuse_another_package(asked: Asked) -> None:
+    package = asked.get("package")
+    if package != __version__:
+        raise InputError(
+            f"the dbt package is that of sqlpriv {package}, and sqlpriv {__version__} is installed; run "
+            "`sqlpriv dbt init` again"
+        )
+
+
+def _limit(asked: Asked) -> None:
+    """A threshold with the tolerance that all checks have."""
+    asked["limit"] = limit(float(asked["threshold"]), "<=")

@@ -1,0 +1,1 @@
+select patient, zip, age - age % 10 as decade, sex, diagnosis from {{ ref('patients') }}
