@@ -3,7 +3,7 @@
 
 {% macro _failing(classes, measure, show_values) %}
   {%- if show_values is not boolean -%}
-    {{ exceptions.raise_compiler_error("sqlpriv: show_values must be true or false") }}
+    {%- do sqlpriv._refuse("show_values must be true or false") -%}
   {%- endif -%}
   {%- set shown = "class, " if show_values else "" -%}
   {{ return("select " ~ shown ~ 'size, value as "' ~ measure ~ '" from priv.' ~ classes) }}

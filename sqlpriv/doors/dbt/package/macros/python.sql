@@ -3,7 +3,7 @@
 {% macro _python(what, given) %}
   {%- if execute -%}
     {%- if adapter.type() != "duckdb" -%}
-      {{ exceptions.raise_compiler_error("sqlpriv: this needs dbt-duckdb, with plugins: [{module: sqlpriv.dbt}] in profiles.yml") }}
+      {%- do sqlpriv._refuse("this needs dbt-duckdb, with plugins: [{module: sqlpriv.dbt}] in profiles.yml") -%}
     {%- endif -%}
     {%- do run_query("select 1") -%}{# a connection must be open for the plugin to be there #}
     {%- do given.update({"package": sqlpriv._package_version()}) -%}

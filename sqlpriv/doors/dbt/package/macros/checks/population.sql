@@ -35,7 +35,7 @@
     {%- do parts.append("select '" ~ measure ~ "' as measure, \"" ~ measure ~ '" as value from (' ~ sqlpriv._above(check, measure, at_most) ~ ")") -%}
   {%- endfor -%}
   {%- if not parts -%}
-    {{ exceptions.raise_compiler_error("sqlpriv: say how much is allowed: one of " ~ allowed | join(", ")) }}
+    {%- do sqlpriv._refuse("say how much is allowed: one of " ~ allowed | join(", ")) -%}
   {%- endif -%}
   {{ return(parts | join("\nunion all\n")) }}
 {% endmacro %}

@@ -1,0 +1,2 @@
+{{ config(enabled=var('failing', false)) }}
+select * from {{ ref('stays') }} where patient is null
