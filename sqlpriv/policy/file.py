@@ -9,7 +9,7 @@ every value covered) is checked where the data is opened.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -148,20 +148,28 @@ def read_policy_file(path: str | Path, methods: Methods) -> Policy:
 
 def parse_policy(text: str, folder: Path, methods: Methods, name: str = "policy") -> Policy:
     """Read the text of a policy; `folder` is where its file names start."""
-    return _Reader(text, name, methods).policy(folder)
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"{name} is not TOML: {error}") from None
+    return _Reader(content, name, lambda keys: f"line {line_of(text, keys)}", methods).policy(folder)
+
+
+def policy_of(content: Mapping[str, Any], folder: Path, methods: Methods, name: str) -> Policy:
+    """The policy whose sections a program holds; a message names the key instead of a line."""
+    return _Reader(content, name, lambda keys: ".".join(map(str, keys)) or "the policy", methods).policy(folder)
 
 
 class _Reader:
-    """Reads the parts of one policy and points at lines."""
+    """Reads the parts of one policy and says where in it something is wrong."""
 
-    def __init__(self, text: str, name: str, methods: Methods) -> None:
-        self._text = text
+    def __init__(
+        self, content: Mapping[str, Any], name: str, place: Callable[[tuple[str | int, ...]], str], methods: Methods
+    ) -> None:
+        self._content = content
         self._name = name
+        self._place = place
         self._methods = methods
-        try:
-            self._content: Mapping[str, Any] = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise PolicyError(f"{name} is not TOML: {error}") from None
 
     def policy(self, folder: Path) -> Policy:
         """The policy, as its method reads it."""
@@ -192,8 +200,8 @@ class _Reader:
         return policy
 
     def _fail(self, message: str, *keys: str | int) -> PolicyError:
-        """An error that points at the line where the key stands."""
-        return PolicyError(f"{self._name}, line {line_of(self._text, keys)}: {message}")
+        """An error that points at where the key stands."""
+        return PolicyError(f"{self._name}, {self._place(keys)}: {message}")
 
     def _method(self, release: Mapping[str, Any]) -> Declared:
         method = release.get("method")
@@ -274,14 +282,9 @@ class _Reader:
         return section
 
     def _known(
-        self,
-        given: Mapping[str, Any],
-        known: tuple[str, ...],
-        kind: str,
-        *where: str,
-        elsewhere: Mapping[str, list[str]],
+        self, given: Mapping[str, Any], known: Sequence[str], kind: str, *where: str, elsewhere: Mapping[str, list[str]]
     ) -> None:
-        refuse_unknown(given, known, kind, self._fail, *where, elsewhere=elsewhere)
+        refuse_unknown(given, tuple(known), kind, self._fail, *where, elsewhere=elsewhere)
 
     def _others(self, words: Any) -> dict[str, list[str]]:
         """Which methods know a word."""

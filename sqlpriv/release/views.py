@@ -70,9 +70,15 @@ class Rewriter:
 
     def __call__(self, view: View) -> str:
         """The SQL of a view; the file is open under a name that nobody could have written into a question."""
+        return (
+            self.by_full_name(view).replace(f"{quoted(self._file.catalog)}.", "").replace(f"{self._file.catalog}.", "")
+        )
+
+    def by_full_name(self, view: View) -> str:
+        """The same with the name of the database before every table of the file, for views that stand elsewhere."""
         sql = self._opened.explain(view.question, view.confidence).sql
         _refuse_offsets(sql)
-        return _lasting(sql.replace(f"{quoted(self._file.catalog)}.", "").replace(f"{self._file.catalog}.", ""))
+        return _lasting(sql)
 
     def proposed(self) -> tuple[View, ...]:
         """A useful set of views, of what this release can answer."""

@@ -113,6 +113,22 @@ def test_beside_lets_both_stand_and_both_say_so(tmp_path: Path) -> None:
     assert f"stands beside other releases: {WHY}" in " ".join(done.stdout.split())
 
 
+def test_the_reason_is_about_one_release_and_not_about_every_change_of_the_rows(tmp_path: Path) -> None:
+    """A policy that runs every night would else publish each time, by the words that were written for the first."""
+    release(tmp_path)
+    text = policy(tmp_path, "k = 7", f'beside = "{WHY}"')
+    second = tmp_path / "second.duckdb"
+    generalize(text, second)
+    before = second.read_bytes()
+    change(tmp_path, "DELETE FROM people WHERE rowid = 0")
+    with pytest.raises(ReleaseError, match=r"with the same words in beside, and its rows have changed since"):
+        generalize(text, second)
+    assert second.read_bytes() == before
+    assert len(entries()) == 2
+    generalize(policy(tmp_path, "k = 7", f'beside = "{WHY}, once more"'), second)
+    assert len(entries()) == 3
+
+
 def test_the_reason_must_be_said(tmp_path: Path) -> None:
     release(tmp_path)
     for reason in ('""', '" "', "true"):

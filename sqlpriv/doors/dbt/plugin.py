@@ -15,6 +15,8 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from dbt_common.exceptions import DbtRuntimeError
 
 from sqlpriv.checks.requirements import limit
+from sqlpriv.doors.dbt.asking import ask
+from sqlpriv.doors.dbt.releasing import copied, release
 from sqlpriv.engine import translate
 from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.macros.install import load
@@ -44,9 +46,15 @@ class Plugin(BasePlugin):  # type: ignore[misc]
     def store(self, target_config: Any) -> None:
         """Answer what the package asks: what it is stands where dbt has the format."""
         asked: Asked = target_config.config
-        answers: dict[str, Callable[[Asked], None]] = {"limit": _limit}
+        con: duckdb.DuckDBPyConnection = self._of_thread.cursor
+        answers: dict[str, Callable[[], None]] = {
+            "limit": lambda: _limit(asked),
+            "release": lambda: release(con, asked),
+            "copied": lambda: copied(con, asked),
+            "ask": lambda: ask(asked),
+        }
         _said(lambda: _refuse_another_package(asked))
-        _said(lambda: answers[target_config.location.format](asked))
+        _said(answers[target_config.location.format])
 
 
 def _said(work: Callable[[], None]) -> None:

@@ -93,14 +93,21 @@ def _or_add_up(total: Spent | None) -> str:
 
 
 def _refuse_the_same_again(book: Book, seen: Recognised, new: Entry) -> None:
-    """The sentence of `beside` is about one release, not about any number of the same with fresh coins."""
+    """The sentence of `beside` is about one release, not about any number of the same with fresh coins or other rows."""
     for last in seen.releases:
-        same = (last.beside, last.digest, last.parameters) == (new.beside, new.digest, dict(new.parameters))
-        if same and new.views == 1:
+        if last.beside != new.beside or new.views > 1:
+            continue
+        if (last.digest, last.parameters) == (new.digest, dict(new.parameters)):
             raise ReleaseError(
                 f"{_said(book, seen, last)} by this very policy. With fresh coins it would be one release more, and "
                 f"the noise of both averages out: give the key of then, void its entry ({last.name}) if it never went "
                 "out, or say in beside why there may be two of them"
+            )
+        if last.digest != new.digest and (last.output, last.method) == (new.output, new.method):
+            raise ReleaseError(
+                f"{_said(book, seen, last)}, with the same words in beside, and its rows have changed since. The words "
+                "are about that release, not about one for every change: use the release there is, void its entry "
+                f"({last.name}) if it never went out, or say in beside why there may be one more"
             )
 
 

@@ -1,0 +1,76 @@
+"""`{{ sqlpriv.ask("...") }}`: a question about a release of the project, as plain SQL over the copy of its tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from sqlpriv.doors.dbt.policies import default_output
+from sqlpriv.doors.dbt.warehouse import inner_schema, over_copies
+from sqlpriv.errors import InputError
+from sqlpriv.release.file import open_file
+from sqlpriv.release.views import Rewriter, View
+from sqlpriv.released import method_of
+from sqlpriv.rewrite.bind.parse import parsed
+from sqlpriv.sqltext import folded, literal
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A model of the project that is released."""
+
+    database: str
+    schema: str
+    name: str
+    output: str
+
+    def is_meant(self, table: exp.Table) -> bool:
+        """Whether a table of a question is this model; what the question leaves out may be anything."""
+        said = ((table.name, self.name), (table.db, self.schema), (table.catalog, self.database))
+        return all(folded(given) == folded(own) for given, own in said if given)
+
+
+def ask(asked: dict[str, Any]) -> None:
+    """Rewrite a question, or refuse it. While nothing is built, a release that is not there is an error of the SQL."""
+    models = [_model(given) for given in asked["releases"]]
+    tree = parsed(asked["question"])
+    tables = list(tree.find_all(exp.Table))
+    model = _asked_model(models, tables)
+    path = Path(model.output)
+    if not path.is_file() and not asked["builds"]:
+        asked["sql"] = f"select error({literal(f'sqlpriv: {model.name} is not released yet: run dbt build')})"
+        return
+    with open_file(path) as file:
+        view = View("asked", _by_its_own_name(asked["question"], tree, model), float(asked["confidence"]))
+        sql = Rewriter(method_of(file), file).by_full_name(view)
+        asked["sql"] = over_copies(sql, file.catalog, (model.database, inner_schema(model.schema, model.name)))
+
+
+def _by_its_own_name(question: str, tree: exp.Expr, model: _Model) -> str:
+    """The question with the name that the release knows, where dbt has written a database and a schema before it."""
+    long = [table for table in tree.find_all(exp.Table) if table.db and model.is_meant(table)]
+    for table in long:
+        table.set("db", None)
+        table.set("catalog", None)
+    return tree.sql("duckdb") if long else question
+
+
+def _model(given: dict[str, Any]) -> _Model:
+    policy = given.get("policy") or {}
+    release = policy.get("release") or {} if isinstance(policy, dict) else {}
+    return _Model(
+        given["database"], given["schema"], given["name"], str(release.get("output") or default_output(given["name"]))
+    )
+
+
+def _asked_model(models: list[_Model], tables: list[exp.Table]) -> _Model:
+    meant = [model for model in models if any(model.is_meant(table) for table in tables)]
+    if len(meant) == 1:
+        return meant[0]
+    listed = ", ".join(sorted(model.name for model in models)) or "none"
+    if meant:
+        raise InputError(f"a question is about one release at a time; join the answers of two, of {listed}")
+    raise InputError(f"the question reads no model that is released (materialized: private_release): there is {listed}")

@@ -1,0 +1,70 @@
+"""The policy of a model, as dbt holds it: its sections in the model's meta, the role of each column in the column's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlpriv.errors import PolicyError
+from sqlpriv.methods import METHODS
+from sqlpriv.policy.file import Policy, policy_of
+from sqlpriv.sqltext import folded
+
+RELEASES = "releases"
+"""The folder of the project that releases go into where the policy names no output."""
+KEY_FILE = "key_file"
+_OURS = ("table", "columns")
+"""Sections of a policy that dbt says in its own way: the model, and what it says of its columns."""
+
+
+def model_policy(name: str, given: Any, columns: Mapping[str, Any], found: Sequence[str]) -> Policy:
+    """The policy of the model `name`, whose query has the columns `found`. File names start at the project's folder."""
+    sections = _sections(name, given)
+    _refuse_without_role(name, columns, found)
+    release = sections["release"]
+    content = {
+        **sections,
+        "table": {"source": name},
+        "columns": columns,
+        "release": {**release, "output": release.get("output", default_output(name))},
+    }
+    return policy_of(content, Path(), METHODS, f"the model {name!r}")
+
+
+def default_output(name: str) -> str:
+    """Where the release of a model goes that does not say it."""
+    return f"{RELEASES}/{name}.duckdb"
+
+
+def key_file(given: Any) -> Path | None:
+    """The file of the key, where the model names one; it is no part of the policy, and never published."""
+    named = given.get(KEY_FILE) if isinstance(given, dict) else None
+    return None if named is None else Path(str(named))
+
+
+def _sections(name: str, given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict) or not isinstance(given.get("release"), dict):
+        raise PolicyError(
+            f"the model {name!r} says nothing of how to release it; write in its config, as in "
+            "meta: {sqlpriv: {release: {method: generalize}, require: {k: 5}}}"
+        )
+    wrong = [section for section in _OURS if section in given]
+    if wrong:
+        raise PolicyError(
+            f"the model {name!r} has {wrong[0]!r} in meta.sqlpriv; the table is the model itself, and a column says "
+            "its role in its own meta: {sqlpriv: {role: ...}}"
+        )
+    return {section: said for section, said in given.items() if section != KEY_FILE}
+
+
+def _refuse_without_role(name: str, columns: Mapping[str, Any], found: Sequence[str]) -> None:
+    """A column without a role would be a guess, and a wrong guess a breach."""
+    known = {folded(column) for column, said in columns.items() if isinstance(said, dict) and "role" in said}
+    missing = [column for column in found if folded(column) not in known]
+    if missing:
+        raise PolicyError(
+            f"the model {name!r} does not say what {', '.join(map(repr, missing))} may tell: give each column a role, "
+            "as in columns: [{name: zip, config: {meta: {sqlpriv: {role: quasi-identifier, hierarchy: 'mask:5'}}}}]; "
+            "role: drop leaves it out"
+        )

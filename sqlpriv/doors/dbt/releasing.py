@@ -1,0 +1,65 @@
+"""The materialization `private_release`: what a model selects is published by its policy, through `publish`.
+
+The rows that the model selects are the private table. They are read into memory and nowhere else: no relation of the
+warehouse ever holds them.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import duckdb
+
+from sqlpriv.doors.dbt.policies import key_file, model_policy
+from sqlpriv.doors.dbt.warehouse import copied_tables, inner_schema
+from sqlpriv.engine import fetch
+from sqlpriv.errors import InputError, PolicyError, refusal
+from sqlpriv.publishing import publish
+from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release
+from sqlpriv.sqltext import quoted
+
+_ONE_AT_A_TIME = Lock()
+"""dbt's threads would find the ledger locked by each other."""
+
+
+def release(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> None:
+    """Publish a model, attach the file, and say which of its tables to copy where."""
+    rows = _private_rows(con, asked["sql"])
+    policy = model_policy(asked["name"], asked["policy"], asked["columns"], rows.column_names)
+    output = Path(str(policy.output))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with _ONE_AT_A_TIME:
+        done = publish(policy.holding(rows), key_file=key_file(asked["policy"]))
+    catalog = f"sqlpriv_{secrets.token_hex(8)}"
+    file = attach_release(con, done.written.output, catalog)
+    asked["catalog"] = catalog
+    asked["schema"] = inner_schema(asked["schema"], asked["name"])
+    asked["tables"] = {original: quoted(called) for original, called in copied_tables(file).items()}
+    asked["said"] = [f"{file.about['table']}, by {policy.method}: {_guarantee(file)}", *done.written.warnings]
+
+
+def copied(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> None:
+    """Give the file back, once its tables are in the warehouse."""
+    fetch(con, f"DETACH {asked['catalog']}")
+
+
+def _guarantee(file: ReleaseFile) -> str:
+    """What the release guarantees, in a sentence or two: by its method, or by what was required."""
+    required = file.rows("requirements") if (SCHEMA, "requirements") in file.tables else []
+    return file.about.get("guarantee") or "; ".join(f"{r['requirement']}: {r['guarantee']}" for r in required)
+
+
+def _private_rows(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
+    """What the model selects, as an Arrow table; DuckDB's own words may hold cells, so they are not passed on."""
+    try:
+        return con.sql(sql).to_arrow_table()  # not by execute(): of that DuckDB 2.0 warns that the rows are copied
+    except duckdb.Error as error:
+        if ours := refusal(error):
+            raise InputError(ours) from None
+        raise PolicyError(
+            f"DuckDB cannot run the SQL of the model ({type(error).__name__}); what it says may hold values, so run "
+            "the compiled SQL yourself to see it"
+        ) from None

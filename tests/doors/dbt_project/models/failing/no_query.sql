@@ -1,0 +1,2 @@
+{{ config(enabled=var('failing', false)) }}
+select cast(patient as integer) as age from {{ ref('patients') }}

@@ -1,0 +1,2 @@
+{{ config(enabled=var('failing', false)) }}
+select age, sex from {{ ref('patients') }}
