@@ -93,7 +93,7 @@ def _or_add_up(total: Spent | None) -> str:
 
 
 def _refuse_the_same_again(book: Book, seen: Recognised, new: Entry) -> None:
-    """The sentence of `beside` is about one release, not about any number of the same with fresh coins or other rows."""
+    """The sentence of `beside` is about one release, not about any number with fresh coins or other rows."""
     for last in seen.releases:
         if last.beside != new.beside or new.views > 1:
             continue

@@ -1,0 +1,219 @@
+"""What dbt's materialization and `ask` do, without dbt: a model is released by every method, and asked where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from sqlpriv.doors.dbt.asking import ask
+from sqlpriv.doors.dbt.policies import model_policy
+from sqlpriv.doors.dbt.releasing import copied, release
+from sqlpriv.errors import InputError, PolicyError, ReleaseError, SqlprivError, UnsupportedSQLError
+from sqlpriv.methods import METHODS
+from sqlpriv.publishing import open_release
+
+PEOPLE = """CREATE TABLE people AS SELECT concat('SECRET-', i) AS patient, concat('041', i * 7 % 5, i * 3 % 7) AS zip,
+20 + i * 11 % 50 AS age, ['F', 'M'][1 + i % 2] AS sex, ['flu', 'cold', 'gout', 'angina'][1 + i * 5 % 4] AS illness
+FROM range(240) AS r(i)"""
+pytestmark = pytest.mark.usefixtures("few_macros")
+
+QUERY = "SELECT * FROM people WHERE age < {}"
+IDENTIFIER, SENSITIVE = {"role": "identifier"}, {"role": "sensitive"}
+GENERALIZED = {
+    "patient": IDENTIFIER,
+    "zip": {"role": "quasi-identifier", "hierarchy": "mask:5"},
+    "age": {"role": "quasi-identifier", "hierarchy": "ranges:10,50"},
+    "sex": {"role": "quasi-identifier", "hierarchy": "suppression"},
+    "illness": SENSITIVE,
+}
+APART = {
+    **{name: {"role": "quasi-identifier"} for name in ("zip", "age", "sex")},
+    "patient": IDENTIFIER,
+    "illness": SENSITIVE,
+}
+NOISY = {
+    "patient": IDENTIFIER,
+    "zip": {"role": "drop"},
+    "age": {"role": "drop"},
+    "sex": {"role": "quasi-identifier", "domain": ["F", "M"]},
+    "illness": {"role": "sensitive", "domain": ["flu", "cold", "gout", "angina", "asthma", "cancer"]},
+}
+K = {"require": {"k": 5}}
+L = {"require": {"distinct_l": {"illness": 3}}}
+NODE = {"zip": 5, "age": 2, "sex": 0}
+NOISE = {"gamma": 0.8, "n_public": 300}
+MODELS: Mapping[str, tuple[Mapping[str, Any], dict[str, Any]]] = {
+    "generalize": (GENERALIZED, {"release": {}, **K}),
+    "mondrian": (GENERALIZED, {"release": {}, **K}),
+    "hilbert": (GENERALIZED, {"release": {}, **K}),
+    "sdgs": (
+        GENERALIZED,
+        {"release": {"epsilon": 2, "k": 12, "beta": 0.4, "node": NODE, "node_is_public": "made up"}, "key_file": "key"},
+    ),
+    "alpha_beta": (NOISY, {"release": NOISE, "key_file": "key"}),
+    "frapp": (NOISY, {"release": NOISE, "key_file": "key"}),
+    "anatomy": (APART, {"release": {}, **L, "key_file": "key"}),
+    "slicing": (APART, {"release": {"groups": [["zip", "age", "sex"], ["illness"]]}, **L, "key_file": "key"}),
+}  # fmt: skip
+
+
+def test_every_method_has_a_model() -> None:
+    assert set(MODELS) == set(METHODS)
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[duckdb.DuckDBPyConnection]:
+    monkeypatch.chdir(tmp_path)
+    Path("key").write_text("a key of my own, long enough")
+    with duckdb.connect("warehouse.duckdb") as con:
+        con.execute(PEOPLE).fetchall()
+        yield con
+
+
+def asked_for(method: str, **changes: Any) -> dict[str, Any]:
+    """What the materialization hands over for a model."""
+    columns, policy = MODELS[method]
+    policy = {**policy, "release": {"method": method, **policy["release"]}}
+    return {"name": "stays", "schema": "main", "sql": QUERY.format(99), "policy": policy, "columns": columns, **changes}
+
+
+def released(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> dict[str, Any]:
+    """Publish, and copy the tables as the materialization does."""
+    release(con, asked)
+    con.execute(f'CREATE SCHEMA "{asked["schema"]}"').fetchall()
+    for original, called in asked["tables"].items():
+        con.execute(f'CREATE TABLE "{asked["schema"]}".{called} AS FROM {original}').fetchall()
+    copied(con, asked)
+    return asked
+
+
+def question(text: str, policy: object = None, builds: bool = True) -> dict[str, Any]:
+    model = {"database": "warehouse", "schema": "main", "name": "stays", "policy": policy}
+    return {"question": text, "confidence": 0.9, "releases": [model], "builds": builds}
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("method", ["anatomy", *(m for m in MODELS if m != "anatomy")])
+def test_a_model_is_released_by_every_method_and_asked_where_it_is(
+    warehouse: duckdb.DuckDBPyConnection, method: str
+) -> None:
+    told = released(warehouse, asked_for(method))
+    assert f"stays, by {method}: " in told["said"][0]
+    assert len(told["said"][0]) > 60
+    asked = question('SELECT illness, count(*) AS n FROM "warehouse"."main"."stays" AS s GROUP BY illness')
+    ask(asked)
+    found = warehouse.execute(f"SELECT * FROM ({asked['sql']}) ORDER BY ALL").fetchall()
+    with open_release(Path("releases") / "stays.duckdb") as opened:
+        query = "SELECT illness, count(*) AS n FROM stays AS s GROUP BY illness ORDER BY ALL"
+        answers = opened.sql(query, confidence=0.9)
+        assert found == answers.fetchall()
+        assert answers.columns == ["illness", "n", "n_low", "n_high"]
+    assert len(found) >= 3
+    no_private_row_is_there(warehouse)
+
+
+def no_private_row_is_there(con: duckdb.DuckDBPyConnection) -> None:
+    """The table that the model reads was there before; beside it are the tables of the release, with no patient."""
+    tables = con.execute("SELECT schema_name, table_name FROM duckdb_tables()").fetchall()
+    assert {schema for schema, _ in tables} == {"main", "main__stays"}
+    assert [name for schema, name in tables if schema == "main"] == ["people"]
+    for name in [name for schema, name in tables if schema == "main__stays"]:
+        cells = con.execute(f'SELECT CAST(t AS VARCHAR) FROM main__stays."{name}" AS t').fetchall()
+        assert not any("SECRET" in cell for (cell,) in cells), name
+
+
+@pytest.mark.slow
+def test_an_unchanged_model_is_the_release_that_is_there(warehouse: duckdb.DuckDBPyConnection) -> None:
+    released(warehouse, asked_for("generalize"))
+    before = Path("releases/stays.duckdb").read_bytes()
+    again = asked_for("generalize")
+    release(warehouse, again)
+    copied(warehouse, again)
+    assert Path("releases/stays.duckdb").read_bytes() == before
+
+
+@pytest.mark.slow
+def test_rows_that_changed_are_the_next_view_of_a_sequence_or_refused(warehouse: duckdb.DuckDBPyConnection) -> None:
+    numbers = {"d": 0.02, "duplicates": "slots", "slots": 60, "views": 2, "adversary": "independent"}
+    more = {"uncovered": "made up", "output": "releases/month.duckdb"}
+    policy = {"release": {"method": "alpha_beta", **NOISE, **numbers, **more}, "key_file": "key"}
+    for most in (60, 65):
+        asked = asked_for("alpha_beta", policy=policy, sql=QUERY.format(most))
+        release(warehouse, asked)
+        view = warehouse.execute(f"SELECT value FROM {asked['catalog']}.sqlpriv_release.about WHERE name = 'view'")
+        assert view.fetchall() == [(f"{1 if most == 60 else 2} of 2",)]
+        copied(warehouse, asked)
+    before = Path("releases/month.duckdb").read_bytes()
+    with pytest.raises(ReleaseError, match="the last of the 2 views of this sequence; no more can be private"):
+        release(warehouse, asked_for("alpha_beta", policy=policy, sql=QUERY.format(68)))
+    with pytest.raises(ReleaseError, match=r"was released on .* as 'month.duckdb'"):
+        release(warehouse, asked_for("generalize"))
+    assert Path("releases/month.duckdb").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"policy": None}, r"the model 'stays' says nothing of how to release it; write in its config, as in meta:"),
+        ({"policy": {"require": {"k": 2}}}, "says nothing of how to release it"),
+        ({"policy": {"release": {"method": "generalize"}, "columns": {}}}, "has 'columns' in meta.sqlpriv"),
+        (
+            {"policy": {"release": {"method": "none"}}},
+            r"the model 'stays', release.method: method must be one of gener",
+        ),
+        ({"policy": {"release": {"method": "generalize", "kk": 1}}}, r"release.kk: unknown key 'kk'; there are method"),
+        ({"policy": {"release": {"method": "generalize"}, "requires": {}}}, "unknown section 'requires'"),
+        ({"columns": {}}, "does not say what 'patient', 'zip', 'age', 'sex', 'illness' may tell: give each column a"),
+        ({"columns": {**GENERALIZED, "ZIP": {}}}, r"columns.ZIP"),
+        ({"columns": {**GENERALIZED, "Sex": {"role": "unknown"}}}, r"columns.Sex.role: 'unknown' is no role"),
+        ({"columns": {**GENERALIZED, "gone": {"role": "other"}}}, "gone"),
+        (
+            {"sql": "SELECT CAST(patient AS INTEGER) AS zip FROM people"},
+            r"cannot run the SQL of the model \(Conversion",
+        ),
+        ({"sql": QUERY.format(0)}, "no rows"),
+    ],
+)
+def test_what_must_not_be_released_leaves_nothing(
+    warehouse: duckdb.DuckDBPyConnection, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SqlprivError, match=message) as caught:
+        release(warehouse, asked_for("generalize", **changes))
+    assert isinstance(caught.value, (PolicyError, InputError, ReleaseError))
+    assert "SECRET" not in str(caught.value)
+    assert not list(Path().rglob("releases/*"))
+    assert warehouse.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall() == [
+        ("warehouse",)
+    ]
+
+
+def test_names_of_columns_are_compared_as_duckdb_does() -> None:
+    policy = model_policy("stays", {"release": {"method": "generalize"}, **K}, GENERALIZED, ["PATIENT", "Zip", "age"])
+    assert (policy.table.name, policy.output) == ("stays", "releases/stays.duckdb")
+
+
+@pytest.mark.slow
+def test_a_question_that_cannot_be_answered_is_refused(warehouse: duckdb.DuckDBPyConnection) -> None:
+    released(warehouse, asked_for("generalize"))
+    with pytest.raises(UnsupportedSQLError, match=r"row|column"):
+        ask(question("SELECT zip, illness FROM stays"))
+    with pytest.raises(InputError, match=r"reads no model that is released .*: there is stays"):
+        ask(question("SELECT count(*) FROM people"))
+    with pytest.raises(InputError, match="reads no model that is released"):
+        ask(question("SELECT count(*) FROM other.stays"))
+
+
+def test_a_release_that_is_not_there_is_an_error_of_the_sql_until_it_is_built(
+    warehouse: duckdb.DuckDBPyConnection,
+) -> None:
+    """So that docs can be made of a project that nobody has built; a model of it answers nothing."""
+    early = question("SELECT count(*) FROM stays", builds=False)
+    ask(early)
+    with pytest.raises(duckdb.Error, match="sqlpriv: stays is not released yet: run dbt build"):
+        warehouse.execute(early["sql"]).fetchall()
+    with pytest.raises(InputError, match="there is no release file"):
+        ask(question("SELECT count(*) FROM stays"))
