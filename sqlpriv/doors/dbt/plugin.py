@@ -19,6 +19,7 @@ from sqlpriv.doors.dbt.asking import ask
 from sqlpriv.doors.dbt.releasing import copied, release
 from sqlpriv.engine import translate
 from sqlpriv.errors import InputError, SqlprivError
+from sqlpriv.macros.expand import expand
 from sqlpriv.macros.install import load
 from sqlpriv.version import __version__
 
@@ -52,6 +53,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]
             "release": lambda: release(con, asked),
             "copied": lambda: copied(con, asked),
             "ask": lambda: ask(asked),
+            "expand": lambda: _expand(con, asked),
         }
         _said(lambda: _refuse_another_package(asked))
         _said(answers[target_config.location.format])
@@ -79,3 +81,8 @@ def _refuse_another_package(asked: Asked) -> None:
 def _limit(asked: Asked) -> None:
     """A threshold with the tolerance that all checks have."""
     asked["limit"] = limit(float(asked["threshold"]), "<=")
+
+
+def _expand(con: duckdb.DuckDBPyConnection, asked: Asked) -> None:
+    """A macro call as the plain SQL that it would run, to stand after FROM."""
+    asked["plain"] = f"({expand(asked['sql'], con)}) as {asked['name']}"

