@@ -83,7 +83,7 @@ def asked_for(method: str, **changes: Any) -> dict[str, Any]:
 
 def released(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> dict[str, Any]:
     """Publish, and copy the tables as the materialization does."""
-    release(con, asked)
+    release(con, asked, Path())
     con.execute(f'CREATE SCHEMA "{asked["schema"]}"').fetchall()
     for original, called in asked["tables"].items():
         con.execute(f'CREATE TABLE "{asked["schema"]}".{called} AS FROM {original}').fetchall()
@@ -105,7 +105,7 @@ def test_a_model_is_released_by_every_method_and_asked_where_it_is(
     assert f"stays, by {method}: " in told["said"][0]
     assert len(told["said"][0]) > 60
     asked = question('SELECT illness, count(*) AS n FROM "warehouse"."main"."stays" AS s GROUP BY illness')
-    ask(asked)
+    ask(asked, Path())
     found = warehouse.execute(f"SELECT * FROM ({asked['sql']}) ORDER BY ALL").fetchall()
     with open_release(Path("releases") / "stays.duckdb") as opened:
         query = "SELECT illness, count(*) AS n FROM stays AS s GROUP BY illness ORDER BY ALL"
@@ -131,7 +131,7 @@ def test_an_unchanged_model_is_the_release_that_is_there(warehouse: duckdb.DuckD
     released(warehouse, asked_for("generalize"))
     before = Path("releases/stays.duckdb").read_bytes()
     again = asked_for("generalize")
-    release(warehouse, again)
+    release(warehouse, again, Path())
     copied(warehouse, again)
     assert Path("releases/stays.duckdb").read_bytes() == before
 
@@ -143,15 +143,15 @@ def test_rows_that_changed_are_the_next_view_of_a_sequence_or_refused(warehouse:
     policy = {"release": {"method": "alpha_beta", **NOISE, **numbers, **more}, "key_file": "key"}
     for most in (60, 65):
         asked = asked_for("alpha_beta", policy=policy, sql=QUERY.format(most))
-        release(warehouse, asked)
+        release(warehouse, asked, Path())
         view = warehouse.execute(f"SELECT value FROM {asked['catalog']}.sqlpriv_release.about WHERE name = 'view'")
         assert view.fetchall() == [(f"{1 if most == 60 else 2} of 2",)]
         copied(warehouse, asked)
     before = Path("releases/month.duckdb").read_bytes()
     with pytest.raises(ReleaseError, match="the last of the 2 views of this sequence; no more can be private"):
-        release(warehouse, asked_for("alpha_beta", policy=policy, sql=QUERY.format(68)))
+        release(warehouse, asked_for("alpha_beta", policy=policy, sql=QUERY.format(68)), Path())
     with pytest.raises(ReleaseError, match=r"was released on .* as 'month.duckdb'"):
-        release(warehouse, asked_for("generalize"))
+        release(warehouse, asked_for("generalize"), Path())
     assert Path("releases/month.duckdb").read_bytes() == before
 
 
@@ -182,7 +182,7 @@ def test_what_must_not_be_released_leaves_nothing(
     warehouse: duckdb.DuckDBPyConnection, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SqlprivError, match=message) as caught:
-        release(warehouse, asked_for("generalize", **changes))
+        release(warehouse, asked_for("generalize", **changes), Path())
     assert isinstance(caught.value, (PolicyError, InputError, ReleaseError))
     assert "SECRET" not in str(caught.value)
     assert not list(Path().rglob("releases/*"))
@@ -192,7 +192,9 @@ def test_what_must_not_be_released_leaves_nothing(
 
 
 def test_names_of_columns_are_compared_as_duckdb_does() -> None:
-    policy = model_policy("stays", {"release": {"method": "generalize"}, **K}, GENERALIZED, ["PATIENT", "Zip", "age"])
+    policy = model_policy(
+        "stays", {"release": {"method": "generalize"}, **K}, GENERALIZED, ["PATIENT", "Zip", "age"], Path()
+    )
     assert (policy.table.name, policy.output) == ("stays", "releases/stays.duckdb")
 
 
@@ -200,11 +202,11 @@ def test_names_of_columns_are_compared_as_duckdb_does() -> None:
 def test_a_question_that_cannot_be_answered_is_refused(warehouse: duckdb.DuckDBPyConnection) -> None:
     released(warehouse, asked_for("generalize"))
     with pytest.raises(UnsupportedSQLError, match=r"row|column"):
-        ask(question("SELECT zip, illness FROM stays"))
+        ask(question("SELECT zip, illness FROM stays"), Path())
     with pytest.raises(InputError, match=r"reads no model that is released .*: there is stays"):
-        ask(question("SELECT count(*) FROM people"))
+        ask(question("SELECT count(*) FROM people"), Path())
     with pytest.raises(InputError, match="reads no model that is released"):
-        ask(question("SELECT count(*) FROM other.stays"))
+        ask(question("SELECT count(*) FROM other.stays"), Path())
 
 
 def test_a_release_that_is_not_there_is_an_error_of_the_sql_until_it_is_built(
@@ -212,8 +214,8 @@ def test_a_release_that_is_not_there_is_an_error_of_the_sql_until_it_is_built(
 ) -> None:
     """So that docs can be made of a project that nobody has built; a model of it answers nothing."""
     early = question("SELECT count(*) FROM stays", builds=False)
-    ask(early)
+    ask(early, Path())
     with pytest.raises(duckdb.Error, match="sqlpriv: stays is not released yet: run dbt build"):
         warehouse.execute(early["sql"]).fetchall()
     with pytest.raises(InputError, match="there is no release file"):
-        ask(question("SELECT count(*) FROM stays"))
+        ask(question("SELECT count(*) FROM stays"), Path())

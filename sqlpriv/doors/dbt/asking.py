@@ -33,13 +33,16 @@ class _Model:
         return all(folded(given) == folded(own) for given, own in said if given)
 
 
-def ask(asked: dict[str, Any]) -> None:
-    """Rewrite a question, or refuse it. While nothing is built, a release that is not there is an error of the SQL."""
+def ask(asked: dict[str, Any], folder: Path) -> None:
+    """Rewrite a question about a model of the project in `folder`, or refuse it.
+
+    While nothing is built, a release that is not there is an error of the SQL.
+    """
     models = [_model(given) for given in asked["releases"]]
     tree = parsed(asked["question"])
     tables = list(tree.find_all(exp.Table))
     model = _asked_model(models, tables)
-    path = Path(model.output)
+    path = folder / model.output
     if not path.is_file() and not asked["builds"]:
         asked["sql"] = f"select error({literal(f'sqlpriv: {model.name} is not released yet: run dbt build')})"
         return

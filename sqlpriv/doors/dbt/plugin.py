@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import duckdb
 from dbt.adapters.duckdb.plugins import BasePlugin
+from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
 from sqlpriv.checks.requirements import limit
@@ -50,13 +52,18 @@ class Plugin(BasePlugin):  # type: ignore[misc]
         con: duckdb.DuckDBPyConnection = self._of_thread.cursor
         answers: dict[str, Callable[[], None]] = {
             "limit": lambda: _limit(asked),
-            "release": lambda: release(con, asked),
+            "release": lambda: release(con, asked, _project()),
             "copied": lambda: copied(con, asked),
-            "ask": lambda: ask(asked),
+            "ask": lambda: ask(asked, _project()),
             "expand": lambda: _expand(con, asked),
         }
         _said(lambda: _refuse_another_package(asked))
         _said(answers[target_config.location.format])
+
+
+def _project() -> Path:
+    """The folder of the project that dbt works on, which need not be where it was started."""
+    return Path(get_flags().PROJECT_DIR)
 
 
 def _said(work: Callable[[], None]) -> None:

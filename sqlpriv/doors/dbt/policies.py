@@ -18,8 +18,8 @@ _OURS = ("table", "columns")
 """Sections of a policy that dbt says in its own way: the model, and what it says of its columns."""
 
 
-def model_policy(name: str, given: Any, columns: Mapping[str, Any], found: Sequence[str]) -> Policy:
-    """The policy of the model `name`, whose query has the columns `found`. File names start at the project's folder."""
+def model_policy(name: str, given: Any, columns: Mapping[str, Any], found: Sequence[str], folder: Path) -> Policy:
+    """The policy of the model `name`, whose query has the columns `found`. File names start at `folder`."""
     sections = _sections(name, given)
     _refuse_without_role(name, columns, found)
     release = sections["release"]
@@ -29,7 +29,7 @@ def model_policy(name: str, given: Any, columns: Mapping[str, Any], found: Seque
         "columns": columns,
         "release": {**release, "output": release.get("output", default_output(name))},
     }
-    return policy_of(content, Path(), METHODS, f"the model {name!r}")
+    return policy_of(content, folder, METHODS, f"the model {name!r}")
 
 
 def default_output(name: str) -> str:
@@ -37,10 +37,10 @@ def default_output(name: str) -> str:
     return f"{RELEASES}/{name}.duckdb"
 
 
-def key_file(given: Any) -> Path | None:
+def key_file(given: Any, folder: Path) -> Path | None:
     """The file of the key, where the model names one; it is no part of the policy, and never published."""
     named = given.get(KEY_FILE) if isinstance(given, dict) else None
-    return None if named is None else Path(str(named))
+    return None if named is None else folder / str(named)
 
 
 def _sections(name: str, given: Any) -> dict[str, Any]:

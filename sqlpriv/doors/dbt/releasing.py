@@ -25,14 +25,13 @@ _ONE_AT_A_TIME = Lock()
 """dbt's threads would find the ledger locked by each other."""
 
 
-def release(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> None:
-    """Publish a model, attach the file, and say which of its tables to copy where."""
+def release(con: duckdb.DuckDBPyConnection, asked: dict[str, Any], folder: Path) -> None:
+    """Publish a model of the project in `folder`, attach the file, and say which of its tables to copy where."""
     rows = _private_rows(con, asked["sql"])
-    policy = model_policy(asked["name"], asked["policy"], asked["columns"], rows.column_names)
-    output = Path(str(policy.output))
-    output.parent.mkdir(parents=True, exist_ok=True)
+    policy = model_policy(asked["name"], asked["policy"], asked["columns"], rows.column_names, folder)
+    policy.table.path(str(policy.output)).parent.mkdir(parents=True, exist_ok=True)
     with _ONE_AT_A_TIME:
-        done = publish(policy.holding(rows), key_file=key_file(asked["policy"]))
+        done = publish(policy.holding(rows), key_file=key_file(asked["policy"], folder))
     catalog = f"sqlpriv_{secrets.token_hex(8)}"
     file = attach_release(con, done.written.output, catalog)
     asked["catalog"] = catalog

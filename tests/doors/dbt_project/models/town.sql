@@ -1,2 +1,2 @@
 -- Everybody who might be in the hospital.
-select zip, age - age % 10 as decade, sex from {{ ref('patients') }}, range(3)
+select zip, decade, sex from {{ ref('stays') }}, range(3)

@@ -1,2 +1,2 @@
 {{ config(enabled=var('failing', false)) }}
-select * from {{ sqlpriv.ask('select max(age) as oldest, diagnosis from ' ~ ref('open_stays')) }}
+select * from {{ sqlpriv.ask('select max(diagnosis) as last from ' ~ ref('monthly_stays')) }}
