@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator
 
 import duckdb
+import numpy as np
 import pytest
 from support.commands import run
 from support.dbt_runs import Project, build
@@ -46,7 +47,7 @@ def warehouse(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def test_the_whole_project_is_built(project: Project) -> None:
     status = project.status("built")
-    assert set(status.values()) == {"success", "pass"}
+    assert {n for n, s in status.items() if s not in {"success", "pass"}} == {"board"}  # an exposure is not run
     assert {"open_stays", "monthly_stays", "by_sex", "by_chapter", "board", "coarse"} <= set(status)
     assert sum(s == "pass" for s in status.values()) >= 7
 
@@ -82,7 +83,7 @@ def test_a_test_says_what_its_macro_says(project: Project, warehouse: duckdb.Duc
         found = warehouse.execute(f"SELECT size, value FROM priv.{call} ORDER BY ALL").fetchall()
         stored = warehouse.execute(f'FROM main_dbt_test__audit."{name}" ORDER BY ALL').fetchall()
         assert (status[name], project.results["failed"][name]["failures"]) == ("fail", len(found)), name
-        assert stored == found, name
+        assert np.array(stored, float) == pytest.approx(np.array(found, float)), name  # sums of threads, in any order
         assert found, name
     assert not {"k", "report", "risk", "journalist"} - {n for n, s in status.items() if s == "fail"}
 
