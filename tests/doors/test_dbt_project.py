@@ -241,6 +241,13 @@ def test_operators_give_other_warehouses_the_rows_that_duckdb_gets(warehouse: du
     ]
 
 
+def test_a_build_tells_ci_whether_it_failed(project: Project) -> None:
+    """dbt's exit code is 0 where it succeeds, and 1 where a test failed or a release was refused."""
+    assert json.loads((project.folder / "succeeded.json").read_text()) == {
+        "deps": True, "built": True, "documented": True, "failed": False,
+    }  # fmt: skip
+
+
 def test_docs_know_the_releases_and_who_reads_them(project: Project) -> None:
     catalog = json.loads((project.folder / "target" / "catalog.json").read_text())
     assert set(catalog["nodes"]["model.hospital.open_stays"]["columns"]) == {"zip", "age", "sex", "diagnosis"}
@@ -248,3 +255,43 @@ def test_docs_know_the_releases_and_who_reads_them(project: Project) -> None:
     [exposure] = manifest["exposures"].values()
     assert "model.hospital.by_sex" in exposure["depends_on"]["nodes"]
     assert "model.hospital.monthly_stays" in manifest["nodes"]["model.hospital.by_chapter"]["depends_on"]["nodes"]
+
+
+def test_releases_of_others_are_asked_in_sql(project: Project) -> None:
+    """A release that a profile names is attached, and any thread of dbt asks it by the function that rewrites."""
+    from argparse import Namespace
+
+    from dbt.flags import set_from_args
+    from dbt_common.exceptions import DbtRuntimeError
+
+    from sqlpriv.dbt import Plugin
+
+    set_from_args(Namespace(PROJECT_DIR=str(project.folder)), {})
+    plugin = Plugin("anything", {"releases": ["releases/open_stays.duckdb"]})
+    with duckdb.connect(str(project.folder / "theirs.duckdb")) as con:
+        plugin.configure_connection(con)
+        with con.cursor() as cursor:
+            plugin.configure_cursor(cursor)
+            asked = cursor.execute(
+                "SELECT n, n_low <= n AND n <= n_high FROM priv.ask('SELECT count(*) AS n FROM open_stays')"
+            )
+            assert asked.fetchall() == [(200, True)]
+    with duckdb.connect() as con, pytest.raises(DbtRuntimeError, match="sqlpriv: there is no release file"):
+        Plugin("anything", {"releases": ["releases/of_nobody.duckdb"]}).configure_connection(con)
+
+
+def test_a_copy_of_the_package_that_was_forgotten_is_noticed() -> None:
+    from types import SimpleNamespace
+
+    from dbt_common.exceptions import DbtRuntimeError
+
+    from sqlpriv.dbt import Plugin
+
+    plugin = Plugin("anything", {})
+    with duckdb.connect() as con:
+        plugin.configure_cursor(con)
+        asked = SimpleNamespace(config={"package": "0.0.1", "threshold": 1}, location=SimpleNamespace(format="limit"))
+        with pytest.raises(
+            DbtRuntimeError, match=r"package is that of sqlpriv 0\.0\.1, .* run `sqlpriv dbt init` again"
+        ):
+            plugin.store(asked)

@@ -69,12 +69,15 @@ def main(folder: Path) -> None:
     from dbt.cli.main import dbtRunner
 
     shared = ["--project-dir", str(folder), "--profiles-dir", str(folder), "--no-use-colors"]
+    succeeded = {}
     for name, arguments in RUNS.items():
         done = dbtRunner().invoke([*arguments, *shared])
         if done.exception is not None:
             raise done.exception
+        succeeded[name] = done.success
         if (folder / "target" / "run_results.json").exists():
             shutil.copy(folder / "target" / "run_results.json", folder / f"{name}.json")
+    (folder / "succeeded.json").write_text(json.dumps(succeeded))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from sqlpriv.engine import translate
 from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.macros.expand import expand
 from sqlpriv.macros.install import load
+from sqlpriv.methods import METHODS
+from sqlpriv.release.attach import attach
+from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.version import __version__
 
 NAME = "sqlpriv"
@@ -36,11 +40,17 @@ class Plugin(BasePlugin):  # type: ignore[misc]
     def initialize(self, plugin_config: Mapping[str, Any]) -> None:
         """Keep what the profile says. The package calls the plugin by one name, whatever its alias."""
         self.name = NAME
+        self._releases = plugin_config.get("releases") or []
         self._of_thread = threading.local()
 
     def configure_connection(self, conn: duckdb.DuckDBPyConnection) -> None:
-        """Load the macros into the warehouse, where they stay: they are SQL, and need no plugin to run."""
+        """Load the macros into the warehouse, where they stay: they are SQL, and need no plugin to run.
+
+        Releases that the profile names are attached, with the function that rewrites questions: priv.ask answers.
+        """
         _said(lambda: load(conn))
+        for path in self._releases:
+            _said(partial(attach, conn, METHODS, _project() / str(path), {}, BUDGET))
 
     def configure_cursor(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Remember the cursor of this thread: a model must be read with its settings and in its transaction."""
