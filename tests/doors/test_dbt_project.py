@@ -17,6 +17,7 @@ from support.commands import run
 from support.dbt_runs import Project, build
 from support.places import ROOT
 
+from sqlpriv.macros.catalog import macros
 from sqlpriv.publishing import open_release, verify
 
 pytest.importorskip("dbt.adapters.duckdb", reason="dbt is not installed here; `make test-dbt` runs this")
@@ -78,6 +79,8 @@ def test_a_test_says_what_its_macro_says(project: Project, warehouse: duckdb.Duc
         "class3": f"epsilon_class3_classes({risky}, {qis}, 'diagnosis', 'shape', 1, 1.1)",
         "class4": f"epsilon_class4_classes({risky}, {qis}, 'diagnosis', 0, 100)",
     }
+    checks = {call.partition("(")[0] for call in expected.values()}
+    assert checks | {"risk_classes"} == {name for name in macros() if name.endswith("_classes")}  # that one by `report`
     status = project.status("failed")
     for name, call in expected.items():
         found = warehouse.execute(f"SELECT size, value FROM priv.{call} ORDER BY ALL").fetchall()

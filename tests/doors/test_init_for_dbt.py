@@ -64,3 +64,19 @@ def test_the_package_says_of_which_version_it_is() -> None:
     """The plugin refuses another one, so a copy that was forgotten is noticed."""
     assert re.search(r"^version: (.*)$", (PACKAGE / "dbt_project.yml").read_text(), re.MULTILINE)[1] == __version__  # type: ignore[index]
     assert f'return("{__version__}")' in (PACKAGE / "macros" / "python.sql").read_text()
+
+
+def test_what_the_page_shows_stands_in_the_project_that_is_built() -> None:
+    """Each block names a file of the project of the tests, and its lines are there, one after the other."""
+    page = (ROOT / "docs" / "dbt.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```(?:yaml|jinja)\n(?:#|--) (\S+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert len(shown) == len(re.findall(r"^```\w", page, re.MULTILINE)) >= 11
+    for name, text in shown:
+        assert text in (ROOT / "tests" / "doors" / "dbt_project" / name).read_text(encoding="utf-8"), name
+
+
+def test_the_page_names_every_test_of_the_package() -> None:
+    page = (ROOT / "docs" / "dbt.md").read_text(encoding="utf-8")
+    checks = [name for file in PACKAGE.rglob("*.sql") for name in re.findall(r"{% test (\w+)\(", file.read_text())]
+    assert len(checks) == 13
+    assert [name for name in checks if f"`{name}`" not in page] == []
