@@ -131,7 +131,7 @@ def test_an_unchanged_model_is_the_release_that_is_there(warehouse: duckdb.DuckD
     released(warehouse, asked_for("generalize"))
     before = Path("releases/stays.duckdb").read_bytes()
     again = asked_for("generalize")
-    release(warehouse, again, Path())
+    release(warehouse, again, Path())  # also over the schema of the first
     copied(warehouse, again)
     assert Path("releases/stays.duckdb").read_bytes() == before
 
@@ -189,6 +189,14 @@ def test_what_must_not_be_released_leaves_nothing(
     assert warehouse.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall() == [
         ("warehouse",)
     ]
+
+
+def test_a_schema_of_somebody_else_is_left_alone(warehouse: duckdb.DuckDBPyConnection) -> None:
+    warehouse.execute("CREATE SCHEMA main__stays; CREATE TABLE main__stays.mine AS SELECT 1 AS one").fetchall()
+    with pytest.raises(InputError, match="the schema 'main__stays' is where the tables of this release would go"):
+        release(warehouse, asked_for("generalize"), Path())
+    assert not list(Path().rglob("releases/*"))
+    assert warehouse.execute("FROM main__stays.mine").fetchall() == [(1,)]
 
 
 def test_names_of_columns_are_compared_as_duckdb_does() -> None:

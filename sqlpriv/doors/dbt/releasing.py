@@ -19,7 +19,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError, refusal
 from sqlpriv.publishing import publish
 from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release
-from sqlpriv.sqltext import quoted
+from sqlpriv.sqltext import literal, quoted
 
 _ONE_AT_A_TIME = Lock()
 """dbt's threads would find the ledger locked by each other."""
@@ -27,6 +27,8 @@ _ONE_AT_A_TIME = Lock()
 
 def release(con: duckdb.DuckDBPyConnection, asked: dict[str, Any], folder: Path) -> None:
     """Publish a model of the project in `folder`, attach the file, and say which of its tables to copy where."""
+    schema = inner_schema(asked["schema"], asked["name"])
+    _refuse_other_tables(con, schema)
     rows = _private_rows(con, asked["sql"])
     policy = model_policy(asked["name"], asked["policy"], asked["columns"], rows.column_names, folder)
     policy.table.path(str(policy.output)).parent.mkdir(parents=True, exist_ok=True)
@@ -35,9 +37,20 @@ def release(con: duckdb.DuckDBPyConnection, asked: dict[str, Any], folder: Path)
     catalog = f"sqlpriv_{secrets.token_hex(8)}"
     file = attach_release(con, done.written.output, catalog)
     asked["catalog"] = catalog
-    asked["schema"] = inner_schema(asked["schema"], asked["name"])
+    asked["schema"] = schema
     asked["tables"] = {original: quoted(called) for original, called in copied_tables(file).items()}
     asked["said"] = [f"{file.about['table']}, by {policy.method}: {_guarantee(file)}", *done.written.warnings]
+
+
+def _refuse_other_tables(con: duckdb.DuckDBPyConnection, schema: str) -> None:
+    """The schema is made anew for each release: one that holds anything but an earlier one is left alone."""
+    here = f"database_name = current_database() AND schema_name = {literal(schema)}"
+    held = fetch(con, f"SELECT table_name FROM duckdb_tables() WHERE {here}")
+    if held and not {"about", "published"} <= {name for (name,) in held}:
+        raise InputError(
+            f"the schema {schema!r} is where the tables of this release would go, and it holds others; rename it, or "
+            "give the model an alias"
+        )
 
 
 def copied(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> None:
