@@ -16,12 +16,17 @@ from typing import Any
 
 RUNS = {
     "deps": ["deps"],
-    "built": ["build"],
+    "built": ["build", "--exclude", "models/failing"],
     "documented": ["docs", "generate", "--no-compile"],
     # A month later, and with all that must fail; dbt's full refresh does not make the ledger forget.
     "failed": [
-        *("build", "--full-refresh", "--store-failures", "--vars", "{failing: true, month: 1}"),
-        *("--select", "models/failing", "open_stays", "monthly_stays+"),
+        "build",
+        "--full-refresh",
+        "--store-failures",
+        "--select",
+        "models/failing",
+        "open_stays",
+        "monthly_stays+",
     ],
 }
 
@@ -74,6 +79,7 @@ def main(folder: Path) -> None:
     shared = ["--project-dir", str(folder), "--profiles-dir", str(folder), "--no-use-colors"]
     succeeded = {}
     for name, arguments in RUNS.items():
+        os.environ["MONTH"] = "1" if name == "failed" else "0"
         done = dbtRunner().invoke([*arguments, *shared])
         if done.exception is not None:
             raise done.exception

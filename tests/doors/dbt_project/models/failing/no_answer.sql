@@ -1,2 +1,1 @@
-{{ config(enabled=var('failing', false)) }}
 select * from {{ sqlpriv.ask('select max(diagnosis) as last from ' ~ ref('monthly_stays')) }}

@@ -1,2 +1,1 @@
-{{ config(enabled=var('failing', false)) }}
 select cast(patient as integer) as age from {{ ref('patients') }}

@@ -1,2 +1,1 @@
-{{ config(enabled=var('failing', false)) }}
 select * from {{ ref('stays') }} where patient is null

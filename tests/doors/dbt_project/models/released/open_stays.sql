@@ -1,1 +1,1 @@
-select patient, zip, age, sex, diagnosis from {{ ref('patients') }} where patient < 'p{{ 200 + 10 * var('month', 0) }}'
+select patient, zip, age, sex, diagnosis from {{ ref('patients') }} where patient < 'p{{ 200 + 10 * env_var('MONTH', '0') | int }}'
