@@ -26,7 +26,7 @@ def model_policy(name: str, given: Any, columns: Mapping[str, Any], found: Seque
     content = {
         **sections,
         "table": {"source": name},
-        "columns": columns,
+        "columns": {column: said for column, said in columns.items() if said is not None},
         "release": {**release, "output": release.get("output", default_output(name))},
     }
     return policy_of(content, folder, METHODS, f"the model {name!r}")
