@@ -10,6 +10,11 @@ import duckdb
 
 from sqlpriv import publishing
 from sqlpriv.arguments import checked
+from sqlpriv.attacking.background import Knows
+from sqlpriv.attacking.run import Asked as AskedAttack
+from sqlpriv.attacking.run import run as run_attacks
+from sqlpriv.attacking.scene import Columns, opened
+from sqlpriv.attacking.told import told as told_attacks
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
@@ -39,6 +44,34 @@ def attach(
     `public` names tables that questions may join: files (Parquet, CSV, JSON), data frames or Arrow tables.
     """
     attach_release(con, METHODS, Path(release), public or {}, budget)
+
+
+@checked
+def attack(
+    data: Any,
+    second: str | Path | None = None,
+    *,
+    policy: Policy | str | Path | None = None,
+    qis: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    person: str | None = None,
+    database: str | Path | None = None,
+    negations: int = 2,
+    implications: int = 2,
+    show_values: bool = False,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Run what an attacker would on a release or a table, and tell what comes out.
+
+    `data` is a release file, or a table as `check` takes it: then `qis` and `sensitive` say what attackers know and
+    want, or `policy` does. The policy names the private table, too, whose numbers stand beside those of a release.
+    With a `second` release of the same table, the two are intersected.
+    """
+    read = policy if policy is None or isinstance(policy, Policy) else publishing.read_policy(policy)
+    columns, held = Columns(_names(qis), _names(sensitive), person), None if database is None else Path(database)
+    asked = AskedAttack(Knows(negations, implications), show_values)
+    with opened(data, [] if second is None else [Path(second)], read, held, columns) as scene:
+        return told_attacks(scene, run_attacks(scene, asked, on_progress))
 
 
 @checked

@@ -201,6 +201,14 @@ class Attacked(Protocol):
 
 
 @runtime_checkable
+class BoundsBeliefs(Protocol):
+    """A method whose coins bound what anybody comes to believe: no row of its releases is certain to be a person's."""
+
+    def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
+        """Who might attack a release, as its file says: what each knows and wants, prior and posterior."""
+
+
+@runtime_checkable
 class Tuned(Protocol):
     """A method whose policies may leave a choice that is best made by the questions of a workload."""
 

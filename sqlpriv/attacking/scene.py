@@ -1,0 +1,188 @@
+"""What an attack looks at, opened: a table or a release, and the private table where a policy names it.
+
+A release is attached beside the private table, so that the two can be held against each other; alone it is read in a
+connection that reaches nothing else.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sqlpriv import publishing
+from sqlpriv.attacking.guessed import Guessed, of_release, of_table
+from sqlpriv.engine import is_database, open_memory
+from sqlpriv.errors import InputError
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.method import BoundsBeliefs, Method
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release
+from sqlpriv.released import method_of
+from sqlpriv.sqltext import folded
+from sqlpriv.table.hierarchies import make_hierarchies
+from sqlpriv.table.source import Source, open_source
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a table are to an attacker, where no policy says it."""
+
+    qis: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    person: str | None = None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that is open while attacks run."""
+
+    name: str
+    calls: Calls
+    own: Mapping[str, Guessed]
+    """What each sensitive column is guessed from in what is attacked; none where coins make its rows."""
+    raw: Mapping[str, Guessed] = field(default_factory=dict)
+    """The same in the private table, where that is at hand and not itself what is attacked."""
+    files: tuple[ReleaseFile, ...] = ()
+    method: Method | None = None
+    policy: Policy | None = None
+    source: Source | None = None
+    """The private table, or the table that is attacked."""
+    trees: Mapping[str, pa.Table] = field(default_factory=dict)
+    """Hierarchies of sensitive columns."""
+    counts_persons: bool = False
+
+    @property
+    def has_private(self) -> bool:
+        """Whether the private table of a release is at hand."""
+        return bool(self.files) and self.source is not None
+
+    @property
+    def bounds_beliefs(self) -> bool:
+        """Whether coins make the rows of the release, and bound what they let one believe."""
+        return isinstance(self.method, BoundsBeliefs)
+
+
+@contextmanager
+def opened(
+    data: Any, more: Sequence[Path], policy: Policy | None, database: Path | None, columns: Columns
+) -> Iterator[Scene]:
+    """A release, two releases, or a table."""
+    if policy is not None and columns != Columns():
+        raise InputError("the policy says which columns are known and which are wanted: leave them out")
+    if isinstance(data, str | Path) and database is None and (more or is_database(Path(data))):
+        if columns != Columns():
+            raise InputError("a release says itself which columns are known and which are wanted: leave them out")
+        with _releases([Path(data), *more], policy) as scene:
+            yield scene
+        return
+    if more:
+        raise InputError("a second release is for an attack on two releases: name two release files")
+    if policy is None:
+        with open_source(data, database) as source:
+            yield _table(source, columns)
+    elif _is_private(data, database, policy):
+        with publishing.open_private(policy) as source:
+            yield _private_table(source, policy)
+    else:
+        with open_source(data, database) as source, publishing.open_private(policy) as private:
+            yield _beside(source, private, policy)
+
+
+def _table(source: Source, columns: Columns) -> Scene:
+    if not columns.qis:
+        raise InputError(
+            "which columns may an attacker know, and which want? Name them with --qi and --sensitive, or give --policy"
+        )
+    source.known([*columns.qis, *columns.sensitive, *filter(None, [columns.person])])
+    own = of_table(source.calls, source.table, columns.qis, columns.sensitive, columns.person)
+    return Scene(source.label, source.calls, own, source=source, counts_persons=columns.person is not None)
+
+
+def _private_table(source: Source, policy: Policy) -> Scene:
+    own = _by_policy(source, policy, policy.person)
+    trees = _trees(source, policy)
+    return Scene(
+        source.label, source.calls, own, policy=policy, source=source, trees=trees, counts_persons=bool(policy.person)
+    )
+
+
+def _beside(source: Source, private: Source, policy: Policy) -> Scene:
+    """A table made of the private one, by whatever tool, beside that."""
+    named = {folded(c) for c in source.columns}
+    qis, sensitive = ([c for c in of if folded(c) in named] for of in (policy.qis, policy.sensitive))
+    if not qis:
+        raise InputError(f"{source.label} has no quasi-identifier of the policy: there is nothing to find people by")
+    own = of_table(source.calls, source.table, qis, sensitive)
+    raw = {s: g for s, g in _by_policy(private, policy, None).items() if s in own}
+    return Scene(source.label, source.calls, own, raw, policy=policy, source=source, trees=_trees(private, policy))
+
+
+@contextmanager
+def _releases(paths: Sequence[Path], policy: Policy | None) -> Iterator[Scene]:
+    if policy is None:
+        with open_memory() as con:
+            calls = Calls(con)
+            files = _attached(calls, paths)
+            con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
+            yield _scene(calls, files, {})
+        return
+    with publishing.open_private(policy) as source:
+        files = _attached(source.calls, paths)
+        for file in files:
+            if folded(file.about["table"]) != folded(policy.table.name):
+                raise InputError(
+                    f"{file.name} is a release of {file.about['table']!r}, and the table of the policy is "
+                    f"{policy.table.name!r}"
+                )
+        scene = _scene(source.calls, files, _by_policy(source, policy, None))
+        yield Scene(**{**vars(scene), "policy": policy, "source": source, "trees": _trees(source, policy)})
+
+
+def _attached(calls: Calls, paths: Sequence[Path]) -> tuple[ReleaseFile, ...]:
+    if len(paths) > 2:
+        raise InputError(f"{len(paths)} releases are named, and attacks look at two at most")
+    files = tuple(attach_release(calls.con, path, f"{WRITTEN}_{secrets.token_hex(8)}") for path in paths)
+    tables = {folded(file.about["table"]) for file in files}
+    if len(tables) > 1:
+        named = " and ".join(repr(file.about["table"]) for file in files)
+        raise InputError(f"these are releases of different tables, {named}: nobody is in both for certain")
+    if len(files) > 1 and files[0].about.get("release") == files[1].about.get("release"):
+        raise InputError("both files hold the same release: together they tell no more than one")
+    return files
+
+
+def _scene(calls: Calls, files: tuple[ReleaseFile, ...], raw: Mapping[str, Guessed]) -> Scene:
+    """The first release is what single attacks look at."""
+    method = method_of(files[0])
+    own = {} if isinstance(method, BoundsBeliefs) else of_release(calls, files[0])
+    return Scene(files[0].name, calls, own, raw, files, method)
+
+
+def _by_policy(source: Source, policy: Policy, person: str | None) -> dict[str, Guessed]:
+    source.known([*policy.qis, *policy.sensitive, *filter(None, [person])])
+    return of_table(source.calls, source.table, policy.qis, policy.sensitive, person)
+
+
+def _trees(source: Source, policy: Policy) -> dict[str, pa.Table]:
+    """The hierarchies that the policy gives sensitive columns."""
+    given = {c.name: c.given["hierarchy"] for c in policy.columns if c.role == "sensitive" and c.given.get("hierarchy")}
+    made = {h.column: h.table for h in make_hierarchies(source, given, source.table)}
+    return {column: source.con.sql(f"FROM {table}").to_arrow_table() for column, table in made.items()}
+
+
+def _is_private(data: Any, database: Path | None, policy: Policy) -> bool:
+    """Whether what is attacked is the private table of the policy itself."""
+    if not isinstance(data, str | Path) or policy.table.held is not None:
+        return False
+    if (database is None) != (policy.table.database is None):
+        return False
+    file = Path(data) if database is None else database
+    if not file.is_file() or not policy.table.file.is_file() or not file.samefile(policy.table.file):
+        return False
+    return database is None or folded(str(data)) == folded(policy.table.source)

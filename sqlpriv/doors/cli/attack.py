@@ -1,0 +1,73 @@
+"""The command that attacks a table or a release as an attacker would."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sqlpriv import publishing
+from sqlpriv.attacking.background import Knows
+from sqlpriv.attacking.run import Asked, run
+from sqlpriv.attacking.scene import Columns, opened
+from sqlpriv.attacking.told import told
+from sqlpriv.doors.cli.options import AsJson, Database, refuse_values_in_json, tell
+from sqlpriv.errors import InputError
+from sqlpriv.showing.progress import progress
+
+_MOST = 10
+
+
+def attack_command(
+    target: Annotated[str, typer.Argument(metavar="RELEASE|TABLE", help="A release, or a table as `check` takes it.")],
+    second: Annotated[
+        Path | None, typer.Argument(metavar="[RELEASE]", help="Another release of the same table, to intersect them.")
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", "-p", help="The policy: it names the private table, whose numbers stand beside."),
+    ] = None,
+    qi: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Of a table without a policy: what attackers know, between commas."),
+    ] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMNS", help="Of a table without a policy: what they want.")
+    ] = None,
+    person: Annotated[str | None, typer.Option(help="Of a table without a policy: whose row it is.")] = None,
+    database: Database = None,
+    negations: Annotated[
+        int, typer.Option(min=0, max=_MOST, metavar="N", help="Attackers know up to N values that a person has not.")
+    ] = 2,
+    implications: Annotated[
+        int, typer.Option(min=0, max=_MOST, metavar="K", help="Attackers know up to K facts that tie two people.")
+    ] = 2,
+    as_json: AsJson = False,
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="Print the classes to blame: values of people, for the owner alone.")
+    ] = False,
+) -> None:
+    """Run what an attacker would on a release or a table, and tell what comes out.
+
+    Every number stands beside the same of the private table where --policy names that. Nothing is judged: the exit
+    code is 0 whatever is found.
+    """
+    refuse_values_in_json(as_json, show_values)
+    read = None if policy is None else publishing.read_policy(policy)
+    columns = Columns(_names(qi), _names(sensitive), person)
+    asked = Asked(Knows(negations, implications), show_values)
+    with (
+        progress("attacking") as on_progress,
+        opened(target, [] if second is None else [second], read, database, columns) as scene,
+    ):
+        facts = told(scene, run(scene, asked, on_progress))
+    tell(facts, as_json, show_values)
+
+
+def _names(given: list[str] | None) -> tuple[str, ...]:
+    listed = [n.strip() for text in given or [] for n in next(csv.reader([text], skipinitialspace=True), [])]
+    if not all(listed):
+        raise InputError("an empty name is no column; write them like zip,age")
+    return tuple(listed)
