@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from sqlpriv.attacking import background, closeness, homogeneity
+from sqlpriv.attacking import background, closeness, homogeneity, linking
 from sqlpriv.attacking.background import Knows
 from sqlpriv.attacking.findings import Finding, Found, NotRun
 from sqlpriv.attacking.scene import Scene
@@ -22,6 +22,8 @@ class Asked:
     """What the owner asks for."""
 
     knows: Knows = field(default_factory=Knows)
+    truth: str | None = None
+    """The column of the dictionary that tells who is who."""
     show_values: bool = False
 
 
@@ -65,4 +67,5 @@ _ATTACKS: tuple[tuple[str, Attack], ...] = (
     _by_classes(homogeneity.ATTACK, lambda s, asked: homogeneity.attack(s.own, s.raw, asked.show_values)),
     _by_classes(background.ATTACK, lambda s, asked: background.attack(s.own, s.raw, asked.knows)),
     _by_classes(closeness.ATTACK, lambda s, _: closeness.attack(s.own, s.raw, s.trees)),
+    (linking.ATTACK, lambda s, asked: linking.attack(s, asked.truth)),
 )

@@ -9,13 +9,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from sqlpriv import publishing
+from sqlpriv.attacking.dictionary import Dictionary, read_dictionary
 from sqlpriv.attacking.guessed import Guessed, of_release, of_table
 from sqlpriv.engine import is_database, open_memory
 from sqlpriv.errors import InputError
@@ -52,15 +53,19 @@ class Scene:
     method: Method | None = None
     policy: Policy | None = None
     source: Source | None = None
-    """The private table, or the table that is attacked."""
+    """The table that is attacked, where it is no release."""
+    private: Source | None = None
+    """The private table, where it is at hand and not itself what is attacked."""
+    dictionary: Dictionary | None = None
+    """What attackers hold; it is there beside every table."""
     trees: Mapping[str, pa.Table] = field(default_factory=dict)
     """Hierarchies of sensitive columns."""
     counts_persons: bool = False
 
     @property
-    def has_private(self) -> bool:
-        """Whether the private table of a release is at hand."""
-        return bool(self.files) and self.source is not None
+    def is_owners(self) -> bool:
+        """Whether a table of the owner was read: then what is found is the owner's, too."""
+        return self.source is not None or self.private is not None
 
     @property
     def bounds_beliefs(self) -> bool:
@@ -68,51 +73,74 @@ class Scene:
         return isinstance(self.method, BoundsBeliefs)
 
 
+@dataclass(frozen=True)
+class Given:
+    """What the owner names."""
+
+    data: Any
+    second: Path | None = None
+    policy: Policy | None = None
+    database: Path | None = None
+    columns: Columns = field(default_factory=Columns)
+    dictionary: Any = None
+
+
 @contextmanager
-def opened(
-    data: Any, more: Sequence[Path], policy: Policy | None, database: Path | None, columns: Columns
-) -> Iterator[Scene]:
+def opened(given: Given) -> Iterator[Scene]:
     """A release, two releases, or a table."""
-    if policy is not None and columns != Columns():
+    data, policy = given.data, given.policy
+    if policy is not None and given.columns != Columns():
         raise InputError("the policy says which columns are known and which are wanted: leave them out")
-    if isinstance(data, str | Path) and database is None and (more or is_database(Path(data))):
-        if columns != Columns():
+    is_file = isinstance(data, str | Path) and given.database is None
+    if is_file and (given.second is not None or is_database(Path(data))):
+        if given.columns != Columns():
             raise InputError("a release says itself which columns are known and which are wanted: leave them out")
-        with _releases([Path(data), *more], policy) as scene:
+        with _releases(given) as scene:
             yield scene
         return
-    if more:
+    if given.second is not None:
         raise InputError("a second release is for an attack on two releases: name two release files")
     if policy is None:
-        with open_source(data, database) as source:
-            yield _table(source, columns)
-    elif _is_private(data, database, policy):
+        with open_source(data, given.database) as source:
+            yield _table(source, given)
+    elif _is_private(data, given.database, policy):
         with publishing.open_private(policy) as source:
-            yield _private_table(source, policy)
+            yield _private_table(source, policy, given)
     else:
-        with open_source(data, database) as source, publishing.open_private(policy) as private:
-            yield _beside(source, private, policy)
+        with open_source(data, given.database) as source, publishing.open_private(policy) as private:
+            yield _beside(source, private, policy, given)
 
 
-def _table(source: Source, columns: Columns) -> Scene:
+def _table(source: Source, given: Given) -> Scene:
+    columns = given.columns
     if not columns.qis:
         raise InputError(
             "which columns may an attacker know, and which want? Name them with --qi and --sensitive, or give --policy"
         )
     source.known([*columns.qis, *columns.sensitive, *filter(None, [columns.person])])
     own = of_table(source.calls, source.table, columns.qis, columns.sensitive, columns.person)
-    return Scene(source.label, source.calls, own, source=source, counts_persons=columns.person is not None)
-
-
-def _private_table(source: Source, policy: Policy) -> Scene:
-    own = _by_policy(source, policy, policy.person)
-    trees = _trees(source, policy)
+    book = read_dictionary(source.con, given.dictionary)
     return Scene(
-        source.label, source.calls, own, policy=policy, source=source, trees=trees, counts_persons=bool(policy.person)
+        source.label, source.calls, own, source=source, dictionary=book, counts_persons=columns.person is not None
     )
 
 
-def _beside(source: Source, private: Source, policy: Policy) -> Scene:
+def _private_table(source: Source, policy: Policy, given: Given) -> Scene:
+    own, trees = _by_policy(source, policy, policy.person), _trees(source, policy)
+    book = read_dictionary(source.con, given.dictionary, source)
+    return Scene(
+        source.label,
+        source.calls,
+        own,
+        policy=policy,
+        source=source,
+        dictionary=book,
+        trees=trees,
+        counts_persons=policy.person is not None,
+    )
+
+
+def _beside(source: Source, private: Source, policy: Policy, given: Given) -> Scene:
     """A table made of the private one, by whatever tool, beside that."""
     named = {folded(c) for c in source.columns}
     qis, sensitive = ([c for c in of if folded(c) in named] for of in (policy.qis, policy.sensitive))
@@ -120,18 +148,32 @@ def _beside(source: Source, private: Source, policy: Policy) -> Scene:
         raise InputError(f"{source.label} has no quasi-identifier of the policy: there is nothing to find people by")
     own = of_table(source.calls, source.table, qis, sensitive)
     raw = {s: g for s, g in _by_policy(private, policy, None).items() if s in own}
-    return Scene(source.label, source.calls, own, raw, policy=policy, source=source, trees=_trees(private, policy))
+    read_dictionary(private.con, given.dictionary, private)
+    return Scene(
+        source.label,
+        source.calls,
+        own,
+        raw,
+        policy=policy,
+        source=source,
+        private=private,
+        dictionary=read_dictionary(source.con, given.dictionary),
+        trees=_trees(private, policy),
+    )
 
 
 @contextmanager
-def _releases(paths: Sequence[Path], policy: Policy | None) -> Iterator[Scene]:
-    if policy is None:
+def _releases(given: Given) -> Iterator[Scene]:
+    paths = [Path(given.data), *filter(None, [given.second])]
+    if given.policy is None:
         with open_memory() as con:
             calls = Calls(con)
+            book = read_dictionary(con, given.dictionary)
             files = _attached(calls, paths)
             con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
-            yield _scene(calls, files, {})
+            yield replace(_scene(calls, files), dictionary=book)
         return
+    policy = given.policy
     with publishing.open_private(policy) as source:
         files = _attached(source.calls, paths)
         for file in files:
@@ -140,13 +182,17 @@ def _releases(paths: Sequence[Path], policy: Policy | None) -> Iterator[Scene]:
                     f"{file.name} is a release of {file.about['table']!r}, and the table of the policy is "
                     f"{policy.table.name!r}"
                 )
-        scene = _scene(source.calls, files, _by_policy(source, policy, None))
-        yield Scene(**{**vars(scene), "policy": policy, "source": source, "trees": _trees(source, policy)})
+        yield replace(
+            _scene(source.calls, files),
+            raw=_by_policy(source, policy, None),
+            policy=policy,
+            private=source,
+            dictionary=read_dictionary(source.con, given.dictionary, source),
+            trees=_trees(source, policy),
+        )
 
 
 def _attached(calls: Calls, paths: Sequence[Path]) -> tuple[ReleaseFile, ...]:
-    if len(paths) > 2:
-        raise InputError(f"{len(paths)} releases are named, and attacks look at two at most")
     files = tuple(attach_release(calls.con, path, f"{WRITTEN}_{secrets.token_hex(8)}") for path in paths)
     tables = {folded(file.about["table"]) for file in files}
     if len(tables) > 1:
@@ -157,11 +203,11 @@ def _attached(calls: Calls, paths: Sequence[Path]) -> tuple[ReleaseFile, ...]:
     return files
 
 
-def _scene(calls: Calls, files: tuple[ReleaseFile, ...], raw: Mapping[str, Guessed]) -> Scene:
+def _scene(calls: Calls, files: tuple[ReleaseFile, ...]) -> Scene:
     """The first release is what single attacks look at."""
     method = method_of(files[0])
     own = {} if isinstance(method, BoundsBeliefs) else of_release(calls, files[0])
-    return Scene(files[0].name, calls, own, raw, files, method)
+    return Scene(files[0].name, calls, own, files=files, method=method)
 
 
 def _by_policy(source: Source, policy: Policy, person: str | None) -> dict[str, Guessed]:

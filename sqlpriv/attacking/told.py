@@ -30,9 +30,9 @@ def told(scene: Scene, found: Sequence[Finding | NotRun]) -> Facts:
     }
     if scene.method is not None:
         content["method"] = scene.method.name
-    if scene.source is not None:
+    if scene.is_owners:
         content["owner_only"] = OWNER_ONLY
-    parts: list[Part] = [Line(OWNER_ONLY, "private")] if scene.source is not None else []
+    parts: list[Part] = [Line(OWNER_ONLY, "private")] if scene.is_owners else []
     parts.append(Line(_counted(scene), quiet=True))
     for finding in run:
         parts.append(Line(finding.sentence, finding.attack))

@@ -13,7 +13,7 @@ from sqlpriv.arguments import checked
 from sqlpriv.attacking.background import Knows
 from sqlpriv.attacking.run import Asked as AskedAttack
 from sqlpriv.attacking.run import run as run_attacks
-from sqlpriv.attacking.scene import Columns, opened
+from sqlpriv.attacking.scene import Columns, Given, opened
 from sqlpriv.attacking.told import told as told_attacks
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job
@@ -56,6 +56,8 @@ def attack(
     sensitive: str | Sequence[str] = (),
     person: str | None = None,
     database: str | Path | None = None,
+    dictionary: Any = None,
+    truth: str | None = None,
     negations: int = 2,
     implications: int = 2,
     show_values: bool = False,
@@ -65,12 +67,14 @@ def attack(
 
     `data` is a release file, or a table as `check` takes it: then `qis` and `sensitive` say what attackers know and
     want, or `policy` does. The policy names the private table, too, whose numbers stand beside those of a release.
-    With a `second` release of the same table, the two are intersected.
+    With a `second` release of the same table, the two are intersected. `dictionary` is what an attacker holds, a file
+    or a data frame, and `truth` its column that tells who is who, if the private table has that, too.
     """
     read = policy if policy is None or isinstance(policy, Policy) else publishing.read_policy(policy)
-    columns, held = Columns(_names(qis), _names(sensitive), person), None if database is None else Path(database)
-    asked = AskedAttack(Knows(negations, implications), show_values)
-    with opened(data, [] if second is None else [Path(second)], read, held, columns) as scene:
+    other, held = (None if path is None else Path(path) for path in (second, database))
+    columns = Columns(_names(qis), _names(sensitive), person)
+    asked = AskedAttack(Knows(negations, implications), truth, show_values)
+    with opened(Given(data, other, read, held, columns, dictionary)) as scene:
         return told_attacks(scene, run_attacks(scene, asked, on_progress))
 
 

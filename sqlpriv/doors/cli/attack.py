@@ -11,7 +11,7 @@ import typer
 from sqlpriv import publishing
 from sqlpriv.attacking.background import Knows
 from sqlpriv.attacking.run import Asked, run
-from sqlpriv.attacking.scene import Columns, opened
+from sqlpriv.attacking.scene import Columns, Given, opened
 from sqlpriv.attacking.told import told
 from sqlpriv.doors.cli.options import AsJson, Database, refuse_values_in_json, tell
 from sqlpriv.errors import InputError
@@ -38,6 +38,15 @@ def attack_command(
     ] = None,
     person: Annotated[str | None, typer.Option(help="Of a table without a policy: whose row it is.")] = None,
     database: Database = None,
+    dictionary: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What an attacker holds: a list of people, to find them by it.")
+    ] = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="The column of the dictionary that tells who is who, also in the private table."
+        ),
+    ] = None,
     negations: Annotated[
         int, typer.Option(min=0, max=_MOST, metavar="N", help="Attackers know up to N values that a person has not.")
     ] = 2,
@@ -57,11 +66,9 @@ def attack_command(
     refuse_values_in_json(as_json, show_values)
     read = None if policy is None else publishing.read_policy(policy)
     columns = Columns(_names(qi), _names(sensitive), person)
-    asked = Asked(Knows(negations, implications), show_values)
-    with (
-        progress("attacking") as on_progress,
-        opened(target, [] if second is None else [second], read, database, columns) as scene,
-    ):
+    given = Given(target, second, read, database, columns, dictionary)
+    asked = Asked(Knows(negations, implications), truth, show_values)
+    with progress("attacking") as on_progress, opened(given) as scene:
         facts = told(scene, run(scene, asked, on_progress))
     tell(facts, as_json, show_values)
 
