@@ -1,13 +1,14 @@
 """What the cells of a release stand for: which values a label may be, and where the answer comes from.
 
-A column that shows its values is what it says. Ranges name their ends. The policy's hierarchy labels any value, and a
-public domain lists them. Of labels of which nobody says what is below them, nothing can be compared.
+A column that shows its values is what it says. Ranges name their ends, and masks their start. The policy's hierarchy
+labels any value, and a public domain lists them. Of labels of which nobody says what is below them, nothing can be
+compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from sqlpriv.methods.bucketed.layout import side_table
 from sqlpriv.methods.labelled.kinds import BINS, BOXES, SIMPLE, VALUES, WHOLE
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.stamp import stated_policy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, Given, wide_rows
 from sqlpriv.table.source import Source
@@ -49,6 +51,10 @@ class Records:
     is_starred: bool = False
     """Whether rows of stars alone are suppressed ones."""
 
+    def read_from(self, relation: str) -> Records:
+        """The same of another relation."""
+        return replace(self, relation=relation)
+
 
 def table_records(relation: str, types: Mapping[str, str], names: Sequence[str]) -> Records:
     """The rows of an ordinary table, by some of its columns."""
@@ -65,8 +71,8 @@ def release_records(file: ReleaseFile, names: Sequence[str], source: Source | No
         kinds = file.columns(SCHEMA, side_table(best - 1))
         there = [str(row["name"]) for row in rows if int(row["side"]) == best]
         return table_records(file.table(side_table(best - 1)), kinds, there)
-    given = {} if policy is None else {folded(c.name): c.given.get("hierarchy") for c in policy.columns}
-    found = [(str(r["name"]), _cell(file, r, source, given.get(folded(str(r["name"]))))) for r in rows]
+    given = {} if policy is None else {folded(c.name): c.given for c in policy.columns}
+    found = [(str(r["name"]), _cell(file, r, source, given.get(folded(str(r["name"])), {}))) for r in rows]
     return Records(
         file.table("published"),
         tuple(cell for _, cell in found if cell is not None),
@@ -75,13 +81,15 @@ def release_records(file: ReleaseFile, names: Sequence[str], source: Source | No
     )
 
 
-def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, given: Given | None) -> Cell | None:
+def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said: Mapping[str, Any]) -> Cell | None:
+    """`said` is what the policy says of the column; a level there is that of labels in the place of values."""
     name, labels = str(row["name"]), str(row.get("labels", VALUES))
     kind = str(row.get("original", row.get("type")))
     kind = kind if SIMPLE.fullmatch(kind) else "VARCHAR"
     ends, leaves, domain = file.table(f"ends_{name}"), (SCHEMA, f"leaves_{name}"), ("domain", name)
     has_ends = (SCHEMA, f"ends_{name}") in file.tables
-    if labels == VALUES:
+    given: Given | None = said.get("hierarchy")
+    if labels == VALUES and said.get("level") is None:
         return Cell(name, kind, _same)
     if has_ends and labels in (BINS, BOXES):
         return Cell(name, kind, partial(_between, ends, kind, True))
@@ -89,10 +97,28 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, give
         return Cell(name, kind, partial(_labelled, source, given, name, kind))
     if has_ends:
         return Cell(name, kind, partial(_between, ends, kind, WHOLE.fullmatch(kind) is not None or kind == "DATE"))
+    if _stated(file, name) == "mask":
+        return Cell(name, kind, partial(_masked, file.table(f"hierarchy_{name}")))
     for schema, table in (leaves, domain):
         if (schema, table) in file.tables and (schema == SCHEMA or row.get("has_domain")):
             return Cell(name, kind, partial(_listed, quoted(file.catalog, schema, table)))
     return None
+
+
+def _stated(file: ReleaseFile, name: str) -> str:
+    """The kind of hierarchy that the release says a column has."""
+    part = stated_policy(file)
+    said = part.get("columns", {}).get(name, {}) if isinstance(part, dict) else {}
+    return str(said.get("hierarchy", ""))
+
+
+def _masked(labels: str, values: str) -> str:
+    """Of masked texts, as of an American postcode, anybody sees what they may be: as long, with the same start."""
+    shown = f"(SELECT DISTINCT CAST(value AS VARCHAR) AS label FROM {labels})"
+    return (
+        f"SELECT l.label, v.value FROM {shown} AS l JOIN {values} AS v ON starts_with(v.value, rtrim(l.label, '*')) "
+        "AND length(v.value) = length(l.label)"
+    )
 
 
 def _same(values: str) -> str:

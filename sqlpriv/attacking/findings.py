@@ -87,3 +87,12 @@ def people(value: float | None) -> str:
     if not value:
         return "nobody"
     return "1 person" if value == 1 else f"{shown_number(value)} people"
+
+
+def of_all(value: float | None, total: float | None) -> str:
+    """A number of people among all of them.
+
+    >>> of_all(0, 12), of_all(3, 12)
+    ('none of 12 people', '3 of 12 people')
+    """
+    return f"{'none' if not value else shown_number(value)} of {people(total)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlpriv.attacking.findings import Finding, Found, Pair, number, people
+from sqlpriv.attacking.findings import Finding, Found, Pair, of_all, people
 from sqlpriv.attacking.guessed import Guessed
 from sqlpriv.facts import Grid
 
@@ -46,8 +46,8 @@ def numbers(guessed: Guessed) -> dict[str, float | None]:
 def _sentence(column: str, pair: Pair) -> str:
     own = pair.own
     return (
-        f"Who finds the class of a person knows {column} for certain of {people(own['certain'])} of "
-        f"{number(own['people'])}{pair.beside('certain', 'in the private table:')}, and guesses it right of "
+        f"Who finds the class of a person knows {column} for certain of {of_all(own['certain'], own['people'])}"
+        f"{pair.beside('certain', 'in the private table:')}, and guesses it right of "
         f"{people(round(own['guessed_right'] or 0))}{pair.beside('guessed_right', 'there:')}."
     )
 

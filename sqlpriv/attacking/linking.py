@@ -13,7 +13,7 @@ import duckdb
 
 from sqlpriv.attacking.cells import NOT_PUBLIC, Records, release_records, table_records
 from sqlpriv.attacking.dictionary import TABLE, Dictionary
-from sqlpriv.attacking.findings import Figure, Finding, Found, NotRun, Pair, number, people
+from sqlpriv.attacking.findings import Figure, Finding, Found, NotRun, Pair, of_all, people
 from sqlpriv.attacking.reach import Reach, write_reach
 from sqlpriv.attacking.scene import Scene
 from sqlpriv.engine import fetch
@@ -27,7 +27,7 @@ ATTACK = "linking with a dictionary"
 _NO_DICTIONARY = "it needs --dictionary FILE, a list of people that an attacker may hold"
 _NOISE = (
     "coins made the rows, or moved them: that an entry agrees with a row does not say that the row is that person's; "
-    "the linking attacker below says what it tells"
+    "what it tells, the linking attacker says"
 )
 
 
@@ -206,16 +206,18 @@ def _figures(pair: Pair) -> Iterator[Figure]:
 def _sentence(records: Records, book: Dictionary, pair: Pair) -> str:
     own, by = pair.own, ", ".join(c.name for c in records.cells)
     told = (
-        f"Who holds {book.name} and compares {by} names {people(round(own['expected'] or 0, 1))} of "
-        f"{number(own['records'])} right, as is to be expected if all of them are in it"
-        f"{pair.beside('expected', 'in the private table:')}; {people(own['alone'])} alone agree with an entry"
-        f"{pair.beside('alone', 'there:')}."
+        f"Who holds {book.name} and compares {by} names {of_all(round(own['expected'] or 0, 1), own['records'])} right, "
+        f"as is to be expected if all of them are in it{pair.beside('expected', 'in the private table:')}; "
+        f"with one entry alone {_agrees(own['alone'])}{pair.beside('alone', 'there:')}."
     )
     if "right" in own:
-        told += (
-            f" By the truth {people(round(own['right'] or 0, 1))} are named right{pair.beside('right', 'there:')}, and of "
-            f"those who are alone {people(own['alone_right'])}{pair.beside('alone_right', 'there:')}."
-        )
+        right = f"{people(round(own['right'] or 0, 1))} are named right{pair.beside('right', 'there:')}"
+        alone = f"{people(own['alone_right'])}{pair.beside('alone_right', 'there:')}"
+        told += f" By the truth {right}, and of those who are alone {alone}."
     if records.unknown:
         told += f" Not compared: {', '.join(records.unknown)}, since {NOT_PUBLIC}."
     return told
+
+
+def _agrees(value: float | None) -> str:
+    return f"{people(value)} {'agree' if value and value > 1 else 'agrees'}"

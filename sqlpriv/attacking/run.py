@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from sqlpriv.attacking import background, closeness, homogeneity, linking
+from sqlpriv.attacking import background, closeness, coins, homogeneity, intersection, linking
 from sqlpriv.attacking.background import Knows
 from sqlpriv.attacking.findings import Finding, Found, NotRun
 from sqlpriv.attacking.scene import Scene
 from sqlpriv.facts import OnProgress
 
 _COINS = (
-    "coins decide which rows are published, so no row and no class says anything for certain of anybody; the linking "
-    "attacker below says how much it says"
+    "coins decide which rows are published, so no row and no class says anything for certain of anybody; how much they "
+    "tell, the linking attacker says"
 )
 
 
@@ -68,4 +68,6 @@ _ATTACKS: tuple[tuple[str, Attack], ...] = (
     _by_classes(background.ATTACK, lambda s, asked: background.attack(s.own, s.raw, asked.knows)),
     _by_classes(closeness.ATTACK, lambda s, _: closeness.attack(s.own, s.raw, s.trees)),
     (linking.ATTACK, lambda s, asked: linking.attack(s, asked.truth)),
+    (coins.ATTACK, lambda s, _: coins.attack(s)),
+    (intersection.ATTACK, lambda s, _: intersection.attack(s)),
 )

@@ -52,6 +52,8 @@ class Scene:
     files: tuple[ReleaseFile, ...] = ()
     method: Method | None = None
     policy: Policy | None = None
+    second_policy: Policy | None = None
+    """Of the second release, where it has another."""
     source: Source | None = None
     """The table that is attacked, where it is no release."""
     private: Source | None = None
@@ -80,6 +82,7 @@ class Given:
     data: Any
     second: Path | None = None
     policy: Policy | None = None
+    second_policy: Policy | None = None
     database: Path | None = None
     columns: Columns = field(default_factory=Columns)
     dictionary: Any = None
@@ -91,6 +94,8 @@ def opened(given: Given) -> Iterator[Scene]:
     data, policy = given.data, given.policy
     if policy is not None and given.columns != Columns():
         raise InputError("the policy says which columns are known and which are wanted: leave them out")
+    if given.second_policy is not None and (given.second is None or policy is None):
+        raise InputError("the policy of a second release stands beside that of the first: name both releases and both")
     is_file = isinstance(data, str | Path) and given.database is None
     if is_file and (given.second is not None or is_database(Path(data))):
         if given.columns != Columns():
@@ -98,7 +103,7 @@ def opened(given: Given) -> Iterator[Scene]:
         with _releases(given) as scene:
             yield scene
         return
-    if given.second is not None:
+    if given.second is not None or given.second_policy is not None:
         raise InputError("a second release is for an attack on two releases: name two release files")
     if policy is None:
         with open_source(data, given.database) as source:
@@ -176,16 +181,17 @@ def _releases(given: Given) -> Iterator[Scene]:
     policy = given.policy
     with publishing.open_private(policy) as source:
         files = _attached(source.calls, paths)
-        for file in files:
-            if folded(file.about["table"]) != folded(policy.table.name):
+        for each in filter(None, [policy, given.second_policy]):
+            if folded(files[0].about["table"]) != folded(each.table.name):
                 raise InputError(
-                    f"{file.name} is a release of {file.about['table']!r}, and the table of the policy is "
-                    f"{policy.table.name!r}"
+                    f"{files[0].name} is a release of {files[0].about['table']!r}, and the table of the policy is "
+                    f"{each.table.name!r}"
                 )
         yield replace(
             _scene(source.calls, files),
             raw=_by_policy(source, policy, None),
             policy=policy,
+            second_policy=given.second_policy,
             private=source,
             dictionary=read_dictionary(source.con, given.dictionary, source),
             trees=_trees(source, policy),

@@ -39,7 +39,8 @@ def told(scene: Scene, found: Sequence[Finding | NotRun]) -> Facts:
         parts += finding.private
     if run:
         parts.append(_grid(run, has_raw))
-    parts += [Line(f"{f.attack}: {f.why}", "not run") for f in left]
+    for why in dict.fromkeys(f.why for f in left):
+        parts.append(Line(f"{', '.join(f.attack for f in left if f.why == why)}: {why}", "not run"))
     return Facts(f"Attacks on {scene.name}", content, tuple(parts))
 
 

@@ -52,6 +52,7 @@ def attack(
     second: str | Path | None = None,
     *,
     policy: Policy | str | Path | None = None,
+    second_policy: Policy | str | Path | None = None,
     qis: str | Sequence[str] = (),
     sensitive: str | Sequence[str] = (),
     person: str | None = None,
@@ -67,14 +68,17 @@ def attack(
 
     `data` is a release file, or a table as `check` takes it: then `qis` and `sensitive` say what attackers know and
     want, or `policy` does. The policy names the private table, too, whose numbers stand beside those of a release.
-    With a `second` release of the same table, the two are intersected. `dictionary` is what an attacker holds, a file
+    With a `second` release of the same table, the two are intersected; `second_policy` is its policy, where it has
+    other hierarchies. `dictionary` is what an attacker holds, a file
     or a data frame, and `truth` its column that tells who is who, if the private table has that, too.
     """
-    read = policy if policy is None or isinstance(policy, Policy) else publishing.read_policy(policy)
+    read, more = (
+        p if p is None or isinstance(p, Policy) else publishing.read_policy(p) for p in (policy, second_policy)
+    )
     other, held = (None if path is None else Path(path) for path in (second, database))
     columns = Columns(_names(qis), _names(sensitive), person)
     asked = AskedAttack(Knows(negations, implications), truth, show_values)
-    with opened(Given(data, other, read, held, columns, dictionary)) as scene:
+    with opened(Given(data, other, read, more, held, columns, dictionary)) as scene:
         return told_attacks(scene, run_attacks(scene, asked, on_progress))
 
 

@@ -29,6 +29,9 @@ def attack_command(
         Path | None,
         typer.Option("--policy", "-p", help="The policy: it names the private table, whose numbers stand beside."),
     ] = None,
+    second_policy: Annotated[
+        Path | None, typer.Option(help="The policy of the second release, where it has other hierarchies.")
+    ] = None,
     qi: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="Of a table without a policy: what attackers know, between commas."),
@@ -64,9 +67,9 @@ def attack_command(
     code is 0 whatever is found.
     """
     refuse_values_in_json(as_json, show_values)
-    read = None if policy is None else publishing.read_policy(policy)
+    read, other = (None if path is None else publishing.read_policy(path) for path in (policy, second_policy))
     columns = Columns(_names(qi), _names(sensitive), person)
-    given = Given(target, second, read, database, columns, dictionary)
+    given = Given(target, second, read, other, database, columns, dictionary)
     asked = Asked(Knows(negations, implications), truth, show_values)
     with progress("attacking") as on_progress, opened(given) as scene:
         facts = told(scene, run(scene, asked, on_progress))
