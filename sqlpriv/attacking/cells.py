@@ -97,6 +97,8 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
         return Cell(name, kind, partial(_labelled, source, given, name, kind))
     if has_ends:
         return Cell(name, kind, partial(_between, ends, kind, WHOLE.fullmatch(kind) is not None or kind == "DATE"))
+    if _stated(file, name) == "suppression":
+        return Cell(name, kind, _same)
     if _stated(file, name) == "mask":
         return Cell(name, kind, partial(_masked, file.table(f"hierarchy_{name}")))
     for schema, table in (leaves, domain):

@@ -15,10 +15,9 @@ from sqlpriv.attacking.cells import Cell, Records, release_records
 from sqlpriv.attacking.findings import Figure, Finding, Found, NotRun, Pair, number, of_all, people
 from sqlpriv.attacking.guessed import has_buckets
 from sqlpriv.attacking.homogeneity import numbers as homogeneous
-from sqlpriv.attacking.reach import write_reach
+from sqlpriv.attacking.reach import refuse_strangers, write_reach
 from sqlpriv.attacking.scene import Scene
 from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError
 from sqlpriv.methods.bucketed.layout import BUCKET, side_table
 from sqlpriv.methods.method import BoundsBeliefs
 from sqlpriv.policy.file import Policy
@@ -77,13 +76,15 @@ def _numbers(scene: Scene, source: Source, policy: Policy, column: str) -> Pair:
     fetch(con, f"CREATE OR REPLACE TEMP TABLE {_PEOPLE} AS SELECT row_number() OVER () AS __kind, * FROM ({counted})")
     for i, (file, said) in enumerate(zip(scene.files, (policy, scene.second_policy or policy), strict=True)):
         _write_possible(con, i, classes_with_values(file, column, source, said))
-        _refuse_strangers(con, i, file)
+        behind = f"FROM {_PEOPLE} AS p ANTI JOIN __possible_{i} AS x ON p.__kind = x.kind"
+        missing = int(fetch(con, f"SELECT coalesce(sum(p.__n), 0) {behind}")[0][0])
+        refuse_strangers(file, missing, "--second-policy" if i else "--policy")
     # Where no class could be the person's, the row was left out, and the release says nothing of it.
     both = "coalesce(list_intersect(x.found, y.found), x.found, y.found)"
     rows = (
-        f"SELECT p.__n AS n, x.found AS in_first, y.found AS in_second, {both} AS in_both, x.places AS a, y.places AS b "
-        f"FROM {_PEOPLE} AS p LEFT JOIN __possible_0 AS x ON p.__kind = x.kind LEFT JOIN __possible_1 AS y "
-        "ON p.__kind = y.kind"
+        f"SELECT p.__n AS n, x.found AS in_first, y.found AS in_second, {both} AS in_both, x.places AS a, "
+        f"y.places AS b FROM {_PEOPLE} AS p LEFT JOIN __possible_0 AS x ON p.__kind = x.kind "
+        "LEFT JOIN __possible_1 AS y ON p.__kind = y.kind"
     )
     sets = {"first": "a", "second": "b", "both": "a, b"}
     own: dict[str, float | None] = {}
@@ -114,19 +115,6 @@ def _write_possible(con: duckdb.DuckDBPyConnection, number_: int, records: Recor
         f"list_sort(list(r.id)) AS places FROM {reach.pairs} AS x JOIN {reach.people} AS p ON x.person = p.id "
         f"JOIN {reach.records} AS r ON x.record = r.id GROUP BY p.k0",
     )
-
-
-def _refuse_strangers(con: duckdb.DuckDBPyConnection, number_: int, file: ReleaseFile) -> None:
-    """Everybody is in some class, but for the rows that were left out: else the labels were not read rightly."""
-    behind = f"FROM {_PEOPLE} AS p ANTI JOIN __possible_{number_} AS x ON p.__kind = x.kind"
-    missing = int(fetch(con, f"SELECT coalesce(sum(p.__n), 0) {behind}")[0][0])
-    left_out = 0 if file.about.get("kept_suppressed") == "yes" else int(file.about.get("suppressed_rows", "0"))
-    if missing > left_out:
-        raise InputError(
-            f"{missing - left_out:,} rows of the private table are in no class of {file.name}: the table has changed "
-            "since, or the release has other hierarchies than the policy; name its own with "
-            f"{'--second-policy' if number_ else '--policy'}"
-        )
 
 
 def classes_with_values(file: ReleaseFile, column: str, source: Source, policy: Policy) -> Records:
@@ -175,9 +163,9 @@ def _figures(pair: Pair) -> Iterator[Figure]:
 
 def _sentence(column: str, pair: Pair) -> str:
     own = pair.own
+    certain = f"{of_all(own['both_certain'], own['people'])}{pair.beside('both_certain', 'in the private table:')}"
     return (
-        f"Who finds a person in both releases knows {column} for certain of "
-        f"{of_all(own['both_certain'], own['people'])}{pair.beside('both_certain', 'in the private table:')}; by the first alone of "
+        f"Who finds a person in both releases knows {column} for certain of {certain}; by the first alone of "
         f"{people(own['first_certain'])}, by the second of {people(own['second_certain'])}. The smallest set of people "
         f"who cannot be told apart falls to {number(own['both_smallest'])}, from {number(own['first_smallest'])} and "
         f"{number(own['second_smallest'])}, and {people(own['both_alone'])} {_are(own['both_alone'])} alone."

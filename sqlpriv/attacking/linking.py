@@ -205,10 +205,11 @@ def _figures(pair: Pair) -> Iterator[Figure]:
 
 def _sentence(records: Records, book: Dictionary, pair: Pair) -> str:
     own, by = pair.own, ", ".join(c.name for c in records.cells)
+    expected = f"{of_all(round(own['expected'] or 0, 1), own['records'])} right"
     told = (
-        f"Who holds {book.name} and compares {by} names {of_all(round(own['expected'] or 0, 1), own['records'])} right, "
-        f"as is to be expected if all of them are in it{pair.beside('expected', 'in the private table:')}; "
-        f"with one entry alone {_agrees(own['alone'])}{pair.beside('alone', 'there:')}."
+        f"Who holds {book.name} and compares {by} names {expected}, as is to be expected if all of them are in it"
+        f"{pair.beside('expected', 'in the private table:')}; with one entry alone {_agrees(own['alone'])}"
+        f"{pair.beside('alone', 'there:')}."
     )
     if "right" in own:
         right = f"{people(round(own['right'] or 0, 1))} are named right{pair.beside('right', 'there:')}"

@@ -17,6 +17,8 @@ import duckdb
 
 from sqlpriv.attacking.cells import Cell, Records, is_top
 from sqlpriv.engine import fetch
+from sqlpriv.errors import InputError
+from sqlpriv.release.file import ReleaseFile
 from sqlpriv.sqltext import quoted
 
 
@@ -105,3 +107,13 @@ def _leave_stars(reach: Reach, columns: int) -> None:
         f"DELETE FROM {reach.pairs} WHERE record IN (SELECT id FROM {reach.records} WHERE {stars}) AND person IN "
         f"(SELECT person FROM {reach.pairs} JOIN {reach.records} ON id = record WHERE NOT ({stars}))",
     )
+
+
+def refuse_strangers(file: ReleaseFile, missing: int, option: str) -> None:
+    """Everybody is in some class, but for the rows that were left out: else the labels were not read rightly."""
+    left_out = 0 if file.about.get("kept_suppressed") == "yes" else int(file.about.get("suppressed_rows", "0"))
+    if missing > left_out:
+        raise InputError(
+            f"{missing - left_out:,} rows of the private table are in no class of {file.name}: the table has changed "
+            f"since, or the release has other hierarchies than the policy; name its own with {option}"
+        )

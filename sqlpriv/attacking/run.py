@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from sqlpriv.attacking import background, closeness, coins, homogeneity, intersection, linking
+from sqlpriv.attacking import background, closeness, coins, homogeneity, intersection, linking, minimality
 from sqlpriv.attacking.background import Knows
 from sqlpriv.attacking.findings import Finding, Found, NotRun
 from sqlpriv.attacking.scene import Scene
@@ -24,6 +24,8 @@ class Asked:
     knows: Knows = field(default_factory=Knows)
     truth: str | None = None
     """The column of the dictionary that tells who is who."""
+    worlds: int = minimality.WORLDS
+    """How many worlds to look at for what a search tells by its choice."""
     show_values: bool = False
 
 
@@ -70,4 +72,5 @@ _ATTACKS: tuple[tuple[str, Attack], ...] = (
     (linking.ATTACK, lambda s, asked: linking.attack(s, asked.truth)),
     (coins.ATTACK, lambda s, _: coins.attack(s)),
     (intersection.ATTACK, lambda s, _: intersection.attack(s)),
+    (minimality.ATTACK, lambda s, asked: minimality.attack(s, asked.worlds)),
 )

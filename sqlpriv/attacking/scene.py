@@ -181,12 +181,8 @@ def _releases(given: Given) -> Iterator[Scene]:
     policy = given.policy
     with publishing.open_private(policy) as source:
         files = _attached(source.calls, paths)
-        for each in filter(None, [policy, given.second_policy]):
-            if folded(files[0].about["table"]) != folded(each.table.name):
-                raise InputError(
-                    f"{files[0].name} is a release of {files[0].about['table']!r}, and the table of the policy is "
-                    f"{each.table.name!r}"
-                )
+        for file, own in zip(files, (policy, given.second_policy), strict=False):
+            _refuse_other_policy(file, own)
         yield replace(
             _scene(source.calls, files),
             raw=_by_policy(source, policy, None),
@@ -196,6 +192,17 @@ def _releases(given: Given) -> Iterator[Scene]:
             dictionary=read_dictionary(source.con, given.dictionary, source),
             trees=_trees(source, policy),
         )
+
+
+def _refuse_other_policy(file: ReleaseFile, policy: Policy | None) -> None:
+    if policy is None:
+        return
+    if folded(file.about["table"]) != folded(policy.table.name):
+        raise InputError(
+            f"{file.name} is a release of {file.about['table']!r}, and the table of the policy is {policy.table.name!r}"
+        )
+    if method_of(file).name != policy.method:
+        raise InputError(f"{file.name} is a release by {method_of(file).name}, and the policy is for {policy.method}")
 
 
 def _attached(calls: Calls, paths: Sequence[Path]) -> tuple[ReleaseFile, ...]:
@@ -218,7 +225,9 @@ def _scene(calls: Calls, files: tuple[ReleaseFile, ...]) -> Scene:
 
 def _by_policy(source: Source, policy: Policy, person: str | None) -> dict[str, Guessed]:
     source.known([*policy.qis, *policy.sensitive, *filter(None, [person])])
-    return of_table(source.calls, source.table, policy.qis, policy.sensitive, person)
+    spelt = {folded(c): c for c in source.columns}
+    qis, sensitive = ([spelt[folded(c)] for c in named] for named in (policy.qis, policy.sensitive))
+    return of_table(source.calls, source.table, qis, sensitive, person)
 
 
 def _trees(source: Source, policy: Policy) -> dict[str, pa.Table]:

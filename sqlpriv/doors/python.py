@@ -11,6 +11,7 @@ import duckdb
 from sqlpriv import publishing
 from sqlpriv.arguments import checked
 from sqlpriv.attacking.background import Knows
+from sqlpriv.attacking.minimality import WORLDS
 from sqlpriv.attacking.run import Asked as AskedAttack
 from sqlpriv.attacking.run import run as run_attacks
 from sqlpriv.attacking.scene import Columns, Given, opened
@@ -61,6 +62,7 @@ def attack(
     truth: str | None = None,
     negations: int = 2,
     implications: int = 2,
+    worlds: int = WORLDS,
     show_values: bool = False,
     on_progress: OnProgress = None,
 ) -> Facts:
@@ -77,7 +79,7 @@ def attack(
     )
     other, held = (None if path is None else Path(path) for path in (second, database))
     columns = Columns(_names(qis), _names(sensitive), person)
-    asked = AskedAttack(Knows(negations, implications), truth, show_values)
+    asked = AskedAttack(Knows(negations, implications), truth, worlds, show_values)
     with opened(Given(data, other, read, more, held, columns, dictionary)) as scene:
         return told_attacks(scene, run_attacks(scene, asked, on_progress))
 

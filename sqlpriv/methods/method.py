@@ -209,6 +209,17 @@ class BoundsBeliefs(Protocol):
 
 
 @runtime_checkable
+class Searches(Protocol):
+    """A method that takes the best of several ways to publish: which one it takes tells something of the rows."""
+
+    def looks_at_values(self, policy: Policy) -> bool:
+        """Whether sensitive values decide, beside the quasi-identifiers, which attackers may know."""
+
+    def choice(self, plan: Plan) -> object:
+        """What was taken: the same for two tables of the same people where they are published in the same classes."""
+
+
+@runtime_checkable
 class Tuned(Protocol):
     """A method whose policies may leave a choice that is best made by the questions of a workload."""
 

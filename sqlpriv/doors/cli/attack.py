@@ -10,6 +10,7 @@ import typer
 
 from sqlpriv import publishing
 from sqlpriv.attacking.background import Knows
+from sqlpriv.attacking.minimality import WORLDS
 from sqlpriv.attacking.run import Asked, run
 from sqlpriv.attacking.scene import Columns, Given, opened
 from sqlpriv.attacking.told import told
@@ -56,6 +57,15 @@ def attack_command(
     implications: Annotated[
         int, typer.Option(min=0, max=_MOST, metavar="K", help="Attackers know up to K facts that tie two people.")
     ] = 2,
+    worlds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=100_000,
+            metavar="N",
+            help="Run the search on up to N other worlds, to see what its choice tells.",
+        ),
+    ] = WORLDS,
     as_json: AsJson = False,
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Print the classes to blame: values of people, for the owner alone.")
@@ -70,7 +80,7 @@ def attack_command(
     read, other = (None if path is None else publishing.read_policy(path) for path in (policy, second_policy))
     columns = Columns(_names(qi), _names(sensitive), person)
     given = Given(target, second, read, other, database, columns, dictionary)
-    asked = Asked(Knows(negations, implications), truth, show_values)
+    asked = Asked(Knows(negations, implications), truth, worlds, show_values)
     with progress("attacking") as on_progress, opened(given) as scene:
         facts = told(scene, run(scene, asked, on_progress))
     tell(facts, as_json, show_values)
