@@ -52,7 +52,7 @@ def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], knows: Knows)
         for case in cases(knows):
             pair = Pair(numbers(guessed, case), {} if beside is None else numbers(beside, case))
             figures = (
-                pair.figure("certain", "people who can become certain"),
+                pair.figure("certain", "people who can become certain", is_drawn=True),
                 pair.figure("surest_guess", "the surest guess", is_share=True),
             )
             yield Finding(ATTACK, _sentence(column, case, pair), figures, column, case.name)

@@ -94,7 +94,7 @@ _WORDS = {
 def _figures(pair: Pair) -> Iterator[Figure]:
     for name, (words, is_share) in _WORDS.items():
         if name in pair.own:
-            yield pair.figure(name, words, is_share=is_share)
+            yield pair.figure(name, words, is_share=is_share, is_drawn=name == "certain_group")
 
 
 def _sentence(column: str, pair: Pair) -> str:

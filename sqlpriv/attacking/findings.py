@@ -20,6 +20,8 @@ class Figure:
     raw: float | None = None
     is_share: bool = False
     """Whether it is a belief or a share, and no count."""
+    is_drawn: bool = False
+    """Whether it is a number of people that a picture shows."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,9 @@ class Pair:
     own: Mapping[str, float | None]
     raw: Mapping[str, float | None] = field(default_factory=dict)
 
-    def figure(self, name: str, words: str, *, is_share: bool = False) -> Figure:
+    def figure(self, name: str, words: str, *, is_share: bool = False, is_drawn: bool = False) -> Figure:
         """One of them."""
-        return Figure(name, words, self.own.get(name), self.raw.get(name), is_share)
+        return Figure(name, words, self.own.get(name), self.raw.get(name), is_share, is_drawn)
 
     def beside(self, name: str, words: str) -> str:
         """What stands behind a number in a sentence: that of the private table, if there is one."""

@@ -22,9 +22,11 @@ def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], show_values: 
             _sentence(column, pair),
             (
                 pair.figure("people", "people who are in it"),
-                pair.figure("certain", "people whose value is certain"),
+                pair.figure("certain", "people whose value is certain", is_drawn=True),
                 pair.figure("homogeneous_classes", "classes of one value"),
-                pair.figure("guessed_right", "people guessed right, by the commonest value of their class"),
+                pair.figure(
+                    "guessed_right", "people guessed right, by the commonest value of their class", is_drawn=True
+                ),
                 pair.figure("surest_guess", "the surest guess", is_share=True),
             ),
             column,

@@ -147,18 +147,18 @@ def _equal(values: str) -> str:
 _WORDS = {
     "people": "people who are in it",
     "first_certain": "people whose value is certain, by the first release",
-    "second_certain": "by the second",
-    "both_certain": "by both",
+    "second_certain": "people whose value is certain, by the second",
+    "both_certain": "people whose value is certain, by both",
     "first_smallest": "the smallest set of people, by the first release",
-    "second_smallest": "by the second",
-    "both_smallest": "by both",
+    "second_smallest": "the smallest set of people, by the second",
+    "both_smallest": "the smallest set of people, by both",
     "both_alone": "people who are alone, by both",
 }
 
 
 def _figures(pair: Pair) -> Iterator[Figure]:
     for name, words in _WORDS.items():
-        yield pair.figure(name, words)
+        yield pair.figure(name, words, is_drawn=name in {"both_certain", "both_alone"})
 
 
 def _sentence(column: str, pair: Pair) -> str:

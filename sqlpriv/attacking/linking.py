@@ -196,11 +196,13 @@ _WORDS = {
     "alone_right": "records with one entry that agrees, the right one",
 }
 
+_DRAWN = frozenset({"expected", "alone", "right", "alone_right"})
+
 
 def _figures(pair: Pair) -> Iterator[Figure]:
     for name, words in _WORDS.items():
         if name in pair.own:
-            yield pair.figure(name, words, is_share=name == "surest")
+            yield pair.figure(name, words, is_share=name == "surest", is_drawn=name in _DRAWN)
 
 
 def _sentence(records: Records, book: Dictionary, pair: Pair) -> str:

@@ -17,6 +17,7 @@ from sqlpriv.attacking.homogeneity import numbers as homogeneous
 from sqlpriv.attacking.scene import Scene
 from sqlpriv.attacking.worlds import ROWS, WORLD, Worlds, write_worlds
 from sqlpriv.engine import fetch
+from sqlpriv.facts import OnProgress
 from sqlpriv.methods.method import Method, Request, Searches
 from sqlpriv.policy.file import Policy
 from sqlpriv.sqltext import quoted
@@ -39,7 +40,7 @@ class Looked:
     is_exact: bool
 
 
-def attack(scene: Scene, most: int) -> Found:
+def attack(scene: Scene, most: int, on_progress: OnProgress = None) -> Found:
     """How many worlds the choice rules out, and how sure the surest guess can become by that."""
     why = _why_not(scene, most)
     if why is not None:
@@ -58,7 +59,7 @@ def attack(scene: Scene, most: int) -> Found:
         return
     worlds = write_worlds(source, policy, scene.files[0])
     assert scene.method is not None
-    looked = _look(worlds, scene.method, policy, most)
+    looked = _look(worlds, scene.method, policy, most, on_progress)
     for place, column in enumerate(policy.sensitive):
         guessed = next(g for name, g in scene.own.items() if name.lower() == column.lower())
         yield (_counted if looked.is_exact else _bounded)(source, guessed, place, looked)
@@ -78,18 +79,20 @@ def _why_not(scene: Scene, most: int) -> str | None:
     return None if most else "no world is looked at, as is asked for"
 
 
-def _look(worlds: Worlds, method: Method, policy: Policy, most: int) -> Looked:
+def _look(worlds: Worlds, method: Method, policy: Policy, most: int, on_progress: OnProgress) -> Looked:
     """Run the search on all worlds, or on a sample; those that are possible stay in a table."""
     con, (digits, is_exact) = worlds.source.con, worlds.count(most)
     deals = list(worlds.every()) if is_exact else [worlds.drawn(i) for i in range(most)]
     fetch(con, f"CREATE OR REPLACE TEMP TABLE {_KEPT} (row BIGINT, place BIGINT, value VARCHAR)")
     chosen, excluded = _choice(worlds.source, method, policy, ROWS), 0
-    for deal in deals:
+    for done, deal in enumerate(deals):
         keep = worlds.write(deal, _KEPT)
         if _choice(worlds.source, method, policy, WORLD) != chosen:
             excluded += 1
         elif is_exact:
             fetch(con, keep)
+        if on_progress:
+            on_progress((done + 1) / len(deals))
     return Looked(digits, len(deals), excluded, is_exact)
 
 

@@ -23,7 +23,7 @@ from sqlpriv.errors import InputError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import BoundsBeliefs, Method
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release
+from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
 from sqlpriv.released import method_of
 from sqlpriv.sqltext import folded
 from sqlpriv.table.hierarchies import make_hierarchies
@@ -100,7 +100,7 @@ def opened(given: Given) -> Iterator[Scene]:
     if is_file and (given.second is not None or is_database(Path(data))):
         if given.columns != Columns():
             raise InputError("a release says itself which columns are known and which are wanted: leave them out")
-        with _releases(given) as scene:
+        with readable(Path(data)), _releases(given) as scene:
             yield scene
         return
     if given.second is not None or given.second_policy is not None:

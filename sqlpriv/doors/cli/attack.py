@@ -16,6 +16,7 @@ from sqlpriv.attacking.scene import Columns, Given, opened
 from sqlpriv.attacking.told import told
 from sqlpriv.doors.cli.options import AsJson, Database, refuse_values_in_json, tell
 from sqlpriv.errors import InputError
+from sqlpriv.showing import charts
 from sqlpriv.showing.progress import progress
 
 _MOST = 10
@@ -66,6 +67,7 @@ def attack_command(
             help="Run the search on up to N other worlds, to see what its choice tells.",
         ),
     ] = WORLDS,
+    chart: Annotated[Path | None, typer.Option(help="Draw the numbers there (needs sqlpriv[report]).")] = None,
     as_json: AsJson = False,
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Print the classes to blame: values of people, for the owner alone.")
@@ -77,12 +79,17 @@ def attack_command(
     code is 0 whatever is found.
     """
     refuse_values_in_json(as_json, show_values)
+    if chart is not None:
+        charts.ready(chart)
     read, other = (None if path is None else publishing.read_policy(path) for path in (policy, second_policy))
     columns = Columns(_names(qi), _names(sensitive), person)
     given = Given(target, second, read, other, database, columns, dictionary)
     asked = Asked(Knows(negations, implications), truth, worlds, show_values)
     with progress("attacking") as on_progress, opened(given) as scene:
-        facts = told(scene, run(scene, asked, on_progress))
+        found = run(scene, asked, on_progress)
+        facts = told(scene, found)
+    if chart is not None:
+        charts.draw_attacks(facts.title, found, chart)
     tell(facts, as_json, show_values)
 
 
