@@ -17,7 +17,7 @@ FROM (SELECT class, _log_ways(n) AS ways FROM _histogram(tbl, qis, sensitive) GR
 -- example: SELECT share, round(belief, 6) FROM priv.minimality_bound(0.5, 0, 50)
 -- expect: [(0.059, 0.53135)]
 CREATE MACRO minimality_bound(belief, excluded, worlds) AS TABLE
-SELECT share, least(prior / nullif(1 - share, 0), 1) AS belief
+SELECT CAST(share AS DOUBLE) AS share, CASE WHEN prior + share IS NULL THEN NULL WHEN share = 1 THEN 1 ELSE least(prior / (1 - share), 1) END AS belief
 FROM (
   SELECT _prior_or_certain(belief) AS prior, CASE WHEN seen + trials IS NULL THEN NULL WHEN seen > trials THEN error('sqlpriv: excluded is a number of worlds, at most all') ELSE _most_share(seen, trials) END AS share
   FROM (
@@ -35,4 +35,4 @@ CREATE MACRO _log_ways(n) AS (lgamma(sum(n) + 1) - sum(lgamma(n + 1)));
 -- The smallest share, in thousandths, at which so few of so many would be seen once in twenty times at most; 1 where all were.
 CREATE MACRO _most_share(seen, trials) AS
 coalesce(list_min(list_filter(list_transform(range(1, 1000), lambda __priv_x: __priv_x / 1000), lambda __priv_p:
-  list_sum(list_transform(range(0, seen + 1), lambda __priv_j: exp(_log_binomial(trials, __priv_j, __priv_p)))) <= 0.05)), 1);
+  list_sum(list_transform(range(0, seen + 1), lambda __priv_j: exp(_log_binomial(trials, __priv_j, __priv_p)))) <= 0.05 + _hair())), 1);

@@ -51,7 +51,7 @@ def _paint(figure: Figure, title: str, bars: Sequence[Bar]) -> None:
     axes.set_title(title)
     axes.set_xlabel("people. For the owner alone")
     axes.grid(axis="x", alpha=0.3)
-    axes.legend(loc="lower right", framealpha=0.9)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
 
 
 def _paint_row(axes: Axes, values: Sequence[float | None], shift: float, colour: str, label: str) -> None:
