@@ -89,7 +89,8 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
     ends, leaves, domain = file.table(f"ends_{name}"), (SCHEMA, f"leaves_{name}"), ("domain", name)
     has_ends = (SCHEMA, f"ends_{name}") in file.tables
     given: Given | None = said.get("hierarchy")
-    if labels == VALUES and said.get("level") is None:
+    is_top = row.get("level") is not None and row.get("level") == row.get("levels")
+    if is_top or (labels == VALUES and said.get("level") is None):
         return Cell(name, kind, _same)
     if has_ends and labels in (BINS, BOXES):
         return Cell(name, kind, partial(_between, ends, kind, True))
@@ -100,7 +101,7 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
     if _stated(file, name) == "suppression":
         return Cell(name, kind, _same)
     if _stated(file, name) == "mask":
-        return Cell(name, kind, partial(_masked, file.table(f"hierarchy_{name}")))
+        return Cell(name, kind, partial(_masked, file.table(f"hierarchy_{name}"), row.get("level")))
     for schema, table in (leaves, domain):
         if (schema, table) in file.tables and (schema == SCHEMA or row.get("has_domain")):
             return Cell(name, kind, partial(_listed, quoted(file.catalog, schema, table)))
@@ -114,12 +115,17 @@ def _stated(file: ReleaseFile, name: str) -> str:
     return str(said.get("hierarchy", ""))
 
 
-def _masked(labels: str, values: str) -> str:
-    """Of masked texts, as of an American postcode, anybody sees what they may be: as long, with the same start."""
-    shown = f"(SELECT DISTINCT CAST(value AS VARCHAR) AS label FROM {labels})"
+def _masked(labels: str, level: int | None, values: str) -> str:
+    """Of masked texts, as of an American postcode, anybody sees what they may be: no longer, with the same start.
+
+    Where less is left than the mask of a level leaves, the value was so short, and this is all of it.
+    """
+    shown = f"(SELECT DISTINCT CAST(value AS VARCHAR) AS label, rtrim(label, '*') AS start FROM {labels})"
+    whole = "false" if level is None else f"length(l.start) < length(l.label) - {int(level)}"
+    may_be = "starts_with(v.value, l.start) AND length(v.value) <= length(l.label)"
     return (
-        f"SELECT l.label, v.value FROM {shown} AS l JOIN {values} AS v ON starts_with(v.value, rtrim(l.label, '*')) "
-        "AND length(v.value) = length(l.label)"
+        f"SELECT l.label, v.value FROM {shown} AS l JOIN {values} AS v "
+        f"ON CASE WHEN {whole} THEN v.value = l.start ELSE {may_be} END"
     )
 
 

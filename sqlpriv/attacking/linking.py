@@ -42,6 +42,8 @@ class Truth:
 def attack(scene: Scene, truth: str | None) -> Found:
     """How many records are found, as is to be expected, and by the truth where it is known."""
     book = scene.dictionary
+    if book is None and truth is not None:
+        raise InputError("--truth is a column of a dictionary, and none is given: name one with --dictionary")
     if book is None:
         yield NotRun(ATTACK, _NO_DICTIONARY)
         return

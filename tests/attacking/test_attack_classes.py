@@ -11,34 +11,24 @@ import duckdb
 import oracles
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import strategies
 
-import sqlpriv
 from sqlpriv.attacking import background, closeness, homogeneity
 from sqlpriv.attacking.background import Knows
 from sqlpriv.attacking.findings import Finding
 from sqlpriv.attacking.guessed import Guessed, of_table
-from sqlpriv.facts import Facts
+from sqlpriv.facts import Grid
 from sqlpriv.macros.calls import Calls
 
 Row = tuple[int, str]
-QUICK = strategies.fewer(10, deep=1)
+QUICK = settings(max_examples=max(strategies.EXAMPLES // 10, 4))
 tiny = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abc")), min_size=1, max_size=6)
 LECTURE = [
     *[("130**", "< 30", "Heart")] * 2, *[("130**", "< 30", "Flu")] * 2, ("1485*", "> 40", "Cancer"),
     ("1485*", "> 40", "Heart"), *[("1485*", "> 40", "Flu")] * 2, *[("130**", "30-40", "Cancer")] * 4,
 ]  # fmt: skip
-
-
-def arrow(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pa.Table:
-    return pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)})
-
-
-def figures(facts: Facts, attack: str, case: str = "") -> dict[str, Any]:
-    (found,) = [a for a in facts.content["attacks"] if a["attack"] == attack and a.get("case", "") == case]
-    return {name: figure["value"] for name, figure in found["figures"].items()}
 
 
 @pytest.fixture(scope="module")
@@ -125,21 +115,40 @@ def test_beliefs_move_as_far_as_shares_differ(calls: Calls, rows: list[Row]) -> 
     assert found["mean_t"] == pytest.approx(float(sum(distances) / len(rows)))
 
 
-def test_the_lecture() -> None:
+def test_the_lecture(calls: Calls) -> None:
     """Bob's class is all cancer; Umeko's is flu or heart disease, and flu for certain without the heart."""
-    facts = sqlpriv.attack(arrow(("zip", "age", "disease"), LECTURE), qis=["zip", "age"], sensitive="disease")
-    found = figures(facts, "homogeneity")
+    strategies.create_table(calls.con, "t", dict.fromkeys(("zip", "age", "ill"), "VARCHAR"), [list(r) for r in LECTURE])
+    own = of_table(calls, "t", ["zip", "age"], ["ill"])
+    (first,) = homogeneity.attack(own, {}, True)
+    found = numbers(first)
     assert (found["certain"], found["homogeneous_classes"], found["guessed_right"]) == (4, 1, 8)
-    known = figures(facts, "background knowledge", "1 negation")
-    assert (known["certain"], known["surest_guess"]) == (8, 1)
-    assert facts.passed
+    (second,) = background.attack(own, {}, Knows(1, 0))
+    assert numbers(second) == {"certain": 8, "surest_guess": 1}
+    assert isinstance(first, Finding)
+    (grid,) = first.private
+    assert isinstance(grid, Grid)
+    assert (grid.private, grid.rows) == (True, (("zip 130**, age 30-40", 4),))
 
 
-def test_persons_are_counted_where_they_are_named() -> None:
-    rows = [(1, "a", 7), (1, "a", 7), (1, "b", 8)]
-    by_row, by_person = (
-        figures(sqlpriv.attack(arrow("qsp", rows), qis="q", sensitive="s", person=p), "homogeneity")
-        for p in (None, "p")
-    )
+def test_persons_are_counted_where_they_are_named(calls: Calls) -> None:
+    rows = [[1, "a", 7], [1, "a", 7], [1, "b", 8]]
+    strategies.create_table(calls.con, "t", {"q": "INTEGER", "s": "VARCHAR", "p": "INTEGER"}, rows)
+    by_row, by_person = (homogeneity.numbers(of_table(calls, "t", ["q"], ["s"], p)["s"]) for p in (None, "p"))
     assert (by_row["people"], by_row["guessed_right"]) == (3, 2)
     assert (by_person["people"], by_person["guessed_right"]) == (2, 1)
+
+
+@pytest.mark.slow
+def test_similar_values_are_one_group(calls: Calls) -> None:
+    """Nobody's disease is certain, and everybody knows that one class has the stomach."""
+    rows = [[1, "ulcer"], [1, "gastritis"], [2, "flu"], [2, "ulcer"]]
+    strategies.create_table(calls.con, "t", {"q": "INTEGER", "s": "VARCHAR"}, rows)
+    levels = [("ulcer", "stomach", "*"), ("gastritis", "stomach", "*"), ("flu", "lungs", "*")]
+    tree = pa.table({f"level{i}": [level[i] for level in levels] for i in range(3)})
+    own = of_table(calls, "t", ["q"], ["s"])
+    (found,) = closeness.attack(own, own, {"s": tree})
+    assert numbers(found)["certain_group"] == 2
+    assert homogeneity.numbers(own["s"])["certain"] == 0
+    # A hierarchy that misses a value says nothing of a release that has it.
+    (found,) = closeness.attack(own, {}, {"s": tree.slice(0, 2)})
+    assert "certain_group" not in numbers(found)
