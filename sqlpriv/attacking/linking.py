@@ -48,6 +48,10 @@ def attack(scene: Scene, truth: str | None) -> Found:
         yield NotRun(ATTACK, _NO_DICTIONARY)
         return
     known = _truth(scene, book, truth)
+    if known is not None and scene.bounds_beliefs:
+        raise InputError(
+            f"which rows {scene.name} holds, coins decided, and so nobody knows whose they are: leave --truth out"
+        )
     shared = _shared(scene, book, known)
     if scene.files and "__weight" in scene.files[0].columns(SCHEMA, "published"):
         yield NotRun(ATTACK, _NOISE)
