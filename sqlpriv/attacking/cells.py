@@ -153,13 +153,15 @@ def _labelled(source: Source, given: Given, name: str, kind: str, values: str) -
     column, con = quoted(name), source.con
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE __values AS SELECT DISTINCT CAST(value AS {kind}) AS {column} FROM {values} "
-        "WHERE value IS NOT NULL",
+        f"CREATE OR REPLACE TABLE __values AS SELECT DISTINCT CAST(value AS {kind}) AS {column} FROM {values}",
     )
     fetch(con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, given, name, '__values')}")
     first = quoted(str(fetch(con, "DESCRIBE FROM __wide")[0][0]))
     listed = f"SELECT {first} AS value, unnest(list_value(*COLUMNS(*))) AS label FROM __wide"
-    return f"SELECT DISTINCT w.label, v.value FROM ({listed}) AS w JOIN {values} AS v ON w.value = v.value"
+    return (
+        f"SELECT DISTINCT w.label, v.value FROM ({listed}) AS w JOIN {values} AS v "
+        "ON w.value IS NOT DISTINCT FROM v.value"
+    )
 
 
 def _plain(kind: str) -> str:

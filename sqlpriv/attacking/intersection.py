@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from sqlpriv.attacking.cells import Cell, Records, release_records
+from sqlpriv.attacking.cells import Records, release_records, table_records
 from sqlpriv.attacking.findings import Figure, Finding, Found, NotRun, Pair, number, of_all, people
 from sqlpriv.attacking.guessed import has_buckets
 from sqlpriv.attacking.homogeneity import numbers as homogeneous
@@ -136,12 +136,7 @@ def classes_with_values(file: ReleaseFile, column: str, source: Source, policy: 
         f"(SELECT DISTINCT * FROM (SELECT {known} FROM {records.relation}) JOIN (SELECT DISTINCT {shown} FROM {own}) "
         f"USING ({bucket}))"
     )
-    more = tuple(Cell(q, kinds[q], _equal) for q in beside)
-    return Records(joined, (*records.cells, *more))
-
-
-def _equal(values: str) -> str:
-    return f"SELECT value AS label, value FROM {values}"
+    return Records(joined, (*records.cells, *table_records(own, kinds, beside).cells))
 
 
 _WORDS = {

@@ -20,6 +20,8 @@ from sqlpriv.engine import fetch
 from sqlpriv.facts import OnProgress
 from sqlpriv.methods.method import Method, Request, Searches
 from sqlpriv.policy.file import Policy
+from sqlpriv.policy.told import told
+from sqlpriv.release.stamp import stated_policy
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
 
@@ -51,11 +53,11 @@ def attack(scene: Scene, most: int, on_progress: OnProgress = None) -> Found:
     assert policy is not None
     assert isinstance(method, Searches)
     if not method.looks_at_values(policy):
-        told = (
+        sentence = (
             "What is required is about quasi-identifiers alone, so the search would have chosen the same whoever has "
             "which value: its choice tells nothing of sensitive values."
         )
-        yield Finding(ATTACK, told, (_excluded(0.0),))
+        yield Finding(ATTACK, sentence, (_excluded(0.0),))
         return
     worlds = write_worlds(source, policy, scene.files[0])
     assert scene.method is not None
@@ -76,6 +78,9 @@ def _why_not(scene: Scene, most: int) -> str | None:
         return "no column is sensitive, so there is no value to guess"
     if scene.private is None or scene.policy is None:
         return "what the search would have chosen in other worlds takes the quasi-identifiers of all: give --policy"
+    names = [str(row["name"]) for row in scene.files[0].rows("attributes")]
+    if stated_policy(scene.files[0]) != told(scene.policy, scene.method, names):
+        return "the policy says something else than the one that the release was made by, so its search is another"
     return None if most else "no world is looked at, as is asked for"
 
 
@@ -111,7 +116,7 @@ def _counted(source: Source, guessed: Guessed, place: int, looked: Looked) -> Fi
     asked = f"SELECT max(belief), count(*) FILTER (belief = 1) FROM ({best})"
     surest, certain = map(float, fetch(source.con, asked)[0])
     before = homogeneous(guessed)
-    told = (
+    sentence = (
         f"Of the {looked.looked:,} worlds that the release may stand for, the search would have chosen otherwise in "
         f"{looked.excluded:,}. Without these the surest guess of {guessed.sensitive} is {number(surest)}, from "
         f"{number(before['surest_guess'])}, and certain of {people(certain)}, from {people(before['certain'])}."
@@ -124,7 +129,7 @@ def _counted(source: Source, guessed: Guessed, place: int, looked: Looked) -> Fi
         Figure("certain_before", "people whose value is certain, not knowing of it", before["certain"]),
         Figure("certain_after", "people whose value is certain, knowing of it", certain),
     )
-    return Finding(ATTACK, told, figures, guessed.sensitive, "counted")
+    return Finding(ATTACK, sentence, figures, guessed.sensitive, "counted")
 
 
 def _bounded(source: Source, guessed: Guessed, _place: int, looked: Looked) -> Finding:
@@ -134,7 +139,7 @@ def _bounded(source: Source, guessed: Guessed, _place: int, looked: Looked) -> F
     share, after = map(
         float, fetch(source.con, f"SELECT share, belief FROM {source.need('minimality_bound')}{given}")[0]
     )
-    told = (
+    sentence = (
         f"The release may stand for about 10^{looked.digits:,.0f} worlds, too many to count; in {looked.excluded:,} of "
         f"{looked.looked:,} drawn by lot the search would have chosen otherwise. So with 95% confidence its choice "
         f"rules out a share of {number(share)} at most, and the surest guess of {guessed.sensitive} grows from "
@@ -148,7 +153,7 @@ def _bounded(source: Source, guessed: Guessed, _place: int, looked: Looked) -> F
         Figure("surest_before", "the surest guess, not knowing of the search", before, is_share=True),
         Figure("surest_after_bound", "the surest guess, knowing of it, at most", after, is_share=True),
     )
-    return Finding(ATTACK, told, figures, guessed.sensitive, "bounded")
+    return Finding(ATTACK, sentence, figures, guessed.sensitive, "bounded")
 
 
 def _share(source: Source, looked: Looked) -> float:

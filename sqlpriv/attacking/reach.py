@@ -90,13 +90,14 @@ def _write_matches(con: duckdb.DuckDBPyConnection, i: int, cell: Cell, reach: Re
     """Which labels of a column a value may be behind."""
     fetch(con, f"CREATE OR REPLACE TEMP TABLE __people_values AS SELECT DISTINCT v{i} AS value FROM {reach.people}")
     labels = f"(SELECT DISTINCT l{i} AS label FROM {reach.records})"
-    found = f"SELECT label, value FROM ({cell.below('__people_values')}) WHERE label IS NOT NULL AND value IS NOT NULL"
-    anything = f"{is_top('label')} OR label IS NULL AND value IS NULL"
-    if open_nulls:
-        anything += " OR label IS NULL OR value IS NULL"
-    anything = f"SELECT label, value FROM {labels}, __people_values WHERE {anything}"
+    found = f"SELECT label, value FROM ({cell.below('__people_values')}) WHERE label IS NOT NULL"
+    both = f"SELECT label, value FROM {labels}, __people_values WHERE"
+    # Each on its own: with OR between them every label would be held against every value.
+    conditions = [is_top("label"), "label IS NULL AND value IS NULL"]
+    conditions += ["label IS NULL", "value IS NULL"] if open_nulls else []
     known = f"SELECT label, value FROM ({found}) SEMI JOIN {labels} AS l USING (label)"
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE __matches_{i} AS {known} UNION {anything}")
+    everything = " UNION ".join([known, *(f"{both} {condition}" for condition in conditions)])
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE __matches_{i} AS {everything}")
 
 
 def _leave_stars(reach: Reach, columns: int) -> None:
