@@ -13,7 +13,7 @@ from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.bucketed.layout import BUCKET, side_table
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import literal
 
 _QI, _SENSITIVE = "quasi-identifier", "sensitive"
 _EVERY = -1.0
@@ -82,9 +82,3 @@ def of_release(calls: Calls, file: ReleaseFile) -> dict[str, Guessed]:
 def has_buckets(file: ReleaseFile) -> bool:
     """Whether its columns stand apart, in buckets."""
     return "side" in file.columns(SCHEMA, "attributes")
-
-
-def count_members(guessed: Guessed) -> int:
-    """Rows, or persons where they are known."""
-    counted = "count(*)" if guessed.person is None else f"count(DISTINCT {quoted(guessed.person)})"
-    return int(fetch(guessed.calls.con, f"SELECT {counted} FROM {guessed.table}")[0][0])
