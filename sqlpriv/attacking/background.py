@@ -12,9 +12,13 @@ from dataclasses import dataclass
 
 from sqlpriv.attacking.findings import Finding, Found, Pair, number, people
 from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.errors import InputError
 
 ATTACK = "background knowledge"
 _CERTAIN = "value >= 1 - 1e-12"
+
+
+MOST_KNOWN = 10
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,12 @@ class Knows:
 
     negations: int = 2
     implications: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse less than nothing, and more than can be computed in any time."""
+        for name, value in vars(self).items():
+            if not 0 <= value <= MOST_KNOWN:
+                raise InputError(f"{name} must be a whole number from 0 to {MOST_KNOWN}")
 
 
 @dataclass(frozen=True)

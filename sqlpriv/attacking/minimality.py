@@ -17,6 +17,7 @@ from sqlpriv.attacking.homogeneity import numbers as homogeneous
 from sqlpriv.attacking.scene import Scene
 from sqlpriv.attacking.worlds import ROWS, WORLD, Worlds, write_worlds
 from sqlpriv.engine import fetch
+from sqlpriv.errors import InputError
 from sqlpriv.facts import OnProgress
 from sqlpriv.methods.method import Method, Request, Searches
 from sqlpriv.policy.file import Policy
@@ -44,6 +45,8 @@ class Looked:
 
 def attack(scene: Scene, most: int, on_progress: OnProgress = None) -> Found:
     """How many worlds the choice rules out, and how sure the surest guess can become by that."""
+    if most < 0:
+        raise InputError("worlds must be a whole number of at least 0")
     why = _why_not(scene, most)
     if why is not None:
         yield NotRun(ATTACK, why)

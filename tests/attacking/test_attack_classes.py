@@ -19,6 +19,7 @@ from sqlpriv.attacking import background, closeness, homogeneity
 from sqlpriv.attacking.background import Knows
 from sqlpriv.attacking.findings import Finding
 from sqlpriv.attacking.guessed import Guessed, of_table
+from sqlpriv.errors import InputError
 from sqlpriv.facts import Grid
 from sqlpriv.macros.calls import Calls
 
@@ -152,3 +153,9 @@ def test_similar_values_are_one_group(calls: Calls) -> None:
     # A hierarchy that misses a value says nothing of a release that has it.
     (found,) = closeness.attack(own, {}, {"s": tree.slice(0, 2)})
     assert "certain_group" not in numbers(found)
+
+
+@pytest.mark.parametrize("given", [{"negations": -1}, {"implications": 11}])
+def test_attackers_know_a_number_of_facts(given: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="must be a whole number from 0 to 10"):
+        Knows(**given)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sqlpriv import publishing
-from sqlpriv.attacking.background import Knows
+from sqlpriv.attacking.background import MOST_KNOWN, Knows
 from sqlpriv.attacking.minimality import WORLDS
 from sqlpriv.attacking.run import Asked, run
 from sqlpriv.attacking.scene import Columns, Given, opened
@@ -19,13 +19,11 @@ from sqlpriv.errors import InputError
 from sqlpriv.showing import charts
 from sqlpriv.showing.progress import progress
 
-_MOST = 10
-
 
 def attack_command(
     target: Annotated[str, typer.Argument(metavar="RELEASE|TABLE", help="A release, or a table as `check` takes it.")],
     second: Annotated[
-        Path | None, typer.Argument(metavar="[RELEASE]", help="Another release of the same table, to intersect them.")
+        Path | None, typer.Argument(metavar="SECOND", help="Another release of the same table, to intersect them.")
     ] = None,
     policy: Annotated[
         Path | None,
@@ -53,10 +51,11 @@ def attack_command(
         ),
     ] = None,
     negations: Annotated[
-        int, typer.Option(min=0, max=_MOST, metavar="N", help="Attackers know up to N values that a person has not.")
+        int,
+        typer.Option(min=0, max=MOST_KNOWN, metavar="N", help="Attackers know up to N values that a person has not."),
     ] = 2,
     implications: Annotated[
-        int, typer.Option(min=0, max=_MOST, metavar="K", help="Attackers know up to K facts that tie two people.")
+        int, typer.Option(min=0, max=MOST_KNOWN, metavar="K", help="Attackers know up to K facts that tie two people.")
     ] = 2,
     worlds: Annotated[
         int,
