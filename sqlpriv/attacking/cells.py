@@ -61,8 +61,13 @@ def table_records(relation: str, types: Mapping[str, str], names: Sequence[str])
     return Records(relation, tuple(Cell(n, _plain(types[n]), _same) for n in names))
 
 
-def release_records(file: ReleaseFile, names: Sequence[str], source: Source | None, policy: Policy | None) -> Records:
-    """The rows of a release, by those of its columns that are named; of buckets, the side that has most of them."""
+def release_records(
+    file: ReleaseFile, names: Sequence[str], source: Source | None, policy: Policy | None, also: str | None = None
+) -> Records:
+    """The rows of a release, by those of its columns that are named.
+
+    Where its columns stand in several tables, it is the one that has most of them; and `also`, which is not compared.
+    """
     wanted = {folded(n) for n in names}
     rows = [row for row in file.rows("attributes") if folded(str(row["name"])) in wanted]
     if has_buckets(file):
@@ -71,14 +76,25 @@ def release_records(file: ReleaseFile, names: Sequence[str], source: Source | No
         kinds = file.columns(SCHEMA, side_table(best - 1))
         there = [str(row["name"]) for row in rows if int(row["side"]) == best]
         return table_records(file.table(side_table(best - 1)), kinds, there)
+    table = _home(file, wanted, also)
+    here = {folded(c) for c in file.columns(SCHEMA, table)}
+    rows = [row for row in rows if folded(str(row["name"])) in here]
     given = {} if policy is None else {folded(c.name): c.given for c in policy.columns}
     found = [(str(r["name"]), _cell(file, r, source, given.get(folded(str(r["name"])), {}))) for r in rows]
     return Records(
-        file.table("published"),
+        file.table(table),
         tuple(cell for _, cell in found if cell is not None),
         tuple(name for name, cell in found if cell is None),
         file.about.get("kept_suppressed") == "yes",
     )
+
+
+def _home(file: ReleaseFile, wanted: set[str], also: str | None) -> str:
+    """The table of rows with most of these columns: a release may publish groups of columns apart, each a sample."""
+    tables = ["published", *sorted(t for schema, t in file.tables if schema == SCHEMA and t.startswith("group_"))]
+    columns = {table: {folded(c) for c in file.columns(SCHEMA, table)} for table in tables}
+    able = [table for table in tables if also is None or folded(also) in columns[table]]
+    return max(able, key=lambda table: len(columns[table] & wanted))
 
 
 def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said: Mapping[str, Any]) -> Cell | None:

@@ -68,7 +68,9 @@ def _guessed(
     """For how many people some row agrees on all else, how many of them are guessed right, and how many blindly."""
     con = scene.calls.con
     there = file.columns(SCHEMA, "published")
-    records = release_records(file, known, source, policy)
+    records = release_records(file, known, source, policy, also=column)
+    if not records.cells:  # nothing else stands beside it
+        return {}
     where = f" WHERE {_VIEW}" if _VIEW in there else ""
     weight = _WEIGHT if _WEIGHT in there else "1"
     rows = f"SELECT *, CAST({quoted(column)} AS VARCHAR) AS __guess, {weight} AS __score FROM {records.relation}{where}"
