@@ -24,6 +24,7 @@ from sqlpriv.attacking.cells import Cell, Records
 from sqlpriv.attacking.reach import write_reach
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts
+from sqlpriv.publishing import publish
 
 pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 Row = tuple[Any, ...]
@@ -178,6 +179,39 @@ def test_the_linking_attacker_is_counted(tmp_path: Path) -> None:
     assert found["blind"] == max(Counter(s for _, _, s in rows).values())
     assert found["after"] == bound[0]
     assert facts.content["not_run"][0]["attack"] == "homogeneity"
+
+
+@pytest.mark.slow
+def test_a_sample_in_groups_is_guessed_from_its_own_group(tmp_path: Path) -> None:
+    """Of the group in which the wanted column stands; what is published apart from it tells nothing of it."""
+    columns = {
+        "age": '{ role = "quasi-identifier", hierarchy = "suppression" }',
+        "sex": '{ role = "quasi-identifier", hierarchy = "suppression" }',
+        "ill": '{ role = "sensitive", domain = ["a", "b", "c", "d"] }',
+    }
+    numbers = 'epsilon = 2\nbeta = 0.2\nk = 20\nnode = { age = 0, sex = 0 }\nnode_is_public = "a test"\n'
+    groups = 'groups = [["age"], ["sex", "ill"]]'
+    listed = "\n".join(f"{name} = {given}" for name, given in columns.items())
+    text = (
+        f'[table]\ndatabase = "private.duckdb"\nsource = "people"\n[columns]\n{listed}\n[release]\nmethod = "sdgs"\n'
+        f'{numbers}{groups}\noutput = "r.duckdb"\n'
+    )
+    sql = """CREATE TABLE people AS SELECT i % 3 AS age, ['x', 'y'][1 + i % 2] AS sex,
+        substr('abcdaabb', 1 + CAST(i * 7 % 8 AS INTEGER), 1) AS ill FROM range(2000) AS r(i)"""
+    path = write_policy(tmp_path, text, sql)
+    (tmp_path / "key").write_bytes(b"a secret of my own, long enough")
+    output = publish(path, key_file=tmp_path / "key", ledger_file=tmp_path / "ledger").written.output
+    found = figures(sqlpriv.attack(output, policy=path), "linking attacker")
+    with duckdb.connect(str(output), read_only=True) as con:
+        shown = con.execute("SELECT sex, ill FROM sqlpriv_release.group_2").fetchall()
+    with duckdb.connect(str(tmp_path / "private.duckdb"), read_only=True) as con:
+        rows = con.execute("SELECT sex, ill FROM people").fetchall()
+    counts = {sex: Counter(ill for s, ill in shown if s == sex) for sex in "xy"}
+    best = {sex: [v for v, n in c.items() if n == max(c.values())] for sex, c in counts.items() if c}
+    assert found["agree"] == sum(sex in best for sex, _ in rows) > 0
+    right = sum(Fraction(best[sex].count(ill), len(best[sex])) for sex, ill in rows if sex in best)
+    assert found["right"] == pytest.approx(float(right))
+    assert 0.25 < found["before"] < found["after"] <= 1
 
 
 # -------------------- two releases
