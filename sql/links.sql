@@ -120,5 +120,6 @@ CREATE MACRO _alike(one, other) AS
 concat('(', one, ' = ', other, ' OR regexp_matches(', one, ', ''^(VARCHAR|ENUM|"NULL")'') OR regexp_matches(', other, ', ''^(VARCHAR|ENUM|"NULL")'') OR regexp_matches(',
   one, ', ''^(', _integers(), ')$'') AND regexp_matches(', other, ', ''^(', _integers(), ')$''))');
 
--- SQL text of the chance to pick the right one of so many entries. None: the person is not in the dictionary, and nobody is found.
+-- The chance to pick the right one of so many entries, and the SQL text of it. None: the person is not in the dictionary, and nobody is found.
+CREATE MACRO _picked(entries) AS CASE WHEN entries > 0 THEN 1 / entries ELSE CAST(0 AS DOUBLE) END;
 CREATE MACRO _identified(entries) AS concat('CASE WHEN ', entries, ' > 0 THEN 1 / ', entries, ' ELSE CAST(0 AS DOUBLE) END');

@@ -2,8 +2,9 @@
 -- What an attacker believes of a person's sensitive value after a release: who says the person's quasi-identifiers, {zip: '130**', age: '< 30'}, and known is a list of what else
 -- the attacker knows: {'not': 'Heart'}, {person: 'Tom', has: 'Flu'}, or {person: 'Tom', has: 'Flu', other: 'Ann', 'then': 'Flu'}, if Tom has it Ann has it. Without a name it is about who.
 -- Others are in the same class, unless a statement says their quasi-identifiers, too. before is the belief with nothing known.
--- nulls: NULL is a value of its own, but cannot be named in known.
--- guarantee: exact: the share of all assignments of the values of each class to its people, one row a person, that agree with what is known. Knowledge that no assignment agrees with is an error,
+-- nulls: NULL is a value of its own, but cannot be named in known, where it is as if nothing were said.
+-- guarantee: exact: the share of all assignments of the values of each class to its people, one row a person, that agree with what is known. Rows are counted, not persons: where some have
+-- several, give it a view with one row of each, or what it says is about a row. Knowledge that no assignment agrees with is an error,
 -- and so are so many people and values that the assignments to them could not be listed.
 -- example: FROM priv.belief('patients', ['zip', 'age'], 'disease', {zip: '130**', age: '< 30'}, [{'not': 'Heart'}])
 -- expect: [('Flu', 0.5, 1.0), ('Heart', 0.5, 0.0)]

@@ -1,8 +1,8 @@
 """sqlpriv: privacy inside DuckDB. `load(con)` or `install("x.duckdb")`, then `FROM priv.report(...)`.
 
-Every command is a call, too: `check`, `init`, `plan`, `compare`, `publish`, `verify`, `show`, `ledger`. They return
-Facts, which know their JSON and show themselves in a notebook; `open_release` answers queries, and `attach` lets a
-connection of your own answer them: `FROM priv.ask('SELECT ...')`.
+Every command is a call, too: `check`, `attack`, `init`, `plan`, `compare`, `publish`, `verify`, `show`, `ledger`. They
+return Facts, which know their JSON and show themselves in a notebook; `open_release` answers queries, and `attach` lets
+a connection of your own answer them: `FROM priv.ask('SELECT ...')`.
 """
 
 from importlib import import_module
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlpriv.version import __version__
 
 if TYPE_CHECKING:
-    from sqlpriv.doors.python import attach, check, compare, init, ledger, plan, publish, report
+    from sqlpriv.doors.python import attach, attack, check, compare, init, ledger, plan, publish, report
     from sqlpriv.errors import SqlprivError
     from sqlpriv.facts import Facts
     from sqlpriv.macros.install import install, load
@@ -25,6 +25,7 @@ __all__ = [
     "__version__",
     "add_view",
     "attach",
+    "attack",
     "check",
     "compare",
     "create_view",
@@ -48,6 +49,7 @@ _PLACES = {
     "SqlprivError": "sqlpriv.errors",
     "add_view": "sqlpriv.released",
     "attach": "sqlpriv.doors.python",
+    "attack": "sqlpriv.doors.python",
     "check": "sqlpriv.doors.python",
     "compare": "sqlpriv.doors.python",
     "create_view": "sqlpriv.macros.views",

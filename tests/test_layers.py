@@ -29,6 +29,7 @@ ROOMS = (
     ("publishing",),
     ("dry_run",),
     ("comparing",),
+    ("attacking",),
     ("showing",),
     ("reporting",),
     ("doors",),

@@ -10,6 +10,12 @@ import duckdb
 
 from sqlpriv import publishing
 from sqlpriv.arguments import checked
+from sqlpriv.attacking.background import Knows
+from sqlpriv.attacking.minimality import WORLDS
+from sqlpriv.attacking.run import Asked as AskedAttack
+from sqlpriv.attacking.run import run as run_attacks
+from sqlpriv.attacking.scene import Columns, Given, opened
+from sqlpriv.attacking.told import told as told_attacks
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
@@ -39,6 +45,43 @@ def attach(
     `public` names tables that questions may join: files (Parquet, CSV, JSON), data frames or Arrow tables.
     """
     attach_release(con, METHODS, Path(release), public or {}, budget)
+
+
+@checked
+def attack(
+    data: Any,
+    second: str | Path | None = None,
+    *,
+    policy: Policy | str | Path | None = None,
+    second_policy: Policy | str | Path | None = None,
+    qis: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    person: str | None = None,
+    database: str | Path | None = None,
+    dictionary: Any = None,
+    truth: str | None = None,
+    negations: int = 2,
+    implications: int = 2,
+    worlds: int = WORLDS,
+    show_values: bool = False,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Run what an attacker would on a release or a table, and tell what comes out.
+
+    `data` is a release file, or a table as `check` takes it: then `qis` and `sensitive` say what attackers know and
+    want, or `policy` does. The policy names the private table, too, whose numbers stand beside those of a release.
+    With a `second` release of the same table, the two are intersected; `second_policy` is its policy, where it has
+    other hierarchies. `dictionary` is what an attacker holds, a file
+    or a data frame, and `truth` its column that tells who is who, if the private table has that, too.
+    """
+    read, more = (
+        p if p is None or isinstance(p, Policy) else publishing.read_policy(p) for p in (policy, second_policy)
+    )
+    other, held = (None if path is None else Path(path) for path in (second, database))
+    columns = Columns(_names(qis), _names(sensitive), person)
+    asked = AskedAttack(Knows(negations, implications), truth, worlds, show_values)
+    with opened(Given(data, other, read, more, held, columns, dictionary)) as scene:
+        return told_attacks(scene, run_attacks(scene, asked, on_progress))
 
 
 @checked

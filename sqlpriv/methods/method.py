@@ -201,6 +201,25 @@ class Attacked(Protocol):
 
 
 @runtime_checkable
+class BoundsBeliefs(Protocol):
+    """A method whose coins bound what anybody comes to believe: no row of its releases is certain to be a person's."""
+
+    def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
+        """Who might attack a release, as its file says: what each knows and wants, prior and posterior."""
+
+
+@runtime_checkable
+class Searches(Protocol):
+    """A method that takes the best of several ways to publish: which one it takes tells something of the rows."""
+
+    def looks_at_values(self, policy: Policy) -> bool:
+        """Whether sensitive values decide, beside the quasi-identifiers, which attackers may know."""
+
+    def choice(self, plan: Plan) -> object:
+        """What was taken: the same for two tables of the same people where they are published in the same classes."""
+
+
+@runtime_checkable
 class Tuned(Protocol):
     """A method whose policies may leave a choice that is best made by the questions of a workload."""
 

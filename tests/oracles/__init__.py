@@ -161,7 +161,7 @@ from .sampling import (
 )
 from .utility import average_class_size, discernibility, kl_divergence
 from .views import alpha_beta, frapp
-from .worlds import belief
+from .worlds import belief, minimality_bound, possible_worlds
 
 __all__ = [
     "INFINITY",
@@ -273,6 +273,7 @@ __all__ = [
     "linking_prior",
     "linking_prior_of_share",
     "loss",
+    "minimality_bound",
     "negation_diversity",
     "negation_diversity_by_search",
     "negation_diversity_per_class",
@@ -281,6 +282,7 @@ __all__ = [
     "order_key",
     "person_prior",
     "population_risk",
+    "possible_worlds",
     "posterior_bound",
     "prior_from_counts",
     "prior_of_multiple",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations
+from math import comb, log10
 
 Statement = Mapping[str, str | None]
 
@@ -36,3 +37,21 @@ def _holds(statement: Statement, world: Mapping[str, str | None]) -> bool:
     if statement.get("then") is not None:
         return own != statement["has"] or world[statement.get("other") or ""] == statement["then"]
     return statement.get("has") is None or own == statement["has"]
+
+
+def possible_worlds(classes: Sequence[Sequence[str | None]]) -> tuple[int, float]:
+    """The classes, and the digits of the number of ways to hand out the values of each to its people."""
+    ways = 1
+    for values in classes:
+        ways *= len(set(permutations(values)))
+    return len(classes), log10(ways)
+
+
+def minimality_bound(belief: Fraction, excluded: int, worlds: int) -> tuple[Fraction, Fraction]:
+    """The first thousandth at which so few would be seen once in twenty times at most, and what a belief becomes."""
+    for thousandth in range(1, 1000):
+        p = Fraction(thousandth, 1000)
+        chance = sum(comb(worlds, j) * p**j * (1 - p) ** (worlds - j) for j in range(excluded + 1))
+        if chance <= Fraction(1, 20):
+            return p, min(belief / (1 - p), Fraction(1))
+    return Fraction(1), Fraction(1)

@@ -15,7 +15,7 @@ from support import strategies
 from support.dictionaries import structs
 from support.strategies import EXAMPLES, quote, same_name
 
-TESTED = {"belief"}
+TESTED = {"belief", "minimality_bound", "possible_worlds"}
 Con = duckdb.DuckDBPyConnection
 VALUES = ["", "a", "o'x", "NULL", "=", None]
 NAMES = [name for name in strategies.NAMES if name != "person"]
@@ -132,3 +132,44 @@ def test_no_knowledge_passes_the_bound_of_ck_safety(
 def test_what_cannot_be_believed_is_refused(example_tables: Con, who: str, known: str, complaint: str) -> None:
     with pytest.raises(duckdb.Error, match=complaint):
         example_tables.execute(f"FROM priv.belief('patients', ['zip', 'age'], 'disease', {who}, {known})").fetchall()
+
+
+@settings(max_examples=max(EXAMPLES // 3, 3))
+@given(st.lists(st.lists(st.sampled_from(VALUES), min_size=1, max_size=5), min_size=1, max_size=3))
+def test_worlds_are_as_many_as_can_be_listed(con: Con, classes: list[list[str | None]]) -> None:
+    rows = [[at, value] for at, values in enumerate(classes) for value in values]
+    strategies.create_table(con, "t", {"q": "INTEGER", "s": "VARCHAR"}, rows)
+    found = con.execute("FROM priv.possible_worlds('t', ['q'], 's')").fetchall()
+    assert found == [pytest.approx(oracles.possible_worlds(classes))]
+
+
+@settings(max_examples=max(EXAMPLES // 3, 3))
+@given(st.fractions(0, 1, max_denominator=50), st.integers(1, 12), st.data())
+def test_a_sample_of_worlds_bounds_all_of_them(con: Con, belief: Fraction, worlds: int, data: st.DataObject) -> None:
+    excluded = data.draw(st.integers(0, worlds))
+    found = con.execute(f"FROM priv.minimality_bound({float(belief)!r}, {excluded}, {worlds})").fetchall()
+    share, after = oracles.minimality_bound(belief, excluded, worlds)
+    if share < 1:
+        assert found == [pytest.approx((float(share), float(after)))]
+    else:  # nothing is left that could be believed less than for certain
+        assert found == [(1, 1)]
+
+
+@pytest.mark.one_version
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("0.5, 3, 2", "at most all"),
+        ("1.5, 0, 2", "belief must lie between 0 and 1"),
+        ("0.5, -1, 2", "excluded must be a whole number"),
+        ("0.5, 0, 0", "worlds must be a whole number of at least 1"),
+    ],
+)
+def test_no_bound_of_no_sample(con: Con, arguments: str, complaint: str) -> None:
+    with pytest.raises(duckdb.Error, match=complaint):
+        con.execute(f"FROM priv.minimality_bound({arguments})").fetchall()
+
+
+def test_no_bound_of_nothing(con: Con) -> None:
+    assert con.execute("FROM priv.minimality_bound(NULL, 0, 5)").fetchall() == [(0.451, None)]
+    assert con.execute("FROM priv.minimality_bound(0.5, NULL, 5)").fetchall() == [(None, None)]

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("checks:check_command", "Report every privacy model on a table, and judge it against requirements."),
     "init": ("policies:init_command", "Look at a table and write a policy for it, for you to review."),
     "plan": ("releases:plan_command", "Show what a policy would publish, guarantee and cost; nothing is written."),
+    "attack": ("attack:attack_command", "Run what an attacker would on a release or a table, and tell what comes out."),
     "compare": ("compare:compare_command", "Compare methods on your questions: error, protection and cost of each."),
     "publish": ("releases:publish_command", "Publish a table under its policy, and enter the release in the ledger."),
     "anonymize": ("releases:publish_command", "The old name of publish."),

@@ -14,7 +14,7 @@ from sqlpriv.methods.generalize import write
 from sqlpriv.methods.generalize.best import best_node
 from sqlpriv.methods.generalize.compare import compare
 from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
-from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, GeneralizePolicy
+from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalize.verify import verify_file
 from sqlpriv.methods.labelled.answers import open_labelled, show_labelled
 from sqlpriv.methods.method import Edition, Made, Plan, Request
@@ -88,6 +88,17 @@ class Generalize:
         assert isinstance(plan, GeneralizePlan)
         node = best_node(plan, queries, request)
         return {} if node is None else {"node": node}
+
+    def looks_at_values(self, policy: Policy) -> bool:
+        """Requirements on sensitive columns do, and so may a workload."""
+        assert isinstance(policy, GeneralizePolicy)
+        asked = policy.objective.startswith(WORKLOAD)
+        return asked or any(r.measure.needs_sensitive for r in policy.requirements)
+
+    def choice(self, plan: Plan) -> object:
+        """The node, and how many rows and classes it leaves."""
+        assert isinstance(plan, GeneralizePlan)
+        return plan.best.node, plan.best.outcome.suppressed, plan.best.outcome.classes
 
 
 METHOD = Generalize()

@@ -122,6 +122,10 @@ class Randomized(ABC):
         known = replace(plan.known, times=times)
         return worst_posterior(plan.source.calls, known, plan.terms.factor, factors)
 
+    def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
+        """As the file lists them."""
+        return file.rows("attackers")
+
     def show(self, file: ReleaseFile) -> Facts:
         """What a release says of itself."""
         about, columns = file.about, _columns(file)

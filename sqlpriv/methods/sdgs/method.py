@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
@@ -19,7 +20,7 @@ from sqlpriv.methods.sdgs.groups import GROUPS
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
 from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
 from sqlpriv.methods.sdgs.stated import stated_groups, stated_terms
-from sqlpriv.methods.sdgs.told import exposure, linking_posterior, smooth_grid
+from sqlpriv.methods.sdgs.told import exposure, linking_beliefs, linking_posterior, smooth_grid
 from sqlpriv.methods.sdgs.verify import verify_file
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
@@ -27,6 +28,7 @@ from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.release.verify import verify_facts
 from sqlpriv.rewrite.release import Release
+from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
 
 
@@ -117,6 +119,19 @@ class Sdgs:
         """The worst belief of a linking attacker in a sensitive value, where its public domain says what there is."""
         assert isinstance(plan, SdgsPlan)
         return linking_posterior(plan.source.calls, plan.terms, plan.choices, times)
+
+    def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
+        """Who knows all but one sensitive column, where its public domain says what there is."""
+        calls, found = Calls(file.con), []
+        terms = stated_terms(calls, file)
+        for column in file.rows("attributes"):
+            if column["role"] == "sensitive" and column["has_domain"]:
+                name = str(column["name"])
+                domain = quoted(file.catalog, "domain", name)
+                size = int(fetch(file.con, f"SELECT count(*) FROM {domain}")[0][0])
+                prior, posterior = linking_beliefs(calls, terms, size)
+                found.append({"knows": f"all but {name}", "wants": name, "prior": prior, "posterior": posterior})
+        return found
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The sampled rows, and the classes that could be there and are not."""

@@ -84,14 +84,16 @@ def linking_posterior(calls: Calls, terms: Terms, choices: Sequence[int | None],
     """
     if not choices or None in choices:
         return None
+    return max(linking_beliefs(calls, terms, size or 1, times)[1] for size in choices)
+
+
+def linking_beliefs(calls: Calls, terms: Terms, choices: int, times: float = _TIMES) -> tuple[float, float]:
+    """What one believes of a value among so many, and comes to believe at most, who knows all else of a person."""
     factor = float(calls.value(f"exp({terms.replaced_epsilon!r})"))
-    found = []
-    for size in choices:
-        prior = calls.row("linking_prior", float(size or 1), times)[0]
-        prior = prior if terms.rows_each == 1 else calls.row("person_prior", prior, terms.rows_each)[0]
-        bounded = calls.row("posterior_bound", prior, factor)[0]
-        found.append(float(calls.value(f"_belief_but_for({bounded!r}, {terms.replaced_delta!r})")))
-    return max(found)
+    prior = calls.row("linking_prior", float(choices), times)[0]
+    prior = prior if terms.rows_each == 1 else calls.row("person_prior", prior, terms.rows_each)[0]
+    bounded = calls.row("posterior_bound", prior, factor)[0]
+    return float(prior), float(calls.value(f"_belief_but_for({bounded!r}, {terms.replaced_delta!r})"))
 
 
 @dataclass(frozen=True)

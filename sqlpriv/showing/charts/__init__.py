@@ -1,9 +1,10 @@
 """Pictures: what each node of a lattice allows and costs, what stubbornness changes, what privacy costs,
-how methods compare.
+how methods compare, what attacks find.
 
 They show levels, requirements and measures, never a value of the table. matplotlib is imported when a picture is drawn.
 """
 
+from sqlpriv.showing.charts.attacks import draw_attacks
 from sqlpriv.showing.charts.canvas import KINDS, ready
 from sqlpriv.showing.charts.comparison import draw_comparison
 from sqlpriv.showing.charts.deltas import draw_deltas
@@ -14,6 +15,7 @@ from sqlpriv.showing.charts.tradeoff import draw_tradeoff
 
 __all__ = [
     "KINDS",
+    "draw_attacks",
     "draw_comparison",
     "draw_deltas",
     "draw_lattice",

@@ -1,0 +1,83 @@
+"""Background knowledge: values that a person is known not to have (the lecture's Umeko), and facts that tie people.
+
+Both are the worst case over what an attacker may know: the most telling negations of a class, and the most telling
+implications between people of any classes, which is (c,k)-safety. Where somebody's value is certain anyway, one
+implication from there tells the value of anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlpriv.attacking.findings import Finding, Found, Pair, number, people
+from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.errors import InputError
+
+ATTACK = "background knowledge"
+_CERTAIN = "value >= 1 - 1e-12"
+
+
+MOST_KNOWN = 10
+
+
+@dataclass(frozen=True)
+class Knows:
+    """How much the attackers know, at most."""
+
+    negations: int = 2
+    implications: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse less than nothing, and more than can be computed in any time."""
+        for name, value in vars(self).items():
+            if not 0 <= value <= MOST_KNOWN:
+                raise InputError(f"{name} must be a whole number from 0 to {MOST_KNOWN}")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Knowledge of one kind and amount: what it is called, what it is, and the check that says what it gives."""
+
+    name: str
+    words: str
+    macro: str
+    argument: int
+
+
+def cases(knows: Knows) -> Iterator[Case]:
+    """All that is asked for; n negations are the l - 2 of the lecture."""
+    for n in range(1, knows.negations + 1):
+        words = f"{n} value{'s' if n > 1 else ''} that a person does not have"
+        yield Case(f"{n} negation{'s' if n > 1 else ''}", words, "negation_diversity_classes", n + 2)
+    for k in range(1, knows.implications + 1):
+        words = f"{k} fact{'s' if k > 1 else ''} like 'if one has this value, another has that'"
+        yield Case(f"{k} implication{'s' if k > 1 else ''}", words, "ck_safety_classes", k)
+
+
+def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], knows: Knows) -> Found:
+    """Of each sensitive column, how many become certain, and how sure the surest guess is."""
+    for column, guessed in own.items():
+        beside = raw.get(column)
+        for case in cases(knows):
+            pair = Pair(numbers(guessed, case), {} if beside is None else numbers(beside, case))
+            figures = (
+                pair.figure("certain", "people who can become certain", is_drawn=True),
+                pair.figure("surest_guess", "the surest guess", is_share=True),
+            )
+            yield Finding(ATTACK, _sentence(column, case, pair), figures, column, case.name)
+
+
+def numbers(guessed: Guessed, case: Case) -> dict[str, float | None]:
+    """The people of classes in which such knowledge can make a value certain, and the surest guess of all."""
+    columns = f"coalesce(sum(size) FILTER ({_CERTAIN}), 0), least(max(value), 1)"
+    certain, surest = guessed.by_class(case.macro, columns, case.argument)
+    return {"certain": float(certain), "surest_guess": float(surest)}
+
+
+def _sentence(column: str, case: Case, pair: Pair) -> str:
+    return (
+        f"Who also knows {case.words} can become certain of {column} of {people(pair.own['certain'])}"
+        f"{pair.beside('certain', 'in the private table:')}, and believes no value more than "
+        f"{number(pair.own['surest_guess'])}{pair.beside('surest_guess', 'there:')}."
+    )

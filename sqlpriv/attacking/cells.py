@@ -1,0 +1,189 @@
+"""What the cells of a release stand for: which values a label may be, and where the answer comes from.
+
+A column that shows its values is what it says. Ranges name their ends, and masks their start. The policy's hierarchy
+labels any value, and a public domain lists them. Of labels of which nobody says what is below them, nothing can be
+compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from sqlpriv.attacking.guessed import has_buckets
+from sqlpriv.engine import fetch
+from sqlpriv.methods.bucketed.layout import side_table
+from sqlpriv.methods.labelled.kinds import BINS, BOXES, SIMPLE, VALUES, WHOLE
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.stamp import stated_policy
+from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.hierarchies import TOP, Given, wide_rows
+from sqlpriv.table.source import Source
+
+NOT_PUBLIC = "which values are below its labels is not public; --policy says it"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column, the type of its values, and a query for its labels and the values that each may stand for."""
+
+    name: str
+    kind: str
+    below: Callable[[str], str]
+    """Of a table with the column `value`, of texts, the query for `label` and `value`, both as texts."""
+
+    def text(self, column: str) -> str:
+        """A cell of another table as the text that it is compared by; NULL where it is no value of the type."""
+        return f"CAST(TRY_CAST(CAST({column} AS VARCHAR) AS {self.kind}) AS VARCHAR)"
+
+
+@dataclass(frozen=True)
+class Records:
+    """A relation whose rows are compared with others: its name as SQL, its columns, and those that cannot be."""
+
+    relation: str
+    cells: tuple[Cell, ...]
+    unknown: tuple[str, ...] = ()
+    """Columns whose labels nobody can read."""
+    is_starred: bool = False
+    """Whether rows of stars alone are suppressed ones."""
+
+    def read_from(self, relation: str) -> Records:
+        """The same of another relation."""
+        return replace(self, relation=relation)
+
+
+def table_records(relation: str, types: Mapping[str, str], names: Sequence[str]) -> Records:
+    """The rows of an ordinary table, by some of its columns."""
+    return Records(relation, tuple(Cell(n, _plain(types[n]), _same) for n in names))
+
+
+def release_records(
+    file: ReleaseFile, names: Sequence[str], source: Source | None, policy: Policy | None, also: str | None = None
+) -> Records:
+    """The rows of a release, by those of its columns that are named.
+
+    Where its columns stand in several tables, it is the one that has most of them; and `also`, which is not compared.
+    """
+    wanted = {folded(n) for n in names}
+    rows = [row for row in file.rows("attributes") if folded(str(row["name"])) in wanted]
+    if has_buckets(file):
+        sides = [int(row["side"]) for row in rows]
+        best = max(sorted(set(sides)), key=sides.count, default=1)
+        kinds = file.columns(SCHEMA, side_table(best - 1))
+        there = [str(row["name"]) for row in rows if int(row["side"]) == best]
+        return table_records(file.table(side_table(best - 1)), kinds, there)
+    table = _home(file, wanted, also)
+    here = {folded(c) for c in file.columns(SCHEMA, table)}
+    rows = [row for row in rows if folded(str(row["name"])) in here]
+    given = {} if policy is None else {folded(c.name): c.given for c in policy.columns}
+    found = [(str(r["name"]), _cell(file, r, source, given.get(folded(str(r["name"])), {}))) for r in rows]
+    return Records(
+        file.table(table),
+        tuple(cell for _, cell in found if cell is not None),
+        tuple(name for name, cell in found if cell is None),
+        file.about.get("kept_suppressed") == "yes",
+    )
+
+
+def _home(file: ReleaseFile, wanted: set[str], also: str | None) -> str:
+    """The table of rows with most of these columns: a release may publish groups of columns apart, each a sample."""
+    tables = ["published", *sorted(t for schema, t in file.tables if schema == SCHEMA and t.startswith("group_"))]
+    columns = {table: {folded(c) for c in file.columns(SCHEMA, table)} for table in tables}
+    able = [table for table in tables if also is None or folded(also) in columns[table]]
+    return max(able, key=lambda table: len(columns[table] & wanted))
+
+
+def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said: Mapping[str, Any]) -> Cell | None:
+    """`said` is what the policy says of the column; a level there is that of labels in the place of values."""
+    name, labels = str(row["name"]), str(row.get("labels", VALUES))
+    kind = str(row.get("original", row.get("type")))
+    kind = kind if SIMPLE.fullmatch(kind) else "VARCHAR"
+    ends, leaves, domain = file.table(f"ends_{name}"), (SCHEMA, f"leaves_{name}"), ("domain", name)
+    has_ends = (SCHEMA, f"ends_{name}") in file.tables
+    given: Given | None = said.get("hierarchy")
+    is_top = row.get("level") is not None and row.get("level") == row.get("levels")
+    if is_top or (labels == VALUES and said.get("level") is None):
+        return Cell(name, kind, _same)
+    if has_ends and labels in (BINS, BOXES):
+        return Cell(name, kind, partial(_between, ends, kind, True))
+    if source is not None and given is not None:
+        return Cell(name, kind, partial(_labelled, source, given, name, kind))
+    if has_ends:
+        return Cell(name, kind, partial(_between, ends, kind, WHOLE.fullmatch(kind) is not None or kind == "DATE"))
+    if _stated(file, name) == "suppression":
+        return Cell(name, kind, _same)
+    if _stated(file, name) == "mask":
+        return Cell(name, kind, partial(_masked, file.table(f"hierarchy_{name}"), row.get("level")))
+    for schema, table in (leaves, domain):
+        if (schema, table) in file.tables and (schema == SCHEMA or row.get("has_domain")):
+            return Cell(name, kind, partial(_listed, quoted(file.catalog, schema, table)))
+    return None
+
+
+def _stated(file: ReleaseFile, name: str) -> str:
+    """The kind of hierarchy that the release says a column has."""
+    part = stated_policy(file)
+    said = part.get("columns", {}).get(name, {}) if isinstance(part, dict) else {}
+    return str(said.get("hierarchy", ""))
+
+
+def _masked(labels: str, level: int | None, values: str) -> str:
+    """Of masked texts, as of an American postcode, anybody sees what they may be: no longer, with the same start.
+
+    Where less is left than the mask of a level leaves, the value was so short, and this is all of it.
+    """
+    shown = f"(SELECT DISTINCT CAST(value AS VARCHAR) AS label, rtrim(label, '*') AS start FROM {labels})"
+    whole = "false" if level is None else f"length(l.start) < length(l.label) - {int(level)}"
+    may_be = "starts_with(v.value, l.start) AND length(v.value) <= length(l.label)"
+    return (
+        f"SELECT l.label, v.value FROM {shown} AS l JOIN {values} AS v "
+        f"ON CASE WHEN {whole} THEN v.value = l.start ELSE {may_be} END"
+    )
+
+
+def _same(values: str) -> str:
+    return f"SELECT value AS label, value FROM {values}"
+
+
+def _between(ends: str, kind: str, closed: bool, values: str) -> str:
+    """Labels without ends, as the top, may be anything; of ranges that are cut, the high end is the next one's."""
+    last = "<=" if closed else "<"
+    value = f"TRY_CAST(v.value AS {kind})"
+    within = f"(e.low IS NULL OR e.low <= {value}) AND (e.high IS NULL OR {value} {last} e.high)"
+    return f"SELECT e.label, v.value FROM {ends} AS e JOIN {values} AS v ON {within}"
+
+
+def _listed(table: str, values: str) -> str:
+    return (
+        f"SELECT DISTINCT CAST(d.label AS VARCHAR) AS label, v.value FROM {table} AS d JOIN {values} AS v "
+        "ON CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM v.value"
+    )
+
+
+def _labelled(source: Source, given: Given, name: str, kind: str, values: str) -> str:
+    """By the hierarchy of the policy, all labels of a value. What it does not cover is no value of the table."""
+    column, con = quoted(name), source.con
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE __values AS SELECT DISTINCT CAST(value AS {kind}) AS {column} FROM {values}",
+    )
+    fetch(con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, given, name, '__values')}")
+    first = quoted(str(fetch(con, "DESCRIBE FROM __wide")[0][0]))
+    listed = f"SELECT {first} AS value, unnest(list_value(*COLUMNS(*))) AS label FROM __wide"
+    return (
+        f"SELECT DISTINCT w.label, v.value FROM ({listed}) AS w JOIN {values} AS v "
+        "ON w.value IS NOT DISTINCT FROM v.value"
+    )
+
+
+def _plain(kind: str) -> str:
+    return kind if SIMPLE.fullmatch(kind) else "VARCHAR"
+
+
+def is_top(label: str) -> str:
+    """Whether a label, as SQL, stands for anything."""
+    return f"{label} IS NOT DISTINCT FROM {literal(TOP)}"

@@ -1,0 +1,62 @@
+"""Homogeneity: a class in which everybody has the same value tells that value of all its people (the lecture's Bob)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlpriv.attacking.findings import Finding, Found, Pair, of_all, people
+from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.facts import Grid
+
+ATTACK = "homogeneity"
+_SHOWN = 5
+
+
+def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], show_values: bool) -> Found:
+    """Of each sensitive column, how many people's value is certain, and how many are guessed right."""
+    for column, guessed in own.items():
+        beside = raw.get(column)
+        pair = Pair(numbers(guessed), {} if beside is None else numbers(beside))
+        yield Finding(
+            ATTACK,
+            _sentence(column, pair),
+            (
+                pair.figure("people", "people who are in it"),
+                pair.figure("certain", "people whose value is certain", is_drawn=True),
+                pair.figure("homogeneous_classes", "classes of one value"),
+                pair.figure(
+                    "guessed_right", "people guessed right, by the commonest value of their class", is_drawn=True
+                ),
+                pair.figure("surest_guess", "the surest guess", is_share=True),
+            ),
+            column,
+            private=(_classes(guessed),) if show_values else (),
+        )
+
+
+def numbers(guessed: Guessed) -> dict[str, float | None]:
+    """A value is certain where its share of a class is 1."""
+    found = guessed.by_class(
+        "alpha_k_anonymity_classes",
+        "sum(size), coalesce(sum(size) FILTER (value = 1), 0), count(*) FILTER (value = 1), sum(size * value), "
+        "max(value)",
+    )
+    names = ("people", "certain", "homogeneous_classes", "guessed_right", "surest_guess")
+    return {name: float(value) for name, value in zip(names, found, strict=True)}
+
+
+def _sentence(column: str, pair: Pair) -> str:
+    own = pair.own
+    return (
+        f"Who finds the class of a person knows {column} for certain of {of_all(own['certain'], own['people'])}"
+        f"{pair.beside('certain', 'in the private table:')}, and guesses it right of "
+        f"{people(round(own['guessed_right'] or 0))}{pair.beside('guessed_right', 'there:')}."
+    )
+
+
+def _classes(guessed: Guessed) -> Grid:
+    """The classes to blame, with what they are, for the owner alone."""
+    listed = guessed.worst("alpha_k_anonymity_classes", "value = 1", _SHOWN)
+    title = f"The largest classes in which {guessed.sensitive} is certain"
+    rows = tuple((found, size) for found, size, _ in listed)
+    return Grid(("class", "people"), rows, title, folded=("class",), private=True)

@@ -1,0 +1,120 @@
+"""Which records a person could be behind: pairs of kinds of people and kinds of records that agree on every column.
+
+    <name>_records   the kinds of records: id, l0, l1, ... as texts, n of them
+    <name>_people    the kinds of people, of a dictionary or of the private table: id, v0, v1, ... as texts, n of them
+    <name>_pairs     record, person: the kinds that are consistent
+
+A person of the private table is behind the record of their own values, so NULL is a value there. In a dictionary NULL
+is what the attacker does not know, and in a record what the owner did not: each agrees with everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from sqlpriv.attacking.cells import Cell, Records, is_top
+from sqlpriv.engine import fetch
+from sqlpriv.errors import InputError
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.sqltext import quoted
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The tables that say who could be behind which record."""
+
+    con: duckdb.DuckDBPyConnection
+    name: str
+
+    @property
+    def records(self) -> str:
+        """The kinds of records."""
+        return quoted(f"{self.name}_records")
+
+    @property
+    def people(self) -> str:
+        """The kinds of people."""
+        return quoted(f"{self.name}_people")
+
+    @property
+    def pairs(self) -> str:
+        """Which of the two are consistent."""
+        return quoted(f"{self.name}_pairs")
+
+
+def write_reach(
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    records: Records,
+    people: str,
+    *,
+    open_nulls: bool,
+    keep: Sequence[str] = (),
+    beside: Sequence[str] = (),
+) -> Reach:
+    """Hold a table of people against records, by all columns that can be compared.
+
+    `keep` are further columns of the people, and `beside` of the records, that tell kinds apart and are not compared.
+    """
+    reach, cells = Reach(con, name), records.cells
+    labels = [f"CAST({quoted(c.name)} AS VARCHAR) AS l{i}" for i, c in enumerate(cells)]
+    labels += [f"{quoted(b)} AS b{i}" for i, b in enumerate(beside)]
+    values = [f"{c.text(quoted(c.name))} AS v{i}" for i, c in enumerate(cells)]
+    values += [f"{quoted(k)} AS k{i}" for i, k in enumerate(keep)]
+    _write_kinds(con, reach.records, labels, records.relation)
+    _write_kinds(con, reach.people, values, people)
+    for i, cell in enumerate(cells):
+        _write_matches(con, i, cell, reach, open_nulls)
+    steps = f"{reach.people} AS p JOIN __matches_0 AS m0 ON p.v0 IS NOT DISTINCT FROM m0.value "
+    steps += f"JOIN {reach.records} AS r ON r.l0 IS NOT DISTINCT FROM m0.label"
+    for i in range(1, len(cells)):
+        steps += (
+            f" JOIN __matches_{i} AS m{i} ON r.l{i} IS NOT DISTINCT FROM m{i}.label "
+            f"AND p.v{i} IS NOT DISTINCT FROM m{i}.value"
+        )
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE {reach.pairs} AS SELECT r.id AS record, p.id AS person FROM {steps}")
+    if records.is_starred and not open_nulls:
+        _leave_stars(reach, len(cells))
+    return reach
+
+
+def _write_kinds(con: duckdb.DuckDBPyConnection, target: str, columns: Sequence[str], relation: str) -> None:
+    counted = f"SELECT {', '.join(columns)}, count(*) AS n FROM {relation} GROUP BY ALL"
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE {target} AS SELECT row_number() OVER () AS id, * FROM ({counted})")
+
+
+def _write_matches(con: duckdb.DuckDBPyConnection, i: int, cell: Cell, reach: Reach, open_nulls: bool) -> None:
+    """Which labels of a column a value may be behind."""
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE __people_values AS SELECT DISTINCT v{i} AS value FROM {reach.people}")
+    labels = f"(SELECT DISTINCT l{i} AS label FROM {reach.records})"
+    found = f"SELECT label, value FROM ({cell.below('__people_values')}) WHERE label IS NOT NULL"
+    both = f"SELECT label, value FROM {labels}, __people_values WHERE"
+    # Each on its own: with OR between them every label would be held against every value.
+    conditions = [is_top("label"), "label IS NULL AND value IS NULL"]
+    conditions += ["label IS NULL", "value IS NULL"] if open_nulls else []
+    known = f"SELECT label, value FROM ({found}) SEMI JOIN {labels} AS l USING (label)"
+    everything = " UNION ".join([known, *(f"{both} {condition}" for condition in conditions)])
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE __matches_{i} AS {everything}")
+
+
+def _leave_stars(reach: Reach, columns: int) -> None:
+    """Classes are published whole: who could be in one that shows something is not among the suppressed rows."""
+    stars = " AND ".join(is_top(f"l{i}") for i in range(columns))
+    fetch(
+        reach.con,
+        f"DELETE FROM {reach.pairs} WHERE record IN (SELECT id FROM {reach.records} WHERE {stars}) AND person IN "
+        f"(SELECT person FROM {reach.pairs} JOIN {reach.records} ON id = record WHERE NOT ({stars}))",
+    )
+
+
+def refuse_strangers(file: ReleaseFile, missing: int, option: str) -> None:
+    """Everybody is in some class, but for the rows that were left out: else the labels were not read rightly."""
+    left_out = 0 if file.about.get("kept_suppressed") == "yes" else int(file.about.get("suppressed_rows", "0"))
+    if missing > left_out:
+        raise InputError(
+            f"{missing - left_out:,} rows of the private table are in no class of {file.name}: the table has changed "
+            f"since, or the release has other hierarchies than the policy; name its own with {option}"
+        )
