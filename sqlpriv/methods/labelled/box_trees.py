@@ -1,0 +1,192 @@
+"""The trees of box axes as tables, with the ways from the top to the leaves in bits.
+
+The leaves of a tree are numbered from left to right, so that a node is a range of numbers. Each node has as many bits
+as its children need to be told apart, and the way to a leaf is the bits of all nodes above it, first those of the top.
+So ways that start alike are below one node, and the least node over some rows is where their ways part: what all of
+them have (`AND` of all bits) and what any has (`OR`) are enough to find it, without looking at the rows again.
+
+    tree_steps    the leaves, one row a level: axis, labels, code, level
+    tree_nodes    the nodes of all trees: axis, level, the leaves low to high, label, labels above it, leaves, width, and
+                  the share of all values that it stands for
+    tree_ways     of every leaf and level below the top: the node there and the one above it, which of its children it
+                  is, in how many bits, where they stand, and the node there of the next leaf
+    tree_leaves   the leaves: axis, value as text, code, way
+    tree_marks    what is found by where ways part: axis, mark, level, label, width and share of the node, and the bits
+                  of its children, `field` from `shift` on
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.labelled.axes import Axis
+from sqlpriv.methods.labelled.labels import check_hierarchies
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Frequencies
+from sqlpriv.sqltext import literal, quoted
+from sqlpriv.table.hierarchies import SCHEMA, TOP, Hierarchy, make_hierarchies
+
+_PACK_BITS = 62
+"""The bits of a pack; a way has one less, so that its mark is a BIGINT, too."""
+
+
+def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """All tables of trees; the axes with their heights, and where their ways are."""
+    con, trees = found.source.con, [axis for axis in axes if not axis.is_ordered]
+    if not trees:
+        return tuple(axes)
+    by_column: dict[str, Hierarchy] = {}
+    for axis in trees:
+        if axis.given is None:
+            by_column[axis.column] = _write_halves(found, axis)
+        else:
+            by_column |= {h.column: h for h in make_hierarchies(found.source, {axis.column: axis.given}, FREQUENCIES)}
+    check_hierarchies(found.source, [by_column[axis.column] for axis in trees], FREQUENCIES)
+    _write_nodes(found, trees)
+    _write_ways(found)
+    longest = dict(fetch(con, "SELECT axis, CAST(max(used) AS BIGINT) FROM tree_ways GROUP BY axis"))
+    heights = {axis.number: by_column[axis.column].height for axis in trees}
+    measured = (
+        axis if axis.is_ordered else replace(axis, height=heights[axis.number], bits=longest[axis.number])
+        for axis in axes
+    )
+    packed = tuple(_packed(measured))
+    _write_marks(found)
+    return packed
+
+
+def _packed(axes: Iterable[Axis]) -> Iterator[Axis]:
+    """The axes with the places of their ways, side by side."""
+    pack, used = 0, 0
+    for axis in axes:
+        if axis.is_ordered:
+            yield axis
+            continue
+        if axis.bits >= _PACK_BITS:
+            raise PolicyError(
+                f"the hierarchy of {axis.column!r} has too many labels below labels, on too many levels; leave out "
+                "some of its levels"
+            )
+        if used + axis.bits > _PACK_BITS:
+            pack, used = pack + 1, 0
+        yield replace(axis, pack=pack, offset=used)
+        used += axis.bits
+
+
+def _write_nodes(found: Frequencies, trees: Sequence[Axis]) -> None:
+    con, numbers = found.source.con, ", ".join(f"({i}, {axis.number})" for i, axis in enumerate(trees))
+    fetch(
+        con,
+        "CREATE OR REPLACE TABLE tree_steps AS SELECT *, unnest(range(len(labels))) AS level FROM (SELECT t.axis, "
+        "p.labels, row_number() OVER (PARTITION BY p.attribute ORDER BY list_reverse(p.labels)) AS code FROM paths "
+        f"AS p JOIN (VALUES {numbers}) AS t(attribute, axis) ON p.attribute = t.attribute)",
+    )
+    of_all = "max(leaves) OVER (PARTITION BY axis)"
+    width, share = (inlined(f"{name}(leaves, {of_all})") for name in ("_node_width", "_node_share"))
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE tree_nodes AS SELECT *, {width} AS width, {share} AS share FROM "
+        "(SELECT axis, level, min(code) AS low, max(code) AS high, any_value(labels[level + 1]) AS label, "
+        "any_value(labels[level + 2 :]) AS above, "
+        "count(*) AS leaves FROM tree_steps GROUP BY axis, level, labels[level + 1 :])",
+    )
+    for axis in trees:
+        if axis.given is None:
+            wide = inlined(f"_normalised_width(e.low, e.high, {axis.first!r}, {axis.last!r})")
+            fetch(
+                con,
+                f"UPDATE tree_nodes SET width = {wide}, share = {wide} FROM {_halves_table(axis)} AS e WHERE "
+                f"tree_nodes.axis = {axis.number} AND tree_nodes.label = e.label",
+            )
+
+
+def _write_ways(found: Frequencies) -> None:
+    """Table tree_ways."""
+    placed = (
+        "SELECT s.axis, s.code, s.labels[1] AS value, s.level, n.low FROM tree_steps AS s ASOF JOIN tree_nodes AS n ON "
+        "s.axis = n.axis AND s.level = n.level AND s.code >= n.low"
+    )
+    nested = (
+        "SELECT *, lead(low) OVER (PARTITION BY axis, code ORDER BY level) AS parent, "
+        f"lead(low) OVER (PARTITION BY axis, level ORDER BY code) AS next FROM ({placed})"
+    )
+    told_apart = (
+        "SELECT *, dense_rank() OVER (PARTITION BY axis, level, parent ORDER BY low) - 1 AS child FROM "
+        f"({nested}) WHERE parent IS NOT NULL"
+    )
+    bits = inlined("_bits_for(max(child) OVER (PARTITION BY axis, level, parent))")
+    counted = f"SELECT *, {bits} AS field FROM ({told_apart})"
+    summed = f"SELECT *, sum(field) OVER (PARTITION BY axis, code ORDER BY level DESC) AS used FROM ({counted})"
+    fetch(
+        found.source.con,
+        "CREATE OR REPLACE TABLE tree_ways AS SELECT *, CAST(max(used) OVER (PARTITION BY axis) - used AS INTEGER) AS "
+        f"shift FROM ({summed})",
+    )
+
+
+def _write_marks(found: Frequencies) -> None:
+    """Tables tree_leaves and tree_marks."""
+    con = found.source.con
+    fetch(
+        con,
+        "CREATE OR REPLACE TABLE tree_leaves AS SELECT axis, code, any_value(value) AS value, CAST(sum(child << shift) "
+        "AS BIGINT) AS way FROM tree_ways GROUP BY axis, code",
+    )
+    between = "SELECT *, lead(way) OVER (PARTITION BY axis ORDER BY code) AS next FROM tree_leaves"
+    parting = (
+        "SELECT axis, code, max(level) + 1 AS level, arg_max(parent, level) AS low, arg_max(shift, level) AS shift, "
+        "arg_max(field, level) AS field FROM tree_ways WHERE low <> next GROUP BY axis, code"
+    )
+    forks = (
+        f"SELECT b.axis, b.way, b.next, p.level, p.low, p.shift, p.field FROM ({between}) AS b JOIN ({parting}) AS p "
+        "ON b.axis = p.axis AND b.code = p.code"
+    )
+    alone = "SELECT axis, way, way, 0, code, 0, 0 FROM tree_leaves"
+    mark = inlined(f"_mark(m.way, {inlined('_top_bit(m.way, m.next)')})")
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE tree_marks AS SELECT m.axis, {mark} AS mark, n.level, n.label, n.width, n.share, "
+        f"m.shift, m.field FROM ({forks} UNION ALL {alone}) AS m JOIN tree_nodes AS n ON m.axis = n.axis AND "
+        "m.level = n.level AND m.low = n.low",
+    )
+
+
+def _halves_table(axis: Axis) -> str:
+    return f"halves_{axis.number}"
+
+
+def _write_halves(found: Frequencies, axis: Axis) -> Hierarchy:
+    """The hierarchy of a public range by halves, for the values of the table; and the ends of all its nodes."""
+    con, name, table = found.source.con, quoted(axis.column), quoted(SCHEMA, axis.column)
+    depth = int(axis.last - axis.first).bit_length()
+    steps = (
+        f"SELECT DISTINCT {name} AS cell, CAST({axis.number_of(name)} AS BIGINT) AS v, CAST({int(axis.first)} AS "
+        f"BIGINT) AS first0, CAST({int(axis.last)} AS BIGINT) AS last0 FROM {FREQUENCIES} WHERE {name} IS NOT NULL"
+    )
+    for i in range(depth):
+        middle = inlined(f"_middle(first{i}, last{i})")
+        steps = (
+            f"SELECT *, CASE WHEN v <= {middle} THEN first{i} ELSE {middle} + 1 END AS first{i + 1}, "
+            f"CASE WHEN v <= {middle} THEN {middle} ELSE last{i} END AS last{i + 1} FROM ({steps})"
+        )
+    fetch(con, f"CREATE OR REPLACE TABLE __halving AS {steps}")
+
+    def label(i: int) -> str:
+        return inlined(f"_closed_label({axis.typed(f'first{i}')}, {axis.typed(f'last{i}')})")
+
+    # The last step is the value itself.
+    levels = "".join(f", {label(i)} AS level{depth - i}" for i in reversed(range(depth)))
+    fetch(con, f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE {table} AS SELECT CAST(cell AS VARCHAR) AS value{levels}, {literal(TOP)} AS "
+        f"level{depth + 1} FROM __halving",
+    )
+    ends = " UNION ".join(
+        f"SELECT {label(i)} AS label, first{i} AS low, last{i} AS high FROM __halving" for i in range(depth + 1)
+    )
+    fetch(con, f"CREATE OR REPLACE TABLE {_halves_table(axis)} AS {ends}")
+    return Hierarchy(axis.column, table, depth + 1)
