@@ -18,6 +18,8 @@ from sqlpriv.methods.labelled.leaves import Known
 from sqlpriv.methods.labelled.scan import Frequencies
 from sqlpriv.table.hierarchies import Given
 
+WAY = 61
+"""The bits of a way; those that a tree does not need are zeros at the end. Of its mark there is one more."""
 _WHOLE_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT)|INTEGER|DATE")
 """Types of which every value, as a number of the axis, is an INTEGER."""
 
@@ -43,12 +45,17 @@ class Axis:
     """How long the way to a leaf of a tree is."""
     pack: int = 0
     offset: int = 0
-    """In which pack the ways to the leaves are, and from which bit on."""
+    """In which pack the ways to the leaves are, and from which bit on; without the zeros at their ends."""
 
     @property
     def is_ordered(self) -> bool:
         """Whether it may be cut anywhere."""
         return self.height is None
+
+    @property
+    def zeros(self) -> int:
+        """How many zeros are at the end of every way."""
+        return WAY - self.bits
 
     @property
     def shortest(self) -> str:

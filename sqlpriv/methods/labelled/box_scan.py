@@ -105,7 +105,7 @@ def _write_points(found: Frequencies, axes: Sequence[Axis]) -> None:
             f"CAST({cell} AS VARCHAR) IS NOT DISTINCT FROM l{axis.number}.value"
         )
     for p in packs_of(axes):
-        ways = [f"(l{x.number}.way << {x.offset})" for x in axes if not x.is_ordered and x.pack == p]
+        ways = [f"((l{x.number}.way >> {x.zeros}) << {x.offset})" for x in axes if not x.is_ordered and x.pack == p]
         columns.append(f"{' | '.join(ways)} AS b{p}")
     for j, column in enumerate(policy.sensitive):
         columns.append(f"v{j}.id AS s{j}")

@@ -8,8 +8,8 @@ them have (`AND` of all bits) and what any has (`OR`) are enough to find it, wit
     tree_steps    the leaves, one row a level: axis, labels, code, level
     tree_nodes    the nodes of all trees: axis, level, the leaves low to high, label, labels above it, leaves, width, and
                   the share of all values that it stands for
-    tree_ways     of every leaf and level below the top: the node there and the one above it, which of its children it
-                  is, in how many bits, where they stand, and the node there of the next leaf
+    tree_ways     of every leaf and level below the top: the node there, low to high, the parent above it, which child of
+                  it the node is, in how many bits (`field`), and from which bit on (`shift`)
     tree_leaves   the leaves: axis, value as text, code, way
     tree_marks    what is found by where ways part: axis, mark, level, label, width and share of the node, and the bits
                   of its children, `field` from `shift` on
@@ -23,14 +23,11 @@ from dataclasses import replace
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.axes import Axis
+from sqlpriv.methods.labelled.axes import WAY, Axis
 from sqlpriv.methods.labelled.labels import check_hierarchies
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Frequencies
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import SCHEMA, TOP, Hierarchy, make_hierarchies
-
-_PACK_BITS = 62
-"""The bits of a pack; a way has one less, so that its mark is a BIGINT, too."""
 
 
 def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[Axis, ...]:
@@ -47,10 +44,10 @@ def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[Axis, ...]:
     check_hierarchies(found.source, [by_column[axis.column] for axis in trees], FREQUENCIES)
     _write_nodes(found, trees)
     _write_ways(found)
-    longest = dict(fetch(con, "SELECT axis, CAST(max(used) AS BIGINT) FROM tree_ways GROUP BY axis"))
+    unused = dict(fetch(con, "SELECT axis, min(shift) FROM tree_ways GROUP BY axis"))
     heights = {axis.number: by_column[axis.column].height for axis in trees}
     measured = (
-        axis if axis.is_ordered else replace(axis, height=heights[axis.number], bits=longest[axis.number])
+        axis if axis.is_ordered else replace(axis, height=heights[axis.number], bits=WAY - unused[axis.number])
         for axis in axes
     )
     packed = tuple(_packed(measured))
@@ -65,12 +62,12 @@ def _packed(axes: Iterable[Axis]) -> Iterator[Axis]:
         if axis.is_ordered:
             yield axis
             continue
-        if axis.bits >= _PACK_BITS:
+        if axis.bits > WAY:
             raise PolicyError(
                 f"the hierarchy of {axis.column!r} has too many labels below labels, on too many levels; leave out "
                 "some of its levels"
             )
-        if used + axis.bits > _PACK_BITS:
+        if used + axis.bits > WAY:
             pack, used = pack + 1, 0
         yield replace(axis, pack=pack, offset=used)
         used += axis.bits
@@ -105,25 +102,20 @@ def _write_nodes(found: Frequencies, trees: Sequence[Axis]) -> None:
 
 def _write_ways(found: Frequencies) -> None:
     """Table tree_ways."""
-    placed = (
-        "SELECT s.axis, s.code, s.labels[1] AS value, s.level, n.low FROM tree_steps AS s ASOF JOIN tree_nodes AS n ON "
-        "s.axis = n.axis AND s.level = n.level AND s.code >= n.low"
+    bits = inlined("_bits_for(len(lows) - 1)")
+    families = (
+        "SELECT axis, level, list(low ORDER BY low) AS lows, list(high ORDER BY low) AS highs FROM tree_nodes "
+        "WHERE len(above) > 0 GROUP BY axis, level, above"
     )
-    nested = (
-        "SELECT *, lead(low) OVER (PARTITION BY axis, code ORDER BY level) AS parent, "
-        f"lead(low) OVER (PARTITION BY axis, level ORDER BY code) AS next FROM ({placed})"
+    children = (
+        f"SELECT axis, level, lows[1] AS parent, {bits} AS field, unnest(lows) AS low, unnest(highs) AS high, "
+        f"unnest(range(len(lows))) AS child FROM ({families})"
     )
-    told_apart = (
-        "SELECT *, dense_rank() OVER (PARTITION BY axis, level, parent ORDER BY low) - 1 AS child FROM "
-        f"({nested}) WHERE parent IS NOT NULL"
-    )
-    bits = inlined("_bits_for(max(child) OVER (PARTITION BY axis, level, parent))")
-    counted = f"SELECT *, {bits} AS field FROM ({told_apart})"
-    summed = f"SELECT *, sum(field) OVER (PARTITION BY axis, code ORDER BY level DESC) AS used FROM ({counted})"
+    ways = f"SELECT *, unnest(range(low, high + 1)) AS code FROM ({children})"
+    used = "sum(field) OVER (PARTITION BY axis, code ORDER BY level DESC)"
     fetch(
         found.source.con,
-        "CREATE OR REPLACE TABLE tree_ways AS SELECT *, CAST(max(used) OVER (PARTITION BY axis) - used AS INTEGER) AS "
-        f"shift FROM ({summed})",
+        f"CREATE OR REPLACE TABLE tree_ways AS SELECT *, CAST({WAY} - {used} AS INTEGER) AS shift FROM ({ways})",
     )
 
 
@@ -132,20 +124,17 @@ def _write_marks(found: Frequencies) -> None:
     con = found.source.con
     fetch(
         con,
-        "CREATE OR REPLACE TABLE tree_leaves AS SELECT axis, code, any_value(value) AS value, CAST(sum(child << shift) "
-        "AS BIGINT) AS way FROM tree_ways GROUP BY axis, code",
-    )
-    between = "SELECT *, lead(way) OVER (PARTITION BY axis ORDER BY code) AS next FROM tree_leaves"
-    parting = (
-        "SELECT axis, code, max(level) + 1 AS level, arg_max(parent, level) AS low, arg_max(shift, level) AS shift, "
-        "arg_max(field, level) AS field FROM tree_ways WHERE low <> next GROUP BY axis, code"
+        "CREATE OR REPLACE TABLE tree_leaves AS SELECT n.axis, n.label AS value, n.low AS code, w.way FROM tree_nodes "
+        "AS n JOIN (SELECT axis, code, CAST(sum(child << shift) AS BIGINT) AS way FROM tree_ways GROUP BY axis, code) "
+        "AS w ON n.axis = w.axis AND n.low = w.code WHERE n.level = 0",
     )
     forks = (
-        f"SELECT b.axis, b.way, b.next, p.level, p.low, p.shift, p.field FROM ({between}) AS b JOIN ({parting}) AS p "
-        "ON b.axis = p.axis AND b.code = p.code"
+        "SELECT w.axis, b.way, a.way AS other, w.level + 1 AS level, w.parent AS low, w.shift, w.field FROM tree_ways AS "
+        "w JOIN tree_leaves AS b ON w.axis = b.axis AND w.low = b.code JOIN tree_leaves AS a ON w.axis = a.axis AND "
+        "w.low - 1 = a.code WHERE w.child > 0 AND w.code = w.low"
     )
     alone = "SELECT axis, way, way, 0, code, 0, 0 FROM tree_leaves"
-    mark = inlined(f"_mark(m.way, {inlined('_top_bit(m.way, m.next)')})")
+    mark = inlined(f"_mark(m.way, {inlined('_top_bit(m.way, m.other)')})")
     fetch(
         con,
         f"CREATE OR REPLACE TABLE tree_marks AS SELECT m.axis, {mark} AS mark, n.level, n.label, n.width, n.share, "

@@ -54,12 +54,8 @@ def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
     fetch(con, f"CREATE OR REPLACE TABLE sides AS {sides}")
     # Two nodes may be called the same, and then nobody can tell them apart.
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
-    same = " AND ".join(f"s.label{x.number} IS NOT DISTINCT FROM b.label{x.number}" for x in scan.axes)
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE boxes AS SELECT s.*, b.box FROM sides AS s JOIN (SELECT {labels}, min(class) AS box "
-        f"FROM sides GROUP BY {labels}) AS b ON {same}",
-    )
+    same = f"SELECT min(class) AS box, unnest(list(class)) AS class FROM sides GROUP BY {labels}"
+    fetch(con, f"CREATE OR REPLACE TABLE boxes AS SELECT s.*, b.box FROM sides AS s JOIN ({same}) AS b USING (class)")
     widths = " + ".join(f"width{x.number}" for x in scan.axes)
     loss = inlined(f"_mean_loss(sum(rows * ({widths})), sum(rows), {len(scan.axes)})")
     ((classes, mean),) = fetch(con, f"SELECT count(DISTINCT box), {loss} FROM boxes")
@@ -124,11 +120,10 @@ def judge(
 
 def nodes_over(spans: str, columns: str, trees: Sequence[Axis]) -> str:
     """The least nodes m over spans on the axes that are trees: spans s with these columns and axis, one row a tree."""
-    listed = {"axis": [], "all_bits": [], "any_bits": []}
-    for x in trees:
-        listed["axis"].append(str(x.number))
-        for name in ("all", "any"):
-            listed[f"{name}_bits"].append(f"({name}{x.pack} >> {x.offset}) & {2**x.bits - 1}")
+    listed = {"axis": [str(x.number) for x in trees]}
+    for name in ("all", "any"):
+        fields = (f"(({name}{x.pack} >> {x.offset}) & {2**x.bits - 1}) << {x.zeros}" for x in trees)
+        listed[f"{name}_bits"] = list(fields)
     sides = ", ".join(f"unnest([{', '.join(given)}]) AS {name}" for name, given in listed.items())
     tops = f"SELECT *, {inlined('_top_bit(all_bits, any_bits)')} AS top FROM (SELECT {columns}, {sides} FROM {spans})"
     return f"({tops}) AS s JOIN tree_marks AS m ON s.axis = m.axis AND m.mark = {inlined('_mark(s.all_bits, s.top)')}"

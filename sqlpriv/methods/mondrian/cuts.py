@@ -160,7 +160,7 @@ class Cutter:
         opened = f"(SELECT * FROM parts WHERE NOT ({self._fails('size // 2')}))"
         wishes = [_number_wish(axis, opened) for axis in self._scan.ordered]
         if self._scan.trees:
-            offsets = " ".join(f"WHEN {x.number} THEN {x.offset}" for x in self._scan.trees)
+            offsets = " ".join(f"WHEN {x.number} THEN {x.offset - x.zeros}" for x in self._scan.trees)
             eager = inlined("_eagerness(m.share, s.axis)")
             wishes.append(
                 f"SELECT s.part, s.number, {eager} AS eager, (s.axis * {_RADIX} + m.field) * {_RADIX} + m.shift + "
