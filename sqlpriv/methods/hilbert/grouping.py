@@ -69,8 +69,8 @@ def _write_classes(scan: BoxScan, groups: Numbers) -> None:
     con.register("__groups", pa.table({"place": arrow_of(np.arange(len(groups))), "class": arrow_of(groups)}))
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE {CLASSED} AS SELECT p.*, g.class FROM points AS p JOIN {PLACED} AS l ON p.row = l.row "
-        "JOIN __groups AS g ON l.place = g.place",
+        f"CREATE OR REPLACE TABLE {CLASSED} AS SELECT p.*, g.class FROM points AS p JOIN {PLACED} AS l ON p.row = "
+        "l.row JOIN __groups AS g ON l.place = g.place",
     )
     con.unregister("__groups")
 

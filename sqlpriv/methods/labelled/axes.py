@@ -43,6 +43,8 @@ class Axis:
     """Of an ordered axis, whether some row has no value on it."""
     bits: int = 0
     """How long the way to a leaf of a tree is."""
+    field: int = 0
+    """The most bits that the children of one node take."""
     pack: int = 0
     offset: int = 0
     """In which pack the ways to the leaves are, and from which bit on; without the zeros at their ends."""

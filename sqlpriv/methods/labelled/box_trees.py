@@ -6,10 +6,10 @@ So ways that start alike are below one node, and the least node over some rows i
 them have (`AND` of all bits) and what any has (`OR`) are enough to find it, without looking at the rows again.
 
     tree_steps    the leaves, one row a level: axis, labels, code, level
-    tree_nodes    the nodes of all trees: axis, level, the leaves low to high, label, labels above it, leaves, width, and
-                  the share of all values that it stands for
-    tree_ways     of every leaf and level below the top: the node there, low to high, the parent above it, which child of
-                  it the node is, in how many bits (`field`), and from which bit on (`shift`)
+    tree_nodes    the nodes of all trees: axis, level, the leaves low to high, label, labels above it, leaves, width,
+                  and the share of all values that it stands for
+    tree_ways     of every leaf and level below the top: the node there, low to high, the parent above it, which child
+                  of it the node is, in how many bits (`field`), and from which bit on (`shift`)
     tree_leaves   the leaves: axis, value as text, code, way
     tree_marks    what is found by where ways part: axis, mark, level, label, width and share of the node, and the bits
                   of its children, `field` from `shift` on
@@ -44,12 +44,10 @@ def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[Axis, ...]:
     check_hierarchies(found.source, [by_column[axis.column] for axis in trees], FREQUENCIES)
     _write_nodes(found, trees)
     _write_ways(found)
-    unused = dict(fetch(con, "SELECT axis, min(shift) FROM tree_ways GROUP BY axis"))
-    heights = {axis.number: by_column[axis.column].height for axis in trees}
-    measured = (
-        axis if axis.is_ordered else replace(axis, height=heights[axis.number], bits=WAY - unused[axis.number])
-        for axis in axes
-    )
+    measured = list(axes)
+    for number, bits, field in fetch(con, f"SELECT axis, {WAY} - min(shift), max(field) FROM tree_ways GROUP BY axis"):
+        height = by_column[axes[number].column].height
+        measured[number] = replace(axes[number], height=height, bits=int(bits), field=int(field))
     packed = tuple(_packed(measured))
     _write_marks(found)
     return packed
@@ -129,8 +127,8 @@ def _write_marks(found: Frequencies) -> None:
         "AS w ON n.axis = w.axis AND n.low = w.code WHERE n.level = 0",
     )
     forks = (
-        "SELECT w.axis, b.way, a.way AS other, w.level + 1 AS level, w.parent AS low, w.shift, w.field FROM tree_ways AS "
-        "w JOIN tree_leaves AS b ON w.axis = b.axis AND w.low = b.code JOIN tree_leaves AS a ON w.axis = a.axis AND "
+        "SELECT w.axis, b.way, a.way AS other, w.level + 1 AS level, w.parent AS low, w.shift, w.field FROM tree_ways "
+        "AS w JOIN tree_leaves AS b ON w.axis = b.axis AND w.low = b.code JOIN tree_leaves AS a ON w.axis = a.axis AND "
         "w.low - 1 = a.code WHERE w.child > 0 AND w.code = w.low"
     )
     alone = "SELECT axis, way, way, 0, code, 0, 0 FROM tree_leaves"

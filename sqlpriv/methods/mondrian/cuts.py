@@ -17,17 +17,16 @@ together again, and its next cut tried. So rows are read three times a round, ho
     wishes   the cuts that each may have, with how eagerly it is tried
     chosen   of each the one that is tried now; none where there is none left
     goes     each piece: the partition it goes to, and how that is cut
-    middles  the medians of partitions that are cut at one
+    middles  the medians of partitions that are cut at one; `cuts` is both together
 
-The number of a piece is that of its partition (its first row), of the try and of the side, in one: see `_Numbers`. A
-partition without a cut left is a class, and the number of its piece is negative: -1 - the first row.
+The number of a piece is made of those of its partition (its first row), of the cut that is tried, and of the side: the
+first two are the number of the try. A partition without a cut left is a class: then the piece is -1 - the first row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
 from sqlpriv.methods.labelled.boxes import is_empty, is_range, merged_spans, nodes_over, spans
@@ -52,8 +51,7 @@ class Cutter:
         # Then to count rows is to judge.
         self._by_size = len(self._sizes) == len(measures) and scan.policy.person is None
         self._tries = 2 * (len(scan.axes) + 1)
-        asked = "SELECT max(field) FROM tree_marks"
-        self._sides = _SIDE + 2 ** max(int(fetch(scan.source.con, asked)[0][0]) if scan.trees else 1, 1)
+        self._sides = _SIDE + 2 ** max([1, *(axis.field for axis in scan.trees)])
         self._repeats = scan.combinations < scan.rows
         self._columns = [name for name in class_columns(scan, measures) if name != "n" or self._repeats]
 
@@ -61,7 +59,8 @@ class Cutter:
         """A query for all points as one partition that nothing was tried of."""
         numbers = [f"CAST(v{x.number} AS {x.shortest}) AS v{x.number}" for x in self._scan.ordered]
         columns = [*numbers, *(f"b{p}" for p in self._scan.packs), *self._columns]
-        own = "CAST(0 AS BIGINT) AS piece, CAST(0 AS INTEGER) AS round, CAST(row AS BIGINT) AS row"
+        row = f"CAST(row AS {'INTEGER' if self._scan.combinations < 2**31 else 'BIGINT'}) AS row"
+        own = f"CAST(0 AS BIGINT) AS piece, CAST(0 AS INTEGER) AS round, {row}"
         return f"SELECT {own}, {', '.join(columns)} FROM points"
 
     def finished(self) -> str:
@@ -73,18 +72,18 @@ class Cutter:
         """A query for work after one more round."""
         steps = {"pieces": self._pieces(), "tried": self._tried(), **({} if self._by_size else self._judged())}
         steps |= {"parts": self._parts(), "wishes": self._wishes(), "chosen": self._chosen(), "goes": self._goes()}
-        middle = ""
         if self._scan.ordered:
             steps["middles"] = self._middles()
-            middle = " LEFT JOIN middles AS m ON g.part = m.part"
-            steps["cuts"] = f"SELECT g.*, m.middle FROM goes AS g{middle}"
-        cuts = "cuts" if self._scan.ordered else "goes"
-        kept = ", ".join(f"w.{name}" for name in ["row", *self._axis_columns(), *self._columns])
+            steps["cuts"] = "SELECT g.*, m.middle FROM goes AS g LEFT JOIN middles AS m ON g.part = m.part"
         listed = ", ".join(f"{name} AS MATERIALIZED ({query})" for name, query in steps.items())
-        return (
-            f"WITH {listed} SELECT c.base + {self._side()} AS piece, w.round + 1 AS round, {kept} FROM work AS w JOIN "
-            f"{cuts} AS c ON w.piece = c.piece"
+        # The number that is cut is looked up once, and compared twice.
+        number = f"{self._value('c')} AS number, c.middle" if self._scan.ordered else "NULL AS number"
+        joined = (
+            f"SELECT w.*, c.base, c.axis, c.field, c.start, {number} FROM work AS w JOIN "
+            f"{'cuts' if self._scan.ordered else 'goes'} AS c ON w.piece = c.piece"
         )
+        kept = ", ".join(["row", *self._axis_columns(), *self._columns])
+        return f"WITH {listed} SELECT base + {self._side()} AS piece, round + 1 AS round, {kept} FROM ({joined})"
 
     def _axis_columns(self) -> list[str]:
         return [*(f"v{x.number}" for x in self._scan.ordered), *(f"b{p}" for p in self._scan.packs)]
@@ -93,7 +92,7 @@ class Cutter:
         size = "CAST(sum(n) AS BIGINT)" if self._repeats else "count(*)"
         return (
             f"SELECT piece, piece // {self._sides} AS try, piece % {self._sides} AS side, {size} AS size, "
-            f"min(row) AS first, {spans(self._scan)} FROM work WHERE piece >= 0 GROUP BY piece"
+            f"CAST(min(row) AS BIGINT) AS first, {spans(self._scan)} FROM work WHERE piece >= 0 GROUP BY piece"
         )
 
     def _tried(self) -> str:
@@ -170,14 +169,10 @@ class Cutter:
         return " UNION ALL ".join(wishes)
 
     def _chosen(self) -> str:
-        first = "arg_max(wish, eager)" if len(self._scan.axes) == 1 else f"arg_max(wish, eager, {len(self._scan.axes)})"
-        if len(self._scan.axes) == 1:
-            found = f"SELECT part, CASE WHEN any_value(number) // 2 = 1 THEN {first} END AS wish FROM wishes GROUP BY part"
-        else:
-            found = f"SELECT part, {first}[any_value(number) // 2] AS wish FROM wishes GROUP BY part"
+        eagerest = f"arg_max(wish, eager, {len(self._scan.axes)})[any_value(number) // 2]"
         return (
             f"SELECT part, wish // {_RADIX**2} AS axis, wish // {_RADIX} % {_RADIX} AS field, wish % {_RADIX} AS start "
-            f"FROM ({found}) WHERE wish IS NOT NULL"
+            f"FROM (SELECT part, {eagerest} AS wish FROM wishes GROUP BY part) WHERE wish IS NOT NULL"
         )
 
     def _goes(self) -> str:
@@ -188,7 +183,9 @@ class Cutter:
         )
 
     def _middles(self) -> str:
-        rows = f"SELECT g.part, {self._value('g')} AS v{', w.n' if self._repeats else ''} FROM work AS w JOIN (FROM goes "
+        rows = (
+            f"SELECT g.part, {self._value('g')} AS v{', w.n' if self._repeats else ''} FROM work AS w JOIN (FROM goes "
+        )
         rows += "WHERE field = 0 AND start = 0) AS g ON w.piece = g.piece"
         if self._repeats:
             rows = f"SELECT part, unnest(CASE WHEN n = 1 THEN [v] ELSE list_resize([v], n, v) END) AS v FROM ({rows})"
@@ -203,16 +200,16 @@ class Cutter:
 
     def _side(self) -> str:
         """On which side of its cut a row is; 0 where there is none."""
-        value, whens = self._value("c"), [f"WHEN c.axis IS NULL THEN {_BELOW}"]
+        whens = [f"WHEN axis IS NULL THEN {_BELOW}"]
         if self._scan.trees:
-            packs = {x.number: f"w.b{x.pack}" for x in self._scan.trees}
-            pack = " ".join(f"WHEN {number} THEN {name}" for number, name in packs.items())
-            bits = "w.b0" if len(self._scan.packs) == 1 else f"(CASE c.axis {pack} END)"
-            whens.append(f"WHEN c.field > 0 THEN {_SIDE} + (({bits} >> c.start) & ((1 << c.field) - 1))")
-        for sign, side in (("<", _BELOW), ("=", _AT), (">", _ABOVE)):
-            whens += [f"WHEN {value} {sign} c.middle THEN {side}"] if self._scan.ordered else []
+            pack = " ".join(f"WHEN {x.number} THEN b{x.pack}" for x in self._scan.trees)
+            bits = "b0" if len(self._scan.packs) == 1 else f"(CASE axis {pack} END)"
+            whens.append(f"WHEN field > 0 THEN {_SIDE} + (({bits} >> start) & ((1 << field) - 1))")
+        if self._scan.ordered:
+            signs = (("<", _BELOW), ("=", _AT), (">", _ABOVE))
+            whens += [f"WHEN number {sign} middle THEN {side}" for sign, side in signs]
         if any(x.has_nulls for x in self._scan.ordered):
-            whens.append(f"WHEN {value} IS NULL THEN {_SIDE + 1}")
+            whens.append(f"WHEN number IS NULL THEN {_SIDE + 1}")
         return f"CASE {' '.join(whens)} ELSE {_SIDE} END"
 
     def _fails(self, size: str) -> str:
@@ -240,7 +237,8 @@ def _number_wish(axis: Axis, parts: str) -> str:
     width = inlined(f"_normalised_width(low{a}, high{a}, {axis.first!r}, {axis.last!r})")
     # NULL is parted from all numbers, and they from it: a box of both is as wide as can be.
     eager = inlined(f"_eagerness(CASE WHEN {is_range(axis)} THEN {width} ELSE 1 END, {a})")
+    wish = f"{a * _RADIX**2} + CASE WHEN {is_range(axis)} THEN 0 ELSE 1 END"
     return (
-        f"SELECT part, number, {eager} AS eager, {a * _RADIX**2} + CASE WHEN {is_range(axis)} THEN 0 ELSE 1 END AS wish "
-        f"FROM {parts} WHERE NOT {is_empty(axis)} AND (low{a} < high{a} OR NOT {is_range(axis)})"
+        f"SELECT part, number, {eager} AS eager, {wish} AS wish FROM {parts} WHERE NOT {is_empty(axis)} AND "
+        f"(low{a} < high{a} OR NOT {is_range(axis)})"
     )
