@@ -17,3 +17,19 @@ CREATE MACRO _middle(low, high) AS (low + (high - low) // 2);
 -- A closed range as its label: both ends, or the one value that it has.
 CREATE MACRO _closed_label(low, high) AS
 (CASE WHEN low = high THEN CAST(low AS VARCHAR) ELSE concat(CAST(low AS VARCHAR), '-', CAST(high AS VARCHAR)) END);
+
+-- How many bits tell the numbers from 0 to the last apart.
+CREATE MACRO _bits_for(last) AS (CASE WHEN last > 0 THEN length(bin(last)) ELSE 0 END);
+
+-- Where ways of bits part: twice the highest bit that some of them have and others do not, or 1. The logarithm may be
+-- rounded up to the next power of two.
+CREATE MACRO _top_bit(all_bits, any_bits) AS
+(CASE WHEN (CAST(1 AS BIGINT) << CAST(floor(log2(xor(all_bits, any_bits) * 2 + 1)) AS INTEGER)) > xor(all_bits, any_bits) * 2 + 1
+      THEN (CAST(1 AS BIGINT) << CAST(floor(log2(xor(all_bits, any_bits) * 2 + 1)) AS INTEGER)) >> 1
+      ELSE CAST(1 AS BIGINT) << CAST(floor(log2(xor(all_bits, any_bits) * 2 + 1)) AS INTEGER) END);
+
+-- The number of the place where ways part: what they have in common, a one, and zeros.
+CREATE MACRO _mark(way, top_bit) AS (way * 2 - (way * 2) % (top_bit * 2) + top_bit);
+
+-- In which order columns are tried: the wider the earlier, and of those that are as wide the first.
+CREATE MACRO _eagerness(width, axis) AS (width * (1 - axis * CAST(0.00000000000001 AS DOUBLE)));

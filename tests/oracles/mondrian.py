@@ -31,6 +31,28 @@ def _closed_label(low: Any, high: Any) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
+def _bits_for(last: int) -> int:
+    return last.bit_length()
+
+
+def _top_bit(all_bits: int, any_bits: int) -> int:
+    found = 1
+    while found * 2 <= (all_bits ^ any_bits) * 2 + 1:
+        found *= 2
+    return found
+
+
+def _mark(way: int, top_bit: int) -> int:
+    """Twice the way down to the highest bit that differs, that bit set, and nothing below it."""
+    kept = list(f"{way * 2:b}".rjust(70, "0"))
+    place = len(kept) - top_bit.bit_length()
+    return int("".join([*kept[:place], "1", *("0" for _ in kept[place + 1 :])]), 2)
+
+
+def _eagerness(width: float, axis: int) -> float:
+    return width * (1 - axis * 1e-14)
+
+
 def number_cuts(rows: Sequence[Row], axis: int) -> Iterator[Parts]:
     """NULL from all others; else below or above the rows that have the median's value."""
     empty = [r for r in rows if r[axis] is None]

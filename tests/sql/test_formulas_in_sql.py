@@ -75,7 +75,7 @@ ALLOWED = {
     "methods/bucketed/arrange.py: rows - persons": "a number in a sentence",
     "methods/generalize/plan.py: rows - suppressed": "rows that are left",
     "methods/labelled/box_plan.py: rows / boxed.classes": "a mean in a sentence",
-    "methods/mondrian/rounds.py: 1 - math.log(max(cutter.largest(), 1)) / math.log(max(scan.rows, 2))": "how far it is",
+    "methods/mondrian/rounds.py: math.log2(scan.rows)": "how many rounds there may be",
     "methods/generalize/asked.py: scan.rows - suppressed": "rows that are left",
     "methods/generalize/plan.py: suppressed / rows": "a share in a sentence",
     "methods/generalize/compare.py: scan.rows - (0 if plan.stars else outcome.suppressed)": "rows that are left",

@@ -6,11 +6,14 @@ import datetime
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import duckdb
+from oracles.closeness import _gains, _shares, _surplus
 from oracles.counting import Group, canon
+from oracles.epsilon import epsilon_class2_per_class
 from oracles.lattice_measures import NodeTable, class_values, violates
 from oracles.mondrian import Paths, cuts_left
 
@@ -41,7 +44,7 @@ class BoxCase:
         """Its policy, with the rows at hand."""
         columns = [f"{q} = {self._column(q)}" for q in self.qis] + ['ill = { role = "sensitive" }']
         columns.append(f'who = {{ role = "{"person" if self.persons else "drop"}" }}')
-        required = [f"{name} = {_toml(name, *given)}" for name, given in self.requirements.items()]
+        required = [_toml(name, *given) for name, given in self.requirements.items()]
         text = "\n".join([
             "[table]", 'source = "people.csv"', "[columns]", *columns, "[require]", *required, "[release]",
             f'method = "{method}"', 'output = "boxes.duckdb"', f'cuts = "{self.cuts}"', release,
@@ -88,14 +91,31 @@ class BoxCase:
 
     def _value(self, name: str, given: Mapping[str, Any], rows: Sequence[tuple[Any, ...]]) -> Any:
         chosen = {r[-1] for r in rows}
-        groups = {(0,): Group(), (1,): Group()}
-        for number, row in enumerate(self.rows):
-            group = groups[(0,) if number in chosen else (1,)]
+        if name == "epsilon_class2":
+            dicts = [{"q": i in chosen, "s": r[-2], "who": r[-1]} for i, r in enumerate(self.rows)]
+            person = "who" if self.persons else None
+            ratios = epsilon_class2_per_class(dicts, ["q"], "s", given["sigma"], given["b"], person=person)
+            return ratios[canon(True),][1]
+        own, whole = self._group(chosen), self._group(set(range(len(self.rows))))
+        if name == "t":
+            shares = _shares({value: len(units) for value, units in whole.by_value.items()})
+            return sum(abs(difference) for difference in _surplus(own, shares).values()) / 2
+        if name == "beta":
+            beliefs = {value: Fraction(len(units), whole.n) for value, units in whole.by_value.items()}
+            return max(Fraction(0), *_gains(own, beliefs).values())
+        rest = self._group(set(range(len(self.rows))) - chosen)
+        there = {(0,): own, **({(1,): rest} if rest.n else {})}
+        return class_values(name, NodeTable(there, [r[-2] for r in self.rows], {}), given)[0,]
+
+    def _group(self, numbers: set[int]) -> Group:
+        """Some rows as a class, by their persons where there are any."""
+        group = Group()
+        for number in sorted(numbers):
+            row = self.rows[number]
             unit = row[-1] if self.persons else number
             group.units.add(unit)
             group.by_value.setdefault(canon(row[-2]), set()).add(unit)
-        there = {key: group for key, group in groups.items() if group.n}
-        return class_values(name, NodeTable(there, [r[-2] for r in self.rows], {}), given)[0,]
+        return group
 
 
 def _public_path(qi: str, value: Any) -> tuple[Any, ...]:
@@ -121,14 +141,17 @@ def _halves(value: int | None) -> tuple[Any, ...]:
 
 
 def _toml(name: str, threshold: float, given: Mapping[str, Any]) -> str:
-    if name == "k":
-        return str(int(threshold))
     number = f"{threshold:g}"
+    if name == "k":
+        return f"k = {number}"
+    listed = "".join(f", {key} = {value}" for key, value in given.items())
+    if name.startswith("epsilon_"):
+        adversary = name.removeprefix("epsilon_")
+        return f'epsilon = {{ column = "ill", adversary = "{adversary}", at_most = {number}{listed} }}'
     if not given:
-        return f"{{ ill = {number} }}"
-    listed = ", ".join(f"{key} = {value}" for key, value in given.items())
+        return f"{name} = {{ ill = {number} }}"
     word = {"recursive_c": "c"}.get(name, "value")
-    return f"{{ ill = {{ {word} = {number}, {listed} }} }}"
+    return f"{name} = {{ ill = {{ {word} = {number}{listed} }} }}"
 
 
 def random_case(seed: int, cuts: str = "data") -> BoxCase:
@@ -153,11 +176,15 @@ def random_case(seed: int, cuts: str = "data") -> BoxCase:
         for _ in range(size)
     )
     required: dict[str, tuple[float, Mapping[str, Any]]] = {"k": (draw.randint(1, 6), {})}
-    extra = draw.choice([None, ("distinct_l", 2), ("entropy_l", 1.5), ("t", 0.4), ("t_ordered", 0.3), ("beta", 2.5)])
-    persons = draw.random() < 0.2
-    # What is compared with the whole table the oracle counts by rows alone.
-    if extra is not None and not (persons and extra[0] in {"t", "t_ordered", "beta"}):
-        required[extra[0]] = (extra[1], {})
+    extra = draw.choice([
+        None, ("distinct_l", 2), ("entropy_l", 1.5), ("t", 0.4), ("t_ordered", 0.3), ("beta", 2.5),
+        ("epsilon_class2", 6),
+    ])  # fmt: skip
+    persons = draw.random() < 0.3
+    # How far apart ordered values of persons are nobody can say, and it is refused.
+    if extra is not None and not (persons and extra[0] == "t_ordered"):
+        given = {"sigma": draw.choice([5, 50]), "b": draw.randrange(2)} if extra[0] == "epsilon_class2" else {}
+        required[extra[0]] = (extra[1], given)
     return BoxCase(qis, rows, required, cuts, persons)
 
 

@@ -69,8 +69,8 @@ def _write_classes(scan: BoxScan, groups: Numbers) -> None:
     con.register("__groups", pa.table({"place": arrow_of(np.arange(len(groups))), "class": arrow_of(groups)}))
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE {CLASSED} AS SELECT p.row, g.class FROM {PLACED} AS p JOIN __groups AS g "
-        "ON p.place = g.place",
+        f"CREATE OR REPLACE TABLE {CLASSED} AS SELECT p.*, g.class FROM points AS p JOIN {PLACED} AS l ON p.row = "
+        "l.row JOIN __groups AS g ON l.place = g.place",
     )
     con.unregister("__groups")
 
@@ -80,8 +80,7 @@ def _failing(scan: BoxScan, measures: Sequence[ClassMeasure], count: int) -> Fla
     seen = _flags(scan, measures, boxed_rows(scan, measures), "boxes WHERE box", count)
     if not seen.any():
         return seen
-    read = ", ".join(f"p.{name}" for name in class_columns(scan, measures))
-    groups = f"SELECT c.class, {read} FROM points AS p JOIN {CLASSED} AS c ON p.row = c.row"
+    groups = f"SELECT class, {', '.join(class_columns(scan, measures))} FROM {CLASSED}"
     alone = _flags(scan, measures, groups, "boxes WHERE class", count)
     return seen & alone if (seen & alone).any() else seen
 

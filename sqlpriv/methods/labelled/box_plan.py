@@ -8,9 +8,10 @@ from functools import cached_property
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Line, Part, shown_number
-from sqlpriv.methods.labelled.axes import BoxScan, scan_points
+from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_leaves import describe_boxes
 from sqlpriv.methods.labelled.box_policy import WARNINGS, BoxPolicy
+from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.boxes import Boxed, judge, whole_table, write_boxes
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure, write_measures

@@ -1,6 +1,6 @@
 """Classes of rows as boxes: on every axis the least range, or the least node of the tree, that holds the rows.
 
-What a method that publishes boxes decides is table `classed` alone: row (of the points) and class. From it come
+What a method that publishes boxes decides is table `classed` alone: the points, each with its class. From it come
 
     boxes   each class: its rows; on every axis low<a> and high<a>, label<a>, level<a> of a node, width<a>; and `box`,
             the same number for classes that show the same labels, since to a reader these are one class
@@ -22,6 +22,8 @@ from sqlpriv.sqltext import literal
 from sqlpriv.table.hierarchies import TOP
 
 CLASSED = "classed"
+_ENDS = (("min", "low"), ("max", "high"))
+_BITS = (("and", "all"), ("or", "any"))
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,10 @@ class Boxed:
 def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
     """Table boxes, from table classed."""
     con = scan.source.con
-    spans = "".join(
-        f", min(p.v{x.number}) AS low{x.number}, max(p.v{x.number}) AS high{x.number}, "
-        f"count(p.v{x.number}) AS there{x.number}"
-        for x in scan.axes
-    )
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE spans AS SELECT c.class, CAST(sum(p.n) AS BIGINT) AS rows, count(*) AS points{spans} "
-        f"FROM {CLASSED} AS c JOIN points AS p ON c.row = p.row GROUP BY c.class",
+        f"CREATE OR REPLACE TABLE spans AS SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {CLASSED} "
+        "GROUP BY class",
     )
     columns = ["s.class", "s.rows"]
     for axis in scan.axes:
@@ -54,11 +51,11 @@ def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
     sides = f"SELECT {', '.join(columns)} FROM spans AS s"
     if scan.trees:
         sides += f" JOIN ({_labels_of_nodes(scan.trees)}) AS n ON s.class = n.class"
-    labels = ", ".join(f"label{x.number}" for x in scan.axes)
+    fetch(con, f"CREATE OR REPLACE TABLE sides AS {sides}")
     # Two nodes may be called the same, and then nobody can tell them apart.
-    fetch(
-        con, f"CREATE OR REPLACE TABLE boxes AS SELECT *, min(class) OVER (PARTITION BY {labels}) AS box FROM ({sides})"
-    )
+    labels = ", ".join(f"label{x.number}" for x in scan.axes)
+    same = f"SELECT min(class) AS box, unnest(list(class)) AS class FROM sides GROUP BY {labels}"
+    fetch(con, f"CREATE OR REPLACE TABLE boxes AS SELECT s.*, b.box FROM sides AS s JOIN ({same}) AS b USING (class)")
     widths = " + ".join(f"width{x.number}" for x in scan.axes)
     loss = inlined(f"_mean_loss(sum(rows * ({widths})), sum(rows), {len(scan.axes)})")
     ((classes, mean),) = fetch(con, f"SELECT count(DISTINCT box), {loss} FROM boxes")
@@ -66,13 +63,44 @@ def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
     return Boxed(int(classes), float(mean), worst, failing)
 
 
+def spans(scan: BoxScan) -> str:
+    """What is known of some points together, to be grouped: their ends, how many there are, and the bits they have."""
+    # Doubles, since the difference of two whole numbers may be none that their type has.
+    return ", ".join([
+        "count(*) AS points",
+        *(f"CAST({end}(v{x.number}) AS DOUBLE) AS {name}{x.number}" for x in scan.ordered for end, name in _ENDS),
+        *(f"count(v{x.number}) AS there{x.number}" for x in scan.ordered if x.has_nulls),
+        *(f"bit_{what}(b{p}) AS {name}{p}" for p in scan.packs for what, name in _BITS),
+    ])  # fmt: skip
+
+
+def merged_spans(scan: BoxScan) -> str:
+    """The same of several spans together."""
+    return ", ".join([
+        "CAST(sum(points) AS BIGINT) AS points",
+        *(f"{end}({name}{x.number}) AS {name}{x.number}" for x in scan.ordered for end, name in _ENDS),
+        *(f"CAST(sum(there{x.number}) AS BIGINT) AS there{x.number}" for x in scan.ordered if x.has_nulls),
+        *(f"bit_{what}({name}{p}) AS {name}{p}" for p in scan.packs for what, name in _BITS),
+    ])  # fmt: skip
+
+
+def is_range(axis: Axis) -> str:
+    """Whether all points of a span have a number on an ordered axis."""
+    return f"there{axis.number} = points" if axis.has_nulls else "true"
+
+
+def is_empty(axis: Axis) -> str:
+    """Whether none has."""
+    return f"there{axis.number} = 0" if axis.has_nulls else "false"
+
+
 def boxed_rows(scan: BoxScan, measures: Sequence[ClassMeasure]) -> str:
     """A query for the rows of all boxes, to be judged."""
-    read = ", ".join(f"p.{name}" for name in class_columns(scan, measures))
-    return (
-        f"SELECT b.box AS class, {read} FROM points AS p JOIN {CLASSED} AS c ON p.row = c.row "
-        "JOIN boxes AS b ON c.class = b.class"
-    )
+    columns = class_columns(scan, measures)
+    if columns == ["n"]:
+        return "SELECT box AS class, rows AS n FROM boxes"
+    read = ", ".join(f"c.{name}" for name in columns)
+    return f"SELECT b.box AS class, {read} FROM {CLASSED} AS c JOIN boxes AS b ON c.class = b.class"
 
 
 def whole_table(scan: BoxScan, measures: Sequence[ClassMeasure]) -> str:
@@ -90,51 +118,41 @@ def judge(
     return tuple(found[::2]), tuple(failing)
 
 
+def nodes_over(spans: str, columns: str, trees: Sequence[Axis]) -> str:
+    """The least nodes m over spans on the axes that are trees: spans s with these columns and axis, one row a tree."""
+    listed = {"axis": [str(x.number) for x in trees]}
+    for name in ("all", "any"):
+        fields = (f"(({name}{x.pack} >> {x.offset}) & {2**x.bits - 1}) << {x.zeros}" for x in trees)
+        listed[f"{name}_bits"] = list(fields)
+    sides = ", ".join(f"unnest([{', '.join(given)}]) AS {name}" for name, given in listed.items())
+    tops = f"SELECT *, {inlined('_top_bit(all_bits, any_bits)')} AS top FROM (SELECT {columns}, {sides} FROM {spans})"
+    return f"({tops}) AS s JOIN tree_marks AS m ON s.axis = m.axis AND m.mark = {inlined('_mark(s.all_bits, s.top)')}"
+
+
 def _ordered_side(axis: Axis) -> list[str]:
     """Its ends in the type of the column; none where some rows are NULL, and others not."""
     a = axis.number
     low, high = (axis.typed(f"s.{side}{a}") for side in ("low", "high"))
-    is_range = f"s.there{a} = s.points"
     label = inlined(f"_closed_label({low}, {high})")
     width = inlined(f"_normalised_width(s.low{a}, s.high{a}, {axis.first!r}, {axis.last!r})")
     return [
-        f"CASE WHEN {is_range} THEN {low} END AS low{a}",
-        f"CASE WHEN {is_range} THEN {high} END AS high{a}",
-        f"CASE WHEN {is_range} THEN {label} WHEN s.there{a} > 0 THEN {literal(TOP)} END AS label{a}",
+        f"CASE WHEN {is_range(axis)} THEN {low} END AS low{a}",
+        f"CASE WHEN {is_range(axis)} THEN {high} END AS high{a}",
+        f"CASE WHEN {is_range(axis)} THEN {label} WHEN NOT {is_empty(axis)} THEN {literal(TOP)} END AS label{a}",
         f"NULL AS level{a}",
-        f"CASE WHEN {is_range} THEN {width} WHEN s.there{a} > 0 THEN CAST(1 AS DOUBLE) ELSE CAST(0 AS DOUBLE) END "
-        f"AS width{a}",
+        f"CASE WHEN {is_range(axis)} THEN {width} WHEN {is_empty(axis)} THEN CAST(0 AS DOUBLE) ELSE CAST(1 AS DOUBLE) "
+        f"END AS width{a}",
     ]
-
-
-def least_nodes(sides: str) -> str:
-    """The least node n of a tree over each side s: a query for axis, and the leaves low to high of it."""
-    level = "list_position(list_transform(f.lows, lambda low, i: low = t.lows[i]), true)"
-    return (
-        f"({sides}) AS s JOIN tree_leaves AS f ON s.axis = f.axis AND s.low = f.code "
-        f"JOIN tree_leaves AS t ON s.axis = t.axis AND s.high = t.code "
-        f"JOIN tree_nodes AS n ON s.axis = n.axis AND n.level = {level} - 1 AND n.low = f.lows[{level}]"
-    )
-
-
-def tree_sides(columns: str, trees: Sequence[Axis]) -> str:
-    """A query for the sides of all spans on the axes that are trees: these columns, axis, low and high."""
-    sides = {"axis": "{}", "low": "low{}", "high": "high{}"}
-    listed = ", ".join(
-        f"unnest([{', '.join(side.format(x.number) for x in trees)}]) AS {name}" for name, side in sides.items()
-    )
-    return f"SELECT {columns}, {listed} FROM spans"
 
 
 def _labels_of_nodes(trees: Sequence[Axis]) -> str:
     """A query for class, and the label, level and width of its nodes; all trees at once, as joins cost time to plan."""
-    sides = tree_sides("class", trees)
     listed = "".join(
         f", max({name}) FILTER (axis = {x.number}) AS {name}{x.number}"
         for x in trees
         for name in ("label", "level", "width")
     )
-    found = f"SELECT s.class, s.axis, n.label, n.level, n.width FROM {least_nodes(sides)}"
+    found = f"SELECT s.class, s.axis, m.label, m.level, m.width FROM {nodes_over('spans', 'class', trees)}"
     return f"SELECT class{listed} FROM ({found}) GROUP BY class"
 
 

@@ -1,10 +1,8 @@
-"""Cut breadth first: in every round all partitions are cut at once, so there are as many rounds as the tree is deep.
+"""Cut breadth first: in every round one cut of all partitions is tried at once (cuts.py), by one query.
 
-    work     the points of partitions that may still be cut: part, and what points have
-    classed  the points of those that are done: row, class
-
-A round asks for the spans of all partitions, tries their cuts (cuts.py), moves the points of those that cannot be cut
-to classed, and numbers the parts of all others anew. Nothing is ever asked of one partition alone.
+Where points are few, to read and plan a query takes longer than to answer it: then all rounds are one query, which
+repeats itself. Else there is one query a round, so that what does not fit into memory is on disk in between, and one
+hears how far it is. Rows that are near each other in memory are near each other in the cuts, once they are sorted.
 """
 
 from __future__ import annotations
@@ -16,30 +14,35 @@ from sqlpriv.engine import fetch
 from sqlpriv.facts import OnProgress
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.boxes import CLASSED
-from sqlpriv.methods.labelled.evaluate import class_columns
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.mondrian.cuts import Cutter
+
+_FEW = 200_000
+"""Up to so many points all rounds are one query."""
+_SORTED = (6, 12)
+"""After which rounds the points are sorted by their partitions."""
 
 
 def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: OnProgress) -> int:
     """Table classed: no class has a cut left that is allowed. How many rounds it took."""
-    con, cutter = scan.source.con, Cutter(scan, measures)
-    columns = ["row", *(f"v{x.number}" for x in scan.axes), *class_columns(scan, measures)]
-    first = f"CREATE OR REPLACE TABLE work AS SELECT CAST(0 AS BIGINT) AS part, {', '.join(columns)} FROM points"
-    points, rounds, classes, parts = int(fetch(con, first)[0][0]), 0, 0, 1
-    fetch(con, f"CREATE OR REPLACE TABLE {CLASSED} (row BIGINT, class BIGINT)")
-    read = ", ".join(f"w.{name}" for name in columns)
-    while True:
-        wishes = cutter.write_wishes()
+    cutter = Cutter(scan, measures)
+    if scan.combinations <= _FEW:
+        rounds = f"WITH RECURSIVE work AS ({cutter.start()} UNION ALL ({cutter.round()}))"
+        fetch(scan.source.con, f"CREATE OR REPLACE TABLE {CLASSED} AS {rounds} {cutter.finished()}")
+    else:
+        _cut_by_steps(scan, cutter, on_progress)
+    return int(fetch(scan.source.con, f"SELECT max(round) - 1 FROM {CLASSED}")[0][0])
+
+
+def _cut_by_steps(scan: BoxScan, cutter: Cutter, on_progress: OnProgress) -> None:
+    con, rounds, expected = scan.source.con, 0, math.log2(scan.rows)
+    left = int(fetch(con, f"CREATE OR REPLACE TABLE work AS {cutter.start()}")[0][0])
+    fetch(con, f"CREATE OR REPLACE TABLE {CLASSED} AS {cutter.finished()}")
+    while left:
+        order = " ORDER BY piece" if rounds in _SORTED else ""
+        left = int(fetch(con, f"CREATE OR REPLACE TABLE work AS {cutter.round()}{order}")[0][0])
+        left -= int(fetch(con, f"INSERT INTO {CLASSED} {cutter.finished()}")[0][0])
+        rounds += 1
         if on_progress:
-            on_progress(1 - math.log(max(cutter.largest(), 1)) / math.log(max(scan.rows, 2)))
-        taken = cutter.take_cuts(points) if wishes else 0
-        done = "" if not taken else " ANTI JOIN taken AS t ON w.part = t.part"
-        fetch(con, f"INSERT INTO {CLASSED} SELECT w.row, {classes} + w.part FROM work AS w{done}")
-        if not taken:
-            break
-        rounds, classes, parts = rounds + 1, classes + parts, taken * cutter.most_parts
-        rows = f"SELECT {cutter.part_of('taken')} AS part, {read} FROM {cutter.source('taken')}"
-        points = int(fetch(con, f"CREATE OR REPLACE TABLE work AS {rows}")[0][0])
+            on_progress(min(rounds / expected, 0.99))
     fetch(con, "DROP TABLE work")
-    return rounds

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import duckdb
+import pyarrow as pa
 import pytest
 from oracles import mondrian
 from support.boxes import check_boxes, random_case
 from support.strategies import EXAMPLES
 
+from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.mondrian import rounds
+from sqlpriv.policy.file import parse_policy
+from sqlpriv.publishing import planned
 
 
 @pytest.mark.parametrize("cuts", ["data", "public"])
@@ -18,6 +26,23 @@ def test_random_tables_are_cut_as_finely_as_is_allowed(cuts: str) -> None:
     assert sum(published) >= len(published) / 3, "most are refused"
 
 
+def test_rounds_one_by_one_cut_as_those_of_one_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "_FEW", 0)
+    monkeypatch.setattr(rounds, "_SORTED", (1, 3))
+    cases = [random_case(seed, cuts) for seed in range(max(EXAMPLES // 40, 3)) for cuts in ("data", "public")]
+    assert any(check_boxes(case) for case in cases)
+
+
+def test_a_way_that_is_too_long_is_refused() -> None:
+    # Nine children on every level, of which one has children: sixteen levels take four bits each.
+    zips = pa.table({"zip": ["1" * at + str(digit) * (16 - at) for at in range(16) for digit in range(1, 10)]})
+    column = 'zip = { role = "quasi-identifier", hierarchy = "mask:16" }'
+    text = f'[table]\nsource = "zips.csv"\n[columns]\n{column}\n[require]\nk = 2\n[release]\nmethod = "mondrian"\n'
+    policy = parse_policy(text, Path(), METHODS, "policy.toml").holding(zips)
+    with pytest.raises(PolicyError, match="hierarchy of 'zip' has too many labels below labels"), planned(policy):
+        pass
+
+
 def test_the_widths_and_labels_of_boxes() -> None:
     asked = {
         "_normalised_width": [(2, 5, 0, 10), (3, 3, 3, 3), (-1.5, 2.5, -1.5, 2.5)],
@@ -25,6 +50,10 @@ def test_the_widths_and_labels_of_boxes() -> None:
         "_node_share": [(1, 1), (3, 7), (7, 7)],
         "_middle": [(0, 99), (-7, 4), (3, 3), (3, 4)],
         "_closed_label": [(1, 1), (1, 2), (-3, -1)],
+        "_bits_for": [(0,), (1,), (2,), (3,), (40,), (2**20,)],
+        "_top_bit": [(0, 0), (5, 5), (4, 5), (0, 2**60), (0, 2**61 - 1), (2**60, 2**60 + 2**52), (0, 2**53 - 1)],
+        "_mark": [(0, 1), (13, 1), (13, 2), (13, 8), (2**61 - 1, 2**61), (2**61 - 1, 2)],
+        "_eagerness": [(1.0, 0), (1.0, 3), (0.25, 1)],
     }
     for name, given in asked.items():
         for arguments in given:

@@ -1,0 +1,117 @@
+"""Scan a table for methods that publish boxes: its quasi-identifiers as axes, and its combinations as points."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.methods.labelled.axes import Axis, BoxScan, packs_of
+from sqlpriv.methods.labelled.box_policy import PUBLIC, BoxPolicy
+from sqlpriv.methods.labelled.box_trees import write_trees
+from sqlpriv.methods.labelled.kinds import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
+from sqlpriv.methods.labelled.leaves import Known, read_known
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Frequencies, count_combinations, published_columns
+from sqlpriv.sqltext import folded, quoted
+from sqlpriv.table.source import Source
+
+_NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
+"""Types of which every value is a double, and no two the same."""
+
+
+def scan_points(source: Source, policy: BoxPolicy) -> BoxScan:
+    """Scan the table once, and write its combinations as points."""
+    found = count_combinations(source, policy)
+    known = read_known(found, published_columns(found))
+    axes = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
+    _write_points(found, axes)
+    return BoxScan(source, policy, found.combinations, found.rows, found.values, axes, known)
+
+
+def _axis(found: Frequencies, policy: BoxPolicy, known: Known, number: int) -> Axis:
+    """What a quasi-identifier is cut by."""
+    column = next(c for c in found.source.columns if folded(c) == folded(policy.qis[number]))
+    given, original = policy.hierarchies.get(policy.qis[number]), known.types[column]
+    word = given.partition(":")[0] if isinstance(given, str) else ""
+    is_ordered = has_ends(BOXES, original)
+    if policy.cuts != PUBLIC and is_ordered and (given is None or word in (RANGES, DATES, BINS)):
+        return _ordered(found, number, column, original)
+    if word == BINS:
+        raise PolicyError(
+            f"the bins of {column!r} are read from the data, and so are no public cut points; take ranges, as in "
+            'ranges:10,20, or cuts = "data"'
+        )
+    if given is None and is_ordered:
+        return _halves(found, policy, known, number, column)
+    labels = word if word in (RANGES, DATES) else OTHER
+    return Axis(number, column, original, labels, given or "suppression", 0)
+
+
+def _ordered(found: Frequencies, number: int, column: str, original: str) -> Axis:
+    """An axis that may be cut anywhere; refused where its values have no place on a line of doubles."""
+    axis, name = Axis(number, column, original, BOXES), quoted(column)
+    if original in ("FLOAT", "DOUBLE", "DATE", "TIMESTAMP"):
+        odd = fetch(found.source.con, f"SELECT count(*) FROM {FREQUENCIES} WHERE NOT isfinite({name})")[0][0]
+        if odd:
+            raise PolicyError(
+                f"{column!r} holds values that are infinite or no number, and no range holds them; make them NULL, or "
+                "give the column a hierarchy of its own"
+            )
+    if not _NUMBERED_EXACTLY.fullmatch(original):
+        # The nearest number that an axis has may be none of the type.
+        moved = f"TRY({axis.typed(axis.number_of(name))}) IS DISTINCT FROM {name}"
+        if fetch(found.source.con, f"SELECT count(*) FROM {FREQUENCIES} WHERE {moved}")[0][0]:
+            raise PolicyError(
+                f"values of {column!r} have more digits than can be cut rightly; round them, or give the column a "
+                "hierarchy"
+            )
+    value = axis.number_of(name)
+    ends = f"min({value}), max({value}), count({name}) < count(*)"
+    ((first, last, has_nulls),) = fetch(found.source.con, f"SELECT {ends} FROM {FREQUENCIES}")
+    first, last = float(first or 0), float(last or 0)
+    if last - first == float("inf"):
+        raise PolicyError(f"the values of {column!r} are too far apart to be compared; make them smaller")
+    return Axis(number, column, original, BOXES, first=first, last=last, has_nulls=has_nulls)
+
+
+def _halves(found: Frequencies, policy: BoxPolicy, known: Known, number: int, column: str) -> Axis:
+    """An axis that is a public range, to be halved."""
+    given = next(c.given for c in policy.columns if c.name == policy.qis[number]).get("domain")
+    is_range = isinstance(given, str) and given.startswith("range:") and column in known.domains
+    original = known.types[column]
+    if not is_range or not (WHOLE.fullmatch(original) or original == "DATE"):
+        raise PolicyError(
+            f"{column!r} has no public cut points: it needs a hierarchy, or a domain such as range:0..99 that holds "
+            'its values; or take cuts = "data"'
+        )
+    axis = Axis(number, column, original, BOXES, None, 0)
+    value = axis.number_of("value")
+    ((first, last),) = fetch(found.source.con, f"SELECT min({value}), max({value}) FROM {known.domains[column]}")
+    return Axis(number, column, original, BOXES, None, 0, float(first), float(last))
+
+
+def _write_points(found: Frequencies, axes: Sequence[Axis]) -> None:
+    """Table points."""
+    policy, columns, joins = found.policy, ["t.rowid AS row"], []
+    for axis in axes:
+        cell = f"t.{quoted(axis.column)}"
+        if axis.is_ordered:
+            columns.append(f"{axis.number_of(cell)} AS v{axis.number}")
+            continue
+        columns.append(f"CAST(l{axis.number}.code AS DOUBLE) AS v{axis.number}")
+        joins.append(
+            f" JOIN tree_leaves AS l{axis.number} ON l{axis.number}.axis = {axis.number} AND "
+            f"CAST({cell} AS VARCHAR) IS NOT DISTINCT FROM l{axis.number}.value"
+        )
+    for p in packs_of(axes):
+        ways = [f"((l{x.number}.way >> {x.zeros}) << {x.offset})" for x in axes if not x.is_ordered and x.pack == p]
+        columns.append(f"{' | '.join(ways)} AS b{p}")
+    for j, column in enumerate(policy.sensitive):
+        columns.append(f"v{j}.id AS s{j}")
+        joins.append(f" JOIN values_{j} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
+    columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
+    listed = ", ".join([*columns, "t.__priv_n AS n"])
+    fetch(
+        found.source.con, f"CREATE OR REPLACE TABLE points AS SELECT {listed} FROM {FREQUENCIES} AS t{''.join(joins)}"
+    )
