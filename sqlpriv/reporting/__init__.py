@@ -11,5 +11,6 @@ person unless `show_values` asks for it.
 sections.py   what a page is made of                  page.py, page.css, page.js   the HTML around it
 claims.py     what a release promises, to whom        charts.py   Vega-Lite, interactive, drawn by what the page brings
 asked.py      what the policy asks, the table shows    recheck.py  the SQL that checks it in any DuckDB
+attacks.py    what attackers still learn
 make.py       the pages: of a release, of a policy, of two releases
 """

@@ -18,6 +18,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.reporting.asked import asked, found
+from sqlpriv.reporting.attacks import attacks
 from sqlpriv.reporting.choice import choice
 from sqlpriv.reporting.claims import covered, guarantee
 from sqlpriv.reporting.recheck import recheck_sql
@@ -31,7 +32,8 @@ _FOR_OWNER = "For the owner: this page tells of the private table, and does not 
 def report_release(path: Path) -> Page:
     """The page of a release, from its file alone."""
     shown, judged = publishing.show(path), publishing.verify(path)
-    sections = (guarantee(shown), covered(shown), *_evidence(path, shown, judged))
+    learnt = attacks(path, None, False, with_chart=False)
+    sections = (guarantee(shown), covered(shown), learnt, *_evidence(path, shown, judged))
     verdict = f"{path.name} {'holds' if judged.passed else 'does NOT hold'} what it says, as far as its file can tell"
     title = f"{shown.content['table']}: a release by {shown.content['method']}"
     return Page(title, verdict, judged.passed, _OF_RELEASE, sections)
@@ -65,7 +67,8 @@ def report_policy(
         passed = None if facts.passed else False
         return Page(title, verdict, passed, _FOR_OWNER, (*done[:1], *before, *done[1:], _sign()))
     shown, judged = publishing.show(path), publishing.verify(path, policy)
-    sections = (guarantee(shown), covered(shown), *before, *done, *_evidence(path, shown, judged))
+    learnt = attacks(path, policy, show_values, with_chart=True)
+    sections = (guarantee(shown), covered(shown), learnt, *before, *done, *_evidence(path, shown, judged))
     return Page(title, _verdict(path, judged), judged.passed, _FOR_OWNER, sections)
 
 

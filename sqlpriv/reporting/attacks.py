@@ -1,0 +1,49 @@
+"""What attackers still learn: every attack on the release, beside the private table where the policy names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlpriv.attacking.background import Knows
+from sqlpriv.attacking.findings import Finding, NotRun
+from sqlpriv.attacking.run import Asked, run
+from sqlpriv.attacking.scene import Columns, Given, opened
+from sqlpriv.attacking.told import told
+from sqlpriv.facts import Line
+from sqlpriv.policy.file import Policy
+from sqlpriv.reporting import charts
+from sqlpriv.reporting.sections import Chart, Piece, Section
+
+_NAME, _TITLE = "attacks", "What attackers still learn"
+
+
+def attacks(path: Path, policy: Policy | None, show_values: bool, with_chart: bool) -> Section:
+    """Each attack in a sentence, its numbers, and those of the private table beside them."""
+    given = Given(path, None, policy, None, None, Columns((), (), None), None)
+    with opened(given) as scene:
+        found = run(scene, Asked(Knows(), show_values=show_values))
+        facts = told(scene, found)
+    # The page says for whom it is, once for all of it.
+    pieces: list[Piece] = [p for p in facts.shown(show_values) if not (isinstance(p, Line) and p.mark == "private")]
+    return Section(_NAME, _TITLE, (*pieces, *(_chart(found) if with_chart else ())))
+
+
+def _chart(found: Sequence[Finding | NotRun]) -> Iterator[Chart]:
+    rows: list[dict[str, Any]] = [
+        {"attack": _named(one, figure.words), "people": float(value), "in": where}
+        for one in found
+        if isinstance(one, Finding)
+        for figure in one.figures
+        if figure.is_drawn
+        for where, value in (("the private table", figure.raw), ("the release", figure.value))
+        if value is not None
+    ]
+    if rows:
+        said = "How many people each attack reaches, in the private table as it was and in the release."
+        yield charts.bars("People reached by attacks", said, rows, "attack", "people", "in")
+
+
+def _named(finding: Finding, words: str) -> str:
+    return " - ".join(filter(None, (finding.attack, finding.case, words)))
