@@ -61,7 +61,7 @@ WEIGHTS = (
 )
 FOUND = "SELECT count(*), avg(loss), max(loss), avg(utility), count(*) FILTER (entries = 0) FROM disclosed"
 
-screen = Console()
+screen = Console(width=110)
 
 
 def main(
