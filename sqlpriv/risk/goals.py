@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
+from sqlpriv.errors import InputError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.risk.attributes import Depths
 from sqlpriv.sqltext import literal
 
 UTILITY, RISK, BOTH = "utility", "risk", "both"
+_MOST_CHOICES = 20_000
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,12 @@ class Goal:
 
     def choices(self, depths: Depths, first: int) -> list[Choice]:
         """All choices of records whose cells have these depths, best first where nothing else tells."""
+        number = prod(most + 1 for most in depths)
+        if number > _MOST_CHOICES:
+            raise InputError(
+                f"a record has {number:,} choices, and {_MOST_CHOICES:,} are tried at most; name fewer attributes, or "
+                "leave levels out of their hierarchies"
+            )
         found: list[Depths] = [()]
         for most in depths:
             found = [(*own, depth) for own in found for depth in range(most + 1)]
@@ -49,7 +58,9 @@ class Goal:
         return [Choice(first + place, own) for place, own in enumerate(found)]
 
     def kept(self, choice: Choice) -> bool:
-        """Whether a choice may be taken, as far as its depths tell."""
+        """Whether a choice may be taken, as far as can be told without its loss, which is 0 or more."""
+        if self.name == UTILITY:
+            return self.limit >= 0
         return self.name != RISK or choice.utility >= self.limit
 
     def worth(self, loss: str, choice: Choice) -> str:

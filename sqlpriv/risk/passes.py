@@ -67,17 +67,22 @@ def _passed(kind: Kind, state: str, finest: Depths, records: int) -> str:
         return state
     desk = kind.coded.desk
     whole = desk.make(f"bounded_{kind.number}", _bounded(kind, state, fine, bounds))
-    state = desk.make(f"open_{kind.number}", f"SELECT * EXCLUDE (open) FROM {whole} WHERE open")
+    is_open = " OR ".join(f"f{_name(node)}" for node in fine)
+    state = desk.make(f"open_{kind.number}", f"FROM {whole} WHERE {is_open}")
     for batch in _batches(kind, fine):
         looked = {}
         for node in batch:
-            keys = desk.make("keys", f"SELECT key FROM ({_bounded(kind, state, [node], bounds)}) WHERE open")
+            # Others may have been found meanwhile that are better than this one could be.
+            still = f"(SELECT * EXCLUDE (f{_name(node)}) FROM {state} WHERE f{_name(node)})"
+            tested = _bounded(kind, still, [node], bounds)
+            keys = desk.make("keys", f"SELECT key FROM ({tested}) WHERE f{_name(node)}")
             if desk.rows(keys):
                 looked[node] = counts.lookups_for(node, keys)
-        state = _step(kind, state, looked, bounds) if looked else state
+        state = _step(kind, state, looked, bounds, fine) if looked else state
         desk.drop(*(lookup.table for own in looked.values() for lookup in own))
     return desk.make(
-        f"passed_{kind.number}", f"SELECT {_STATE} FROM {whole} WHERE NOT open UNION ALL SELECT {_STATE} FROM {state}"
+        f"passed_{kind.number}",
+        f"SELECT {_STATE} FROM {whole} WHERE NOT ({is_open}) UNION ALL SELECT {_STATE} FROM {state}",
     )
 
 
@@ -128,31 +133,40 @@ def _laddered(kind: Kind, choices: Sequence[Choice]) -> tuple[str, str]:
 
 
 def _bounded(kind: Kind, state: str, nodes: Sequence[Depths], bounds: Sequence[Depths]) -> str:
-    """SQL text of the state with `open`: whether some choice of the nodes could be better, or as good.
+    """SQL text of the state with a flag for each node: whether some choice of it could be better, or as good.
 
     No node has more consistent entries than one above it, so that the loss there is no smaller than with those.
     """
     goal = kind.goal
     choices = [choice for choice in kind.needed if kind.node(choice) in nodes]
     columns, joins = _laddered(kind, choices)
-    tests = []
-    for choice in choices:
-        above = ", ".join(f"e{_name(b)}" for b in bounds if _above(b, kind.node(choice)))
-        chance = kind.chance(f"least({above})")
-        least = goal.worth(f"({kind.loss(f'({chance})', choice)})", choice)
-        rank = goal.rank(choice)
-        better = f"number IS NULL OR {rank} < rank OR ({rank} = rank AND {least} <= worth)"
-        tests.append(f"({goal.allowed(least)} AND ({better}))")
+    flags = []
+    for node in nodes:
+        above = ", ".join(f"e{_name(b)}" for b in bounds if _above(b, node))
+        tests = []
+        for choice in (own for own in choices if kind.node(own) == node):
+            chance = kind.chance(f"least({above})")
+            least = goal.worth(f"({kind.loss(f'({chance})', choice)})", choice)
+            rank = goal.rank(choice)
+            better = f"number IS NULL OR {rank} < rank OR ({rank} = rank AND {least} <= worth)"
+            tests.append(f"({goal.allowed(least)} AND ({better}))")
+        flags.append(f"{' OR '.join(tests)} AS f{_name(node)}")
     inner = f"SELECT s.*{columns} FROM {state} AS s{joins}"
     dropped = f" EXCLUDE ({columns.lstrip(', ')})" if columns else ""
-    return f"SELECT *{dropped}, {' OR '.join(tests)} AS open FROM ({inner})"
+    return f"SELECT *{dropped}, {', '.join(flags)} FROM ({inner})"
 
 
-def _step(kind: Kind, state: str, looked: Mapping[Depths, Sequence[Lookup]], bounds: Sequence[Depths]) -> str:
-    """The state after a look at some nodes: a new table in place of the old one."""
+def _step(
+    kind: Kind,
+    state: str,
+    looked: Mapping[Depths, Sequence[Lookup]],
+    bounds: Sequence[Depths],
+    flagged: Sequence[Depths] = (),
+) -> str:
+    """The state after a look at some nodes: a new table in place of the old one. Bounds and flags are kept."""
     desk = kind.coded.desk
-    columns = {name for name, *_ in fetch(desk.con, f"DESCRIBE {state}")}
-    kept = [f"e{_name(node)}" for node in bounds if node in looked or f"e{_name(node)}" in columns]
+    known = {str(name) for name, *_ in fetch(desk.con, f"DESCRIBE {state}")} | {f"e{_name(node)}" for node in looked}
+    kept = [name for name in (*(f"e{_name(n)}" for n in bounds), *(f"f{_name(n)}" for n in flagged)) if name in known]
     desk.steps += 1
     after = desk.make(f"step_{desk.steps}", _compared(kind, state, looked, kept))
     desk.drop(state)

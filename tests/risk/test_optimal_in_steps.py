@@ -16,7 +16,7 @@ from support.dictionaries import Risk, risks, structs
 from support.strategies import EXAMPLES
 
 from sqlpriv.errors import SqlprivError
-from sqlpriv.risk import attributes, passes
+from sqlpriv.risk import attributes, goals, passes
 from sqlpriv.risk.attributes import Question
 from sqlpriv.risk.optimal import disclose_optimally
 
@@ -107,6 +107,7 @@ REFUSED: dict[str, tuple[Weights, str, str, float, str]] = {
     "one that misses records": ([{**CITY, "attribute": "id"}], "linear", "risk", 1, "does not cover the table"),
     "a form": ([CITY], "cubic", "risk", 1, "the form must be linear or multiplicative"),
     "a goal": ([CITY], "linear", "least", 1, "the goal must be utility, risk or both"),
+    "a loss below nothing": ([CITY], "linear", "utility", -1, "no choice keeps c"),
     "too much utility": ([CITY], "linear", "risk", 7, "no choice keeps c"),
 }
 
@@ -122,3 +123,10 @@ def test_what_the_macro_refuses_is_refused_and_nothing_is_left(
     assert isinstance(said, str)
     assert complaint in said
     assert example_tables.execute("SELECT * FROM duckdb_tables() WHERE table_name = 'disclosed'").fetchall() == []
+
+
+def test_too_many_choices_are_refused(example_tables: Con, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goals, "_MOST_CHOICES", 5)
+    said = in_steps(example_tables, Question("members", "phone_book", [CITY, BORN], "linear"), "risk", 1)
+    assert isinstance(said, str)
+    assert "choices, and 5 are tried at most; name fewer attributes" in said
