@@ -60,6 +60,10 @@ class Counts:
             found.append(Lookup(table, mask))
         return found
 
+    def drop(self) -> None:
+        """Drop all tables."""
+        self.coded.desk.drop(*self.patterns.values(), *(table for table, _ in self.made.values()))
+
     def _at(self, pattern: Depths, depths: Depths) -> Depths:
         return tuple(map(min, pattern, depths))
 

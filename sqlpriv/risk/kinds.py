@@ -32,6 +32,10 @@ class Kind:
         """What a choice discloses of the attributes that the dictionary knows."""
         return tuple(choice.depths[a.place - 1] for a in self.coded.attributes if a.known)
 
+    def choices_of(self, node: Depths) -> int:
+        """How many choices disclose just that."""
+        return sum(self.node(choice) == node for choice in self.needed)
+
     @cached_property
     def terms(self) -> list[str]:
         """The terms of the sensitivity, over q.u# and q.g#."""

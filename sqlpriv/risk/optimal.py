@@ -38,6 +38,7 @@ def disclose_optimally(
             kind = Kind(coded, counts, wanted, depths, wanted.choices(depths, len(choices)), number)
             choices += kind.choices
             settled.append(settle(kind, records))
+        counts.drop()
         _write(coded, choices, settled, into)
     finally:
         desk.clear()

@@ -22,27 +22,33 @@ _NONE_YET = (
 )
 _FEW_KEYS, _KEYS_SHARE = 50_000, 8
 """Nodes with so many keys, or this part of the records, are looked at for all records; finer ones where need be."""
-_PASS_NODES, _PASS_CHOICES = 12, 60
+_PASS_NODES, _PASS_CHOICES, _PASS_ROWS = 12, 60, 2_000_000
+"""What one pass looks at: so many tables, choices, and rows of tables that were made for it."""
 
 
 def settle(kind: Kind, records: str) -> str:
-    """The table of the records of a kind with their best choices."""
+    """The table of the records of a kind with their best choices, in the place of the table of these records."""
     desk = kind.coded.desk
     finest = kind.node(Choice(0, kind.depths))
+    size = desk.rows(records)
     found = desk.make(f"found_{kind.number}", _found(kind, records, finest))
+    desk.drop(records)
     whole = next(choice for choice in kind.choices if choice.depths == kind.depths)
     # Nobody is found by what a record tells, so nothing is lost by telling all of it.
     lost = "CAST(0 AS DOUBLE)"
-    worth = kind.goal.worth(lost, whole)
-    alone = (
-        f"SELECT key, CAST({whole.number} AS INTEGER) AS number, {kind.goal.rank(whole)} AS rank, {worth} AS worth, "
+    alone = desk.make(
+        f"alone_{kind.number}",
+        f"SELECT key, CAST({whole.number} AS INTEGER) AS number, {kind.goal.rank(whole)} AS rank, "
+        f"{kind.goal.worth(lost, whole)} AS worth, {lost} AS loss, CAST(0 AS BIGINT) AS entries "
+        f"FROM {found} WHERE entries = 0 AND {'true' if kind.goal.kept(whole) else 'false'}",
     )
-    alone += f"{lost} AS loss, CAST(0 AS BIGINT) AS entries FROM {found} WHERE entries = 0"
-    alone += "" if kind.goal.kept(whole) else " AND false"
     state = desk.make(f"state_{kind.number}", f"SELECT key, {_NONE_YET} FROM {found} WHERE entries > 0")
+    desk.drop(found)
     if desk.rows(state):
-        state = _passed(kind, state, finest, desk.rows(records))
-    return desk.make(f"settled_{kind.number}", f"SELECT {_STATE} FROM {state} UNION ALL {alone}")
+        state = _passed(kind, state, finest, size)
+    settled = desk.make(f"settled_{kind.number}", f"SELECT {_STATE} FROM {state} UNION ALL FROM {alone}")
+    desk.drop(state, alone)
+    return settled
 
 
 def _found(kind: Kind, records: str, finest: Depths) -> str:
@@ -68,22 +74,35 @@ def _passed(kind: Kind, state: str, finest: Depths, records: int) -> str:
     desk = kind.coded.desk
     whole = desk.make(f"bounded_{kind.number}", _bounded(kind, state, fine, bounds))
     is_open = " OR ".join(f"f{_name(node)}" for node in fine)
-    state = desk.make(f"open_{kind.number}", f"FROM {whole} WHERE {is_open}")
-    for batch in _batches(kind, fine):
-        looked = {}
-        for node in batch:
-            # Others may have been found meanwhile that are better than this one could be.
-            still = f"(SELECT * EXCLUDE (f{_name(node)}) FROM {state} WHERE f{_name(node)})"
-            tested = _bounded(kind, still, [node], bounds)
-            keys = desk.make("keys", f"SELECT key FROM ({tested}) WHERE f{_name(node)}")
-            if desk.rows(keys):
-                looked[node] = counts.lookups_for(node, keys)
-        state = _step(kind, state, looked, bounds, fine) if looked else state
-        desk.drop(*(lookup.table for own in looked.values() for lookup in own))
-    return desk.make(
-        f"passed_{kind.number}",
-        f"SELECT {_STATE} FROM {whole} WHERE NOT ({is_open}) UNION ALL SELECT {_STATE} FROM {state}",
-    )
+    rest = desk.make(f"rest_{kind.number}", f"SELECT {_STATE} FROM {whole} WHERE NOT ({is_open})")
+    left = desk.make(f"open_{kind.number}", f"FROM {whole} WHERE {is_open}")
+    desk.drop(state, whole)
+    left = _look_finer(kind, left, fine, bounds)
+    state = desk.make(f"passed_{kind.number}", f"FROM {rest} UNION ALL SELECT {_STATE} FROM {left}")
+    desk.drop(rest, left)
+    return state
+
+
+def _look_finer(kind: Kind, state: str, fine: Sequence[Depths], bounds: Sequence[Depths]) -> str:
+    """The state after a look at all fine nodes, each for the records that could still gain by it."""
+    desk = kind.coded.desk
+    looked: dict[Depths, Sequence[Lookup]] = {}
+    rows = choices = 0
+    for place, node in enumerate(fine, start=1):
+        # Others may have been found meanwhile that are better than this one could be.
+        still = f"(SELECT * EXCLUDE (f{_name(node)}) FROM {state} WHERE f{_name(node)})"
+        tested = _bounded(kind, still, [node], bounds)
+        keys = desk.make("keys", f"SELECT key FROM ({tested}) WHERE f{_name(node)}")
+        if desk.rows(keys):
+            looked[node] = kind.counts.lookups_for(node, keys)
+            rows += sum(desk.rows(lookup.table) for lookup in looked[node])
+            choices += kind.choices_of(node)
+        if looked and (rows > _PASS_ROWS or choices > _PASS_CHOICES or place == len(fine)):
+            state = _step(kind, state, looked, bounds, fine)
+            desk.drop(*(lookup.table for own in looked.values() for lookup in own))
+            looked, rows, choices = {}, 0, 0
+    desk.drop(f"{desk.prefix}keys")
+    return state
 
 
 def _batches(kind: Kind, nodes: Sequence[Depths]) -> Iterator[list[Depths]]:
@@ -91,7 +110,7 @@ def _batches(kind: Kind, nodes: Sequence[Depths]) -> Iterator[list[Depths]]:
     batch: list[Depths] = []
     choices = 0
     for node in nodes:
-        own = sum(kind.node(choice) == node for choice in kind.needed)
+        own = kind.choices_of(node)
         if batch and (len(batch) == _PASS_NODES or choices + own > _PASS_CHOICES):
             yield batch
             batch, choices = [], 0

@@ -35,6 +35,7 @@ def few_keys_are_many(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         patch.setattr(passes, "_FEW_KEYS", 1)
         patch.setattr(passes, "_KEYS_SHARE", 1_000_000)
         patch.setattr(passes, "_PASS_NODES", 2)
+        patch.setattr(passes, "_PASS_ROWS", 3)
         yield
 
 
