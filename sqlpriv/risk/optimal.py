@@ -27,6 +27,9 @@ def disclose_optimally(
 ) -> None:
     """Create a table with the columns of priv.optimal_disclosure, and the same rows in any order."""
     desk = Desk(con, Calls(con))
+    [(ordered,)] = fetch(con, "SELECT current_setting('preserve_insertion_order')")
+    # Order is of no use here, and to keep it DuckDB holds back rows of every thread in memory.
+    fetch(con, "SET preserve_insertion_order = false")
     try:
         wanted = read_goal(desk.calls, goal, c)
         coded = code(desk, question)
@@ -42,6 +45,7 @@ def disclose_optimally(
         _write(coded, choices, settled, into)
     finally:
         desk.clear()
+        fetch(con, f"SET preserve_insertion_order = {literal(ordered)}")
 
 
 def _write(coded: Coded, choices: Sequence[Choice], settled: Sequence[str], into: str) -> None:

@@ -147,7 +147,8 @@ def _laddered(kind: Kind, choices: Sequence[Choice]) -> tuple[str, str]:
     joins = []
     for place in sorted({place for place, _ in used}):
         mask = kind.coded.constant(kind.coded.attributes[place - 1].whole)
-        joins.append(f" JOIN {kind.ladders[place]} AS l{place} ON s.key & {mask} = l{place}.code")
+        # Each key has its row there. LEFT, so that DuckDB builds no table of all records to look up the ladders in.
+        joins.append(f" LEFT JOIN {kind.ladders[place]} AS l{place} ON s.key & {mask} = l{place}.code")
     return columns, "".join(joins)
 
 
