@@ -86,6 +86,7 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 	@$(VENV)/bin/python -m benchmarks.bags
 	@$(VENV)/bin/python -m benchmarks.sdgs
 	@$(VENV)/bin/python -m benchmarks.linkage
+	@$(VENV)/bin/python -m benchmarks.disclose
 
 docs: $(DEVELOP) ## Write the parts of docs/ that come from the code: macros and keys of policies
 	@echo "Writing docs/"

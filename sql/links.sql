@@ -38,7 +38,8 @@ CREATE MACRO _is_name(expression) AS NOT regexp_matches(expression, '^[0-9]|[\x{
 -- SQL text of the cells that links read, as texts: suppressed or missing is NULL. TRY_CAST, because a failing cast shows the cell.
 CREATE MACRO _link_cells(links, side) AS
 list_aggr(list_transform(links, lambda __priv_m, __priv_j:
-  concat('nullif(TRY_CAST(', _reading(__priv_m[side]), ' AS VARCHAR), ''*'') AS __priv_v', __priv_j)), 'string_agg', ', ');
+  concat(_linked_cell(_reading(__priv_m[side])), ' AS __priv_v', __priv_j)), 'string_agg', ', ');
+CREATE MACRO _linked_cell(read_text) AS concat('nullif(TRY_CAST(', read_text, ' AS VARCHAR), ''*'')');
 -- Where a WHERE stands DuckDB accepts neither unnest nor a window nor an aggregate, so each expression stands there, too.
 CREATE MACRO _plainly(links, side) AS
 concat(' WHERE true', list_aggr(list_transform(links, lambda __priv_m:
@@ -71,9 +72,9 @@ concat('), __priv_p# AS MATERIALIZED (SELECT DISTINCT list_reverse(list_filter(l
   ' UNION ALL SELECT DISTINCT node, 0, [0] FROM (SELECT unnest(labels) AS node FROM __priv_u# WHERE labels[1] IS NULL) WHERE node IS NOT NULL AND node NOT IN (SELECT node FROM __priv_i#))');
 
 -- SQL text of tuples of cells with their depths d# and ids p#. A cell that the hierarchy misses is an error.
+CREATE MACRO _not_covered(tree, what) AS concat('error(''sqlpriv: ', tree, ' does not cover the ', what, ''')');
 CREATE MACRO _placed(number, columns, tuples, tree, what) AS
-concat('SELECT ', columns, _repeated(number, concat(', CASE WHEN v# IS NULL THEN 0 WHEN h#.node IS NULL THEN error(''sqlpriv: ', tree, ' does not cover the ',
-    what, ''') ELSE h#.depth END AS d#, coalesce(h#.ids, [0]) AS p#'), ''),
+concat('SELECT ', columns, _repeated(number, concat(', CASE WHEN v# IS NULL THEN 0 WHEN h#.node IS NULL THEN ', _not_covered(tree, what), ' ELSE h#.depth END AS d#, coalesce(h#.ids, [0]) AS p#'), ''),
   ' FROM ', tuples, ' AS t', _repeated(number, ' LEFT JOIN __priv_h# AS h# ON t.v# = h#.node', ''));
 
 -- SQL text of __priv_q, the distinct tuples of the records with their number q, and __priv_f: how many entries of each dictionary are consistent with them. Two cells are
@@ -101,7 +102,10 @@ CREATE MACRO _both(tbl, dictionaries, links, more) AS
 concat('WITH __priv_r AS MATERIALIZED (SELECT ', more, _link_cells(links, 'record'), _from(tbl), _plainly(links, 'record'), '), __priv_e AS MATERIALIZED (',
   list_aggr(list_transform(dictionaries, lambda __priv_name, __priv_w: list_transform([_own_links(links, __priv_name)], lambda __priv_own: concat(
     'SELECT ', __priv_w, ' AS __priv_which, count(*) AS __priv_copies, ', _link_cells(__priv_own, 'entry'), _from(__priv_name), _plainly(__priv_own, 'entry'), ' GROUP BY ALL'))[1]), 'string_agg', ' UNION ALL '),
-  '), __priv_rt AS (SELECT ', _types(links, 'record'), _from(tbl), ' LIMIT 1), __priv_et AS (',
+  ')', _soundness(tbl, dictionaries, links));
+-- SQL text of __priv_sound.
+CREATE MACRO _soundness(tbl, dictionaries, links) AS
+concat(', __priv_rt AS (SELECT ', _types(links, 'record'), _from(tbl), ' LIMIT 1), __priv_et AS (',
   list_aggr(list_transform(dictionaries, lambda __priv_name: concat('(SELECT ', _types(_own_links(links, __priv_name), 'entry'), _from(__priv_name), ' LIMIT 1)')), 'string_agg', ' UNION ALL '),
   '), __priv_sound AS MATERIALIZED (SELECT CASE WHEN count(rt.__priv_y1) = 0 THEN error(''sqlpriv: the table has no rows: there is nothing to check'')',
   ' WHEN count(et.__priv_y1) < ', len(dictionaries), ' THEN error(''sqlpriv: a dictionary has no rows'')',

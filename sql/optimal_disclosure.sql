@@ -13,11 +13,10 @@ FROM query(list_transform([_weights(weights, list_append(_weight_keys(), 'entry'
   _nodes(__priv_own, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of attribute #'),
   list_aggr(list_transform(__priv_own, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''),
   _entries_placed(len(__priv_own), 'the hierarchy of attribute #'), _ladders(len(__priv_own), _linked(__priv_own)), _offered(len(__priv_own), _linked(__priv_own)),
-  ', __priv_priced AS (SELECT q.*, ', _product('q.p', _summed(form, __priv_all, __priv_own,
-    list_transform(__priv_all, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m['weight'], '1')), ''' AS DOUBLE)')))), ' AS loss FROM __priv_offered AS q)',
+  ', __priv_priced AS (SELECT q.*, ', _product('q.p', _summed(form, __priv_all, __priv_own, _factors(__priv_all))), ' AS loss FROM __priv_offered AS q)',
   ', __priv_best AS (SELECT t, arg_min({''code'': code, ''entries'': entries, ''loss'': loss, ''utility'': utility}, ', _better(goal, c), ') AS best FROM __priv_priced WHERE ', _kept_choices(goal, c), ' GROUP BY t)',
   ' SELECT r.__priv_record AS record, [', _repeated(len(__priv_own), _label_at(), ', '), '] AS labels, [', _repeated(len(__priv_own), _depth_at(), ', '), '] AS depths, b.best.entries AS entries,',
-  ' CASE WHEN b.t IS NULL THEN error(''sqlpriv: there is a record for which no choice keeps c; ask for less'') ELSE b.best.loss END AS loss, b.best.utility AS utility',
+  ' CASE WHEN b.t IS NULL THEN error(''', _no_choice(), ''') ELSE b.best.loss END AS loss, b.best.utility AS utility',
   ' FROM __priv_sound AS s JOIN __priv_r AS r ON s.ok JOIN __priv_x AS x ON ', _repeated(len(__priv_own), 'r.__priv_v# IS NOT DISTINCT FROM x.v#', ' AND '),
   ' LEFT JOIN __priv_best AS b ON x.t = b.t', _repeated(len(__priv_own), ' LEFT JOIN __priv_l# AS l# ON x.z# = l#.z', ''), ' ORDER BY r.__priv_n'))[1])[1]);
 
@@ -68,5 +67,29 @@ CREATE MACRO _kept_choices(goal, c) AS
 CASE lower(goal) WHEN 'utility' THEN concat('loss <= CAST(''', _upper_limit(c), ''' AS DOUBLE)') WHEN 'risk' THEN concat('utility >= CAST(''', _lower_limit(c), ''' AS DOUBLE)') ELSE 'true' END;
 CREATE MACRO _better(goal, c) AS
 CASE lower(goal) WHEN 'utility' THEN 'ROW(-utility, loss, code)' WHEN 'risk' THEN 'ROW(loss, -utility, code)'
-  WHEN 'both' THEN concat('ROW(loss - CAST(''', CASE WHEN _bar(c) BETWEEN 0 AND 1e300 THEN _bar(c) ELSE error('sqlpriv: c, what utility is worth, must be a number of at least 0') END, ''' AS DOUBLE) * utility, loss, code)')
+  WHEN 'both' THEN concat('ROW(', _balance(c, 'loss', 'utility'), ', loss, -utility, code)')
   ELSE error('sqlpriv: the goal must be utility, risk or both') END;
+CREATE MACRO _balance(c, loss, utility) AS
+concat(loss, ' - CAST(''', CASE WHEN _bar(c) BETWEEN 0 AND 1e300 THEN _bar(c) ELSE error('sqlpriv: c, what utility is worth, must be a number of at least 0') END, ''' AS DOUBLE) * ', utility);
+CREATE MACRO _no_choice() AS 'sqlpriv: there is a record for which no choice keeps c; ask for less';
+
+-- The same in steps, for tables of millions: what sqlpriv/risk asks for. First the attributes, checked, as links have them.
+CREATE MACRO _choices(weights) AS _weights(weights, list_append(_weight_keys(), 'entry'));
+CREATE MACRO _chosen_from(weights) AS _disclosable(_singles(_choices(weights)));
+CREATE MACRO _choices_sound(tbl, dictionary, weights) AS
+concat('WITH __priv_one AS (SELECT 1)', _soundness(tbl, [dictionary], _chosen_from(weights)), ' SELECT ok FROM __priv_sound');
+-- SQL text of the values of one attribute as they stand (raw) and as texts (cell), of rows with the values of all, and of every node.
+CREATE MACRO _choice_cells(tbl, weights, side, place) AS
+list_transform([_chosen_from(weights)[place]], lambda __priv_m:
+  concat('SELECT raw, ', _linked_cell('raw'), ' AS cell FROM (SELECT DISTINCT ', _reading(__priv_m[side]), ' AS raw', _from(tbl), _plainly([__priv_m], side), ')'))[1];
+CREATE MACRO _choice_rows(tbl, weights, side) AS
+concat('SELECT ', list_aggr(list_transform(_chosen_from(weights), lambda __priv_m, __priv_j: concat(_reading(__priv_m[side]), ' AS raw', __priv_j)), 'string_agg', ', '), ', __priv_t AS record', _from(tbl));
+CREATE MACRO _choice_nodes(weights, records, entries) AS
+list_transform([_chosen_from(weights)], lambda __priv_own: concat('WITH __priv_r AS (FROM ', records, '), __priv_e AS (FROM ', entries, ')',
+  _nodes(__priv_own, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of attribute #'),
+  list_aggr(list_transform(__priv_own, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''), ' ',
+  _repeated(len(__priv_own), concat('SELECT # AS place, h.node, CAST(h.depth AS INTEGER) AS depth, h.ids, CASE WHEN h.depth = 0 THEN 0 ELSE coalesce(w.price, 0) END AS price,',
+    ' CASE WHEN h.depth = 0 THEN 0 ELSE coalesce(1 / w.leaves, 0) END AS share FROM __priv_h# AS h LEFT JOIN __priv_w# AS w ON h.node = w.node'), ' UNION ALL ')))[1];
+-- The chance of one of so many entries, when there are some, and the loss by it: the same as of _identified and _product.
+CREATE MACRO _found_chance(entries) AS concat('1 / ', entries);
+CREATE MACRO _found_loss(chance, sensitivity) AS concat(chance, ' * ', sensitivity);

@@ -24,7 +24,7 @@ FROM query(concat('WITH ', substr(concat(_at_place(_tree_head(), 1), _labels_of(
 CREATE MACRO sensitivity(tbl, weights, form) AS TABLE
 FROM query(list_transform([_weights(weights, _weight_keys())], lambda __priv_all: list_transform([_singles(__priv_all)], lambda __priv_own: concat(
   _priced(tbl, __priv_own, ''), ' SELECT r.__priv_record AS record, ',
-  _summed(form, __priv_all, __priv_own, list_transform(__priv_all, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m['weight'], '1')), ''' AS DOUBLE)'))),
+  _summed(form, __priv_all, __priv_own, _factors(__priv_all)),
   ' AS sensitivity', _from_priced(len(__priv_own)), ' ORDER BY r.__priv_n'))[1])[1]);
 
 -- personal_sensitivity(tbl, weights, form, id, personal, total) -> record, sensitivity
@@ -118,7 +118,10 @@ concat(' FROM (SELECT CASE WHEN count(*) = 0 THEN error(''sqlpriv: the table has
   _repeated(number, 'r.__priv_v# IS NOT DISTINCT FROM q.v#', ' AND '));
 
 -- SQL text of the sum of all weights, each its factor times the price of the cell, or the shares of two, in one of the forms.
-CREATE MACRO _summed(form, maps, singles, factors) AS
-concat(CASE WHEN lower(form) = 'linear' THEN '(' WHEN lower(form) = 'multiplicative' THEN 'exp(' ELSE error('sqlpriv: the form must be linear or multiplicative') END,
-  list_aggr(list_transform(maps, lambda __priv_m, __priv_j: _product(factors[__priv_j], CASE WHEN __priv_m['also'] IS NULL THEN concat('q.u', _place_of(singles, __priv_m['attribute']))
-    ELSE concat('(q.g', _place_of(singles, __priv_m['attribute']), ' * q.g', _place_of(singles, __priv_m['also']), ')') END)), 'string_agg', ' + '), ')');
+CREATE MACRO _summed(form, maps, singles, factors) AS _formed(form, list_aggr(_terms(maps, singles, factors), 'string_agg', ' + '));
+CREATE MACRO _formed(form, sum_text) AS
+concat(CASE WHEN lower(form) = 'linear' THEN '(' WHEN lower(form) = 'multiplicative' THEN 'exp(' ELSE error('sqlpriv: the form must be linear or multiplicative') END, sum_text, ')');
+CREATE MACRO _terms(maps, singles, factors) AS
+list_transform(maps, lambda __priv_m, __priv_j: _product(factors[__priv_j], CASE WHEN __priv_m['also'] IS NULL THEN concat('q.u', _place_of(singles, __priv_m['attribute']))
+  ELSE concat('(q.g', _place_of(singles, __priv_m['attribute']), ' * q.g', _place_of(singles, __priv_m['also']), ')') END));
+CREATE MACRO _factors(maps) AS list_transform(maps, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m['weight'], '1')), ''' AS DOUBLE)'));

@@ -24,6 +24,7 @@ ROOMS = (
     ("checks",),
     ("policy",),
     ("release",),
+    ("risk",),
     ("methods",),
     ("released",),
     ("publishing",),

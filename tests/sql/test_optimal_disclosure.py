@@ -92,6 +92,7 @@ def test_pairs_and_values_are_priced_too(example_tables: Con) -> None:
     assert [loss for *_, loss, _ in rows] == pytest.approx([expected for *_, expected in rows])
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     ("weights", "goal", "c", "complaint"),
     [
@@ -101,9 +102,24 @@ def test_pairs_and_values_are_priced_too(example_tables: Con) -> None:
         ("[{attribute: 'city', entry: 'city'}]", "risk", "NULL", "the threshold must be a number"),
         ("[{attribute: 'city', entry: 'city'}]", "risk", "7", "no choice keeps c"),
         ("[{attribute: 'city', entry: 'city', hierarchy: 'births'}]", "risk", "1", "does not cover"),
+        ("[{attribute: 'city', entry: 'city', weight: -0.5}]", "risk", "1", "a weight must be a number of at least 0"),
+        (
+            "[{attribute: 'city', entry: 'name', hierarchy: 'cities'}]",
+            "risk",
+            "1",
+            "the hierarchy of attribute 1 does not cover the dictionary",
+        ),
+        (
+            "[{attribute: 'city', entry: 'city', hierarchy: 'cities', values: 'one_city'}]",
+            "risk",
+            "1",
+            "the weights of attribute 1 miss a value",
+        ),
+        ("[{attribute: 'id', entry: '1.5'}]", "risk", "1", "link 1 compares INTEGER with DECIMAL"),
     ],
 )
 def test_what_has_no_optimum_is_refused(example_tables: Con, weights: str, goal: str, c: str, complaint: str) -> None:
+    example_tables.execute("CREATE OR REPLACE TABLE one_city AS SELECT 'Ithaca' AS city, 1 AS weight").fetchall()
     asked = f"FROM priv.optimal_disclosure('members', 'phone_book', {weights}, 'linear', '{goal}', {c})"
     with pytest.raises(duckdb.Error, match=complaint):
         example_tables.execute(asked).fetchall()

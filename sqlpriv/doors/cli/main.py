@@ -26,6 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("releases:plan_command", "Show what a policy would publish, guarantee and cost; nothing is written."),
     "attack": ("attack:attack_command", "Run what an attacker would on a release or a table, and tell what comes out."),
     "compare": ("compare:compare_command", "Compare methods on your questions: error, protection and cost of each."),
+    "risk": (
+        "risk:risk_command",
+        "Price a disclosure: how likely each record is found in a dictionary, times what its cells weigh.",
+    ),
     "publish": ("releases:publish_command", "Publish a table under its policy, and enter the release in the ledger."),
     "anonymize": ("releases:publish_command", "The old name of publish."),
     "verify": ("releases:verify_command", "Judge a release from its file alone: does it hold what it says?"),

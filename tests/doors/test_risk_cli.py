@@ -1,0 +1,111 @@
+"""The command risk: what it says, its JSON and pictures, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+from support.commands import run
+
+from sqlpriv.demo import examples
+
+pytestmark = pytest.mark.one_version
+
+TREES = ["--hierarchy", "city=cities.csv", "--hierarchy", "born=births.csv"]
+WEIGHTS = ["--weights", "city=0.5,born=3"]
+POLICY = """[table]
+source = "members.csv"
+[columns]
+id = { role = "identifier" }
+city = { role = "quasi-identifier", hierarchy = "cities.csv" }
+born = { role = "quasi-identifier", hierarchy = "births.csv" }
+[require]
+k = 2
+[release]
+method = "generalize"
+output = "r.duckdb"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with duckdb.connect() as con:
+        examples.create(con)
+        for table in ("members", "phone_book", "town_book"):
+            con.execute(f"COPY {table} TO '{tmp_path / table}.csv'").fetchall()
+        for table in ("cities", "births"):
+            con.execute(f"COPY {table} TO '{tmp_path / table}.csv' (HEADER false, DELIM ';')").fetchall()
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_risk_is_that_of_the_macros(folder: Path) -> None:
+    done = run(folder, "risk", "members.csv", "--dictionary", "phone_book.csv", *WEIGHTS, *TREES)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "Against phone_book.csv, 3 of 4 records have a consistent entry." in said
+    assert "the mean loss, is 1.137; the worst record loses 3.5, with 1 consistent entry." in said
+    assert "for you alone" in said
+    assert "Ithaca" not in said
+
+
+@pytest.mark.slow
+def test_several_dictionaries_have_a_bayes_and_a_minimax_risk(folder: Path) -> None:
+    held = ["--dictionary", "phone_book.csv=0.75", "--dictionary", "town_book.csv=0.25"]
+    done = run(folder, "risk", "members.csv", *held, *WEIGHTS, *TREES, "--json", "--chart", "sizes.svg")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    risks = [own["risk"] for own in found["dictionaries"]]
+    assert risks == [1.1375, 1.234375]
+    assert found["bayes"] == pytest.approx(0.75 * risks[0] + 0.25 * risks[1])
+    assert found["minimax"] == max(risks) <= found["bound"]
+    assert [row["entries"] for row in found["by_entries"] if row["curve"] == "phone_book.csv"][-1] == 5
+    assert "Risk by the size of the dictionary" in (folder / "sizes.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_policy_says_what_is_above_values(folder: Path) -> None:
+    """Without weights of its own every value weighs 1, and without a dictionary the table is one."""
+    done = run(folder, "risk", "--policy", "policy.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["weights"] == {"city": "1", "born": "1"}
+    assert [(own["dictionary"], own["found"]) for own in found["dictionaries"]] == [("the table itself", 4)]
+
+
+BAD: dict[str, tuple[list[str], str]] = {
+    "no weights": ([], "say what values weigh, as in --weights city=0.3"),
+    "a weight that is none": (["--weights", "city"], "is no pair; write it like city=0.3"),
+    "two weights": (["--weights", "city=1,city=2"], "'city' has two weights"),
+    "a column that is not there": (["--weights", "town=1"], "has no column 'town'; it has id, city, born"),
+    "a negative weight": (["--weights", "city=-1"], "a weight must be a number of at least 0, or infinity"),
+    "a hierarchy without a weight": (["--weights", "born=1", *TREES], "'city' has no weight"),
+    "no shared attribute": (["--weights", "id=1"], "the dictionary has no column of the table; name what it knows"),
+    "a hierarchy that misses entries": (
+        ["--weights", "city=1", "--hierarchy", "city=cities.csv", "--entry", "city=name"],
+        "the hierarchy of link 1 does not cover the dictionary",
+    ),
+    "a type that cannot match": (
+        ["--weights", "id=1", "--entry", "id=DATE '2020-01-01'"],
+        "link 1 compares BIGINT with DATE, which are never equal as texts; cast one of them",
+    ),
+    "a form": ([*WEIGHTS, "--form", "cubic"], "the form must be linear or multiplicative"),
+    "a dictionary that is not there": ([*WEIGHTS, "--dictionary", "none.csv"], "there is no file 'none.csv'"),
+    "half a prior": ([*WEIGHTS, "--dictionary", "town_book.csv=0.5"], "some dictionaries have a prior and some have"),
+    "a prior that is none": ([*WEIGHTS, "--dictionary", "town_book.csv=x"], "needs a number after ="),
+    "a picture without persons": ([*WEIGHTS, "--bound-chart", "b.svg"], "--bound-chart needs --person"),
+    "weights and a policy": ([*WEIGHTS, "--policy", "policy.toml"], "both say what a value weighs"),
+}
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize(("options", "complaint"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_sentence_and_writes_nothing(folder: Path, options: list[str], complaint: str) -> None:
+    before = sorted(folder.iterdir())
+    done = run(folder, "risk", "members.csv", "--dictionary", "phone_book.csv", *options)
+    assert done.returncode == 2
+    assert complaint in " ".join(done.stderr.split()), done.stderr
+    assert done.stdout == ""
+    assert sorted(folder.iterdir()) == before

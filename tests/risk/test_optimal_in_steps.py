@@ -1,0 +1,133 @@
+"""The optimal disclosure in steps, for large tables: the same rows as the macro that defines it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import dictionaries
+from support.dictionaries import Risk, risks, structs
+from support.strategies import EXAMPLES
+
+from sqlpriv.errors import SqlprivError
+from sqlpriv.risk import attributes, goals, passes
+from sqlpriv.risk.attributes import Question
+from sqlpriv.risk.optimal import disclose_optimally
+
+pytestmark = pytest.mark.one_version
+
+Con = duckdb.DuckDBPyConnection
+Weights = Sequence[Mapping[str, Any]]
+CITY: dict[str, object] = {"attribute": "city", "weight": 0.5, "hierarchy": "cities", "entry": "city"}
+BORN: dict[str, object] = {"attribute": "born", "weight": 3, "hierarchy": "births", "entry": "born"}
+
+
+@pytest.fixture(autouse=True)
+def few_keys_are_many(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small tables must take the way of large ones: bounds from coarse nodes, and several passes."""
+    with monkeypatch.context() as patch:
+        patch.setattr(passes, "_FEW_KEYS", 1)
+        patch.setattr(passes, "_KEYS_SHARE", 1_000_000)
+        patch.setattr(passes, "_PASS_NODES", 2)
+        patch.setattr(passes, "_PASS_ROWS", 3)
+        yield
+
+
+def by_macro(con: Con, asked: Question, goal: str, c: object) -> object:
+    listed = structs([dict(own) for own in asked.weights])
+    call = f"priv.optimal_disclosure('{asked.table}', '{asked.dictionary}', {listed}, '{asked.form}', '{goal}', {c})"
+    try:
+        return con.execute(f"FROM {call} ORDER BY ALL").fetchall()
+    except duckdb.Error as error:
+        return str(error).splitlines()[0].partition("sqlpriv: ")[2]
+
+
+def in_steps(con: Con, asked: Question, goal: str, c: float) -> object:
+    con.execute("DROP TABLE IF EXISTS disclosed").fetchall()
+    try:
+        disclose_optimally(con, "disclosed", asked, goal, c)
+    except SqlprivError as error:
+        return str(error)
+    finally:
+        left = "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, '__priv_')"
+        assert con.execute(left).fetchall() == []
+    return con.execute("FROM disclosed ORDER BY ALL").fetchall()
+
+
+@pytest.mark.slow
+@settings(max_examples=max(EXAMPLES // 20, 3))
+@given(risk=risks(), seed=st.integers(0, 2**32), goal=st.sampled_from(["utility", "risk", "both"]))
+def test_steps_choose_as_the_macro_does(con: Con, risk: Risk, seed: int, goal: str) -> None:
+    dictionaries.create(con, risk)
+    chance = random.Random(seed)
+    names = [dictionaries.expression(name) for name in risk.columns]
+    items: list[dict[str, object]] = [
+        {
+            "attribute": name,
+            "also": None,
+            "weight": chance.choice([0.0, 0.25, 1.0, 2.0, math.inf]),
+            "hierarchy": risk.hierarchy(place),
+            "entry": name if place == 0 or chance.random() < 0.7 else None,
+        }
+        for place, name in enumerate(names)
+    ]
+    if len(names) > 1 and chance.random() < 0.4:
+        pair = {"attribute": names[0], "also": names[1], "weight": 3.0, "hierarchy": None, "entry": None}
+        items.insert(chance.randint(0, len(items)), pair)
+    asked = Question("t", '"dictionary # 1"', items, chance.choice(["linear", "multiplicative"]))
+    c = chance.choice([0.0, 0.05, 0.5, 1.0, 2.0, 3.0])
+    assert in_steps(con, asked, goal, c) == by_macro(con, asked, goal, c)
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize(("goal", "c"), [("risk", 1), ("utility", 0.5), ("both", 0.1)])
+def test_general_cells_and_entries_are_counted_as_they_should(
+    example_tables: Con, monkeypatch: pytest.MonkeyPatch, goal: str, c: float
+) -> None:
+    """With keys too long for a BIGINT, too."""
+    monkeypatch.setattr(attributes, "_NUMBER_BITS", 3)
+    asked = Question("members", "phone_book", [CITY, BORN], "linear")
+    found = in_steps(example_tables, asked, goal, c)
+    assert isinstance(found, list)
+    assert len(found) == 4
+    assert found == by_macro(example_tables, asked, goal, c)
+
+
+REFUSED: dict[str, tuple[Weights, str, str, float, str]] = {
+    "no shared attribute": ([{"attribute": "city"}], "linear", "risk", 1, "share; give one an entry"),
+    "a negative weight": ([{**CITY, "weight": -1}], "linear", "risk", 1, "a weight must be a number of at least 0"),
+    "no weight for a node": ([{**CITY, "values": "towns"}], "linear", "risk", 1, "attribute 1 miss a value"),
+    "types": ([{"attribute": "id", "entry": "1.5"}], "linear", "risk", 1, "link 1 compares INTEGER with DECIMAL"),
+    "a hierarchy that misses entries": ([{**CITY, "entry": "name"}], "linear", "risk", 1, "not cover the dictionary"),
+    "one that misses records": ([{**CITY, "attribute": "id"}], "linear", "risk", 1, "does not cover the table"),
+    "a form": ([CITY], "cubic", "risk", 1, "the form must be linear or multiplicative"),
+    "a goal": ([CITY], "linear", "least", 1, "the goal must be utility, risk or both"),
+    "a loss below nothing": ([CITY], "linear", "utility", -1, "no choice keeps c"),
+    "too much utility": ([CITY], "linear", "risk", 7, "no choice keeps c"),
+}
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize(("weights", "form", "goal", "c", "complaint"), REFUSED.values(), ids=REFUSED)
+def test_what_the_macro_refuses_is_refused_and_nothing_is_left(
+    example_tables: Con, weights: Weights, form: str, goal: str, c: float, complaint: str
+) -> None:
+    example_tables.execute("CREATE OR REPLACE TABLE towns AS SELECT 'Ithaca' AS city, 1 AS weight").fetchall()
+    asked = Question("members", "phone_book", weights, form)
+    said = in_steps(example_tables, asked, goal, c)
+    assert isinstance(said, str)
+    assert complaint in said
+    assert example_tables.execute("SELECT * FROM duckdb_tables() WHERE table_name = 'disclosed'").fetchall() == []
+
+
+def test_too_many_choices_are_refused(example_tables: Con, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goals, "_MOST_CHOICES", 5)
+    said = in_steps(example_tables, Question("members", "phone_book", [CITY, BORN], "linear"), "risk", 1)
+    assert isinstance(said, str)
+    assert "choices, and 5 are tried at most; name fewer attributes" in said
