@@ -49,7 +49,7 @@ def test_it_renders_and_nothing_leaves_it(opened: Any, page_file: Path, width: i
     seen = Seen(opened, page_file, width, scheme)
     assert seen.said == []
     assert seen.asked == [page_file.as_uri()]
-    assert seen.page.locator(".chart svg.marks").count() == 3
+    assert seen.page.locator(".chart svg.marks").count() == 4
     # Nothing but tables in their own frames is wider than the screen.
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     assert seen.page.screenshot()[:4] == b"\x89PNG"
@@ -58,7 +58,7 @@ def test_it_renders_and_nothing_leaves_it(opened: Any, page_file: Path, width: i
 
 def test_charts_respond(opened: Any, page_file: Path) -> None:
     seen = Seen(opened, page_file, 1280, "light")
-    point = seen.page.locator(".chart").nth(1).locator("path[aria-roledescription=point]").last
+    point = seen.page.locator(".chart").nth(2).locator("path[aria-roledescription=point]").last
     point.scroll_into_view_if_needed()
     place = point.bounding_box()
     seen.page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)

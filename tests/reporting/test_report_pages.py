@@ -39,7 +39,7 @@ def headings(page: str) -> list[str]:
 
 
 def test_what_is_read_first_stands_first(owners: str, public: str) -> None:
-    first = ["What is promised", "Who is covered, and who is not"]
+    first = ["What is promised", "Who is covered, and who is not", "What attackers still learn"]
     last = [
         "What was checked in the file",
         "Parameters, versions and digests",
@@ -139,7 +139,7 @@ def test_two_releases_side_by_side(folder: Path, tmp_path: Path) -> None:
 def test_charts_as_pictures(folder: Path, tmp_path: Path) -> None:
     facts = sqlpriv.report(folder / "policy.toml", tmp_path / "page.html", charts=tmp_path / "charts")
     drawn = facts.content["charts"]
-    assert drawn == ["choice-1.png", "choice-2.png", "choice-3.png"]
+    assert drawn == ["attacks-1.png", "choice-1.png", "choice-2.png", "choice-3.png"]
     assert all((tmp_path / "charts" / name).read_bytes().startswith(b"\x89PNG") for name in drawn)
 
 

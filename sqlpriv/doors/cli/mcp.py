@@ -11,7 +11,7 @@ from sqlpriv.errors import InputError
 
 
 def mcp_command(
-    releases: Annotated[list[Path], typer.Argument(metavar="RELEASE...", help="Release files, of any method.")],
+    releases: Annotated[list[Path], typer.Argument(metavar="RELEASE", hidden=True)],
     most_rows: Annotated[int, typer.Option(min=1, metavar="N", help="How many rows an answer may have.")] = 1000,
     seconds: Annotated[float, typer.Option(min=0.1, metavar="S", help="How long a question may take.")] = 30.0,
 ) -> None:
