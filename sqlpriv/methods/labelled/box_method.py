@@ -67,7 +67,7 @@ class BoxMethod(ABC):
     def compare(self, plan: Plan, path: Path) -> None:
         """Judge the file against the private table once more."""
         assert isinstance(plan, BoxPlan)
-        compare_release(plan, path)
+        compare_release(plan.scan, path)
 
     def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
         """Judge a release from its file alone."""

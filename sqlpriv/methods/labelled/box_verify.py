@@ -7,7 +7,7 @@ prior that is not in the file; and that nothing more was required, unless the po
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.labelled.box_policy import WARNINGS, BoxPolicy
@@ -44,31 +44,38 @@ def verify_boxes(method: Declared, calls: Calls, file: ReleaseFile, policy: Poli
         yield judge_requirement(calls, file, row, columns, True)
 
 
-def _unread(file: ReleaseFile) -> str:
-    """Why the release cannot be judged at all; empty where it can."""
+def unread_boxes(file: ReleaseFile, about: frozenset[str]) -> str:
+    """Why the release cannot be judged at all; empty where it can. `about`: all that it may say of itself."""
     for table, wanted in (("attributes", ATTRIBUTES), ("requirements", REQUIREMENTS)):
         if (SCHEMA, table) not in file.tables:
             return f"{SCHEMA}.{table} is missing"
         if tuple(file.columns(SCHEMA, table)) != wanted:
             return f"{SCHEMA}.{table} has other columns than it should"
-        if not file.rows(table):
-            return f"{SCHEMA}.{table} is empty"
     positions = [c["position"] for c in file.rows("attributes")]
+    if not positions:
+        return f"{SCHEMA}.attributes is empty"
     if None in positions or sorted(map(int, positions)) != list(range(len(positions))):
         return f"{SCHEMA}.attributes does not number the columns"
-    lacking = sorted(_ABOUT - {"beside"} - set(file.about))
+    lacking = sorted(about - {"beside"} - set(file.about))
     if lacking:
         return f"{SCHEMA}.about says nothing of {lacking[0]}"
-    return _unknown(file)
+    rows = [str(r["name"]) for r in file.rows("about")]
+    if set(rows) - about or len(set(rows)) < len(rows) or list(file.columns(SCHEMA, "about")) != ["name", "value"]:
+        return f"{SCHEMA}.about says more than it should"
+    if file.about["suppressed_rows"] != "0" or file.about["counts"] not in {"rows", "persons"}:
+        return f"{SCHEMA}.about does not say what is counted"
+    return ""
+
+
+def _unread(file: ReleaseFile) -> str:
+    """Why a release of boxes cannot be judged at all; empty where it can."""
+    unread = unread_boxes(file, _ABOUT) or ("" if file.rows("requirements") else f"{SCHEMA}.requirements is empty")
+    return unread or _unknown(file)
 
 
 def _unknown(file: ReleaseFile) -> str:
-    """What a release of this kind does not say; empty where there is nothing of it."""
-    rows, about = [str(r["name"]) for r in file.rows("about")], file.about
-    if set(rows) - _ABOUT or len(set(rows)) < len(rows) or list(file.columns(SCHEMA, "about")) != ["name", "value"]:
-        return f"{SCHEMA}.about says more than it should"
-    if about["suppressed_rows"] != "0" or about["counts"] not in {"rows", "persons"}:
-        return f"{SCHEMA}.about does not say what is counted"
+    """What a release of boxes does not say; empty where there is nothing of it."""
+    about = file.about
     if about["cuts"] not in WARNINGS or about["warnings"] != json.dumps([WARNINGS[about["cuts"]]]):
         return f"{SCHEMA}.about does not say where the cuts come from, and what that means"
     if (SCHEMA, "parameters") in file.tables and (
@@ -78,11 +85,11 @@ def _unknown(file: ReleaseFile) -> str:
     return ""
 
 
-def _is_stated(column: Stated) -> bool:
-    """Quasi-identifiers are labels, of any level, and all else is values."""
+def is_boxed_column(column: Stated, roles: Collection[str] = (_QI,)) -> bool:
+    """Columns of these roles are labels, of any level, and all else is values."""
     if not isinstance(column["has_domain"], bool) or not column["original"] or column["level"] is not None:
         return False
-    if column["role"] != _QI:
+    if column["role"] not in roles:
         return column["labels"] == VALUES and column["levels"] is None and column["type"] == column["original"]
     if column["type"] != "VARCHAR" or column["labels"] not in (BOXES, RANGES, DATES, OTHER):
         return False
@@ -91,11 +98,11 @@ def _is_stated(column: Stated) -> bool:
     return isinstance(column["levels"], int) and column["levels"] > 0
 
 
-def _tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
-    """Schema and name of all tables but that of the rows."""
+def boxed_tables(columns: Sequence[Stated], roles: Collection[str] = (_QI,)) -> list[tuple[str, str]]:
+    """Schema and name of all tables but that of the rows, where columns of these roles are labels."""
     found = [(SCHEMA, name) for name in ("attributes", "parameters", "requirements")]
     for column in columns:
-        name, is_tree = str(column["name"]), column["role"] == _QI and column["labels"] != BOXES
+        name, is_tree = str(column["name"]), column["role"] in roles and column["labels"] != BOXES
         found += [("domain", name)] if column["has_domain"] else []
         found += [(SCHEMA, f"hierarchy_{name}")] if is_tree else []
         found += [(SCHEMA, f"leaves_{name}")] if is_tree and column["has_domain"] else []
@@ -124,4 +131,4 @@ def _keeps_to(file: ReleaseFile, policy: BoxPolicy) -> Check:
     return Check("table, persons and cuts are those of the policy", not wrong, "; ".join(wrong))
 
 
-_FRAME = Frame(_unread, _is_stated, _tables, _follows, boxes=True)
+_FRAME = Frame(_unread, is_boxed_column, boxed_tables, _follows, boxes=True)

@@ -8,15 +8,18 @@ Rows are sorted by what they show, so their order says nothing.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
-from sqlpriv.methods.labelled.axes import Axis
+from sqlpriv.methods.labelled.axes import Axis, BoxScan
 from sqlpriv.methods.labelled.box_leaves import write_box_leaves
 from sqlpriv.methods.labelled.box_plan import BoxPlan
 from sqlpriv.methods.labelled.boxes import CLASSED
 from sqlpriv.methods.labelled.kinds import BOXES, without_values
+from sqlpriv.methods.labelled.leaves import ShownColumn
 from sqlpriv.methods.labelled.order import write_in_order
 from sqlpriv.methods.labelled.scan import FREQUENCIES, published_columns
 from sqlpriv.methods.labelled.stated import ATTRIBUTES, write_requirements
@@ -31,28 +34,40 @@ _ROWS = f"{WRITTEN}.{SCHEMA}.published"
 
 
 def write_release(plan: BoxPlan, path: Path) -> Made:
-    """Write the boxes into a file; the private table is read again here."""
-    con = plan.source.con
+    """Write the boxes into a file."""
+    return write_boxed(plan.scan, plan.columns, [m.requirement for m in plan.measures], _about(plan), {}, path)
+
+
+def write_boxed(
+    scan: BoxScan,
+    columns: list[ShownColumn],
+    requirements: Sequence[Requirement],
+    about: Mapping[str, str],
+    numbers: Mapping[str, float],
+    path: Path,
+) -> Made:
+    """Write rows with the labels of table boxes into a file; the private table is read again here."""
+    con = scan.source.con
     with written(con, path):
-        write_in_order(con, _ROWS, _published_rows(plan))
-        write_about(con, _about(plan))
-        write_numbers(con, {})
-        _write_attributes(plan)
-        write_requirements(con, [m.requirement for m in plan.measures])
-        write_box_leaves(plan.scan, plan.columns)
-        shown = [(c.name, c.ends if c.has_ends else None) for c in plan.columns]
-        fetch(con, view_of_rows(quoted(WRITTEN, "main", plan.policy.table.name), shown, boxes=True))
+        write_in_order(con, _ROWS, _published_rows(scan))
+        write_about(con, about)
+        write_numbers(con, numbers)
+        _write_attributes(scan, columns)
+        write_requirements(con, requirements)
+        write_box_leaves(scan, columns)
+        shown = [(c.name, c.ends if c.has_ends else None) for c in columns]
+        fetch(con, view_of_rows(quoted(WRITTEN, "main", scan.policy.table.name), shown, boxes=True))
         rows = int(fetch(con, f"SELECT count(*) FROM {_ROWS}")[0][0])
-    return Made(rows, float(plan.scan.rows))
+    return Made(rows, float(scan.rows))
 
 
-def _published_rows(plan: BoxPlan) -> str:
+def _published_rows(scan: BoxScan) -> str:
     """The rows of the table, each with the labels of its box."""
-    policy, source = plan.policy, plan.source
-    place = {axis.column: axis.number for axis in plan.scan.axes}
+    policy, source = scan.policy, scan.source
+    place = {axis.column: axis.number for axis in scan.axes}
     kinds = {r[0]: r[1] for r in fetch(source.con, f"DESCRIBE FROM {source.table}")}
     shown = []
-    for column in published_columns(plan.scan):
+    for column in published_columns(scan):
         a = place.get(column)
         cell = without_values(f"t.{quoted(column)}", kinds[column]) if a is None else f"b.label{a}"
         shown.append(f"{cell} AS {quoted(column)}")
@@ -81,13 +96,13 @@ def _about(plan: BoxPlan) -> dict[str, str]:
     return about | ({"beside": policy.beside} if policy.beside else {})
 
 
-def _write_attributes(plan: BoxPlan) -> None:
-    con = plan.source.con
-    roles = {folded(c.name): c.role for c in plan.policy.columns}
-    axes = {axis.column: axis for axis in plan.scan.axes}
+def _write_attributes(scan: BoxScan, columns: Sequence[ShownColumn]) -> None:
+    con = scan.source.con
+    roles = {folded(c.name): c.role for c in scan.policy.columns}
+    axes = {axis.column: axis for axis in scan.axes}
     kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {_ROWS}")}
     listed = []
-    for position, column in enumerate(plan.columns):
+    for position, column in enumerate(columns):
         axis = axes.get(column.name)
         levels = "NULL" if axis is None or axis.labels == BOXES else str(axis.height)
         own = str(position), literal(column.name), literal(kinds[column.name]), literal(roles[folded(column.name)])
@@ -97,23 +112,23 @@ def _write_attributes(plan: BoxPlan) -> None:
     write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
 
 
-def compare_release(plan: BoxPlan, path: Path) -> None:
+def compare_release(scan: BoxScan, path: Path) -> None:
     """Refuse a file whose rows are not those of the table in their boxes, or whose boxes do not hold their rows."""
-    con = plan.source.con
+    con = scan.source.con
     with attached(con, path, WRITTEN, error=ReleaseError):
         names = [r[0] for r in fetch(con, f"DESCRIBE {_ROWS}")]
-        if names != published_columns(plan.scan):
+        if names != published_columns(scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
-        if rows_digest(con, _ROWS) != rows_digest(con, f"({_published_rows(plan)})"):
+        if rows_digest(con, _ROWS) != rows_digest(con, f"({_published_rows(scan)})"):
             raise ReleaseError(
                 "the table changed while it was being anonymized, so nothing was published; run it again"
             )
-        for axis in plan.scan.axes:
-            if axis.is_ordered and _are_outside(plan, axis):
+        for axis in scan.axes:
+            if axis.is_ordered and _are_outside(scan, axis):
                 raise ReleaseError(f"some rows are outside their ranges of {axis.column!r}; nothing was published")
 
 
-def _are_outside(plan: BoxPlan, axis: Axis) -> bool:
+def _are_outside(scan: BoxScan, axis: Axis) -> bool:
     """Whether a row is not between the ends that the file gives for its label."""
     a, ends = axis.number, quoted(WRITTEN, SCHEMA, f"ends_{axis.column}")
     cell = f"f.{quoted(axis.column)}"
@@ -125,4 +140,4 @@ def _are_outside(plan: BoxPlan, axis: Axis) -> bool:
         f"SELECT count(*) FROM {FREQUENCIES} AS f JOIN {CLASSED} AS c ON c.row = f.rowid JOIN boxes AS b ON "
         f"b.class = c.class LEFT JOIN {ends} AS e ON e.label = b.label{a} WHERE ({held}) IS NOT TRUE"
     )
-    return bool(fetch(plan.source.con, outside)[0][0])
+    return bool(fetch(scan.source.con, outside)[0][0])
