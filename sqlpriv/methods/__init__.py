@@ -3,7 +3,7 @@
 A method is added by its folder, one line here, its page in docs/ and its tests.
 """
 
-from sqlpriv.methods import alpha_beta, anatomy, frapp, generalize, hilbert, mondrian, sdgs, slicing
+from sqlpriv.methods import alpha_beta, anatomy, disclose, frapp, generalize, hilbert, mondrian, sdgs, slicing
 from sqlpriv.methods.method import Methods
 
 METHODS: Methods = {
@@ -17,5 +17,6 @@ METHODS: Methods = {
         frapp.METHOD,
         anatomy.METHOD,
         slicing.METHOD,
+        disclose.METHOD,
     )
 }

@@ -30,6 +30,7 @@ COLUMNS = {
     "sdgs": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', SAMPLED),
     "anatomy": ('q = { role = "quasi-identifier" }', f'z = {{ role = "quasi-identifier" }}\n{APART}'),
     "slicing": ('q = { role = "quasi-identifier" }', APART),
+    "disclose": ('q = { role = "quasi-identifier", hierarchy = "suppression" }', SAMPLED),
 }
 NEEDED = {
     "generalize": {},
@@ -40,6 +41,7 @@ NEEDED = {
     "sdgs": {"epsilon": "1", "delta": "1e-6", "k": "20", "node": "{ q = 0, z = 1 }"},
     "anatomy": {},
     "slicing": {},
+    "disclose": {"goal": '"risk"', "c": "1", "dictionary": '"book.csv"'},
 }
 # What a key takes at its bounds and inside, and what it refuses beyond them, as TOML.
 HUGE = f"1{'0' * 400}"
@@ -97,6 +99,14 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "node_is_public": TEXTS,
     "nodes": (["[{ q = 0, z = 0 }, { q = 1, z = 1 }]"],
               ["[]", "[{ q = 0, z = 0 }]", "{ q = 0, z = 0 }", '"q=0"', "1", "[1, 2]", "[{ q = -1 }, { q = 0 }]"]),
+    "goal": (['"risk"', '"utility"', '"both"'], ['"least"', '""', "1", "true", '["risk"]']),
+    "c": (["0", "0.0", "2.5", "1e300"], ["-1", "1.1e300", "inf", "nan", HUGE, "true", '"2"', "[2]"]),
+    "per": (['"record"', '"average"'], ['"row"', '""', "1", "true", '["record"]']),
+    "form": (['"linear"', '"multiplicative"'], ['"cubic"', '""', "1", "true", '["linear"]']),
+    "dictionary": TEXTS,
+    "weight": (["0", "0.0", "2.5", "1e300", "inf", '"infinity"', '"w.csv"', '"table:w"'],
+               ["-1", "-0.1", "1.1e300", "-inf", "nan", HUGE, "true", '""', '" "', "[1]", "{}"]),
+    "entry": TEXTS,
     "node_epsilon": (["0.1", "1000"], ["0", "-1", "1000.1", "inf", "nan", HUGE, "true", '"1"', "[1]"]),
 }  # fmt: skip
 # Where a method takes something else by the same name.

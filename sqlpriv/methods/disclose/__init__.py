@@ -1,0 +1,16 @@
+"""Disclosure: of every record as much as is best, by its risk against a dictionary and its utility.
+
+The framework is that of Lebanon, Scannapieco, Fouad and Bertino (2009). Sections, propositions and equations in these
+modules are theirs.
+
+policy      what a policy may say
+dictionary  what the attacker holds, and the attributes as the macros of risk have them
+choose      the best level of every cell
+plan        a release that could be made
+told        what is told of it
+write       the file, and comparing it with the private table
+verify      judging a release from its file
+method      all of it as a method
+"""
+
+from sqlpriv.methods.disclose.method import METHOD as METHOD

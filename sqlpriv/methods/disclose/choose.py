@@ -1,0 +1,131 @@
+"""The best level of every cell, as tables that boxes are written from.
+
+chosen   each combination of the table: row, labels, depths, entries, loss, utility
+classed  every combination is a class of its own
+disclose_most  the utility of each combination as it is
+boxes    its labels with their levels, as labelled/boxes.py has them
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.disclose.dictionary import ENTRIES, RECORDS, Attributes, asked
+from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
+from sqlpriv.methods.labelled.axes import BoxScan
+from sqlpriv.methods.labelled.boxes import CLASSED
+from sqlpriv.methods.labelled.scan import FREQUENCIES
+from sqlpriv.sqltext import literal
+from sqlpriv.table.hierarchies import TOP
+
+CHOSEN, MOST = "chosen", "disclose_most"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the best choices come to, over all rows."""
+
+    risk: float
+    worst: float
+    """The largest loss of a row."""
+    utility: float
+    whole: float
+    """The utility of the table as it is."""
+    unmatched: int
+    """Rows that fit no entry of the dictionary."""
+    classes: int
+    """How many different rows a reader sees, by their labels."""
+    alone: int
+    """Rows whose labels no other row has."""
+    shares: dict[str, tuple[float, ...]]
+    """Of each attribute, the share of the rows that disclose it on each level, from the value to the top."""
+
+
+def choose(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> Chosen:
+    """Write the three tables: section 4, equations (7), (8) and (9), for every record by itself."""
+    write_most(scan, attributes)
+    if policy.goal == RISK and not policy.is_average:
+        _refuse_more_than_there_is(scan, policy.c)
+    chosen = optimal(scan, attributes, policy, policy.goal, policy.c)
+    asked(scan.source, attributes, f"CREATE OR REPLACE TABLE {CHOSEN} AS {chosen}")
+    write_chosen_boxes(scan)
+    return come_to(scan)
+
+
+def write_most(scan: BoxScan, attributes: Attributes) -> None:
+    """Table disclose_most: the utility of every record as it is."""
+    given = f"{literal(RECORDS)}, {literal([a.weighed for a in attributes])}"
+    records = f"SELECT record.number AS number, utility FROM {scan.source.need('disclosure_utility')}({given})"
+    asked(scan.source, attributes, f"CREATE OR REPLACE TABLE {MOST} AS {records}")
+
+
+def _refuse_more_than_there_is(scan: BoxScan, c: float) -> None:
+    """A missing cell tells nothing, so a row may have less to tell than c."""
+    few, least = fetch(
+        scan.source.con,
+        f"SELECT sum(f.__priv_n) FILTER (m.utility < {c!r}), min(m.utility) FROM {MOST} AS m JOIN {FREQUENCIES} AS f "
+        "ON m.number = f.rowid",
+    )[0]
+    if few:
+        raise PolicyError(
+            f"{few:,} of {scan.rows:,} rows have a utility below c = {c:g} even as they are; ask for at most {least:,} "
+            'of every row, or for the mean: per = "average"'
+        )
+
+
+def optimal(scan: BoxScan, attributes: Attributes, policy: DisclosePolicy, goal: str, c: float) -> str:
+    """A query for the best choice of every record."""
+    given = ", ".join([
+        literal(RECORDS), literal(ENTRIES), literal([a.offered for a in attributes]), literal(policy.form),
+        literal(goal), f"{c!r}",
+    ])  # fmt: skip
+    columns = "record.number AS row, labels, depths, entries, loss, utility"
+    return f"SELECT {columns} FROM {scan.source.need('optimal_disclosure')}({given})"
+
+
+def write_chosen_boxes(scan: BoxScan) -> None:
+    """Tables classed and boxes, from table chosen."""
+    con, top = scan.source.con, literal(TOP)
+    fetch(con, f"CREATE OR REPLACE TABLE {CLASSED} AS SELECT row, row AS class FROM {CHOSEN}")
+    fetch(con, "CREATE OR REPLACE TABLE chosen_paths AS SELECT DISTINCT axis, labels FROM tree_steps")
+    columns, joins = ["c.row AS class", "f.__priv_n AS rows"], []
+    for axis in scan.axes:
+        a, label = axis.number, f"c.labels[{axis.number + 1}]"
+        # A label that stands on two levels is one: its place is the higher one.
+        level = f"len(p{a}.labels) - list_position(list_reverse(p{a}.labels), {label})"
+        columns += [f"NULL AS low{a}", f"NULL AS high{a}", f"{label} AS label{a}"]
+        columns.append(f"CASE WHEN {label} = {top} THEN {axis.height} ELSE {level} END AS level{a}")
+        joins.append(f" JOIN chosen_paths AS p{a} ON p{a}.axis = {a} AND r.a{a} IS NOT DISTINCT FROM p{a}.labels[1]")
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE boxes AS SELECT {', '.join(columns)}, min(c.row) OVER (PARTITION BY c.labels) AS box "
+        f"FROM {CHOSEN} AS c JOIN {FREQUENCIES} AS f ON c.row = f.rowid JOIN {RECORDS} AS r ON c.row = r.number"
+        + "".join(joins),
+    )
+
+
+def come_to(scan: BoxScan) -> Chosen:
+    """What tables chosen and boxes come to."""
+    con = scan.source.con
+    numbers = ", ".join(inlined(f"_mean_of({value}, b.rows)") for value in ("c.loss", "c.utility", "m.utility"))
+    ((risk, utility, most, worst, unmatched),) = fetch(
+        con,
+        f"SELECT {numbers}, max(c.loss), coalesce(sum(b.rows) FILTER (c.entries = 0), 0) FROM {CHOSEN} AS c JOIN boxes "
+        f"AS b ON c.row = b.class JOIN {MOST} AS m ON c.row = m.number",
+    )
+    ((classes, alone),) = fetch(
+        con,
+        "SELECT count(*), count(*) FILTER (rows = 1) FROM (SELECT sum(rows) AS rows FROM boxes GROUP BY box)",
+    )
+    shares = {}
+    for axis in scan.axes:
+        share = inlined(f"_share_of(sum(rows) FILTER (level{axis.number} = l.level), sum(rows))")
+        levels = f"(SELECT unnest(range({axis.height} + 1)) AS level) AS l"
+        found = fetch(con, f"SELECT l.level, {share} FROM boxes CROSS JOIN {levels} GROUP BY 1 ORDER BY 1")
+        shares[axis.column] = tuple(float(s) for _, s in found)
+    return Chosen(
+        float(risk), float(worst), float(utility), float(most), int(unmatched), int(classes), int(alone), shares
+    )

@@ -1,0 +1,94 @@
+"""A disclosure that could be made: the table scanned, and of every record the best choice found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlpriv.errors import PolicyError
+from sqlpriv.facts import Facts
+from sqlpriv.methods.disclose.choose import Chosen, choose
+from sqlpriv.methods.disclose.dictionary import Attributes, read_attributes
+from sqlpriv.methods.disclose.policy import DisclosePolicy
+from sqlpriv.methods.disclose.told import Terms, owner_facts, warned
+from sqlpriv.methods.labelled.axes import BoxScan, scan_points
+from sqlpriv.methods.labelled.box_leaves import describe_boxes
+from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
+from sqlpriv.methods.labelled.scan import published_columns
+from sqlpriv.methods.method import Request, Written
+from sqlpriv.table.digest import content_digest
+from sqlpriv.table.source import Source
+
+
+@dataclass(frozen=True)
+class DisclosePlan:
+    """The best choices, and what they come to. Tables chosen, classed and boxes are there."""
+
+    policy: DisclosePolicy
+    source: Source
+    scan: BoxScan
+    attributes: Attributes
+    chosen: Chosen
+
+    @property
+    def terms(self) -> Terms:
+        """What the release promises, and against whom."""
+        policy = self.policy
+        return Terms(policy.goal, policy.is_average, policy.c, policy.form, policy.dictionary is not None)
+
+    @cached_property
+    def columns(self) -> list[ShownColumn]:
+        """The published columns, and what a reader may know of their values."""
+        return describe_boxes(self.scan)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the whole table: where it is its own dictionary, each choice depends on all rows."""
+        return content_digest(self.source)
+
+    def parameters(self, key: bytes) -> dict[str, object]:
+        """What the ledger knows the release by: all that the policy says of it."""
+        policy = self.policy
+        return {
+            "method": policy.method,
+            "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
+            "goal": policy.goal,
+            "c": policy.c,
+            "per": policy.release["per"],
+            "form": policy.form,
+            "dictionary": policy.dictionary,
+        }
+
+    def warnings(self, key: bytes) -> tuple[str, ...]:
+        """What the owner should know before publishing."""
+        return self.all_warnings
+
+    @cached_property
+    def all_warnings(self) -> tuple[str, ...]:
+        """What holds of every such release, and what is to be said of this table."""
+        unweighed = [c.name for c in self.policy.columns if c.given.get("weight") == 1.0 and c.name in self.policy.qis]
+        return warned(self.terms, self.chosen, self.scan.rows, unweighed)
+
+    def refuse(self, request: Request) -> None:
+        """Refuse what tells of somebody what must never be told."""
+        if self.chosen.worst == float("inf"):
+            raise PolicyError(
+                "cells of infinite weight would be disclosed of rows that can be found in the dictionary; ask for less "
+                "utility, or make their weight a number"
+            )
+
+    def facts(self, written: Written | None = None) -> Facts:
+        """Risk, utility, the share of each level, and where the release is."""
+        return owner_facts(self.policy, self.terms, self.chosen, self.scan.rows, self.all_warnings, written)
+
+    def curve(self) -> list[tuple[float, float]]:
+        """None: what is drawn is the sweep."""
+        return []
+
+
+def plan_disclosure(source: Source, policy: DisclosePolicy) -> DisclosePlan:
+    """Scan the table, read the dictionary, and choose; or say what cannot be kept."""
+    scan = scan_points(source, policy)
+    refuse_names(describe_boxes(scan), published_columns(scan))
+    attributes = read_attributes(scan, policy)
+    return DisclosePlan(policy, source, scan, attributes, choose(scan, policy, attributes))

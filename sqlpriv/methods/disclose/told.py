@@ -1,0 +1,127 @@
+"""What is told of a disclosure: to its owner by plan and publish, to its readers by show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.methods.disclose.choose import Chosen
+from sqlpriv.methods.disclose.policy import RISK, UTILITY, DisclosePolicy
+from sqlpriv.methods.method import Written
+from sqlpriv.version import __version__
+
+CHOICE = (
+    "What is disclosed of a row was chosen by the row, and who knows the rule learns from the choice: a label that is "
+    "general says that a sharper one was too dear, and rows with other cells below that label may have got another. "
+    "This is not in the risk (section 10 of Lebanon et al. 2009 leaves it out, too)"
+)
+"""Minimality: the one thing that every reader has to be told."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What was asked for, and against whom."""
+
+    goal: str
+    is_average: bool
+    c: float
+    form: str
+    has_dictionary: bool
+
+
+def promise(terms: Terms) -> str:
+    """The guarantee: whom it is against, and what it says."""
+    holder = (
+        "Whoever holds the dictionary of the policy"
+        if terms.has_dictionary
+        else "Whoever holds the table itself, or any dictionary that has its people and says no more of them "
+        "(Proposition 1),"
+    )
+    picks = f"{holder} and picks by lot one of the entries that fit a row, finds its person with some chance p"
+    loss = "the loss of the row is p times the weight of what it tells"
+    c = shown_number(terms.c, 6)
+    if terms.goal == UTILITY:
+        bound = f"on average it is at most {c}" if terms.is_average else f"it is at most {c} for every row"
+    elif terms.goal == RISK:
+        kept = "the mean utility is" if terms.is_average else "the utility of every row is"
+        bound = f"it is the least where {kept} at least {c}"
+    else:
+        bound = f"loss - {c} utility is the least for every row"
+    return f"{picks}; {loss}, and {bound}. It is about this attacker alone: who knows more finds more."
+
+
+def warned(terms: Terms, chosen: Chosen, rows: int, unweighed: Sequence[str]) -> tuple[str, ...]:
+    """What the owner has to know: of every such release, and of this table."""
+    found = [CHOICE]
+    if chosen.unmatched:
+        found.append(
+            f"{chosen.unmatched:,} of {rows:,} rows fit no entry of the dictionary as they are published: their loss "
+            "is 0, and nothing is promised of them; are both tables written alike, and are these people in it?"
+        )
+    if chosen.alone:
+        found.append(
+            f"{chosen.alone:,} of {rows:,} rows show labels that no other row shows: who holds the table and knows the "
+            "rule can tell whose they are"
+        )
+    if unweighed:
+        found.append(f"{', '.join(map(repr, unweighed))}: each value weighs 1, since the policy says nothing else")
+    return tuple(found)
+
+
+def owner_facts(
+    policy: DisclosePolicy, terms: Terms, chosen: Chosen, rows: int, warnings: tuple[str, ...], written: Written | None
+) -> Facts:
+    """What plan and publish tell the owner."""
+    content: dict[str, Any] = {
+        "version": __version__,
+        "method": policy.method,
+        "goal": terms.goal,
+        "per": policy.release["per"],
+        "c": terms.c,
+        "form": terms.form,
+        "rows": rows,
+        "suppressed_rows": 0,
+        "classes": chosen.classes,
+        "alone": chosen.alone,
+        "unmatched": chosen.unmatched,
+        "risk": chosen.risk,
+        "worst": chosen.worst,
+        "utility": chosen.utility,
+        "whole_utility": chosen.whole,
+        "shares": {name: list(found) for name, found in chosen.shares.items()},
+        "promise": promise(terms),
+        "warnings": list(warnings),
+        "output": None if written is None else str(written.output),
+    }
+    parts: list[Part] = [
+        Line(promise(terms)),
+        Line(
+            f"risk {shown_number(chosen.risk)}, the worst row {shown_number(chosen.worst)}; utility "
+            f"{shown_number(chosen.utility)} of {shown_number(chosen.whole)}. The utility of a row is the steps of its "
+            "cells below the tops of their hierarchies."
+        ),
+        share_grid(chosen.shares),
+        *_where(written),
+    ]
+    title = f"{rows:,} rows; risk {shown_number(chosen.risk)}, utility {shown_number(chosen.utility)}"
+    return Facts(title, content, tuple(parts), warnings)
+
+
+def share_grid(shares: Mapping[str, Sequence[float]]) -> Grid:
+    """How much of each attribute is disclosed on which level."""
+    levels = max(len(found) for found in shares.values())
+    rows = tuple(
+        (name, *(f"{found[i]:.1%}" if i < len(found) else "" for i in range(levels))) for name, found in shares.items()
+    )
+    headings = ("column", "value", *(f"level {i}" for i in range(1, levels)))
+    return Grid(headings, rows, caption="share of the rows; the last level of a column is *, nothing at all")
+
+
+def _where(written: Written | None) -> list[Line]:
+    if written is None:
+        return []
+    if written.again:
+        return [Line(f"The table and the policy are those of before: this is {written.output.name}, as it was.")]
+    return [Line(f"Written and checked again from the file: {written.output.name}")]

@@ -1,0 +1,80 @@
+"""Write a disclosure as a release, and compare it with the private table once more.
+
+The file is like that of boxes (labelled/box_write.py): every cell has a label of its own level. Its parameters are c
+and what the release comes to. Risks are rounded up to two digits: they are computed from the dictionary, which may be
+the private table.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+from sqlpriv.engine import attached, fetch
+from sqlpriv.errors import ReleaseError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.disclose.dictionary import ENTRIES, asked
+from sqlpriv.methods.disclose.plan import DisclosePlan
+from sqlpriv.methods.disclose.policy import UTILITY
+from sqlpriv.methods.disclose.told import CHOICE, promise
+from sqlpriv.methods.labelled.box_write import compare_release, write_boxed
+from sqlpriv.methods.method import Made
+from sqlpriv.release.file import SCHEMA, WRITTEN
+from sqlpriv.sqltext import literal, quoted
+
+_WRITTEN_ROWS, _WRITTEN_PRICES = "disclose_written", "disclose_prices"
+
+
+def write_release(plan: DisclosePlan, path: Path) -> Made:
+    """Write the labels that were chosen into a file."""
+    return write_boxed(plan.scan, plan.columns, (), _about(plan), _numbers(plan), path)
+
+
+def _about(plan: DisclosePlan) -> dict[str, str]:
+    policy, terms = plan.policy, plan.terms
+    about = {
+        "method": policy.method,
+        "table": policy.table.name,
+        "suppressed_rows": "0",
+        "counts": "rows",
+        "goal": terms.goal,
+        "average": "yes" if terms.is_average else "no",
+        "form": terms.form,
+        "dictionary": "given" if terms.has_dictionary else "the table",
+        "promise": promise(terms),
+        "warnings": json.dumps([CHOICE]),
+    }
+    return about | ({"beside": policy.beside} if policy.beside else {})
+
+
+def _numbers(plan: DisclosePlan) -> dict[str, float]:
+    chosen, con = plan.chosen, plan.source.con
+    rounded = ", ".join(inlined(f"_rounded_up(CAST({n!r} AS DOUBLE))") for n in (chosen.risk, chosen.worst))
+    ((risk, worst),) = fetch(con, f"SELECT {rounded}")
+    c = plan.policy.c
+    if plan.policy.goal == UTILITY:  # where c is the bound, nothing above it need be said
+        risk = min(risk, c)
+        worst = worst if plan.policy.is_average else min(worst, c)
+    return {"c": c, "risk": float(risk), "worst": float(worst), "utility": chosen.utility}
+
+
+def compare(plan: DisclosePlan, path: Path) -> None:
+    """Refuse a file with other rows, or whose rows, priced by themselves, do not come to what was planned."""
+    compare_release(plan.scan, path)
+    source, con = plan.source, plan.source.con
+    listed = "".join(f", CAST({quoted(a.axis.column)} AS VARCHAR) AS a{a.axis.number}" for a in plan.attributes)
+    with attached(con, path, WRITTEN, error=ReleaseError):
+        rows = f"SELECT 1 AS one{listed} FROM {quoted(WRITTEN, SCHEMA, 'published')}"
+        fetch(con, f"CREATE OR REPLACE TABLE {_WRITTEN_ROWS} AS {rows}")
+    weights = literal([a.weighed for a in plan.attributes])
+    prices = f"{source.need('sensitivity')}({literal(_WRITTEN_ROWS)}, {weights}, {literal(plan.policy.form)})"
+    fetch(con, f"CREATE OR REPLACE TABLE {_WRITTEN_PRICES} AS SELECT record.*, sensitivity FROM {prices}")
+    links = literal([a.link for a in plan.attributes if a.is_known])
+    risks = (
+        f"{source.need('disclosure_risk')}({literal(_WRITTEN_PRICES)}, {literal(ENTRIES)}, {links}, 'sensitivity', 0)"
+    )
+    ((risk, worst),) = asked(source, plan.attributes, f"SELECT risk, worst FROM {risks}")
+    planned = (plan.chosen.risk, plan.chosen.worst)
+    if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip((risk, worst), planned, strict=True)):
+        raise ReleaseError("the rows that were written have another risk than those that were planned; run it again")
