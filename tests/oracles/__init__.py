@@ -111,7 +111,7 @@ from .implications import (
 )
 from .linkage import linkage, linkage_risk
 from .operators import gen, generalize, hide, loss
-from .optimal import optimal_disclosure
+from .optimal import average_disclosure, optimal_disclosure
 from .randomized import (
     alpha_beta_draws,
     alpha_beta_error,
@@ -184,6 +184,7 @@ __all__ = [
     "alpha_k_anonymity_per_class",
     "amplified_epsilon",
     "average_class_size",
+    "average_disclosure",
     "bag_choice",
     "bag_error",
     "bag_guarantee",

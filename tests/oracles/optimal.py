@@ -45,3 +45,21 @@ def optimal_disclosure(offered: Sequence[Choice], goal: str, c: float) -> tuple[
         kept = [choice for choice in offered if choice.utility >= c]
         return min(((choice.loss, -choice.utility) for choice in kept), default=None)
     return min((INFINITY if choice.loss == INFINITY else choice.loss - c * choice.utility, 0.0) for choice in offered)
+
+
+def average_disclosure(
+    offers: Sequence[tuple[int, Sequence[tuple[float, float]]]], goal: str, c: float
+) -> tuple[float, float] | None:
+    """The mean loss and utility of the best of all rules, by trying each; None: none keeps c.
+
+    Offers are copies of a record, and pairs of loss and utility that it may have.
+    """
+    people = sum(copies for copies, _ in offers)
+    found = []
+    for rule in product(*(own for _, own in offers)):
+        pairs = list(zip(offers, rule, strict=True))
+        loss, utility = (sum(copies * chosen[i] for (copies, _), chosen in pairs) / people for i in (0, 1))
+        kept = utility >= c - 1e-12 * max(c, 1) if goal == "risk" else loss <= c + 1e-12 * max(c, 1)
+        if kept and loss < INFINITY:
+            found.append((loss, utility))
+    return min(found, key=lambda pair: pair[0] if goal == "risk" else -pair[1], default=None)

@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import test_average_disclosure
 import test_bag_shares
 import test_bags
 import test_ck_safety
@@ -36,6 +37,7 @@ pytestmark = pytest.mark.one_version
 
 Con = duckdb.DuckDBPyConnection
 MODULES = (
+    test_average_disclosure,
     test_bag_shares,
     test_bags,
     test_ck_safety,

@@ -57,6 +57,7 @@ CREATE TABLE edges AS FROM (VALUES
   ('{MARKER}-flu', '{MARKER}-infection'), ('{MARKER}-cold', '{MARKER}-infection')) AS v(child, parent);
 CREATE TABLE minded AS SELECT DISTINCT patient, attribute, 1.5 AS weight
   FROM people, (VALUES ('disease'), ('zip')) AS v(attribute);
+CREATE TABLE offered AS SELECT record, 1 AS copies, u / 2 AS loss, u AS utility FROM people, range(3) AS r(u);
 CREATE TABLE stays AS FROM (VALUES (DATE '2024-03-17'), (DATE '1999-12-31'), (NULL)) AS v(admitted);
 """
 GOOD: Mapping[str, object] = {
@@ -154,6 +155,7 @@ GOOD: Mapping[str, object] = {
     "form": "linear",
     "personal": "minded",
     "total": 3,
+    "offers": "offered",
     "goal": "risk",
     "c": 1,
     "blocks": ["zip", "age"],
@@ -174,14 +176,14 @@ EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
     "linkage": {"links": [{"record": "zip", "entry": "zip", "similarity": "0.8"}]},
 }
 TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized",
-                "dictionary", "other", "personal")  # fmt: skip
+                "dictionary", "other", "personal", "offers")  # fmt: skip
 LIST_PARAMS = ("qis", "buckets", "attributes")
 COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
 # The files of macros that make a table: a hierarchy, or the table they were given, with other cells or rows; or that
 # compare it with a dictionary by links.
 MAKERS = ("hierarchy.sql", "hierarchy_faults.sql", "hide_gen.sql", "alpha_beta_view.sql", "frapp_view.sql",
           "identification.sql", "sensitivity.sql", "disclosure_risk.sql", "linkage.sql", "worlds.sql",
-          "optimal_disclosure.sql")  # fmt: skip
+          "optimal_disclosure.sql", "average_disclosure.sql")  # fmt: skip
 Rows = list[tuple[Any, ...]]
 
 

@@ -40,6 +40,8 @@ CREATE OR REPLACE TABLE general_visits AS FROM (VALUES (1, 'chronic', '130**', '
   (3, 'unknown', '130**', '*')) AS v(visit, disease, zip, age);
 CREATE OR REPLACE TABLE minded AS SELECT DISTINCT patient, attribute, 1.5 AS weight
   FROM visits, (VALUES ('disease'), ('zip')) AS v(attribute);
+CREATE OR REPLACE TABLE offered AS SELECT visit AS record, 1 AS copies, u / 2 AS loss, u AS utility
+  FROM visits, range(3) AS r(u);
 CREATE OR REPLACE TABLE possible AS FROM (SELECT DISTINCT zip FROM visits), (SELECT DISTINCT disease FROM visits);
 """
 
@@ -138,6 +140,7 @@ ARGUMENTS = {
     "form": "'multiplicative'",
     "personal": "'minded'",
     "total": "'infinity'",
+    "offers": "'offered'",
     "goal": "'both'",
     "c": "0.125",
     "blocks": "['zip', 'age']",
@@ -157,6 +160,7 @@ EXCEPTIONS = {
     ("dictionary_order", "dictionary"): "'visits'",
     ("dictionary_order", "id"): "'visit'",
     ("optimal_disclosure", "weights"): "[{attribute: 'zip', entry: 'zip'}, {attribute: 'disease', weight: 2}]",
+    ("average_disclosure", "goal"): "'utility'",
     ("linkage", "links"): "[{record: 'zip', entry: 'zip', similarity: 0.8}, {record: 'disease', entry: 'disease'}]",
     ("hierarchy_weights", "weight"): "0.75",
 }

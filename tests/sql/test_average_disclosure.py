@@ -1,0 +1,95 @@
+"""Choices that keep c on average, against brute force over all rules: never further off than the gap they report."""
+
+from __future__ import annotations
+
+import random
+
+import duckdb
+import oracles
+import pytest
+from oracles.counting import INFINITY
+from support.strategies import EXAMPLES
+
+TESTED = {"average_disclosure"}
+Con = duckdb.DuckDBPyConnection
+Offers = list[tuple[int, list[tuple[float, float]]]]
+
+
+def instance(chance: random.Random) -> Offers:
+    """Up to five records with up to six offers each."""
+    found: Offers = []
+    for _ in range(chance.randint(1, 5)):
+        scale, digits = chance.choice([1, 5]), chance.choice([1, 3])
+        own = [
+            (round(chance.random() * scale, digits), float(chance.randint(0, 6))) for _ in range(chance.randint(1, 5))
+        ]
+        found.append((chance.choice([1, 1, 2, 5]), own + chance.choice([[], [], [(INFINITY, 9.0)]])))
+    return found
+
+
+def write(con: Con, offers: Offers) -> None:
+    con.execute(
+        "CREATE OR REPLACE TABLE given (record INTEGER, copies INTEGER, loss DOUBLE, utility INTEGER)"
+    ).fetchall()
+    rows = [[i, n, loss, utility] for i, (n, own) in enumerate(offers) for loss, utility in own]
+    con.executemany("INSERT INTO given VALUES (?, ?, ?, ?)", rows)
+
+
+def differs(con: Con, seed: int) -> bool:
+    """One instance judged; whether its choice is not the best."""
+    chance = random.Random(seed)
+    offers, goal = instance(chance), chance.choice(["risk", "utility"])
+    c = chance.choice([chance.random() * 6, float(chance.randint(0, 6))]) if goal == "risk" else chance.random() * 2
+    write(con, offers)
+    best = oracles.average_disclosure(offers, goal, c)
+    asked = f"FROM priv.average_disclosure('given', '{goal}', {c!r}) ORDER BY record"
+    if best is None:
+        with pytest.raises(duckdb.Error, match="no choices keep c on average"):
+            con.execute(asked).fetchall()
+        return False
+    rows = con.execute(asked).fetchall()
+    people = sum(n for n, _ in offers)
+    assert all((loss, utility) in own for (_, loss, utility, _), (_, own) in zip(rows, offers, strict=True))
+    risk, mean = (sum(n * row[i] for (n, _), row in zip(offers, rows, strict=True)) / people for i in (1, 2))
+    assert mean >= c - 1e-9 if goal == "risk" else risk <= c + 1e-9
+    short = risk - best[0] if goal == "risk" else best[1] - mean
+    assert -1e-9 <= short <= rows[0][3] + 1e-9
+    return short > 1e-9
+
+
+def test_no_choice_falls_short_by_more_than_its_gap(con: Con) -> None:
+    for seed in range(max(EXAMPLES // 8, 5)):
+        differs(con, seed)
+
+
+@pytest.mark.slow
+def test_of_500_instances_some_are_not_the_best_and_all_within_their_gap(con: Con) -> None:
+    """They are knapsacks: if none were off, the gap would be idle."""
+    assert 0 < sum(differs(con, seed) for seed in range(500)) < 250
+
+
+def test_at_a_corner_nothing_is_lost(con: Con) -> None:
+    write(con, [(2, [(0.0, 0.0), (1.0, 4.0)]), (1, [(0.0, 1.0), (2.0, 2.0)])])
+    for goal, c in (("risk", 3.0), ("utility", 2 / 3)):
+        rows = con.execute(f"FROM priv.average_disclosure('given', '{goal}', {c!r}) ORDER BY record").fetchall()
+        assert rows == [(0, 1.0, 4.0, 0.0), (1, 0.0, 1.0, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "goal", "c", "complaint"),
+    [
+        ("(1, 1, 0.5, 1)", "both", "1", "the goal must be risk or utility"),
+        ("(1, 1, 0.5, 1)", "risk", "2", "no choices keep c on average"),
+        ("(1, 1, 0.5, 1)", "utility", "0.25", "no choices keep c on average"),
+        ("(1, 1, 0.5, 1)", "risk", "NULL", "the threshold must be a number"),
+        ("(1, 0, 0.5, 1)", "risk", "1", "copies of at least 1"),
+        ("(1, 1, -0.5, 1)", "risk", "1", "a loss and a utility of at least 0"),
+        ("(1, 1, NULL, 1)", "risk", "1", "a loss and a utility of at least 0"),
+        ("(1, 1, CAST('infinity' AS DOUBLE), 1), (2, 1, 0, 1)", "risk", "0", "a record with no offer of a finite loss"),
+        ("(1, 1, 0, 1), (1, 2, 0, 2)", "risk", "0", "two numbers of copies"),
+    ],
+)
+def test_what_has_no_answer_is_refused(con: Con, rows: str, goal: str, c: str, complaint: str) -> None:
+    con.execute(f"CREATE OR REPLACE TABLE odd AS FROM (VALUES {rows}) AS v(record, copies, loss, utility)").fetchall()
+    with pytest.raises(duckdb.Error, match=complaint):
+        con.execute(f"FROM priv.average_disclosure('odd', '{goal}', {c})").fetchall()
