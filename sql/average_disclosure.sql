@@ -93,3 +93,12 @@ CREATE MACRO _share_of(part, whole) AS (coalesce(part, 0) / whole);
 -- The next number of two digits that is not below this one: a bound that tells of a table no more than it must.
 CREATE MACRO _rounded_up(number) AS
 CASE WHEN number > 0 AND isfinite(number) THEN ceil(number / pow(10, floor(log10(number)) - 1) * (1 - 1e-12)) * pow(10, floor(log10(number)) - 1) ELSE number END;
+
+-- Whether an offer keeps c, where a record that has less than c to tell may tell all of it; and the order of those that do, best first.
+CREATE MACRO _offer_keeps(goal, c, loss, utility, most) AS
+CASE goal WHEN 'risk' THEN utility >= least(_lower_limit(c), most) WHEN 'utility' THEN loss <= _upper_limit(c) ELSE true END;
+CREATE MACRO _offer_order(goal, c, loss, utility) AS
+CASE goal WHEN 'risk' THEN ROW(CAST(loss AS DOUBLE), CAST(-utility AS DOUBLE)) WHEN 'utility' THEN ROW(CAST(-utility AS DOUBLE), CAST(loss AS DOUBLE))
+  ELSE ROW(CAST(loss - c * utility AS DOUBLE), CAST(loss AS DOUBLE)) END;
+-- What a step of utility costs in an offer: about what it is worth where such an offer is taken.
+CREATE MACRO _price_of_utility(loss, utility) AS CASE WHEN utility > 0 THEN loss / utility END;

@@ -135,6 +135,23 @@ class HasDeltas(Protocol):
         """What other choices would guarantee."""
 
 
+@dataclass(frozen=True)
+class Sweep:
+    """What other thresholds would give, to be drawn: rows of c, risk, utility, and of c, attribute, level, share."""
+
+    thresholds: Sequence[Mapping[str, Any]]
+    levels: Sequence[Mapping[str, Any]]
+    chosen: float
+
+
+@runtime_checkable
+class HasSweep(Protocol):
+    """A plan that weighs a risk against a utility, by a threshold that could be chosen otherwise."""
+
+    def sweep(self) -> Sweep:
+        """What other choices would give."""
+
+
 @runtime_checkable
 class LooksBack(Protocol):
     """A plan that other releases of the table may speak against."""

@@ -25,7 +25,7 @@ from sqlpriv.dry_run import dry_run as run_dry
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts, Line
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.method import CannotPublish, HasDeltas, Request
+from sqlpriv.methods.method import CannotPublish, HasDeltas, HasSweep, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.show import show_ledger, void_entry
 from sqlpriv.rewrite.bind.parse import statements
@@ -57,7 +57,10 @@ def plan_command(
     policy: PolicyFile,
     time_limit: TimeLimit = None,
     node: Node = None,
-    chart: Annotated[Path | None, typer.Option(help="Draw error against gamma there (needs sqlpriv[report]).")] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option(help="Draw error against gamma there, or risk against utility (needs sqlpriv[report])."),
+    ] = None,
     query: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,11 +87,15 @@ def plan_command(
         ):
             facts = publishing.foretold(plan)
             curve = plan.curve() if chart is not None else []
+            sweep = plan.sweep() if chart is not None and isinstance(plan, HasSweep) else None
             deltas = plan.deltas() if chart is not None and isinstance(plan, HasDeltas) else None
     except CannotPublish as refused:
         tell(refused.facts, as_json, show_values)
     if chart is not None:
-        if deltas is not None:
+        if sweep is not None:
+            charts.draw_disclosure(sweep.thresholds, chart, sweep.chosen)
+            charts.draw_disclosure_levels(sweep.levels, chart.with_stem(f"{chart.stem}-levels"))
+        elif deltas is not None:
             charts.draw_deltas(deltas.curves, deltas.chosen, chart)
         elif not curve:
             raise InputError(f"a plan by {read.method} has no curve to draw; `sqlpriv lattice --charts` draws a search")

@@ -5,7 +5,9 @@ modules are theirs.
 
 policy      what a policy may say
 dictionary  what the attacker holds, and the attributes as the macros of risk have them
+offers      all choices that are worth making
 choose      the best level of every cell
+sweep       what other thresholds would give
 plan        a release that could be made
 told        what is told of it
 write       the file, and comparing it with the private table

@@ -1,8 +1,7 @@
 """The best level of every cell, as tables that boxes are written from.
 
-chosen   each combination of the table: row, labels, depths, entries, loss, utility
+chosen   each combination of the table: row, labels, depths, entries, loss, utility, gap
 classed  every combination is a class of its own
-disclose_most  the utility of each combination as it is
 boxes    its labels with their levels, as labelled/boxes.py has them
 """
 
@@ -14,6 +13,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.dictionary import ENTRIES, RECORDS, Attributes, asked
+from sqlpriv.methods.disclose.offers import MOST, Optimal, average_choice, write_most, write_offers
 from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.boxes import CLASSED
@@ -21,7 +21,7 @@ from sqlpriv.methods.labelled.scan import FREQUENCIES
 from sqlpriv.sqltext import literal
 from sqlpriv.table.hierarchies import TOP
 
-CHOSEN, MOST = "chosen", "disclose_most"
+CHOSEN = "chosen"
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Chosen:
     utility: float
     whole: float
     """The utility of the table as it is."""
+    gap: float
+    """By how much a mean may fall short of the best there is; 0 where every record is judged by itself."""
     unmatched: int
     """Rows that fit no entry of the dictionary."""
     classes: int
@@ -45,21 +47,18 @@ class Chosen:
 
 
 def choose(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> Chosen:
-    """Write the three tables: section 4, equations (7), (8) and (9), for every record by itself."""
+    """Write the three tables: section 4, equations (7), (8) and (9), for every record or for their mean."""
     write_most(scan, attributes)
-    if policy.goal == RISK and not policy.is_average:
-        _refuse_more_than_there_is(scan, policy.c)
-    chosen = optimal(scan, attributes, policy, policy.goal, policy.c)
+    if policy.is_average:
+        write_offers(scan, attributes, optimal_for(scan, policy, attributes))
+        chosen = average_choice(scan, policy, policy.c)
+    else:
+        if policy.goal == RISK:
+            _refuse_more_than_there_is(scan, policy.c)
+        chosen = f"SELECT *, 0e0 AS gap FROM ({optimal_for(scan, policy, attributes)(RECORDS, policy.goal, policy.c)})"
     asked(scan.source, attributes, f"CREATE OR REPLACE TABLE {CHOSEN} AS {chosen}")
     write_chosen_boxes(scan)
     return come_to(scan)
-
-
-def write_most(scan: BoxScan, attributes: Attributes) -> None:
-    """Table disclose_most: the utility of every record as it is."""
-    given = f"{literal(RECORDS)}, {literal([a.weighed for a in attributes])}"
-    records = f"SELECT record.number AS number, utility FROM {scan.source.need('disclosure_utility')}({given})"
-    asked(scan.source, attributes, f"CREATE OR REPLACE TABLE {MOST} AS {records}")
 
 
 def _refuse_more_than_there_is(scan: BoxScan, c: float) -> None:
@@ -76,14 +75,19 @@ def _refuse_more_than_there_is(scan: BoxScan, c: float) -> None:
         )
 
 
-def optimal(scan: BoxScan, attributes: Attributes, policy: DisclosePolicy, goal: str, c: float) -> str:
-    """A query for the best choice of every record."""
-    given = ", ".join([
-        literal(RECORDS), literal(ENTRIES), literal([a.offered for a in attributes]), literal(policy.form),
-        literal(goal), f"{c!r}",
-    ])  # fmt: skip
-    columns = "record.number AS row, labels, depths, entries, loss, utility"
-    return f"SELECT {columns} FROM {scan.source.need('optimal_disclosure')}({given})"
+def optimal_for(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> Optimal:
+    """How the best choice of every record is asked for."""
+    name, columns = (
+        scan.source.need("optimal_disclosure"),
+        "record.number AS row, labels, depths, entries, loss, utility",
+    )
+    weights, form = literal([a.offered for a in attributes]), literal(policy.form)
+
+    def optimal(records: str, goal: str, c: float) -> str:
+        given = f"{literal(records)}, {literal(ENTRIES)}, {weights}, {form}, {literal(goal)}, {c!r}"
+        return f"SELECT {columns} FROM {name}({given})"
+
+    return optimal
 
 
 def write_chosen_boxes(scan: BoxScan) -> None:
@@ -111,10 +115,10 @@ def come_to(scan: BoxScan) -> Chosen:
     """What tables chosen and boxes come to."""
     con = scan.source.con
     numbers = ", ".join(inlined(f"_mean_of({value}, b.rows)") for value in ("c.loss", "c.utility", "m.utility"))
-    ((risk, utility, most, worst, unmatched),) = fetch(
+    ((risk, utility, most, worst, gap, unmatched),) = fetch(
         con,
-        f"SELECT {numbers}, max(c.loss), coalesce(sum(b.rows) FILTER (c.entries = 0), 0) FROM {CHOSEN} AS c JOIN boxes "
-        f"AS b ON c.row = b.class JOIN {MOST} AS m ON c.row = m.number",
+        f"SELECT {numbers}, max(c.loss), max(c.gap), coalesce(sum(b.rows) FILTER (c.entries = 0), 0) FROM {CHOSEN} "
+        f"AS c JOIN boxes AS b ON c.row = b.class JOIN {MOST} AS m ON c.row = m.number",
     )
     ((classes, alone),) = fetch(
         con,
@@ -127,5 +131,13 @@ def come_to(scan: BoxScan) -> Chosen:
         found = fetch(con, f"SELECT l.level, {share} FROM boxes CROSS JOIN {levels} GROUP BY 1 ORDER BY 1")
         shares[axis.column] = tuple(float(s) for _, s in found)
     return Chosen(
-        float(risk), float(worst), float(utility), float(most), int(unmatched), int(classes), int(alone), shares
+        float(risk),
+        float(worst),
+        float(utility),
+        float(most),
+        float(gap),
+        int(unmatched),
+        int(classes),
+        int(alone),
+        shares,
     )

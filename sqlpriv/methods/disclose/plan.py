@@ -7,15 +7,17 @@ from functools import cached_property
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts
-from sqlpriv.methods.disclose.choose import Chosen, choose
+from sqlpriv.methods.disclose.choose import Chosen, choose, optimal_for
 from sqlpriv.methods.disclose.dictionary import Attributes, read_attributes
+from sqlpriv.methods.disclose.offers import write_offers
 from sqlpriv.methods.disclose.policy import DisclosePolicy
+from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
 from sqlpriv.methods.disclose.told import Terms, owner_facts, warned
 from sqlpriv.methods.labelled.axes import BoxScan, scan_points
 from sqlpriv.methods.labelled.box_leaves import describe_boxes
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.labelled.scan import published_columns
-from sqlpriv.methods.method import Request, Written
+from sqlpriv.methods.method import Request, Sweep, Written
 from sqlpriv.table.digest import content_digest
 from sqlpriv.table.source import Source
 
@@ -77,9 +79,29 @@ class DisclosePlan:
                 "utility, or make their weight a number"
             )
 
+    @cached_property
+    def thresholds(self) -> tuple[Threshold, ...]:
+        """What other thresholds would give."""
+        if not self.policy.is_average:
+            optimal = optimal_for(self.scan, self.policy, self.attributes)
+            write_offers(self.scan, self.attributes, optimal)
+        return sweep(self.scan, self.policy, self.attributes)
+
+    def sweep(self) -> Sweep:
+        """Risk against utility and levels by threshold, to be drawn."""
+        return Sweep([t.content for t in self.thresholds], level_rows(self.thresholds), self.policy.c)
+
     def facts(self, written: Written | None = None) -> Facts:
         """Risk, utility, the share of each level, and where the release is."""
-        return owner_facts(self.policy, self.terms, self.chosen, self.scan.rows, self.all_warnings, written)
+        return owner_facts(
+            self.policy,
+            self.terms,
+            self.chosen,
+            self.scan.rows,
+            self.all_warnings,
+            () if written is not None else self.thresholds,
+            written,
+        )
 
     def curve(self) -> list[tuple[float, float]]:
         """None: what is drawn is the sweep."""

@@ -9,6 +9,7 @@ from typing import Any
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.policy import RISK, UTILITY, DisclosePolicy
+from sqlpriv.methods.disclose.sweep import Threshold
 from sqlpriv.methods.method import Written
 from sqlpriv.version import __version__
 
@@ -71,9 +72,15 @@ def warned(terms: Terms, chosen: Chosen, rows: int, unweighed: Sequence[str]) ->
 
 
 def owner_facts(
-    policy: DisclosePolicy, terms: Terms, chosen: Chosen, rows: int, warnings: tuple[str, ...], written: Written | None
+    policy: DisclosePolicy,
+    terms: Terms,
+    chosen: Chosen,
+    rows: int,
+    warnings: tuple[str, ...],
+    thresholds: Sequence[Threshold],
+    written: Written | None,
 ) -> Facts:
-    """What plan and publish tell the owner."""
+    """What plan and publish tell the owner; thresholds are what a plan tells of other c."""
     content: dict[str, Any] = {
         "version": __version__,
         "method": policy.method,
@@ -90,8 +97,10 @@ def owner_facts(
         "worst": chosen.worst,
         "utility": chosen.utility,
         "whole_utility": chosen.whole,
+        "gap": chosen.gap,
         "shares": {name: list(found) for name, found in chosen.shares.items()},
         "promise": promise(terms),
+        "sweep": [t.content for t in thresholds],
         "warnings": list(warnings),
         "output": None if written is None else str(written.output),
     }
@@ -102,11 +111,46 @@ def owner_facts(
             f"{shown_number(chosen.utility)} of {shown_number(chosen.whole)}. The utility of a row is the steps of its "
             "cells below the tops of their hierarchies."
         ),
+        *_gap(terms, chosen),
         share_grid(chosen.shares),
+        *_sweep_grid(terms, thresholds),
         *_where(written),
     ]
     title = f"{rows:,} rows; risk {shown_number(chosen.risk)}, utility {shown_number(chosen.utility)}"
     return Facts(title, content, tuple(parts), warnings)
+
+
+def _gap(terms: Terms, chosen: Chosen) -> list[Line]:
+    """How far from the best a mean may be."""
+    if not terms.is_average:
+        return []
+    what = "risk" if terms.goal == RISK else "utility"
+    known = (
+        f"no rule has a better {what} by more than {shown_number(chosen.gap)}" if chosen.gap else "no rule is better"
+    )
+    return [Line(f"To keep a mean is a knapsack: {known}.")]
+
+
+def _sweep_grid(terms: Terms, thresholds: Sequence[Threshold]) -> list[Grid]:
+    """What other thresholds would give."""
+    if not thresholds:
+        return []
+    caption = "other thresholds"
+    if terms.goal == RISK and not terms.is_average:
+        caption += "; a row that has less than c to tell tells all of it"
+    marked = tuple(i for i, t in enumerate(thresholds) if t.c == terms.c)
+    numbers = tuple(tuple(map(shown_number, (t.c, t.risk, t.worst, t.utility))) for t in thresholds)
+    names = tuple(thresholds[0].levels)
+    shares = tuple((shown_number(t.c), *(_percents(t.levels[name]) for name in names)) for t in thresholds)
+    told = "percents of the rows that tell a column as its value, its levels one after another, and not at all"
+    return [
+        Grid(("c", "risk", "worst", "utility"), numbers, caption=caption, marked=marked),
+        Grid(("c", *names), shares, caption=told, marked=marked),
+    ]
+
+
+def _percents(shares: Sequence[float]) -> str:
+    return " ".join(f"{share:.0%}".rstrip("%") for share in reversed(shares))
 
 
 def share_grid(shares: Mapping[str, Sequence[float]]) -> Grid:

@@ -217,6 +217,36 @@ def test_infinite_weights_are_never_told_where_somebody_can_be_found(tables: Pat
     assert content["unmatched"] == 0
 
 
+@pytest.mark.parametrize(("goal", "c"), [("risk", 3.5), pytest.param("utility", 0.01, marks=pytest.mark.slow)])
+def test_a_mean_keeps_c_and_tells_its_gap(tables: Path, tmp_path: Path, goal: str, c: float) -> None:
+    """A row may be above the bound, if others are below; each is one of what would be best for some threshold."""
+    release = f'goal = "{goal}"\nc = {c}\nper = "average"\ndictionary = "table:book"'
+    content = publish(written_policy(tmp_path, release)).facts.content
+    assert content["utility"] >= c if goal == "risk" else content["risk"] <= c * (1 + 1e-9)
+    assert 0 <= content["gap"] < 0.05 * content["risk" if goal == "risk" else "utility"]
+    found = checks(tmp_path / FILE, tmp_path / "policy.toml")
+    assert False not in found.values()
+    assert found["the mean utility is at least c" if goal == "risk" else "the risk is said to be at most c"]
+
+
+def test_a_plan_tells_what_other_thresholds_would_give(tables: Path, tmp_path: Path) -> None:
+    """Figures 9 to 11: with more utility goes more risk, and the policy's own threshold is what would be published."""
+    policy = written_policy(tables, RISK, "")
+    drawn = run(tables, "plan", "policy.toml", "--json", "--chart", "sweep.svg")
+    content = json.loads(drawn.stdout)
+    sweep = {t["c"]: t for t in content["sweep"]}
+    assert list(sweep) == [0, 1, 2, 3, 4, 5, 6, 7]
+    risks, utilities = ([t[name] for t in sweep.values()] for name in ("risk", "utility"))
+    assert risks == sorted(risks)
+    assert utilities == sorted(utilities)
+    assert (sweep[2]["risk"], sweep[2]["utility"]) == pytest.approx((content["risk"], content["utility"]))
+    assert sweep[2]["levels"]["sex"][::-1] == pytest.approx(content["shares"]["sex"])
+    assert sweep[7]["utility"] == pytest.approx(content["whole_utility"])
+    assert "chosen: c = 2" in (tables / "sweep.svg").read_text(encoding="utf-8")
+    assert (tables / "sweep-levels.svg").exists()
+    assert policy.exists()
+
+
 def test_the_table_itself_is_the_dictionary_where_none_is_named(tables: Path) -> None:
     """Proposition 1: against every dictionary that says less the risk is no larger."""
     own = plan(

@@ -1,0 +1,118 @@
+"""What other thresholds would give: risk, utility and levels by c, as Figures 9, 10 and 11 draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.disclose.dictionary import Attributes, asked
+from sqlpriv.methods.disclose.offers import MOST, OFFERS, average_choice
+from sqlpriv.methods.disclose.policy import RISK, UTILITY, DisclosePolicy
+from sqlpriv.methods.labelled.axes import BoxScan
+from sqlpriv.methods.labelled.scan import FREQUENCIES
+from sqlpriv.sqltext import literal
+
+_SWEPT = "disclose_swept"
+_POINTS = 8
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """What a threshold gives."""
+
+    c: float
+    risk: float
+    worst: float
+    utility: float
+    levels: dict[str, tuple[float, ...]]
+    """Of each attribute, the share of the rows that tell it so many steps below the top."""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """As JSON has it."""
+        levels = {name: list(shares) for name, shares in self.levels.items()}
+        return {"c": self.c, "risk": self.risk, "worst": self.worst, "utility": self.utility, "levels": levels}
+
+
+def sweep(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> tuple[Threshold, ...]:
+    """The thresholds, the policy's own among them; table disclose_offers is there."""
+    con, wanted = scan.source.con, _thresholds(scan, policy)
+    if policy.is_average:
+        fetch(con, f"CREATE OR REPLACE TABLE {_SWEPT} AS SELECT 0e0 AS c, * FROM {OFFERS} LIMIT 0")
+        for c in wanted:
+            try:
+                chosen = f"SELECT {c!r}::DOUBLE, * EXCLUDE (gap) FROM ({average_choice(scan, policy, c)})"
+                asked(scan.source, attributes, f"INSERT INTO {_SWEPT} {chosen}")
+            except PolicyError:  # nothing keeps it
+                continue
+    else:
+        goal = literal(policy.goal)
+        keeps = inlined(f"_offer_keeps({goal}, t.c, o.loss, o.utility, m.utility)")
+        order = inlined(f"_offer_order({goal}, t.c, o.loss, o.utility)")
+        values = ", ".join(f"({c!r}::DOUBLE)" for c in wanted)
+        fetch(
+            con,
+            f"CREATE OR REPLACE TABLE {_SWEPT} AS SELECT c, unnest(best) FROM (SELECT t.c, arg_min(o, {order}) AS best "
+            f"FROM {OFFERS} AS o JOIN {MOST} AS m ON o.row = m.number CROSS JOIN (VALUES {values}) AS t(c) "
+            f"WHERE {keeps} GROUP BY t.c, o.row)",
+        )
+    return _come_to(scan)
+
+
+def _thresholds(scan: BoxScan, policy: DisclosePolicy) -> list[float]:
+    """Every step of utility; or losses, or prices of a step, from the least of them to the largest."""
+    if policy.goal == RISK:
+        most = inlined("_mean_of(m.utility, f.__priv_n)") if policy.is_average else "max(m.utility)"
+        joined = f"FROM {MOST} AS m JOIN {FREQUENCIES} AS f ON m.number = f.rowid"
+        ((last,),) = fetch(scan.source.con, f"SELECT CAST(floor({most}) AS INTEGER) {joined}")
+        found = [float(step) for step in range(int(last) + 1)]
+    else:
+        what = "loss" if policy.goal == UTILITY else inlined("_price_of_utility(loss, utility)")
+        shares = ", ".join(f"{i}/{_POINTS}" for i in range(_POINTS + 1))
+        asked_for = f"SELECT unnest(quantile_disc({what}, [{shares}])) AS c FROM {OFFERS} WHERE isfinite({what})"
+        found = [float(c) for (c,) in fetch(scan.source.con, asked_for)]
+    return sorted({*found, policy.c})
+
+
+def _come_to(scan: BoxScan) -> tuple[Threshold, ...]:
+    con = scan.source.con
+    joined = f"FROM {_SWEPT} AS s JOIN {FREQUENCIES} AS f ON s.row = f.rowid"
+    means = ", ".join(inlined(f"_mean_of({value}, f.__priv_n)") for value in ("s.loss", "s.utility"))
+    rows = fetch(
+        con,
+        f"SELECT c, {means}, max(s.loss) {joined} GROUP BY c HAVING sum(f.__priv_n) = {scan.rows} ORDER BY c",
+    )
+    levels: dict[tuple[float, str], dict[int, float]] = {}
+    for axis in scan.axes:
+        depth = f"s.depths[{axis.number + 1}]"
+        share = inlined("_share_of(sum(f.__priv_n), sum(sum(f.__priv_n)) OVER (PARTITION BY c))")
+        for c, step, part in fetch(con, f"SELECT c, {depth}, {share} {joined} GROUP BY c, 2"):
+            levels.setdefault((c, axis.column), {})[int(step)] = float(part)
+    return tuple(
+        Threshold(float(c), float(risk), float(worst), float(utility), _by_step(scan, levels, c))
+        for c, risk, utility, worst in rows
+    )
+
+
+def _by_step(
+    scan: BoxScan, levels: dict[tuple[float, str], dict[int, float]], c: float
+) -> dict[str, tuple[float, ...]]:
+    found = {}
+    for axis in scan.axes:
+        own, height = levels[c, axis.column], axis.height or 0
+        found[axis.column] = tuple(own.get(step, 0.0) for step in range(height + 1))
+    return found
+
+
+def level_rows(thresholds: Sequence[Threshold]) -> list[dict[str, Any]]:
+    """The levels by threshold, a row each, to be drawn."""
+    return [
+        {"c": t.c, "attribute": name, "level": step, "share": share}
+        for t in thresholds
+        for name, shares in t.levels.items()
+        for step, share in enumerate(shares)
+    ]
