@@ -1,7 +1,29 @@
+-- disclosure_offers(tbl, dictionary, weights, form, psi) -> record, labels, depths, entries, loss, utility
+-- All that is worth disclosing of each record: for every utility that it can have, the choice of the least loss (Lebanon et al. 2009). The arguments are those of optimal_disclosure, whose
+-- choices are among these whatever the goal and its c; psi is the loss of a person who is not identified, a number.
+-- nulls: a NULL or `*` cell can only be `*`, suppressed.
+-- guarantee: exact: every combination of nodes is looked at. The loss is p times the sensitivity and 1 - p times psi, where p is 1 / entries, and 0 without any.
+-- example: SELECT labels, entries, loss, utility FROM priv.disclosure_offers('members', 'phone_book', [{attribute: 'city', weight: 0.5, hierarchy: 'cities', entry: 'city'}], 'linear', 0) WHERE record.id = 1
+-- expect: [(['*'], 5, 0.0, 0), (['New York'], 5, 0.05, 1), (['Ithaca'], 4, 0.125, 2)]
+CREATE MACRO disclosure_offers(tbl, dictionary, weights, form, psi) AS TABLE
+FROM query(list_transform([_weights(weights, list_append(_weight_keys(), 'entry'))], lambda __priv_all: list_transform([_disclosable(_singles(__priv_all))], lambda __priv_own: concat(
+  _both(tbl, [dictionary], __priv_own, 'row_number() OVER () AS __priv_n, __priv_t AS __priv_record, '),
+  _nodes(__priv_own, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of attribute #'),
+  list_aggr(list_transform(__priv_own, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''),
+  _entries_placed(len(__priv_own), 'the hierarchy of attribute #'), _ladders(len(__priv_own), _linked(__priv_own)), _offered(len(__priv_own), _linked(__priv_own)),
+  ', __priv_priced AS (SELECT q.*, ', _product('q.p', _summed(form, __priv_all, __priv_own,
+    list_transform(__priv_all, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m['weight'], '1')), ''' AS DOUBLE)')))),
+    ' + ', _product('(1 - q.p)', concat('CAST(''', _weight(psi), ''' AS DOUBLE)')), ' AS loss FROM __priv_offered AS q)',
+  ', __priv_best AS (SELECT t, arg_min({''code'': code, ''entries'': entries, ''loss'': loss, ''utility'': utility}, ROW(loss, code)) AS best FROM __priv_priced GROUP BY t, utility)',
+  ' SELECT r.__priv_record AS record, [', _repeated(len(__priv_own), _label_at(), ', '), '] AS labels, [', _repeated(len(__priv_own), _depth_at(), ', '), '] AS depths, b.best.entries AS entries,',
+  ' b.best.loss AS loss, b.best.utility AS utility FROM __priv_sound AS s JOIN __priv_r AS r ON s.ok JOIN __priv_x AS x ON ',
+  _repeated(len(__priv_own), 'r.__priv_v# IS NOT DISTINCT FROM x.v#', ' AND '),
+  ' JOIN __priv_best AS b ON x.t = b.t', _repeated(len(__priv_own), ' LEFT JOIN __priv_l# AS l# ON x.z# = l#.z', ''), ' ORDER BY r.__priv_n, b.best.utility'))[1])[1]);
+
 -- average_disclosure(offers, goal, c) -> record, loss, utility, gap
 -- The best choice of every record where only their mean has to keep c (Lebanon et al. 2009): the least risk with a mean utility of at least c (goal 'risk', 8), or the most utility with
--- a risk of at most c ('utility', 7). offers is a table of what may be chosen: record, copies (how many people have that record), loss and utility, such as what optimal_disclosure gives for
--- one c after another. Records go up the lower edge of their offers, steepest last, until c is reached.
+-- a risk of at most c ('utility', 7). offers is a table of what may be chosen: record, copies (how many people have that record), loss and utility, such as disclosure_offers makes.
+-- Records go up the lower edge of their offers, steepest last, until c is reached.
 -- nulls: no cell may be NULL.
 -- guarantee: c is kept. It is a knapsack, so the choice need not be the best: gap is by how much, in mean utility or risk, it may fall short of it, the distance to the best mixture of choices; at 0 it is
 -- the best. Offers of an infinite loss are never taken. A c that no choices keep is an error, and so are numbers that are missing or below 0.

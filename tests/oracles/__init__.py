@@ -111,7 +111,7 @@ from .implications import (
 )
 from .linkage import linkage, linkage_risk
 from .operators import gen, generalize, hide, loss
-from .optimal import average_disclosure, optimal_disclosure
+from .optimal import average_disclosure, disclosure_offers, optimal_disclosure
 from .randomized import (
     alpha_beta_draws,
     alpha_beta_error,
@@ -224,6 +224,7 @@ __all__ = [
     "dictionary_order",
     "discernibility",
     "disclosure_losses",
+    "disclosure_offers",
     "disclosure_risk",
     "disclosure_utility",
     "enhanced_beta_likeness",

@@ -47,6 +47,15 @@ def optimal_disclosure(offered: Sequence[Choice], goal: str, c: float) -> tuple[
     return min((INFINITY if choice.loss == INFINITY else choice.loss - c * choice.utility, 0.0) for choice in offered)
 
 
+def disclosure_offers(offered: Sequence[Choice], psi: float) -> dict[int, float]:
+    """The least loss for every utility, where those who are not found lose psi."""
+    found: dict[int, float] = {}
+    for choice in offered:
+        rest = psi * (1 - 1 / choice.entries) if choice.entries else psi
+        found[choice.utility] = min(choice.loss + rest, found.get(choice.utility, INFINITY))
+    return found
+
+
 def average_disclosure(
     offers: Sequence[tuple[int, Sequence[tuple[float, float]]]], goal: str, c: float
 ) -> tuple[float, float] | None:

@@ -101,6 +101,7 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
               ["[]", "[{ q = 0, z = 0 }]", "{ q = 0, z = 0 }", '"q=0"', "1", "[1, 2]", "[{ q = -1 }, { q = 0 }]"]),
     "goal": (['"risk"', '"utility"', '"both"'], ['"least"', '""', "1", "true", '["risk"]']),
     "c": (["0", "0.0", "2.5", "1e300"], ["-1", "1.1e300", "inf", "nan", HUGE, "true", '"2"', "[2]"]),
+    "psi": (["0", "0.0", "2.5", "1e300"], ["-1", "1.1e300", "inf", "nan", HUGE, "true", '"2"', "[2]"]),
     "per": (['"record"', '"average"'], ['"row"', '""', "1", "true", '["record"]']),
     "form": (['"linear"', '"multiplicative"'], ['"cubic"', '""', "1", "true", '["linear"]']),
     "dictionary": TEXTS,

@@ -173,6 +173,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
     "frapp": {"domain": "possible"},
     "dictionary_order": {"dictionary": "people", "id": "record"},
     "optimal_disclosure": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}]},
+    "disclosure_offers": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}]},
     "linkage": {"links": [{"record": "zip", "entry": "zip", "similarity": "0.8"}]},
 }
 TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized",

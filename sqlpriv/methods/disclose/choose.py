@@ -13,7 +13,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.dictionary import ENTRIES, RECORDS, Attributes, asked
-from sqlpriv.methods.disclose.offers import MOST, Optimal, average_choice, write_most, write_offers
+from sqlpriv.methods.disclose.offers import CHOICE_COLUMNS, MOST, average_choice, choices_at, write_most, write_offers
 from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.boxes import CLASSED
@@ -49,14 +49,19 @@ class Chosen:
 def choose(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> Chosen:
     """Write the three tables: section 4, equations (7), (8) and (9), for every record or for their mean."""
     write_most(scan, attributes)
+    if policy.goal == RISK and not policy.is_average:
+        _refuse_more_than_there_is(scan, policy.c)
+    if policy.is_average or policy.psi:
+        write_offers(scan, policy, attributes)
     if policy.is_average:
-        write_offers(scan, attributes, optimal_for(scan, policy, attributes))
         chosen = average_choice(scan, policy, policy.c)
+    elif policy.psi:
+        chosen = f"SELECT * EXCLUDE (c), 0e0 AS gap FROM ({choices_at(policy.goal, [policy.c])})"
     else:
-        if policy.goal == RISK:
-            _refuse_more_than_there_is(scan, policy.c)
-        chosen = f"SELECT *, 0e0 AS gap FROM ({optimal_for(scan, policy, attributes)(RECORDS, policy.goal, policy.c)})"
+        chosen = f"SELECT *, 0e0 AS gap FROM ({_optimal(scan, policy, attributes)})"
     asked(scan.source, attributes, f"CREATE OR REPLACE TABLE {CHOSEN} AS {chosen}")
+    if fetch(scan.source.con, f"SELECT count(*) FROM {CHOSEN}")[0][0] < scan.combinations:
+        raise PolicyError(f"there are records for which no choice has a loss of at most c = {policy.c:g}; ask for less")
     write_chosen_boxes(scan)
     return come_to(scan)
 
@@ -75,19 +80,13 @@ def _refuse_more_than_there_is(scan: BoxScan, c: float) -> None:
         )
 
 
-def optimal_for(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> Optimal:
-    """How the best choice of every record is asked for."""
-    name, columns = (
-        scan.source.need("optimal_disclosure"),
-        "record.number AS row, labels, depths, entries, loss, utility",
-    )
-    weights, form = literal([a.offered for a in attributes]), literal(policy.form)
-
-    def optimal(records: str, goal: str, c: float) -> str:
-        given = f"{literal(records)}, {literal(ENTRIES)}, {weights}, {form}, {literal(goal)}, {c!r}"
-        return f"SELECT {columns} FROM {name}({given})"
-
-    return optimal
+def _optimal(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> str:
+    """A query for the best choice of every record by itself."""
+    given = ", ".join([
+        literal(RECORDS), literal(ENTRIES), literal([a.offered for a in attributes]), literal(policy.form),
+        literal(policy.goal), f"{policy.c!r}",
+    ])  # fmt: skip
+    return f"SELECT {CHOICE_COLUMNS} FROM {scan.source.need('optimal_disclosure')}({given})"
 
 
 def write_chosen_boxes(scan: BoxScan) -> None:

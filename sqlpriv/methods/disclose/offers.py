@@ -1,27 +1,29 @@
 """All that is worth choosing: of every record, for each utility that it can have, the least loss.
 
+disclose_most     number, utility of every record as it is
 disclose_offers   row, labels, depths, entries, loss, utility
 
 Whatever the goal, the best choice is among these: no other has less loss and as much utility. So they are found once,
-by asking for the least loss with a utility of at least 0, 1, 2, ..., and everything else is chosen from them: the forms
-that bound a mean, and what other thresholds than the policy's would give.
+and everything else is chosen from them: the forms that bound a mean, and what other thresholds than the policy's would
+give.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from sqlpriv.engine import fetch
-from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, asked
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.disclose.dictionary import ENTRIES, RECORDS, Attributes, asked
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.scan import FREQUENCIES
 from sqlpriv.sqltext import literal
 
 OFFERS, MOST = "disclose_offers", "disclose_most"
-_SOME, _PRICED = "disclose_some", "disclose_priced_offers"
-Optimal = Callable[[str, str, float], str]
-"""A query for the best choices of a table of records, by a goal and its c."""
+_PRICED = "disclose_priced_offers"
+CHOICE_COLUMNS = "record.number AS row, labels, depths, entries, loss, utility"
+"""Of what the macros choose."""
 
 
 def write_most(scan: BoxScan, attributes: Attributes) -> None:
@@ -31,17 +33,23 @@ def write_most(scan: BoxScan, attributes: Attributes) -> None:
     asked(scan.source, attributes, f"CREATE OR REPLACE TABLE {MOST} AS {records}")
 
 
-def write_offers(scan: BoxScan, attributes: Attributes, optimal: Optimal) -> None:
-    """Table disclose_offers; table disclose_most is there."""
-    con = scan.source.con
-    steps = int(fetch(con, f"SELECT max(utility) FROM {MOST}")[0][0])
-    for step in range(steps + 1):
-        # A record without so much to tell has no choice that keeps it.
-        records = f"SELECT r.* FROM {RECORDS} AS r JOIN {MOST} AS m ON r.number = m.number WHERE m.utility >= {step}"
-        fetch(con, f"CREATE OR REPLACE TABLE {_SOME} AS {records}")
-        into = f"INSERT INTO {OFFERS}" if step else f"CREATE OR REPLACE TABLE {OFFERS} AS"
-        known = f" EXCEPT FROM {OFFERS}" if step else ""
-        asked(scan.source, attributes, f"{into} {optimal(_SOME, 'risk', step)}{known}")
+def write_offers(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> None:
+    """Table disclose_offers."""
+    weights, form = literal([a.offered for a in attributes]), literal(policy.form)
+    given = f"{literal(RECORDS)}, {literal(ENTRIES)}, {weights}, {form}, {policy.psi!r}"
+    offers = f"SELECT {CHOICE_COLUMNS} FROM {scan.source.need('disclosure_offers')}({given})"
+    asked(scan.source, attributes, f"CREATE OR REPLACE TABLE {OFFERS} AS {offers}")
+
+
+def choices_at(goal: str, thresholds: Sequence[float]) -> str:
+    """A query for the choice of every record at each threshold c, each record by itself."""
+    keeps = inlined(f"_offer_keeps({literal(goal)}, t.c, o.loss, o.utility, m.utility)")
+    order = inlined(f"_offer_order({literal(goal)}, t.c, o.loss, o.utility)")
+    values = ", ".join(f"({c!r}::DOUBLE)" for c in thresholds)
+    return (
+        f"SELECT c, unnest(best) FROM (SELECT t.c, arg_min(o, {order}) AS best FROM {OFFERS} AS o JOIN {MOST} AS m ON "
+        f"o.row = m.number CROSS JOIN (VALUES {values}) AS t(c) WHERE {keeps} GROUP BY t.c, o.row)"
+    )
 
 
 def average_choice(scan: BoxScan, policy: DisclosePolicy, c: float) -> str:

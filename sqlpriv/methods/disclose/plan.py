@@ -7,12 +7,12 @@ from functools import cached_property
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts
-from sqlpriv.methods.disclose.choose import Chosen, choose, optimal_for
+from sqlpriv.methods.disclose.choose import Chosen, choose
 from sqlpriv.methods.disclose.dictionary import Attributes, read_attributes
 from sqlpriv.methods.disclose.offers import write_offers
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
-from sqlpriv.methods.disclose.told import Terms, owner_facts, warned
+from sqlpriv.methods.disclose.told import Terms, owner_facts, terms_of, warned
 from sqlpriv.methods.labelled.axes import BoxScan, scan_points
 from sqlpriv.methods.labelled.box_leaves import describe_boxes
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
@@ -35,8 +35,7 @@ class DisclosePlan:
     @property
     def terms(self) -> Terms:
         """What the release promises, and against whom."""
-        policy = self.policy
-        return Terms(policy.goal, policy.is_average, policy.c, policy.form, policy.dictionary is not None)
+        return terms_of(self.policy)
 
     @cached_property
     def columns(self) -> list[ShownColumn]:
@@ -58,6 +57,7 @@ class DisclosePlan:
             "c": policy.c,
             "per": policy.release["per"],
             "form": policy.form,
+            "psi": policy.psi,
             "dictionary": policy.dictionary,
         }
 
@@ -82,9 +82,8 @@ class DisclosePlan:
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
         """What other thresholds would give."""
-        if not self.policy.is_average:
-            optimal = optimal_for(self.scan, self.policy, self.attributes)
-            write_offers(self.scan, self.attributes, optimal)
+        if not self.policy.is_average and not self.policy.psi:  # else they were what was chosen from
+            write_offers(self.scan, self.policy, self.attributes)
         return sweep(self.scan, self.policy, self.attributes)
 
     def sweep(self) -> Sweep:

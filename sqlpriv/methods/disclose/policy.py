@@ -72,6 +72,8 @@ OPTIONS: Keys = (
     Key("per", choice(RECORD, AVERAGE), "whether every record keeps c, or their mean does", RECORD),
     Key("form", choice("linear", "multiplicative"), "how the weights of a record add up: their sum, or e to it",
         "linear"),
+    Key("psi", Kind("a number of at least 0", _read_c, _read_c),
+        "how much a person minds who is not found: the rest of the loss, by the chance of that", 0.0),
     Key("dictionary", TEXT, "what the attacker holds: a file, or table:NAME beside the table; without it the table "
         "itself, which bounds the risk against all that say less"),
 )  # fmt: skip
@@ -122,6 +124,11 @@ class DisclosePolicy(BoxPolicy):
         return str(self.release["form"])
 
     @property
+    def psi(self) -> float:
+        """The loss of who is not found."""
+        return float(self.release["psi"])
+
+    @property
     def dictionary(self) -> str | None:
         """What the attacker holds; None: the table itself."""
         return self.release["dictionary"]  # type: ignore[no-any-return]
@@ -136,6 +143,12 @@ class DisclosePolicy(BoxPolicy):
                 "chosen together; drop some",
                 "columns",
             )
+        if self.psi and self.dictionary is None:
+            raise fail(
+                "with psi the table itself bounds no risk: a row may harm less where it is found than where it is not "
+                "(Proposition 1); name a dictionary, or leave psi out",
+                "release", "psi",
+            )  # fmt: skip
         for column in self.columns:
             if column.role not in ATTRIBUTES:
                 continue

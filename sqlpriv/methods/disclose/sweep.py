@@ -10,11 +10,10 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.dictionary import Attributes, asked
-from sqlpriv.methods.disclose.offers import MOST, OFFERS, average_choice
+from sqlpriv.methods.disclose.offers import MOST, OFFERS, average_choice, choices_at
 from sqlpriv.methods.disclose.policy import RISK, UTILITY, DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.scan import FREQUENCIES
-from sqlpriv.sqltext import literal
 
 _SWEPT = "disclose_swept"
 _POINTS = 8
@@ -50,16 +49,7 @@ def sweep(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> tupl
             except PolicyError:  # nothing keeps it
                 continue
     else:
-        goal = literal(policy.goal)
-        keeps = inlined(f"_offer_keeps({goal}, t.c, o.loss, o.utility, m.utility)")
-        order = inlined(f"_offer_order({goal}, t.c, o.loss, o.utility)")
-        values = ", ".join(f"({c!r}::DOUBLE)" for c in wanted)
-        fetch(
-            con,
-            f"CREATE OR REPLACE TABLE {_SWEPT} AS SELECT c, unnest(best) FROM (SELECT t.c, arg_min(o, {order}) AS best "
-            f"FROM {OFFERS} AS o JOIN {MOST} AS m ON o.row = m.number CROSS JOIN (VALUES {values}) AS t(c) "
-            f"WHERE {keeps} GROUP BY t.c, o.row)",
-        )
+        fetch(con, f"CREATE OR REPLACE TABLE {_SWEPT} AS {choices_at(policy.goal, wanted)}")
     return _come_to(scan)
 
 

@@ -29,7 +29,14 @@ class Terms:
     is_average: bool
     c: float
     form: str
+    psi: float
     has_dictionary: bool
+
+
+def terms_of(policy: DisclosePolicy) -> Terms:
+    """What a policy asks for."""
+    has_dictionary = policy.dictionary is not None
+    return Terms(policy.goal, policy.is_average, policy.c, policy.form, policy.psi, has_dictionary)
 
 
 def promise(terms: Terms) -> str:
@@ -42,6 +49,8 @@ def promise(terms: Terms) -> str:
     )
     picks = f"{holder} and picks by lot one of the entries that fit a row, finds its person with some chance p"
     loss = "the loss of the row is p times the weight of what it tells"
+    if terms.psi:
+        loss += f" and 1 - p times {shown_number(terms.psi, 6)}"
     c = shown_number(terms.c, 6)
     if terms.goal == UTILITY:
         bound = f"on average it is at most {c}" if terms.is_average else f"it is at most {c} for every row"

@@ -17,7 +17,7 @@ from sqlpriv.facts import Facts, Line, shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.policy import ATTRIBUTES, BOTH, RISK, UTILITY, DisclosePolicy
-from sqlpriv.methods.disclose.told import CHOICE, Terms, promise, share_grid
+from sqlpriv.methods.disclose.told import CHOICE, Terms, promise, share_grid, terms_of
 from sqlpriv.methods.labelled.answers import show_labelled
 from sqlpriv.methods.labelled.box_verify import boxed_tables, is_boxed_column, unread_boxes
 from sqlpriv.methods.labelled.verify_box_labels import check_labels
@@ -28,12 +28,13 @@ from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.stamp import STAMPED, check_stamp
 from sqlpriv.release.verify import Check, check_columns, check_tables, published
 from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.hierarchies import TOP
 
 _ABOUT = frozenset({
     "format", "sqlpriv", "method", "table", "suppressed_rows", "counts", "goal", "average", "form", "dictionary",
     "promise", "warnings", "release", "beside", *STAMPED,
 })  # fmt: skip
-_NUMBERS = ("c", "risk", "worst", "utility")
+_NUMBERS = ("c", "psi", "risk", "worst", "utility")
 _WORDS = {"goal": (RISK, UTILITY, BOTH), "average": ("yes", "no"), "form": ("linear", "multiplicative"),
           "dictionary": ("given", "the table"), "counts": ("rows",)}  # fmt: skip
 _HAIR = 1e-9
@@ -98,14 +99,15 @@ def _unknown(file: ReleaseFile) -> str:
 def _terms(file: ReleaseFile) -> Terms:
     about = file.about
     given = about["dictionary"] == "given"
-    return Terms(about["goal"], about["average"] == "yes", file.parameters["c"], about["form"], given)
+    numbers = file.parameters
+    return Terms(about["goal"], about["average"] == "yes", numbers["c"], about["form"], numbers["psi"], given)
 
 
 def _keeps_to(file: ReleaseFile, policy: DisclosePolicy) -> Check:
     about, wrong = file.about, []
     if folded(about["table"]) != folded(policy.table.name):
         wrong.append(f"the table of the policy is {policy.table.name!r}")
-    if _terms(file) != Terms(policy.goal, policy.is_average, policy.c, policy.form, policy.dictionary is not None):
+    if _terms(file) != terms_of(policy):
         wrong.append("the policy has another goal, c, form or dictionary")
     if about.get("beside") != policy.beside:
         wrong.append("beside is not what the policy says")
@@ -161,9 +163,11 @@ def _utilities(file: ReleaseFile, chosen: Sequence[Stated]) -> str:
             f"CASE WHEN {i} <= level THEN value ELSE above[{i} - level] END AS level{i}"
             for i in range(int(column["levels"]) + 1)
         )
-        nodes = f"SELECT {listed} FROM {_tree(file, column)}"
-        fetch(con, f"CREATE OR REPLACE TEMP TABLE disclosed_{a} AS {nodes}")
-        weights.append({"attribute": f"a{a}", "hierarchy": f"disclosed_{a}"})
+        nodes = f"SELECT {listed} FROM {_tree(file, column)} WHERE value <> {literal(TOP)}"
+        if fetch(con, f"CREATE OR REPLACE TEMP TABLE disclosed_{a} AS {nodes}")[0][0]:
+            weights.append({"attribute": f"a{a}", "hierarchy": f"disclosed_{a}"})
+    if not weights:
+        return f"(SELECT 0 AS utility FROM {_ROWS})"
     return f"{Calls(con).need('disclosure_utility')}({literal(_ROWS)}, {literal(weights)})"
 
 

@@ -56,7 +56,7 @@ def _numbers(plan: DisclosePlan) -> dict[str, float]:
     if plan.policy.goal == UTILITY:  # where c is the bound, nothing above it need be said
         risk = min(risk, c)
         worst = worst if plan.policy.is_average else min(worst, c)
-    return {"c": c, "risk": float(risk), "worst": float(worst), "utility": chosen.utility}
+    return {"c": c, "psi": plan.policy.psi, "risk": float(risk), "worst": float(worst), "utility": chosen.utility}
 
 
 def compare(plan: DisclosePlan, path: Path) -> None:
@@ -71,9 +71,8 @@ def compare(plan: DisclosePlan, path: Path) -> None:
     prices = f"{source.need('sensitivity')}({literal(_WRITTEN_ROWS)}, {weights}, {literal(plan.policy.form)})"
     fetch(con, f"CREATE OR REPLACE TABLE {_WRITTEN_PRICES} AS SELECT record.*, sensitivity FROM {prices}")
     links = literal([a.link for a in plan.attributes if a.is_known])
-    risks = (
-        f"{source.need('disclosure_risk')}({literal(_WRITTEN_PRICES)}, {literal(ENTRIES)}, {links}, 'sensitivity', 0)"
-    )
+    given = f"{literal(_WRITTEN_PRICES)}, {literal(ENTRIES)}, {links}, 'sensitivity', {plan.policy.psi!r}"
+    risks = f"{source.need('disclosure_risk')}({given})"
     ((risk, worst),) = asked(source, plan.attributes, f"SELECT risk, worst FROM {risks}")
     planned = (plan.chosen.risk, plan.chosen.worst)
     if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip((risk, worst), planned, strict=True)):

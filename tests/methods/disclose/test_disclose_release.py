@@ -259,6 +259,23 @@ def test_a_plan_tells_what_other_thresholds_would_give(tables: Path, tmp_path: P
     assert policy.exists()
 
 
+@pytest.mark.slow
+def test_nothing_at_all_may_be_told(tmp_path: Path) -> None:
+    content = publish(written_policy(tmp_path, 'goal = "utility"\nc = 0\ndictionary = "table:book"')).facts.content
+    assert (content["risk"], content["utility"], content["classes"]) == (0, 0, 1)
+    assert False not in checks(tmp_path / FILE).values()
+
+
+@pytest.mark.slow
+def test_who_is_not_found_may_lose_too(tables: Path, tmp_path: Path) -> None:
+    """Publishing prices the written rows by another path: a psi that one of the two forgets would be refused."""
+    release = 'goal = "both"\nc = 0.01\npsi = 0.01\ndictionary = "table:book"'
+    content = publish(written_policy(tmp_path, release)).facts.content
+    assert 0 < content["risk"] <= content["worst"]
+    with pytest.raises(PolicyError, match="with psi the table itself bounds no risk"):
+        read_policy(written_policy(tables, 'goal = "risk"\nc = 2\npsi = 0.5', ""))
+
+
 def test_the_table_itself_is_the_dictionary_where_none_is_named(tables: Path) -> None:
     """Proposition 1: against every dictionary that says less the risk is no larger."""
     age = AGE.replace(', entry = "2026 - birth"', "")
