@@ -54,13 +54,18 @@ def choices_at(goal: str, thresholds: Sequence[float]) -> str:
 
 def average_choice(scan: BoxScan, policy: DisclosePolicy, c: float) -> str:
     """A query for the choice of every record, as table chosen has it and with the gap, where their mean keeps c."""
+    con = scan.source.con
+    # Ties go by what records hold: numbers of rows are others in every run.
+    cells = ", ".join(f"a{axis.number}" for axis in scan.axes)
+    places = f"SELECT number, row_number() OVER (ORDER BY {cells}) AS place FROM {RECORDS}"
     fetch(
-        scan.source.con,
-        f"CREATE OR REPLACE TABLE {_PRICED} AS SELECT o.row AS record, f.__priv_n AS copies, o.loss, o.utility FROM "
-        f"{OFFERS} AS o JOIN {FREQUENCIES} AS f ON o.row = f.rowid",
+        con,
+        f"CREATE OR REPLACE TABLE {_PRICED} AS SELECT p.place AS record, f.__priv_n AS copies, o.loss, o.utility, o.row "
+        f"FROM {OFFERS} AS o JOIN {FREQUENCIES} AS f ON o.row = f.rowid JOIN ({places}) AS p ON o.row = p.number",
     )
     given = f"{literal(_PRICED)}, {literal(policy.goal)}, {c!r}"
+    same = "p.record = a.record AND p.loss = a.loss AND p.utility = a.utility"
     return (
-        f"SELECT o.*, a.gap FROM {OFFERS} AS o JOIN {scan.source.need('average_disclosure')}({given}) AS a ON "
-        "o.row = a.record AND o.loss = a.loss AND o.utility = a.utility"
+        f"SELECT o.*, a.gap FROM {scan.source.need('average_disclosure')}({given}) AS a JOIN {_PRICED} AS p ON {same} "
+        f"JOIN {OFFERS} AS o ON p.row = o.row AND p.utility = o.utility"
     )
