@@ -111,7 +111,7 @@ from .implications import (
 )
 from .linkage import linkage, linkage_risk
 from .operators import gen, generalize, hide, loss
-from .optimal import average_disclosure, disclosure_offers, optimal_disclosure
+from .optimal import average_disclosure, disclosure_offers, independent_disclosure, optimal_disclosure
 from .randomized import (
     alpha_beta_draws,
     alpha_beta_error,
@@ -262,6 +262,7 @@ __all__ = [
     "hierarchy_tree",
     "hierarchy_weights",
     "identification",
+    "independent_disclosure",
     "k_anonymity",
     "k_anonymity_per_class",
     "k_map",

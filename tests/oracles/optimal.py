@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 
 from .counting import INFINITY
-from .disclosure import Cell, Cells, Tree, _above, disclosure_utility, identification
+from .disclosure import Cell, Cells, Tree, _above, consistent, disclosure_utility, identification
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,26 @@ def disclosure_offers(offered: Sequence[Choice], psi: float) -> dict[int, float]
         rest = psi * (1 - 1 / choice.entries) if choice.entries else psi
         found[choice.utility] = min(choice.loss + rest, found.get(choice.utility, INFINITY))
     return found
+
+
+def independent_disclosure(
+    record: Cells,
+    entries: Sequence[Cells],
+    trees: Sequence[Tree],
+    known: Sequence[bool],
+    weights: Sequence[float],
+    k: int,
+) -> float | None:
+    """The least loss of k cells, if the entries that fit them all were a product; None: there are not so many cells."""
+    factors = []
+    for place, (cell, tree) in enumerate(zip(record, trees, strict=True)):
+        if _above(cell, tree)[0] == "*":
+            continue
+        fitting = sum(not known[place] or consistent(cell, entry[place], tree) for entry in entries)
+        weight = math.exp(weights[place]) if weights[place] < 700 else INFINITY
+        factors.append(weight * len(entries) / fitting if fitting else 0.0)
+    tried = (0.0 if 0 in told else math.prod(told) / len(entries) for told in combinations(factors, k))
+    return min(tried, default=None)
 
 
 def average_disclosure(

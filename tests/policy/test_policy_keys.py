@@ -102,6 +102,7 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "goal": (['"risk"', '"utility"', '"both"'], ['"least"', '""', "1", "true", '["risk"]']),
     "c": (["0", "0.0", "2.5", "1e300"], ["-1", "1.1e300", "inf", "nan", HUGE, "true", '"2"', "[2]"]),
     "psi": (["0", "0.0", "2.5", "1e300"], ["-1", "1.1e300", "inf", "nan", HUGE, "true", '"2"', "[2]"]),
+    "independent": FLAGS,
     "per": (['"record"', '"average"'], ['"row"', '""', "1", "true", '["record"]']),
     "form": (['"linear"', '"multiplicative"'], ['"cubic"', '""', "1", "true", '["linear"]']),
     "dictionary": TEXTS,
@@ -118,6 +119,7 @@ OWN = {
 }
 # What goes with a key, so that the policy as a whole makes sense.
 WITH = {
+    "independent": {"form": '"multiplicative"'},
     "d": {"k": None},
     "alpha": {"beta": "0.1"},
     "beta": {"alpha": "0.1"},

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.counting import INFINITY
-from oracles.disclosure import Cells
+from oracles.disclosure import Cell, Cells
 from oracles.optimal import choices
 from support import dictionaries
 from support.dictionaries import Risk, risks, structs
 from support.strategies import EXAMPLES
 
-TESTED = {"average_disclosure", "disclosure_offers"}
+TESTED = {"average_disclosure", "disclosure_offers", "independent_disclosure"}
 Con = duckdb.DuckDBPyConnection
 Offers = list[tuple[int, list[tuple[float, float]]]]
 
@@ -94,6 +94,64 @@ def test_for_every_utility_the_least_loss_is_offered(con: Con, risk: Risk, seed:
         for _, labels, depths, entries, _, utility in found:
             chosen = next(choice for choice in own if list(choice.labels) == labels)
             assert (entries, utility, sum(depths)) == (chosen.entries, chosen.utility, utility)
+
+
+@settings(max_examples=max(EXAMPLES // 4, 3))
+@given(risk=risks(), seed=st.integers(0, 2**32))
+def test_the_closed_form_is_the_best_if_attributes_are_independent(con: Con, risk: Risk, seed: int) -> None:
+    dictionaries.create(con, risk)
+    chance = random.Random(seed)
+    factors = [chance.choice([0.0, 0.25, 1.0, math.inf]) for _ in risk.columns]
+    known = [place == 0 or chance.random() < 0.7 for place in range(len(risk.columns))]
+    items: list[dict[str, object]] = [
+        {
+            "attribute": dictionaries.expression(name),
+            "weight": factors[place],
+            "hierarchy": risk.hierarchy(place),
+            "entry": dictionaries.expression(name) if known[place] else None,
+        }
+        for place, name in enumerate(risk.columns)
+    ]
+    k = chance.randint(0, len(risk.columns))
+
+    def weight(place: int, cell: Cell) -> float:
+        only = [cell if other == place else None for other in range(len(risk.columns))]
+        return oracles.sensitivity(only, risk.trees, factors, [1.0] * len(factors), {}, "linear")
+
+    expected = [
+        oracles.independent_disclosure(
+            record, risk.entries[0], risk.trees, known, [weight(i, cell) for i, cell in enumerate(record)], k
+        )
+        for record in risk.records
+    ]
+    asked = f"priv.independent_disclosure('t', '\"dictionary # 1\"', {structs(items)}, {k})"
+    if None in expected:
+        with pytest.raises(duckdb.Error, match="fewer than k cells"):
+            con.execute(f"FROM {asked}").fetchall()
+        return
+    rows = con.execute(f'SELECT labels, loss FROM {asked} ORDER BY record."row #"').fetchall()
+    assert [loss for _, loss in rows] == pytest.approx(expected, rel=1e-9)
+    assert all(sum(label != "*" for label in labels) == k for labels, _ in rows)
+
+
+def test_independent_attributes_are_priced_exactly(con: Con) -> None:
+    """Where the dictionary is a product, the closed form is what the search finds."""
+    con.execute(
+        "CREATE OR REPLACE TABLE people AS FROM (VALUES ('a', 'x'), ('b', 'y'), ('b', 'x')) AS v(p, q)"
+    ).fetchall()
+    con.execute(
+        "CREATE OR REPLACE TABLE book AS FROM (VALUES ('a'), ('b'), ('b')) AS s(p), "
+        "(VALUES ('x'), ('y'), ('y'), ('y')) AS t(q)"
+    ).fetchall()
+    weights = "[{attribute: 'p', weight: 0.5, entry: 'p'}, {attribute: 'q', weight: 0.25, entry: 'q'}]"
+    exact = f"priv.optimal_disclosure('people', 'book', {weights}, 'multiplicative', 'risk', 1)"
+    closed = con.execute(
+        f"SELECT labels, entries, loss FROM priv.independent_disclosure('people', 'book', {weights}, 1)"
+    )
+    found = closed.fetchall()
+    best = con.execute(f"SELECT labels, entries, loss FROM {exact}").fetchall()
+    assert [row[0] for row in found] == [row[0] for row in best]
+    assert [row[1:] for row in found] == [pytest.approx(row[1:]) for row in best]
 
 
 def test_no_choice_falls_short_by_more_than_its_gap(con: Con) -> None:

@@ -174,6 +174,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
     "dictionary_order": {"dictionary": "people", "id": "record"},
     "optimal_disclosure": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}]},
     "disclosure_offers": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}]},
+    "independent_disclosure": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}], "k": 0},
     "linkage": {"links": [{"record": "zip", "entry": "zip", "similarity": "0.8"}]},
 }
 TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized",
@@ -184,7 +185,8 @@ COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
 # compare it with a dictionary by links.
 MAKERS = ("hierarchy.sql", "hierarchy_faults.sql", "hide_gen.sql", "alpha_beta_view.sql", "frapp_view.sql",
           "identification.sql", "sensitivity.sql", "disclosure_risk.sql", "linkage.sql", "worlds.sql",
-          "optimal_disclosure.sql", "average_disclosure.sql")  # fmt: skip
+          "optimal_disclosure.sql", "average_disclosure.sql",
+          "independent_disclosure.sql")  # fmt: skip
 Rows = list[tuple[Any, ...]]
 
 

@@ -162,6 +162,8 @@ EXCEPTIONS = {
     ("optimal_disclosure", "weights"): "[{attribute: 'zip', entry: 'zip'}, {attribute: 'disease', weight: 2}]",
     ("average_disclosure", "goal"): "'utility'",
     ("disclosure_offers", "weights"): "[{attribute: 'zip', entry: 'zip'}, {attribute: 'disease', weight: 2}]",
+    ("independent_disclosure", "weights"): "[{attribute: 'zip', entry: 'zip'}, {attribute: 'disease', weight: 2}]",
+    ("independent_disclosure", "k"): "1",
     ("linkage", "links"): "[{record: 'zip', entry: 'zip', similarity: 0.8}, {record: 'disease', entry: 'disease'}]",
     ("hierarchy_weights", "weight"): "0.75",
 }

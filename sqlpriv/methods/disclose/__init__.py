@@ -8,6 +8,7 @@ dictionary  what the attacker holds, and the attributes as the macros of risk ha
 offers      all choices that are worth making
 choose      the best level of every cell
 sweep       what other thresholds would give
+independent the closed form for independent attributes, to be compared
 plan        a release that could be made
 told        what is told of it
 write       the file, and comparing it with the private table

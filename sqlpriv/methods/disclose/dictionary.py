@@ -95,6 +95,19 @@ def asked(source: Source, attributes: Sequence[Attribute], sql: str) -> list[Row
         raise PolicyError(text) from None
 
 
+def priced(source: Source, policy: DisclosePolicy, attributes: Attributes, rows: str) -> tuple[float, float]:
+    """Risk and worst loss of rows of labels a0, a1, ..., by `sensitivity` and `identification`, however they were chosen."""
+    prices = "disclose_prices"
+    weights = f"{literal(rows)}, {literal([a.weighed for a in attributes])}, {literal(policy.form)}"
+    records = f"SELECT record.*, sensitivity FROM {source.need('sensitivity')}({weights})"
+    asked(source, attributes, f"CREATE OR REPLACE TABLE {prices} AS {records}")
+    known = [a for a in attributes if a.is_known]
+    links = literal([a.link for a in known])
+    given = f"{literal(prices)}, {literal(ENTRIES)}, {links}, 'sensitivity', {policy.psi!r}"
+    ((risk, worst),) = asked(source, known, f"SELECT risk, worst FROM {source.need('disclosure_risk')}({given})")
+    return float(risk), float(worst)
+
+
 # -------------------- the dictionary
 
 

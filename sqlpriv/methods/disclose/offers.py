@@ -60,8 +60,8 @@ def average_choice(scan: BoxScan, policy: DisclosePolicy, c: float) -> str:
     places = f"SELECT number, row_number() OVER (ORDER BY {cells}) AS place FROM {RECORDS}"
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE {_PRICED} AS SELECT p.place AS record, f.__priv_n AS copies, o.loss, o.utility, o.row "
-        f"FROM {OFFERS} AS o JOIN {FREQUENCIES} AS f ON o.row = f.rowid JOIN ({places}) AS p ON o.row = p.number",
+        f"CREATE OR REPLACE TABLE {_PRICED} AS SELECT p.place AS record, f.__priv_n AS copies, o.loss, o.utility, "
+        f"o.row FROM {OFFERS} AS o JOIN {FREQUENCIES} AS f ON o.row = f.rowid JOIN ({places}) AS p ON o.row = p.number",
     )
     given = f"{literal(_PRICED)}, {literal(policy.goal)}, {c!r}"
     same = "p.record = a.record AND p.loss = a.loss AND p.utility = a.utility"

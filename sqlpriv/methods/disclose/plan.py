@@ -9,10 +9,11 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts
 from sqlpriv.methods.disclose.choose import Chosen, choose
 from sqlpriv.methods.disclose.dictionary import Attributes, read_attributes
+from sqlpriv.methods.disclose.independent import Independent, independents
 from sqlpriv.methods.disclose.offers import write_offers
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
-from sqlpriv.methods.disclose.told import Terms, owner_facts, terms_of, warned
+from sqlpriv.methods.disclose.told import Others, Terms, owner_facts, terms_of, warned
 from sqlpriv.methods.labelled.axes import BoxScan, scan_points
 from sqlpriv.methods.labelled.box_leaves import describe_boxes
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
@@ -86,20 +87,22 @@ class DisclosePlan:
             write_offers(self.scan, self.policy, self.attributes)
         return sweep(self.scan, self.policy, self.attributes)
 
+    @cached_property
+    def independents(self) -> tuple[Independent, ...]:
+        """What the closed form for independent attributes would choose, where that is asked for."""
+        if not self.policy.independent or not self.thresholds:  # which write what it is compared with
+            return ()
+        return independents(self.scan, self.policy, self.attributes)
+
     def sweep(self) -> Sweep:
         """Risk against utility and levels by threshold, to be drawn."""
         return Sweep([t.content for t in self.thresholds], level_rows(self.thresholds), self.policy.c)
 
     def facts(self, written: Written | None = None) -> Facts:
         """Risk, utility, the share of each level, and where the release is."""
+        other = ((), ()) if written is not None else (self.thresholds, self.independents)
         return owner_facts(
-            self.policy,
-            self.terms,
-            self.chosen,
-            self.scan.rows,
-            self.all_warnings,
-            () if written is not None else self.thresholds,
-            written,
+            self.policy, self.terms, self.chosen, self.scan.rows, self.all_warnings, written, Others(*other)
         )
 
     def curve(self) -> list[tuple[float, float]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlpriv.methods.labelled.box_policy import PUBLIC, BoxPolicy
 from sqlpriv.policy.domains import COARSE_KEYS
-from sqlpriv.policy.keys import TEXT, Fail, Key, Keys, Kind, choice
+from sqlpriv.policy.keys import FLAG, TEXT, Fail, Key, Keys, Kind, choice
 
 RISK, UTILITY, BOTH = "risk", "utility", "both"
 RECORD, AVERAGE = "record", "average"
@@ -74,6 +74,8 @@ OPTIONS: Keys = (
         "linear"),
     Key("psi", Kind("a number of at least 0", _read_c, _read_c),
         "how much a person minds who is not found: the rest of the loss, by the chance of that", 0.0),
+    Key("independent", FLAG, "whether a plan tells, too, what the closed form for independent attributes would choose, "
+        "and how far that is from the best; for the multiplicative form", False),
     Key("dictionary", TEXT, "what the attacker holds: a file, or table:NAME beside the table; without it the table "
         "itself, which bounds the risk against all that say less"),
 )  # fmt: skip
@@ -129,6 +131,11 @@ class DisclosePolicy(BoxPolicy):
         return float(self.release["psi"])
 
     @property
+    def independent(self) -> bool:
+        """Whether the closed form of independent attributes is told beside the best."""
+        return bool(self.release["independent"])
+
+    @property
     def dictionary(self) -> str | None:
         """What the attacker holds; None: the table itself."""
         return self.release["dictionary"]  # type: ignore[no-any-return]
@@ -148,6 +155,12 @@ class DisclosePolicy(BoxPolicy):
                 "with psi the table itself bounds no risk: a row may harm less where it is found than where it is not "
                 "(Proposition 1); name a dictionary, or leave psi out",
                 "release", "psi",
+            )  # fmt: skip
+        if self.independent and (self.form != "multiplicative" or self.psi):
+            raise fail(
+                'the closed form for independent attributes is one of products: it needs form = "multiplicative", '
+                "and no psi",
+                "release", "independent",
             )  # fmt: skip
         for column in self.columns:
             if column.role not in ATTRIBUTES:

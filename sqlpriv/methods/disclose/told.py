@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods.disclose.choose import Chosen
+from sqlpriv.methods.disclose.independent import Independent
 from sqlpriv.methods.disclose.policy import RISK, UTILITY, DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold
 from sqlpriv.methods.method import Written
@@ -31,6 +32,14 @@ class Terms:
     form: str
     psi: float
     has_dictionary: bool
+
+
+@dataclass(frozen=True)
+class Others:
+    """What else could be chosen, which plans tell."""
+
+    thresholds: Sequence[Threshold]
+    independents: Sequence[Independent]
 
 
 def terms_of(policy: DisclosePolicy) -> Terms:
@@ -86,10 +95,10 @@ def owner_facts(
     chosen: Chosen,
     rows: int,
     warnings: tuple[str, ...],
-    thresholds: Sequence[Threshold],
     written: Written | None,
+    others: Others,
 ) -> Facts:
-    """What plan and publish tell the owner; thresholds are what a plan tells of other c."""
+    """What plan and publish tell the owner."""
     content: dict[str, Any] = {
         "version": __version__,
         "method": policy.method,
@@ -109,7 +118,8 @@ def owner_facts(
         "gap": chosen.gap,
         "shares": {name: list(found) for name, found in chosen.shares.items()},
         "promise": promise(terms),
-        "sweep": [t.content for t in thresholds],
+        "sweep": [t.content for t in others.thresholds],
+        "independent": [i.content for i in others.independents],
         "warnings": list(warnings),
         "output": None if written is None else str(written.output),
     }
@@ -122,7 +132,8 @@ def owner_facts(
         ),
         *_gap(terms, chosen),
         share_grid(chosen.shares),
-        *_sweep_grid(terms, thresholds),
+        *_sweep_grid(terms, others.thresholds),
+        *_independent_grid(others.independents),
         *_where(written),
     ]
     title = f"{rows:,} rows; risk {shown_number(chosen.risk)}, utility {shown_number(chosen.utility)}"
@@ -156,6 +167,18 @@ def _sweep_grid(terms: Terms, thresholds: Sequence[Threshold]) -> list[Grid]:
         Grid(("c", "risk", "worst", "utility"), numbers, caption=caption, marked=marked),
         Grid(("c", *names), shares, caption=told, marked=marked),
     ]
+
+
+def _independent_grid(found: Sequence[Independent]) -> list[Grid]:
+    """The closed form beside what is exact."""
+    if not found:
+        return []
+    rows = tuple((i.k, *map(shown_number, (i.estimated, i.risk, i.exact))) for i in found)
+    caption = (
+        "k cells told by the closed form for independent attributes (section 4.2): the risk it says, the risk it has, "
+        "and the least with as much utility"
+    )
+    return [Grid(("k", "said", "risk", "best"), rows, caption=caption)]
 
 
 def _percents(shares: Sequence[float]) -> str:

@@ -14,16 +14,16 @@ from pathlib import Path
 from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import ENTRIES, asked
+from sqlpriv.methods.disclose.dictionary import priced
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.methods.disclose.policy import UTILITY
 from sqlpriv.methods.disclose.told import CHOICE, promise
 from sqlpriv.methods.labelled.box_write import compare_release, write_boxed
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import quoted
 
-_WRITTEN_ROWS, _WRITTEN_PRICES = "disclose_written", "disclose_prices"
+_WRITTEN_ROWS = "disclose_written"
 
 
 def write_release(plan: DisclosePlan, path: Path) -> Made:
@@ -67,13 +67,6 @@ def compare(plan: DisclosePlan, path: Path) -> None:
     with attached(con, path, WRITTEN, error=ReleaseError):
         rows = f"SELECT 1 AS one{listed} FROM {quoted(WRITTEN, SCHEMA, 'published')}"
         fetch(con, f"CREATE OR REPLACE TABLE {_WRITTEN_ROWS} AS {rows}")
-    weights = literal([a.weighed for a in plan.attributes])
-    prices = f"{source.need('sensitivity')}({literal(_WRITTEN_ROWS)}, {weights}, {literal(plan.policy.form)})"
-    fetch(con, f"CREATE OR REPLACE TABLE {_WRITTEN_PRICES} AS SELECT record.*, sensitivity FROM {prices}")
-    links = literal([a.link for a in plan.attributes if a.is_known])
-    given = f"{literal(_WRITTEN_PRICES)}, {literal(ENTRIES)}, {links}, 'sensitivity', {plan.policy.psi!r}"
-    risks = f"{source.need('disclosure_risk')}({given})"
-    ((risk, worst),) = asked(source, plan.attributes, f"SELECT risk, worst FROM {risks}")
-    planned = (plan.chosen.risk, plan.chosen.worst)
-    if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip((risk, worst), planned, strict=True)):
+    found, planned = priced(source, plan.policy, plan.attributes, _WRITTEN_ROWS), (plan.chosen.risk, plan.chosen.worst)
+    if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(found, planned, strict=True)):
         raise ReleaseError("the rows that were written have another risk than those that were planned; run it again")

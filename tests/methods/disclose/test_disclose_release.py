@@ -15,7 +15,7 @@ from support.policies import write_policy
 from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.plan import DisclosePlan
-from sqlpriv.publishing import open_release, planned, publish, read_policy, verify
+from sqlpriv.publishing import open_release, plan, planned, publish, read_policy, verify
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -257,6 +257,19 @@ def test_a_plan_tells_what_other_thresholds_would_give(tables: Path, tmp_path: P
     assert "chosen: c = 2" in (tables / "sweep.svg").read_text(encoding="utf-8")
     assert (tables / "sweep-levels.svg").exists()
     assert policy.exists()
+
+
+@pytest.mark.slow
+def test_the_closed_form_is_told_beside_the_best(tables: Path) -> None:
+    """What it says is what independence would give; its choice is never better than the best with as much utility."""
+    release = RISK + '\nform = "multiplicative"\nindependent = true'
+    found = plan(written_policy(tables, release, "")).content["independent"]
+    assert [i["k"] for i in found] == [1, 2], "a row has two cells only"
+    for told in found:
+        assert told["estimated"] > 0
+        assert told["risk"] >= told["exact"] * (1 - 1e-12)
+    with pytest.raises(PolicyError, match='it needs form = "multiplicative"'):
+        read_policy(written_policy(tables, RISK + "\nindependent = true", ""))
 
 
 @pytest.mark.slow
