@@ -96,7 +96,7 @@ def asked(source: Source, attributes: Sequence[Attribute], sql: str) -> list[Row
 
 
 def priced(source: Source, policy: DisclosePolicy, attributes: Attributes, rows: str) -> tuple[float, float]:
-    """Risk and worst loss of rows of labels a0, a1, ..., by `sensitivity` and `identification`, however they were chosen."""
+    """Risk and worst loss of rows of labels a0, a1, ..., by other macros than those that chose them."""
     prices = "disclose_prices"
     weights = f"{literal(rows)}, {literal([a.weighed for a in attributes])}, {literal(policy.form)}"
     records = f"SELECT record.*, sensitivity FROM {source.need('sensitivity')}({weights})"
