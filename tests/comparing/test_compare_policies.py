@@ -168,6 +168,7 @@ SMALLEST = {
     "frapp": ("gamma = 0.4", ""),
     "anatomy": ("", REQUIRED),
     "slicing": ("bucket = 5", REQUIRED),
+    "disclose": ('goal = "risk"\nc = 1', ""),
 }
 
 
@@ -202,7 +203,7 @@ def test_anatomy_takes_its_l_from_what_the_policy_promises() -> None:
 def test_one_list_of_columns_serves_every_method(own: str) -> None:
     """Whichever method the policy is for: no column stands in the way of another method."""
     release, more = SMALLEST[own]
-    numbers = "" if own == "sdgs" else f"[compare.sdgs]\n{SMALLEST['sdgs'][0]}\n"
+    numbers = "".join(f"[compare.{m}]\n{SMALLEST[m][0]}\n" for m in ("sdgs", "disclose") if m != own)
     given = policy(own, release, f"{more}\n{numbers}")
     for other in METHODS:
         made = turn(given, other).policy

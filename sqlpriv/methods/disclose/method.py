@@ -31,6 +31,7 @@ class Disclose:
     sections: tuple[str, ...] = ()
     draws: bool = False
     against: str = "identification"
+    posterior_holds: str = "holds the dictionary, and knows no more"
 
     @property
     def roles(self) -> Mapping[str, Keys]:
@@ -80,7 +81,7 @@ class Disclose:
             raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
         return open_labelled(files[0])
 
-    def posterior(self, plan: Plan) -> None:
+    def posterior(self, plan: Plan, times: float) -> None:
         """What a linking attacker comes to believe in a value is not known: no belief is bounded here."""
         return
 
