@@ -4,7 +4,8 @@ The framework is that of Lebanon, Scannapieco, Fouad and Bertino (2009). Section
 modules are theirs.
 
 policy      what a policy may say
-dictionary  what the attacker holds, and the attributes as the macros of risk have them
+entries     what the attacker holds
+dictionary  the attributes as the macros of risk have them
 offers      all choices that are worth making
 choose      the best level of every cell
 sweep       what other thresholds would give
@@ -13,6 +14,7 @@ plan        a release that could be made
 told        what is told of it
 write       the file, and comparing it with the private table
 verify      judging a release from its file
+verify_risk its risk, where the policy brings the dictionary
 method      all of it as a method
 """
 

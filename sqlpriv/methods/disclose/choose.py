@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import ENTRIES, RECORDS, Attributes, asked
+from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, asked
+from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.offers import CHOICE_COLUMNS, MOST, average_choice, choices_at, write_most, write_offers
 from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan

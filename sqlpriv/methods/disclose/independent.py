@@ -8,7 +8,8 @@ from typing import Any
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import ENTRIES, RECORDS, Attributes, asked, priced
+from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, asked, priced
+from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.offers import OFFERS
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import ENTRIES, RECORDS, Attributes, asked
+from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, asked
+from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.scan import FREQUENCIES

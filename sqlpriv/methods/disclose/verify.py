@@ -1,8 +1,8 @@
 """Judge a disclosure from its file alone, and show what it says of itself.
 
 From the rows follow the utility of every one, the share of each level, and that nothing but labels of hierarchies is
-told. What the file alone cannot tell stays a claim: the risk, which needs the dictionary and the weights of all nodes.
-Publishing computed it twice, the second time from the rows that were written.
+told. What the file alone cannot tell stays a claim: the risk, which needs the dictionary and the weights of all nodes
+(verify_risk.py). Publishing computed it twice, the second time from the rows that were written.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.policy import ATTRIBUTES, BOTH, RISK, UTILITY, DisclosePolicy
 from sqlpriv.methods.disclose.told import CHOICE, Terms, promise, share_grid, terms_of
+from sqlpriv.methods.disclose.verify_risk import check_risk
 from sqlpriv.methods.labelled.answers import show_labelled
 from sqlpriv.methods.labelled.box_verify import boxed_tables, is_boxed_column, unread_boxes
 from sqlpriv.methods.labelled.verify_box_labels import check_labels
@@ -75,7 +76,7 @@ def verify_file(method: Declared, file: ReleaseFile, policy: Policy | None) -> I
     yield _sorted(file, columns)
     if all(check.passed for check in labels):
         yield from _utility(file, chosen)
-    yield Check("the risk is what it says", None, "that takes the dictionary; publishing priced the written rows by it")
+        yield check_risk(file, policy, chosen)
 
 
 def _unknown(file: ReleaseFile) -> str:

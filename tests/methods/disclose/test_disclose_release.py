@@ -155,6 +155,21 @@ def test_a_changed_release_does_not_hold(made: tuple[Path, dict[str, Any]], tmp_
     assert checks(copy)[TAMPERED[change]] is False
 
 
+@pytest.mark.parametrize(("change", "holds"), [("value", True), ("value / 2", False), ("value * 3", False)])
+def test_the_risk_is_verified_where_the_policy_brings_the_dictionary(
+    made: tuple[Path, dict[str, Any]], tmp_path: Path, change: str, holds: bool
+) -> None:
+    """From the file, the policy and the dictionary alone: the private table is not there."""
+    copyfile(made[0] / FILE, tmp_path / FILE)
+    with duckdb.connect(str(made[0] / "private.duckdb"), read_only=True) as con:
+        con.execute(f"COPY book TO '{tmp_path / 'book.csv'}'").fetchall()
+    with duckdb.connect(str(tmp_path / FILE)) as con:
+        con.execute(f"UPDATE sqlpriv_release.parameters SET value = {change} WHERE name = 'risk'").fetchall()
+    policy = (made[0] / "policy.toml").read_text().replace("table:book", "book.csv")
+    (tmp_path / "policy.toml").write_text(policy)
+    assert checks(tmp_path / FILE, tmp_path / "policy.toml")["the risk is what it says"] is holds
+
+
 AGE = COLUMNS["age"]
 REFUSED = {
     "a record has less than c": ({}, RISK.replace("c = 2", "c = 3"), "rows have a utility below c = 3 even as they"),
