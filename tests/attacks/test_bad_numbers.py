@@ -31,10 +31,11 @@ def test_l_is_a_whole_number(shared: duckdb.DuckDBPyConnection, attempt: Attempt
 
 
 @pytest.mark.parametrize("attempt", [a for a in cases("k") if "tbl" in a.values[0].params])
-def test_the_number_of_implications_is_whole(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+def test_the_number_of_implications_or_cells_is_whole(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
+    what = "how many cells to tell" if attempt.name == "independent_disclosure" else "the number of implications"
     for given in NOT_WHOLE:
         said = refused_by_us(shared, spoil(attempt, "k", given))
-        assert said == "k, the number of implications, must be a whole number of at least 0"
+        assert said == f"k, {what}, must be a whole number of at least 0"
 
 
 @pytest.mark.some(5)
