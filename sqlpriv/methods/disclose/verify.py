@@ -22,12 +22,13 @@ from sqlpriv.methods.disclose.verify_risk import check_risk
 from sqlpriv.methods.labelled.answers import show_labelled
 from sqlpriv.methods.labelled.box_verify import boxed_tables, is_boxed_column, unread_boxes
 from sqlpriv.methods.labelled.verify_box_labels import check_labels
-from sqlpriv.methods.labelled.verify_leaves import check_domain, domains_of_policy, shows_rows
+from sqlpriv.methods.labelled.verify_frame import Frame, check_frame
+from sqlpriv.methods.labelled.verify_leaves import check_domain, domains_of_policy
 from sqlpriv.methods.labelled.verify_requirements import Stated, follows_policy
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import STAMPED, check_stamp
-from sqlpriv.release.verify import Check, check_columns, check_tables, published
+from sqlpriv.release.stamp import STAMPED
+from sqlpriv.release.verify import Check, published
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
@@ -44,39 +45,38 @@ _ROWS = "disclosed_rows"
 
 def verify_file(method: Declared, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
     """All checks of a disclosure."""
-    unread = unread_boxes(file, _ABOUT) or _unknown(file)
-    if unread:
-        yield Check("the release says what it holds", False, unread)
+    columns = yield from check_frame(_FRAME, method, file, policy)
+    if columns is None:
         return
-    columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
-    wrong = [str(c["name"]) for c in columns if not is_boxed_column(c, ATTRIBUTES)]
-    yield Check("every column says what its labels are", not wrong, f"{wrong[0]!r} does not" if wrong else "")
-    if wrong:
-        return
-    tables = check_tables(file, boxed_tables(columns, ATTRIBUTES), [("main", file.about["table"])])
-    yield tables
-    if not tables.passed:
-        return
-    if isinstance(policy, DisclosePolicy):
-        yield from follows_policy(file, policy, columns)
-        yield domains_of_policy(columns, policy)
-        yield _keeps_to(file, policy)
-    declared = check_columns(file, {str(c["name"]): str(c["type"]) for c in columns})
-    yield declared
-    if not declared.passed:
-        return
-    yield shows_rows(file, columns, boxes=True)
-    yield from check_stamp(file, method, policy)
-    named = file.about["release"] == file.about["digest"]
-    yield Check("the release is called after its rows", named, "" if named else "its digest is another")
     chosen = [c for c in columns if c["role"] in ATTRIBUTES]
     labels = [check for c in chosen for check in (_no_nulls(file, str(c["name"])), *check_labels(file, c))]
     labels += [check_domain(file, c, False) for c in columns if c["role"] not in ATTRIBUTES and c["has_domain"]]
     yield from labels
-    yield _sorted(file, columns)
     if all(check.passed for check in labels):
         yield from _utility(file, chosen)
         yield check_risk(file, policy, chosen)
+
+
+def _unread(file: ReleaseFile) -> str:
+    return unread_boxes(file, _ABOUT) or _unknown(file)
+
+
+def _is_stated(column: Stated) -> bool:
+    return is_boxed_column(column, ATTRIBUTES)
+
+
+def _tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
+    return boxed_tables(columns, ATTRIBUTES)
+
+
+def _follows(file: ReleaseFile, policy: Policy, columns: Sequence[Stated]) -> Iterator[Check]:
+    assert isinstance(policy, DisclosePolicy)
+    yield from follows_policy(file, policy, columns)
+    yield domains_of_policy(columns, policy)
+    yield _keeps_to(file, policy)
+
+
+_FRAME = Frame(_unread, _is_stated, _tables, _follows, boxes=True)
 
 
 def _unknown(file: ReleaseFile) -> str:
@@ -119,17 +119,6 @@ def _no_nulls(file: ReleaseFile, name: str) -> Check:
     """What is not told is *, whether or not there was something."""
     empty = fetch(file.con, f"SELECT count(*) FROM {published(file)} WHERE {quoted(name)} IS NULL")[0][0]
     return Check(f"no cell of {name!r} tells that it is missing", not empty, f"{empty:,} are NULL" if empty else "")
-
-
-def _sorted(file: ReleaseFile, columns: Sequence[Stated]) -> Check:
-    row = f"ROW({', '.join(quoted(str(c['name'])) for c in columns)})"
-    before = f"SELECT {row} AS own, lag({row}) OVER (ORDER BY rowid) AS before FROM {published(file)}"
-    moved = fetch(file.con, f"SELECT count(*) FROM ({before}) WHERE own < before")[0][0]
-    return Check(
-        "the order of the rows tells nothing",
-        not moved,
-        f"{moved:,} are not in the order of what they show" if moved else "",
-    )
 
 
 # -------------------- utility

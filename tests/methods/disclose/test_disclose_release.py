@@ -91,6 +91,7 @@ def test_a_second_release_is_refused_unless_it_may_stand_beside(made: tuple[Path
         publish(folder / "other.toml")
 
 
+ORDER = "the order of the rows of published tells nothing"
 LABELS = "every label of 'sex' is a label of its hierarchy"
 TAMPERED = {
     "UPDATE sqlpriv_release.published SET sex = 'X' WHERE rowid = 0": LABELS,
@@ -102,7 +103,7 @@ TAMPERED = {
     "UPDATE sqlpriv_release.about SET value = 'the table' WHERE name = 'dictionary'": "the release says what it holds",
     "CREATE TABLE sqlpriv_release.more AS SELECT 1 AS ssn": "the file holds the tables of its method and no others",
     "CREATE TABLE t AS FROM sqlpriv_release.published; DELETE FROM sqlpriv_release.published; INSERT INTO "
-    "sqlpriv_release.published FROM t ORDER BY rowid DESC; DROP TABLE t": "the order of the rows tells nothing",
+    "sqlpriv_release.published FROM t ORDER BY rowid DESC; DROP TABLE t": ORDER,
 }
 
 
