@@ -14,8 +14,9 @@ from sqlpriv.methods.disclose.offers import write_offers
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
 from sqlpriv.methods.disclose.told import Others, Terms, owner_facts, terms_of, warned
-from sqlpriv.methods.labelled.axes import BoxScan, scan_points
+from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_leaves import describe_boxes
+from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.labelled.scan import published_columns
 from sqlpriv.methods.method import Request, Sweep, Written
