@@ -206,4 +206,5 @@ def test_all_say_of_whom_it_is() -> None:
     assert {holds_of(method).split(",")[0] for method in METHODS.values()} == {
         "knows the quasi-identifiers",
         "knows all else of the person",
+        "holds the dictionary",
     }
