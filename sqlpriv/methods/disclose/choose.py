@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, asked
+from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, asked, by_their_names
 from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.offers import CHOICE_COLUMNS, MOST, average_choice, choices_at, write_most, write_offers
 from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.boxes import CLASSED
 from sqlpriv.methods.labelled.scan import FREQUENCIES
+from sqlpriv.risk.attributes import Question
+from sqlpriv.risk.optimal import disclose_optimally
 from sqlpriv.sqltext import literal
 from sqlpriv.table.hierarchies import TOP
 
-CHOSEN = "chosen"
+CHOSEN, _BEST = "chosen", "disclose_best"
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def choose(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> Cho
     elif policy.psi:
         chosen = f"SELECT * EXCLUDE (c), 0e0 AS gap FROM ({choices_at(policy.goal, [policy.c])})"
     else:
-        chosen = f"SELECT *, 0e0 AS gap FROM ({_optimal(scan, policy, attributes)})"
+        chosen = f"SELECT {CHOICE_COLUMNS}, 0e0 AS gap FROM {_write_optimal(scan, policy, attributes)}"
     asked(scan.source, attributes, f"CREATE OR REPLACE TABLE {CHOSEN} AS {chosen}")
     if fetch(scan.source.con, f"SELECT count(*) FROM {CHOSEN}")[0][0] < scan.combinations:
         raise PolicyError(f"there are records for which no choice has a loss of at most c = {policy.c:g}; ask for less")
@@ -81,13 +83,13 @@ def _refuse_more_than_there_is(scan: BoxScan, c: float) -> None:
         )
 
 
-def _optimal(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> str:
-    """A query for the best choice of every record by itself."""
-    given = ", ".join([
-        literal(RECORDS), literal(ENTRIES), literal([a.offered for a in attributes]), literal(policy.form),
-        literal(policy.goal), f"{policy.c!r}",
-    ])  # fmt: skip
-    return f"SELECT {CHOICE_COLUMNS} FROM {scan.source.need('optimal_disclosure')}({given})"
+def _write_optimal(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> str:
+    """The table of the best choice of every record by itself: what `optimal_disclosure` answers, in steps."""
+    question = Question(RECORDS, ENTRIES, [a.offered for a in attributes], policy.form)
+    fetch(scan.source.con, f"DROP TABLE IF EXISTS {_BEST}")
+    with by_their_names(attributes):
+        disclose_optimally(scan.source.con, _BEST, question, policy.goal, policy.c)
+    return _BEST
 
 
 def write_chosen_boxes(scan: BoxScan) -> None:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlpriv.engine import Row, fetch
@@ -94,14 +95,21 @@ def write_attributes(
     return tuple(found)
 
 
-def asked(source: Source, attributes: Sequence[Attribute], sql: str) -> list[Row]:
-    """What a macro of risk answers; of attributes, which it numbers, it speaks by their names."""
+@contextmanager
+def by_their_names(attributes: Sequence[Attribute]) -> Iterator[None]:
+    """What the macros of risk refuse, who number attributes, is told of these by their names."""
     try:
-        return fetch(source.con, sql)
+        yield
     except InputError as error:
         names = [repr(a.axis.column) for a in attributes]
         text = re.sub(r"\b(?:attribute|link) ([1-9])\b", lambda m: names[int(m[1]) - 1], str(error))
         raise PolicyError(text) from None
+
+
+def asked(source: Source, attributes: Sequence[Attribute], sql: str) -> list[Row]:
+    """What a macro of risk answers."""
+    with by_their_names(attributes):
+        return fetch(source.con, sql)
 
 
 def priced(source: Source, policy: DisclosePolicy, attributes: Attributes, rows: str) -> tuple[float, float]:
