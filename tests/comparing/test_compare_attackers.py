@@ -185,7 +185,7 @@ def test_noise_by_shares_is_judged_by_the_worst_of_all_values(con: duckdb.DuckDB
 def test_of_samples_in_the_mean(con: duckdb.DuckDBPyConnection) -> None:
     """With a chance that delta bounds a value is seen for certain; the mean over the coins stays below the figure."""
     people, four = 4, {"epsilon": 0.7, "k": 3.0, "beta": 0.1, "delta": sdgs_delta(3, 0.1, 0.7)}
-    told = linking_posterior(Calls(con), guaranteed(Calls(con), four, 0.0, 1, False), [len(VALUES)])
+    told = linking_posterior(Calls(con), guaranteed(Calls(con), four, 0.0, 1, False, 1), [len(VALUES)])
 
     def seen(world: World) -> Chances:
         chances: dict[Hashable, float] = defaultdict(float)
