@@ -1,0 +1,55 @@
+"""The command that serves releases to PostgreSQL clients: psql, BI tools, and every driver that speaks its protocol."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sqlpriv.doors.cli.options import named_tables, say
+from sqlpriv.errors import InputError
+
+
+def serve_command(
+    releases: Annotated[list[Path], typer.Argument(metavar="RELEASE...", help="Release files, each a table.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes any that is free.")] = 5433,
+    host: Annotated[str, typer.Option(help="The address to listen at; others than this machine's need --cert.")] = (
+        "127.0.0.1"
+    ),
+    user: Annotated[str, typer.Option(help="The name to log in with.")] = "analyst",
+    password_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its first line; else SQLPRIV_SERVE_PASSWORD is the password.")
+    ] = None,
+    cert: Annotated[Path | None, typer.Option(help="A certificate for TLS, in PEM format.")] = None,
+    key: Annotated[Path | None, typer.Option(help="The key of the certificate.")] = None,
+    connections: Annotated[int, typer.Option(min=1, max=1000, help="How many clients at once.")] = 32,
+    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How long a statement may take.")] = 60.0,
+    memory: Annotated[str, typer.Option(help="How much DuckDB may use, all releases together.")] = "2GB",
+    threads: Annotated[int | None, typer.Option(min=1, help="DuckDB's threads for each release.")] = None,
+    max_message: Annotated[
+        int, typer.Option(min=1024, max=1 << 30, metavar="BYTES", help="The largest message a client may send.")
+    ] = 1 << 20,
+    public: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=FILE", help="A public table to join. May be repeated.")
+    ] = None,
+) -> None:
+    """Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds."""
+    try:
+        from sqlpriv.doors.server.serving import serving
+        from sqlpriv.doors.server.settings import Limits
+    except ModuleNotFoundError:
+        raise InputError("serving needs more packages: pip install 'sqlpriv[server]'") from None
+    limits = Limits(connections=connections, seconds=timeout, largest=max_message, memory=memory, threads=threads)
+    tables = named_tables(public or [])
+    with serving(
+        releases, host=host, port=port, user=user, password_file=password_file, cert=cert, key=key, limits=limits,
+        public=tables,
+    ) as server:  # fmt: skip
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: server.stop())
+        listed = ", ".join(sorted(server.tables))
+        say(f"Serving {listed} at {host}, port {server.port}. Ctrl-C ends it. Ask with")
+        say(f'  psql "host={host} port={server.port} user={user} dbname=sqlpriv"')
+        server.run()

@@ -1,0 +1,44 @@
+"""Parameters of a statement, from the bytes of Bind to values that the rewriter puts into the query's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.pq import Format
+
+from sqlpriv.errors import InputError
+
+UNKNOWN, TEXT = 0, 25
+# What stands for a parameter while only the types of the columns are asked for.
+_SAMPLES: dict[int, Any] = {
+    16: True, 20: 1, 21: 1, 23: 1, 26: 1, 700: 1.0, 701: 1.0, 1082: date(2000, 1, 1), 1083: time(0),
+    1114: datetime(2000, 1, 1), 1184: datetime(2000, 1, 1), 1700: Decimal(1),
+}  # fmt: skip
+
+
+def decoded(cells: Sequence[bytes | None], types: Sequence[int], formats: Sequence[int]) -> list[Any]:
+    """The values; a cell that is none of its type is refused, and not repeated."""
+    return [
+        None if cell is None else _decoded(number, cell, kind, form)
+        for number, (cell, kind, form) in enumerate(zip(cells, types, formats, strict=True), 1)
+    ]
+
+
+def samples(types: Sequence[int]) -> list[Any]:
+    """A value of each type."""
+    return [_SAMPLES.get(kind, "1") for kind in types]
+
+
+def _decoded(number: int, cell: bytes, kind: int, form: int) -> Any:
+    try:
+        loader = psycopg.adapters.get_loader(kind or TEXT, Format(form)) or psycopg.adapters.get_loader(0, Format(form))
+        assert loader is not None
+        value = loader(kind, None).load(cell)
+    except Exception:  # whatever adapters raise of bytes that are not what they should be
+        raise InputError(f"the parameter {number} is no value of its type") from None
+    return str(value) if isinstance(value, UUID) else value
