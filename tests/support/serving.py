@@ -32,6 +32,10 @@ class Running:
         """The log."""
         return [json.loads(line) for line in self._log.getvalue().splitlines()]
 
+    def last(self, connection: int) -> dict[str, Any]:
+        """What was logged last of a connection."""
+        return [event for event in self.events() if event.get("connection") == connection][-1]
+
     @property
     def about(self) -> dict[str, Any]:
         """How to connect."""

@@ -13,21 +13,26 @@ from sqlpriv.errors import InputError
 
 
 def serve_command(
-    releases: Annotated[list[Path], typer.Argument(metavar="RELEASE...", help="Release files, each a table.")],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes any that is free.")] = 5433,
-    host: Annotated[str, typer.Option(help="The address to listen at; others than this machine's need --cert.")] = (
-        "127.0.0.1"
-    ),
-    user: Annotated[str, typer.Option(help="The name to log in with.")] = "analyst",
+    # Hidden in the list of arguments, where typer would show the type; the line of usage has it.
+    releases: Annotated[list[Path], typer.Argument(metavar="RELEASE", hidden=True)],
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Where to listen; 0 takes any that is free.")
+    ] = 5433,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than this machine's need --cert.")
+    ] = "127.0.0.1",
+    user: Annotated[str, typer.Option(metavar="NAME", help="Who may log in.")] = "analyst",
     password_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Its first line; else SQLPRIV_SERVE_PASSWORD is the password.")
     ] = None,
-    cert: Annotated[Path | None, typer.Option(help="A certificate for TLS, in PEM format.")] = None,
-    key: Annotated[Path | None, typer.Option(help="The key of the certificate.")] = None,
-    connections: Annotated[int, typer.Option(min=1, max=1000, help="How many clients at once.")] = 32,
+    cert: Annotated[Path | None, typer.Option(metavar="FILE", help="A certificate for TLS, in PEM format.")] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
+    connections: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="How many clients at once.")] = 32,
     timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How long a statement may take.")] = 60.0,
-    memory: Annotated[str, typer.Option(help="How much DuckDB may use, all releases together.")] = "2GB",
-    threads: Annotated[int | None, typer.Option(min=1, help="DuckDB's threads for each release.")] = None,
+    memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="What DuckDB may use, for all releases together.")
+    ] = "2GB",
+    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="DuckDB's, for each release.")] = None,
     max_message: Annotated[
         int, typer.Option(min=1024, max=1 << 30, metavar="BYTES", help="The largest message a client may send.")
     ] = 1 << 20,
