@@ -85,6 +85,13 @@ class Link:
             raise ReplyError("54000", "the answer of the catalog is too large", "ask for less of it")
         return Found(description, rows, tag)
 
+    def spelt(self, text: bytes, kind: int) -> bytes:
+        """A text as a value of a type, in binary."""
+        (row,) = self.run("SELECT $1", (kind,), (text,), (frames.TEXT,), (frames.BINARY,)).rows
+        reader = Reader(row[5:])
+        reader.int16()
+        return reader.take(reader.int32())
+
     def answers(self, sql: str, types: Sequence[int]) -> bool:
         """Whether the shadow may run a statement: not if it reads a served table, which its role has no right to."""
         try:

@@ -76,8 +76,8 @@ class Runner:
         if self._is_of_catalog(statement, types):
             link = self._by_shadow()
             return Listed(link.run(statement.text, types, portal.values, portal.formats, portal.columns))
+        values = decode.decoded(portal.values, types, portal.formats, lambda *of: self._by_shadow().spelt(*of))
         self._asks_shadow = False
-        values = decode.decoded(portal.values, types, portal.formats)
         rows = self._asker.ask(statement.text, statement.tables, values)
         try:
             result = Answered(rows, portal.columns)

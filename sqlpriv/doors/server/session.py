@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from sqlpriv.doors.server import decode, frames
+from sqlpriv.doors.server import frames
 from sqlpriv.doors.server.answers import StoppedError
 from sqlpriv.doors.server.channel import Channel, GoneError
 from sqlpriv.doors.server.commands import IDLE, Transaction
@@ -163,8 +163,6 @@ class Session:
         if found.portal and found.portal in self._portals:
             raise ReplyError("42P03", f"there is already a portal {found.portal!r}", "close it first")
         self._portals.pop(found.portal, Portal(prepared)).close()
-        if prepared.statement is not None and prepared.statement.concerns is For.QUESTION:
-            decode.decoded(found.values, prepared.types, found.formats)
         self._portals[found.portal] = Portal(prepared, found.values, found.formats, found.columns)
         self._channel.write(frames.BOUND)
 
