@@ -35,19 +35,21 @@ def rare_type(kind: pa.DataType, type_of: Callable[[pa.DataType], int]) -> int:
 
 def rare_cells(column: pa.Array, kind: int, form: int) -> pa.Array:
     """The cells as bytes; NULL stays NULL."""
-    return pa.array([None if v is None else _cell(v, kind, form) for v in column.to_pylist()], pa.binary())
+    cell = _writer(kind, form)
+    return pa.array([None if value is None else cell(value) for value in column.to_pylist()], pa.binary())
 
 
-def _cell(value: Any, kind: int, form: int) -> bytes:
+def _writer(kind: int, form: int) -> Callable[[Any], Any]:
+    """What makes bytes of a value."""
     if kind == JSON:
-        return json.dumps(_plain(value), ensure_ascii=False, default=str).encode()
+        return lambda value: json.dumps(_plain(value), ensure_ascii=False, default=str).encode()
     if kind == INTERVAL:
-        return _interval(value, form)
+        return lambda value: _interval(value, form)
     if kind == BYTES:
-        return bytes(value) if form == BINARY else b"\\x" + bytes(value).hex().encode()
+        return bytes if form == BINARY else lambda value: b"\\x" + bytes(value).hex().encode()
     if kind in _HELD:
-        return _array(value, _HELD[kind], form)
-    return _dumped(value, kind, form)
+        return lambda value: _array(value, _HELD[kind], form)
+    return _dumper(kind, form).dump
 
 
 def _dumped(value: Any, kind: int, form: int) -> bytes:
