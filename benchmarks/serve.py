@@ -150,7 +150,7 @@ def _rows(about: str, opened: OpenRelease) -> None:
         sql = opened.explain(question).sql
         for binary in (False, True):
             tries = [(*fetched(about, question, binary), _arrow(opened, sql)) for _ in range(3)]
-            total, decoded, number, arrow = min(tries, key=lambda t: t[0] / (t[1] + t[3]))
+            total, decoded, number, arrow = sorted(tries, key=lambda t: t[0] / (t[1] + t[3]))[1]
             print(
                 f"{number:,} rows {what}, {'binary' if binary else 'text'}: {total:.2f} s by the server; as Arrow "
                 f"{arrow:.2f} s and decoded {decoded:.2f} s: {total / (arrow + decoded):.2f} times (at most 4)"

@@ -121,7 +121,7 @@ def test_a_parameter_that_is_none_of_its_type_is_not_repeated() -> None:
     endless = struct.pack("!HhHH", 30000, 0, 0, 0)  # a number that says it has more digits than it has
     infinite = struct.pack("!i", 2**31 - 1)
     for cell, kind in (
-        (b"\x01", 20), (b"\xff\xfe", 25), (b"", 701), (b"\x00" * 9, 1082), (endless, 1700), (infinite, 1082), (b"", 1009),
+        (b"\x01", 20), (b"\xff\xfe", 25), (b"", 701), (b"\x00" * 9, 1082), (endless, 1700), (infinite, 1082),
     ):  # fmt: skip
         with pytest.raises(InputError, match=r"^the parameter 2 is no value of its type$"):
             decode.decoded([None, cell], [20, kind], [1, 1], spell)
