@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sqlpriv.doors.server import encode
 from sqlpriv.doors.server.frames import Field
-from sqlpriv.errors import InputError, InternalError, SqlprivError
+from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.methods import METHODS
 from sqlpriv.release.functions import functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, open_files, translated
@@ -23,6 +23,7 @@ from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.sqltext import folded
 
 BATCH = 20_000
+_LOOK_SECONDS = 0.05
 _MEMORY = re.compile(r"\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
 
 
@@ -107,39 +108,29 @@ class Asker:
         self._served = served
         self._intervals = intervals
         self._running: duckdb.DuckDBPyConnection | None = None
+        self._stopped = False
 
     def ask(self, sql: str, named: frozenset[str], values: Sequence[Any]) -> Rows:
         """The answer to a question; its first rows are computed when this returns."""
-        release, lock = self._served.release_of(named)
-        with lock:
-            # The rewriter asks the release's own connection what is unique.
-            explained = release.explain(sql, intervals=self._intervals, parameters=list(values))
-            told = release.warnings(sql, intervals=self._intervals, parameters=list(values))
+        release, explained, told = self._rewritten(sql, named, values)
         cursor = release.con.cursor()
         self._running = cursor
         try:
-            reader = cursor.sql(explained.sql).to_arrow_reader(BATCH)
+            reader = cursor.sql(explained).to_arrow_reader(BATCH)
         except (duckdb.Error, OSError) as error:
             cursor.close()
             raise _ours(error) from None
-        except RuntimeError:
-            cursor.close()
-            raise InternalError("DuckDB could not run the rewritten query") from None
         fields = tuple(encode.field(f.name, f.type) for f in reader.schema)
         return Rows(fields, self._batches(reader, cursor), told, cursor)
 
     def fields(self, sql: str, named: frozenset[str], values: Sequence[Any]) -> tuple[Field, ...]:
         """The columns of the answer to a question, of which nothing is computed."""
-        release, lock = self._served.release_of(named)
-        with lock:
-            explained = release.explain(sql, intervals=self._intervals, parameters=list(values))
+        release, explained, _ = self._rewritten(sql, named, values)
+        empty = explained if explained.startswith("DESCRIBE") else f"SELECT * FROM ({explained}) LIMIT 0"
         cursor = release.con.cursor()
         self._running = cursor
         try:
-            if explained.sql.startswith("DESCRIBE"):
-                schema = cursor.sql(explained.sql).to_arrow_reader(1).schema
-            else:
-                schema = cursor.sql(f"SELECT * FROM ({explained.sql}) LIMIT 0").to_arrow_reader(1).schema
+            schema = cursor.sql(empty).to_arrow_reader(1).schema
         except (duckdb.Error, OSError) as error:
             raise _ours(error) from None
         finally:
@@ -147,8 +138,40 @@ class Asker:
             cursor.close()
         return tuple(encode.field(f.name, f.type) for f in schema)
 
+    def _rewritten(
+        self, sql: str, named: frozenset[str], values: Sequence[Any]
+    ) -> tuple[OpenRelease, str, tuple[str, ...]]:
+        """The release of a question, the SQL that answers it, and what to know beside it.
+
+        The rewriter asks the release's own connection what is unique in public tables: one question at a time.
+        """
+        release, lock = self._served.release_of(named)
+        while not lock.acquire(timeout=_LOOK_SECONDS):
+            self._refuse_stopped()
+        try:
+            self._running = release.con
+            while True:
+                try:
+                    explained = release.explain(sql, intervals=self._intervals, parameters=list(values))
+                    told = release.warnings(sql, intervals=self._intervals, parameters=list(values))
+                    return release, explained.sql, told
+                except duckdb.InterruptException:
+                    self._refuse_stopped()  # else it was meant for the one who had the connection before
+        finally:
+            self._running = None
+            lock.release()
+
+    def begin(self) -> None:
+        """What comes next has not been interrupted."""
+        self._stopped = False
+
+    def _refuse_stopped(self) -> None:
+        if self._stopped:
+            raise StoppedError
+
     def interrupt(self) -> None:
         """Stop what runs, if anything does."""
+        self._stopped = True
         cursor = self._running
         if cursor is not None:
             try:

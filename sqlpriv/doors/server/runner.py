@@ -144,6 +144,7 @@ class Runner:
 
     def _start(self, statement: Statement) -> None:
         if self._since is None:
+            self._asker.begin()
             self._why, self._since = None, time.monotonic()
         self._shape = statement.shape
 

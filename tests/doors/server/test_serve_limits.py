@@ -111,6 +111,20 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     return cert, key
 
 
+def test_what_the_rewriter_asks_of_public_tables_is_stopped_too(server: Running) -> None:
+    """And what was asked when it was stopped is not remembered: the same question is answered later."""
+    many = ", ".join(f"regions AS r{i}" for i in range(14))
+    slow = f"SELECT count(*) AS n FROM visits JOIN (SELECT r0.region FROM {many}) AS r USING (region)"
+    joined = "SELECT count(*) AS n FROM visits JOIN (SELECT region FROM regions) AS r USING (region)"
+    with server.connect() as con, server.connect() as other:
+        timer = threading.Timer(0.3, con.cancel_safe)
+        timer.start()
+        with pytest.raises(psycopg.errors.QueryCanceled, match="cancelled"):
+            con.execute(slow.encode())
+        timer.join()
+        assert other.execute(joined).fetchall() == con.execute(joined).fetchall() == [(1741.0, 1741.0, 1741.0)]
+
+
 @pytest.mark.slow
 def test_tls_and_the_limits_of_time_and_number(visits: Made, tmp_path: Path) -> None:
     cert, key = certificate(tmp_path)
