@@ -160,5 +160,3 @@ def _values(text: str | None) -> list[Any] | dict[str, Any] | None:
     if found is not None and not isinstance(found, (list, dict)):
         raise InputError("--parameters takes a JSON list or object, as in '[\"north\", 20]'")
     return found
-
-

@@ -44,7 +44,9 @@ def serve_command(
     try:
         from sqlpriv.doors.server.serving import serving
         from sqlpriv.doors.server.settings import Limits
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.partition(".")[0] != "psycopg":
+            raise
         raise InputError("serving needs more packages: pip install 'sqlpriv[server]'") from None
     limits = Limits(connections=connections, seconds=timeout, largest=max_message, memory=memory, threads=threads)
     tables = named_tables(public or [])
