@@ -15,7 +15,6 @@ from sqlpriv.doors.server.replies import ReplyError
 _INT16, _INT32 = struct.Struct("!h"), struct.Struct("!i")
 _SYNC = frames.built(b"S")
 _LARGEST_ANSWER = 64 << 20
-_GONE = ReplyError("58000", "the catalog cannot be asked at the moment", "questions about the tables are answered")
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class Link:
 
     def __init__(self, path: Path, user: str, database: str) -> None:
         self._path = path
+        self.is_broken = False
         self.parameters: dict[str, str] = {}
         self._key = (0, b"")
         try:
@@ -40,7 +40,7 @@ class Link:
             self._file = self._sock.makefile("rb")
             self._sock.sendall(_startup({"user": user, "database": database, "client_encoding": "UTF8"}))
         except OSError:
-            raise _GONE from None
+            raise self._gone() from None
         for kind, body in self._answer():
             reader = Reader(body)
             if kind == b"S":
@@ -115,11 +115,15 @@ class Link:
         self._file.close()
         self._sock.close()
 
+    def _gone(self) -> ReplyError:
+        self.is_broken = True
+        return ReplyError("58000", "the catalog cannot be asked at the moment", "questions about tables are answered")
+
     def _send(self, data: bytes) -> None:
         try:
             self._sock.sendall(data + _SYNC)
         except OSError:
-            raise _GONE from None
+            raise self._gone() from None
 
     def _answer(self) -> Iterator[tuple[bytes, bytes]]:
         """The messages up to the one that says that the next may come; an error is raised when that has come."""
@@ -129,9 +133,10 @@ class Link:
                 head = self._file.read(5)
                 body = self._file.read(int.from_bytes(head[1:], "big") - 4) if len(head) == 5 else b""
             except (OSError, ValueError):
-                raise _GONE from None
+                raise self._gone() from None
             if len(head) < 5:
-                raise failed or _GONE
+                self.is_broken = True
+                raise failed or self._gone()
             if head[:1] == b"E":
                 failed = _error(body)
             elif head[:1] == b"Z":

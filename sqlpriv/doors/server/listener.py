@@ -8,6 +8,7 @@ import itertools
 import secrets
 import socket
 import threading
+import time
 from dataclasses import dataclass
 
 from sqlpriv.doors.server import frames
@@ -184,13 +185,14 @@ class Server:
         self._socket.close()
         with self._lock:
             threads, running = dict(self._threads), list(self._running.values())
-        for each in running:
-            each.runner.stop()
         for sock in [*threads.values(), *(each.channel.sock for each in running)]:
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
-        for thread in threads:
-            thread.join(_END_SECONDS)
+        end = time.monotonic() + _END_SECONDS
+        while any(thread.is_alive() for thread in threads) and time.monotonic() < end:
+            for each in running:
+                each.runner.stop()
+            time.sleep(_WATCH_SECONDS)
 
 
 def _parameters(shadow: Shadow) -> dict[str, str]:

@@ -159,6 +159,9 @@ class Runner:
             self._asker.interrupt()
 
     def _by_shadow(self) -> Link:
+        if self._found is not None and self._found.is_broken:
+            self._found.close()
+            self._found = None
         if self._found is None:
             self._found = Link(self._shadow.socket, self._shadow.user, self._database)
         self._asks_shadow = True

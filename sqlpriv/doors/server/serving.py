@@ -16,6 +16,8 @@ from sqlpriv.doors.server.settings import Limits, Settings
 from sqlpriv.doors.server.shadow import Shadow
 from sqlpriv.errors import InputError
 
+_LONGEST_NAME = 64
+
 
 @contextmanager
 def serving(
@@ -34,7 +36,12 @@ def serving(
     """A server that is ready to run."""
     if (cert is None) != (key is None):
         raise InputError("a certificate needs its key: give --cert and --key together")
-    if not user or "?" in user or user in {"owner", "public"} or user.startswith("pg_"):
+    if (
+        not 0 < len(user.encode()) < _LONGEST_NAME
+        or "?" in user
+        or user in {"owner", "public"}
+        or user.startswith("pg_")
+    ):
         raise InputError(f"nobody can be called {user!r} here; choose another --user")
     limits = limits or Limits()
     tls = tls_context(cert, key) if cert is not None and key is not None else None

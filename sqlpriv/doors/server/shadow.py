@@ -70,6 +70,12 @@ class Shadow:
             raise InputError(_UNREADABLE) from None
         try:
             self._set_up(tables)
+        except psycopg.Error:
+            self.stop()
+            raise InputError(
+                "PostgreSQL cannot have a table of these names: they may have 63 bytes, must differ within these, and no "
+                "column may be called like its own, as ctid and xmin are; publish the table with other names"
+            ) from None
         except BaseException:
             self.stop()
             raise

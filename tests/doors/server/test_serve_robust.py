@@ -77,6 +77,40 @@ def test_a_malformed_packet_never_ends_the_server(server: Running, number: int) 
     assert [event for event in server.events() if event["event"] == "fault"] == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT " + "(" * 5000, "/*" * 9000, "SELECT 1" + " " * 900_000, "SELECT " + "-" * 1000 + "1", ";" * 9000,
+        "SELECT count(*) FROM visits WHERE " + " OR ".join(["amount = 1"] * 900), "SELECT '" + "x" * 900_000,
+        "$" * 9999, "SELECT " + ", ".join(["1"] * 300), "WITH " * 5000, "SELECT " + "CASE WHEN 1 THEN " * 900,
+    ],
+    ids=range(11),
+)  # fmt: skip
+def test_a_statement_of_any_size_is_answered_or_refused(server: Running, sql: str) -> None:
+    with server.connect() as con:
+        try:
+            con.execute(sql.encode())
+            state = "00000"
+        except psycopg.Error as error:
+            state = str(error.diag.sqlstate)
+        assert con.execute("SELECT 1 AS one").fetchall() == [(1,)]
+    assert state in {"00000", "0A000", "42601", "22023"}
+    assert [event for event in server.events() if event["event"] == "fault"] == []
+
+
+def test_the_catalog_can_be_asked_again_after_its_connection_broke(server: Running) -> None:
+    with server.connect() as con:
+        con.execute("SELECT version()")
+        with psycopg.connect(host=str(server.server._shadow.folder), user="owner", dbname="sqlpriv") as owner:
+            ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'analyst'"
+            owner.execute(ended).fetchall()
+        with pytest.raises(psycopg.Error):
+            con.execute("SELECT version()")
+        assert con.execute("SELECT count(*) AS n FROM visits").fetchall() == [(2330.0, 2330.0, 2330.0)]
+        assert "PostgreSQL" in con.execute("SELECT version()").fetchall()[0][0]
+
+
 def started(release: str, folder: Path) -> tuple[subprocess.Popen[str], int]:
     """The command itself, in a process of its own, and its port."""
     command = [sys.executable, "-m", "sqlpriv", "serve", release, "--port", "0"]
