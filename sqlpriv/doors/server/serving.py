@@ -36,12 +36,8 @@ def serving(
     """A server that is ready to run."""
     if (cert is None) != (key is None):
         raise InputError("a certificate needs its key: give --cert and --key together")
-    if (
-        not 0 < len(user.encode()) < _LONGEST_NAME
-        or "?" in user
-        or user in {"owner", "public"}
-        or user.startswith("pg_")
-    ):
+    is_taken = user in {"owner", "public"} or user.startswith("pg_")
+    if is_taken or "?" in user or not 0 < len(user.encode()) < _LONGEST_NAME:
         raise InputError(f"nobody can be called {user!r} here; choose another --user")
     limits = limits or Limits()
     tls = tls_context(cert, key) if cert is not None and key is not None else None

@@ -73,8 +73,8 @@ class Shadow:
         except psycopg.Error:
             self.stop()
             raise InputError(
-                "PostgreSQL cannot have a table of these names: they may have 63 bytes, must differ within these, and no "
-                "column may be called like its own, as ctid and xmin are; publish the table with other names"
+                "PostgreSQL cannot have tables of these names: they may have 63 bytes, must differ within these, and "
+                "no column may be called like its own, as ctid and xmin are; publish the table with other names"
             ) from None
         except BaseException:
             self.stop()
