@@ -5,6 +5,7 @@
     scram       SCRAM-SHA-256; without the password nobody gets further
     session     a connection: who asks, its transaction, its prepared statements and portals; one thread each
     statements  a text into statements, each a question, a look at the catalog, or a command of the session
+    spelling    what PostgreSQL's tools write and DuckDB spells otherwise
     answers     questions through the rewriter over an open release, each connection by cursors of its own
     encode      Arrow batches as rows of the protocol, whole columns at once; decode: parameters as values
     shadow      a PostgreSQL without any row, with the tables' names and types: catalog queries and types of parameters

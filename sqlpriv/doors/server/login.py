@@ -74,7 +74,8 @@ def refuse_encoding(name: str) -> None:
 
 
 def _parted(name: str) -> tuple[str, str]:
-    before, mark, after = name.partition("?")
+    # SQLAlchemy leaves the name of the database as it stands in the URL.
+    before, mark, after = name.replace("%3F", "?").partition("?")
     return before, mark + after
 
 

@@ -18,6 +18,7 @@ from sqlpriv.doors.server.login import Who
 from sqlpriv.doors.server.portals import Answered, Listed, Portal, Prepared, Result
 from sqlpriv.doors.server.replies import ReplyError, warned
 from sqlpriv.doors.server.shadow import Shadow
+from sqlpriv.doors.server.spelling import for_duckdb
 from sqlpriv.doors.server.statements import For, Statement, statements
 from sqlpriv.errors import SqlprivError
 
@@ -78,7 +79,7 @@ class Runner:
             return Listed(link.run(statement.text, types, portal.values, portal.formats, portal.columns))
         values = decode.decoded(portal.values, types, portal.formats, lambda *of: self._by_shadow().spelt(*of))
         self._asks_shadow = False
-        rows = self._asker.ask(statement.text, statement.tables, values)
+        rows = self._asker.ask(for_duckdb(statement.text), statement.tables, values)
         try:
             result = Answered(rows, portal.columns)
             result.refuse_other_than(portal.prepared.fields)
@@ -176,14 +177,14 @@ class Runner:
     def _fields(self, statement: Statement, types: Sequence[int]) -> tuple[frames.Field, ...]:
         self._asks_shadow = False
         try:
-            return self._asker.fields(statement.text, statement.tables, decode.samples(types))
+            return self._asker.fields(for_duckdb(statement.text), statement.tables, decode.samples(types))
         except StoppedError:
             raise
         except SqlprivError:
             if not types:
                 raise
             # Where a sample does not fit, nothing may: NULL has every type.
-            return self._asker.fields(statement.text, statement.tables, [None] * len(types))
+            return self._asker.fields(for_duckdb(statement.text), statement.tables, [None] * len(types))
 
 
 def _is_gone(channel: Channel) -> bool:

@@ -14,6 +14,7 @@ from sqlpriv.doors.server.commands import Transaction
 from sqlpriv.doors.server.replies import ReplyError
 from sqlpriv.doors.server.scram import PASSWORD, read_password
 from sqlpriv.doors.server.shadow import postgres_type
+from sqlpriv.doors.server.spelling import for_duckdb
 from sqlpriv.doors.server.statements import For, statements
 from sqlpriv.errors import InputError
 
@@ -51,6 +52,19 @@ def test_statements_keep_their_place_and_the_log_their_shape_alone() -> None:
     assert asked.text == text.replace("BEGIN;", "      ").partition(" -- ")[0]
     assert asked.parameters == 2
     assert asked.shape == "SELECT count ( * ) FROM visits WHERE region = ? AND ? = ? ?"
+
+
+def test_constants_of_postgres_become_those_of_duckdb_in_their_place() -> None:
+    text = "SELECT x FROM visits WHERE day < to_date('2024-01-31', 'YYYY-MM-DD') AND y = 'TO_DATE(''a'', ''b'')'"
+    made = for_duckdb(text)
+    assert made == text.replace("to_date('2024-01-31', 'YYYY-MM-DD')", "CAST('2024-01-31' AS DATE)         ")
+    for other in (
+        "SELECT to_date(x, 'YYYY-MM-DD')",
+        "SELECT TO_DATE('1', 'DD')",
+        "SELECT 'TO_ open",
+        "\"TO_DATE\"('1')",
+    ):
+        assert for_duckdb(other) == other
 
 
 def test_a_failed_transaction_waits_for_its_end() -> None:

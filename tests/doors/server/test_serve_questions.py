@@ -42,7 +42,7 @@ def test_answers_are_those_of_the_release(server: Running, release: OpenRelease,
 
 
 def test_bounds_are_left_out_where_a_name_says_so(server: Running) -> None:
-    for other in ({"dbname": "sqlpriv?bounds=off"}, {"user": "analyst?bounds=off"}):
+    for other in ({"dbname": "sqlpriv?bounds=off"}, {"user": "analyst?bounds=off"}, {"dbname": "sqlpriv%3Fbounds=off"}):
         with server.connect(**other) as con:
             assert [c.name for c in con.execute(BY_REGION).description or []] == ["region", "n", "mean"]
     with server.connect() as con:
