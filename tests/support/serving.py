@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,8 @@ class Running:
 @contextmanager
 def running(*releases: Path, **given: Any) -> Iterator[Running]:
     """A server of releases."""
+    if find_spec("pgserver") is None and shutil.which("postgres") is None:
+        pytest.skip("there is no PostgreSQL for this Python: neither the package pgserver nor postgres on the path")
     log = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(PASSWORD, SECRET)

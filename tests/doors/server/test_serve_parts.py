@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
+import socket
 from pathlib import Path
 
 import duckdb
+import psycopg
 import pytest
+from support.bi_corpus import EXACT
 from support.commands import run
-from support.releases import Made
-from support.serving import SECRET
+from support.releases import Made, write_release
+from support.serving import SECRET, running
 
+from sqlpriv.doors.server.answers import open_served
+from sqlpriv.doors.server.channel import Channel
 from sqlpriv.doors.server.commands import Transaction
+from sqlpriv.doors.server.frames import PROTOCOL, Startup
+from sqlpriv.doors.server.login import logged_in
 from sqlpriv.doors.server.replies import ReplyError
-from sqlpriv.doors.server.scram import PASSWORD, read_password
+from sqlpriv.doors.server.scram import PASSWORD, login, read_password
+from sqlpriv.doors.server.settings import Settings
 from sqlpriv.doors.server.shadow import postgres_type
 from sqlpriv.doors.server.spelling import for_duckdb
 from sqlpriv.doors.server.statements import For, statements
@@ -128,3 +137,46 @@ def test_what_cannot_be_served_is_refused(visits: Made, tmp_path: Path, monkeypa
     ):
         done = run(tmp_path, "serve", *arguments, "--port", "0", columns=400)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_from_another_machine_only_tls_will_do() -> None:
+    ours, other = socket.socketpair()
+    with ours, other:
+        settings = Settings(login("analyst", SECRET), "0.0.0.0")
+        start = Startup(PROTOCOL, {"user": "analyst", "database": "sqlpriv"})
+        with pytest.raises(ReplyError, match="by TLS alone") as refused:
+            logged_in(Channel(ours, 1000), start, settings, b"secret", near=False)
+        assert refused.value.fatal
+
+
+def test_duckdb_has_its_limit_and_reads_the_release_alone(visits: Made, tmp_path: Path) -> None:
+    copy = Path(shutil.copy(visits.path, tmp_path))
+    served = open_served([copy], {}, "512MiB", 1)
+    try:
+        release, _ = served.release_of(frozenset({"visits"}))
+        asked = "SELECT current_setting('memory_limit'), current_setting('threads')"
+        assert release.con.execute(asked).fetchall() == [("512.0 MiB", 1)]
+        for forbidden in (
+            "SET memory_limit = '9GB'",
+            "CREATE TABLE release_file.main.mine (a INTEGER)",
+            f"ATTACH '{tmp_path / 'other.duckdb'}' AS other",
+            "FROM read_csv('/etc/passwd')",
+            f"COPY (SELECT 1) TO '{tmp_path / 'out.csv'}'",
+        ):
+            with pytest.raises(duckdb.Error):
+                release.con.cursor().execute(forbidden).fetchall()
+        assert sorted(path.name for path in tmp_path.iterdir()) == [copy.name]
+    finally:
+        served.close()
+
+
+@pytest.mark.slow
+def test_two_releases_are_two_tables_and_asked_one_by_one(visits: Made, tmp_path: Path) -> None:
+    columns: dict[str, tuple[str, list[int]]] = {"age": ("INTEGER", [1, 2, 3])}
+    people = write_release(tmp_path / "people.duckdb", columns, [(1,), (2,)], EXACT, table="people")
+    with running(visits.path, people.path) as server, server.connect(dbname="sqlpriv?bounds=off") as con:
+        assert con.execute("SELECT count(*) FROM people").fetchall() == [(5.0,)]
+        assert con.execute("SELECT count(*) FROM visits").fetchall() == [(2330.0,)]
+        assert con.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchall() == [(3,)]
+        with pytest.raises(psycopg.Error, match="of two releases"):
+            con.execute("SELECT count(*) FROM people, visits")
