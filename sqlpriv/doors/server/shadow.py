@@ -63,7 +63,7 @@ class Shadow:
         try:
             self._keeper = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                start_new_session=True,
+                start_new_session=True, env=_environment(),
             )  # fmt: skip
         except OSError:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -141,6 +141,11 @@ _UNREADABLE = (
     "PostgreSQL, which answers catalog queries, cannot run here; as root it runs as the user nobody, who must be able "
     "to read its programs: run sqlpriv serve as another user"
 )
+
+
+def _environment() -> dict[str, str]:
+    """What it needs of ours, and not the password."""
+    return {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
 
 
 def _programs() -> Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import psycopg
 import pytest
 from psycopg import sql as composed
-from support.serving import Running
+from support.serving import SECRET, Running
 
 COLUMNS = [
     ("region", "text"), ("product", "text"), ("amount", "integer"), ("quantity", "integer"), ("day", "date"),
@@ -65,6 +67,14 @@ def test_the_shadow_does_not_tell_what_others_ask(server: Running) -> None:
         other.execute("SELECT 'secret', version()")
         shown = one.execute("SELECT query FROM pg_stat_activity").fetchall()
     assert not any("secret" in (text or "") for (text,) in shown)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="what processes know is read in /proc")
+def test_the_shadow_does_not_know_the_password(server: Running) -> None:
+    """Others may run as the user that it runs as."""
+    known = Path(f"/proc/{server.server._shadow._keeper.pid}/environ").read_bytes()
+    assert b"PATH=" in known
+    assert SECRET.encode() not in known
 
 
 def test_the_database_is_called_as_it_was_asked_for(server: Running) -> None:
