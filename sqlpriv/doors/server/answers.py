@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -24,6 +25,8 @@ from sqlpriv.sqltext import folded
 
 BATCH = 20_000
 _LOOK_SECONDS = 0.05
+_MOST_PLANNED = 8
+_Planned: TypeAlias = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]
 _MEMORY = re.compile(r"\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
 
 
@@ -95,10 +98,13 @@ class Rows:
     batches: Iterator[pa.RecordBatch]
     warnings: tuple[str, ...]
     cursor: duckdb.DuckDBPyConnection
+    is_read: bool = False
+    """Whether all of them have come; then the cursor is not theirs any more."""
 
     def close(self) -> None:
         """No more is wanted."""
-        self.cursor.close()
+        if not self.is_read:
+            self.cursor.close()
 
 
 class Asker:
@@ -109,19 +115,35 @@ class Asker:
         self._intervals = intervals
         self._running: duckdb.DuckDBPyConnection | None = None
         self._stopped = False
+        # Dashboards ask the same again and again, and planning takes longer than running.
+        self._planned: OrderedDict[tuple[OpenRelease, str], _Planned] = OrderedDict()
 
     def ask(self, sql: str, named: frozenset[str], values: Sequence[Any]) -> Rows:
         """The answer to a question; its first rows are computed when this returns."""
         release, explained, told = self._rewritten(sql, named, values)
-        cursor = release.con.cursor()
+        # Who reads from a plan has it alone: it is back when all has been read.
+        cursor, relation = self._planned.pop((release, explained), None) or (release.con.cursor(), None)
         self._running = cursor
         try:
-            reader = cursor.sql(explained).to_arrow_reader(BATCH)
+            relation = cursor.sql(explained) if relation is None else relation
+            reader = relation.to_arrow_reader(BATCH)
         except (duckdb.Error, OSError) as error:
             cursor.close()
             raise _ours(error) from None
         fields = tuple(encode.field(f.name, f.type) for f in reader.schema)
-        return Rows(fields, self._batches(reader, cursor), told, cursor)
+        rows = Rows(fields, iter(()), told, cursor)
+        rows.batches = self._batches(reader, rows, lambda: self._keep((release, explained), (cursor, relation)))
+        return rows
+
+    def close(self) -> None:
+        """Give back what is kept."""
+        for cursor, _ in self._planned.values():
+            cursor.close()
+
+    def _keep(self, of: tuple[OpenRelease, str], planned: _Planned) -> None:
+        if of in self._planned or len(self._planned) >= _MOST_PLANNED:
+            (self._planned.pop(of, None) or self._planned.popitem(last=False)[1])[0].close()
+        self._planned[of] = planned
 
     def fields(self, sql: str, named: frozenset[str], values: Sequence[Any]) -> tuple[Field, ...]:
         """The columns of the answer to a question, of which nothing is computed."""
@@ -179,16 +201,17 @@ class Asker:
             except duckdb.Error:  # closed meanwhile
                 return
 
-    def _batches(self, reader: pa.RecordBatchReader, cursor: duckdb.DuckDBPyConnection) -> Iterator[pa.RecordBatch]:
+    def _batches(self, reader: pa.RecordBatchReader, rows: Rows, keep: Callable[[], None]) -> Iterator[pa.RecordBatch]:
         while True:
-            self._running = cursor
+            self._running = rows.cursor
             try:
                 batch = reader.read_next_batch()
             except StopIteration:
-                cursor.close()
+                rows.is_read = True
+                keep()
                 return
             except (duckdb.Error, OSError, pa.ArrowException) as error:
-                cursor.close()
+                rows.close()
                 raise _ours(error) from None
             finally:
                 self._running = None

@@ -139,7 +139,8 @@ class Runner:
         return self._why or "the statement was stopped"
 
     def close(self) -> None:
-        """Leave the shadow."""
+        """Leave the shadow, and what is kept for questions."""
+        self._asker.close()
         if self._found is not None:
             self._found.close()
 

@@ -158,6 +158,23 @@ def test_rows_come_bit_by_bit(server: Running) -> None:
         assert wire.kinds(close("S", "s"), bind(statement="s"), execute()) == "3EZ"
 
 
+def test_a_question_that_is_asked_again_has_the_same_answer(server: Running, release: OpenRelease) -> None:
+    """Also in the midst of the first answer, and when others were asked meanwhile."""
+    questions = [
+        f"SELECT amount, count(*) AS n FROM visits WHERE amount > {i} GROUP BY 1 ORDER BY 1" for i in range(12)
+    ]
+    with server.connect() as con:
+        for question in (*questions, *reversed(questions), questions[3], questions[3]):
+            assert con.execute(question.encode()).fetchall() == release.sql(question).fetchall()
+    prepared = parse(questions[0], name="s")
+    with Wire(server) as wire:
+        wire.kinds(parse("BEGIN"), bind(), execute(), prepared)
+        for _ in range(3):
+            two = (bind(statement="s", portal="a"), bind(statement="s", portal="b"))
+            assert wire.kinds(*two, execute(1, "a"), execute(0, "b"), execute(0, "a")) == "22DsDDDDDCDDDDCZ"
+            assert wire.kinds(close("P", "a"), close("P", "b")) == "33Z"
+
+
 def test_the_simple_protocol_takes_many_statements_up_to_the_first_that_fails(server: Running) -> None:
     with Wire(server) as wire:
         wire.send(b"Q", b"BEGIN; SELECT 1; ; SELECT max(amount) FROM visits; SELECT 2\0")
