@@ -56,7 +56,7 @@ test-peers: $(PEERS) ## Run the tests that compare with other libraries
 	@$(VENV_PEERS)/$(PYTEST) -m "not deep" $$(find tests -name 'test_*_agreement.py')
 
 test-bi: $(DEVELOP) $(BI) ## Run the tests with Superset, which has an environment of its own (minutes, once)
-	@$(VENV)/$(PYTEST) tests/doors/bi
+	@$(VENV)/$(PYTEST) tests/doors/bi tests/doors/server/test_serve_superset.py
 
 test-dbt: $(DBT) $(DBT_15) ## Build the dbt project of the tests, on both DuckDB versions
 	@for venv in $(VENV_DBT) $(VENV_DBT_15); do \
@@ -87,6 +87,7 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 	@$(VENV)/bin/python -m benchmarks.sdgs
 	@$(VENV)/bin/python -m benchmarks.linkage
 	@$(VENV)/bin/python -m benchmarks.disclose
+	@$(VENV)/bin/python -m benchmarks.serve
 
 docs: $(DEVELOP) ## Write the parts of docs/ that come from the code: macros and keys of policies
 	@echo "Writing docs/"

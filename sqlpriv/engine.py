@@ -161,6 +161,8 @@ def fetch(
         if on_progress is None:
             return run(con, sql, parameters)
         return _watched(con, sql, parameters or [], on_progress)
+    except duckdb.InterruptException:  # by whoever interrupts it: no fault of the query, and nothing to remember of it
+        raise
     except duckdb.Error as error:
         raise translate(error) from None
 

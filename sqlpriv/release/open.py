@@ -69,6 +69,12 @@ class OpenRelease:
         """The name of the private table."""
         return self._release.table
 
+    @property
+    def tables(self) -> dict[str, dict[str, str]]:
+        """The private table and the public ones, with the names and types of their columns."""
+        own = {a.name: a.type for a in self._release.attributes}
+        return {self.table: own, **{t.name: dict(t.columns) for t in self._release.public.values()}}
+
     @checked
     def sql(
         self,
@@ -161,13 +167,15 @@ def open_files(
     budget: float,
     catalog: str = WRITTEN,
     aside: str = MEMORY,
+    settings: Mapping[str, str] | None = None,
 ) -> OpenRelease:
     """Open a release file for queries; several views of one sequence answer together.
 
     Rewritten queries know it as `catalog`, and the public tables that are given as tables of the database `aside`.
+    `settings` are DuckDB's, memory_limit say; once it is open they are locked.
     """
     spill = make_spill_folder()
-    con = duckdb.connect(config={"temp_directory": spill})
+    con = duckdb.connect(config={**(settings or {}), "temp_directory": spill})
     try:
         names = [f"release_{i}" if i else catalog for i in range(len(paths))]
         files = [attach_release(con, path, name) for name, path in zip(names, paths, strict=True)]
@@ -200,10 +208,10 @@ def run_rewritten(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
             with interruptible():
                 return con.execute(sql).to_arrow_table()
         except duckdb.Error as error:
-            raise _translated(error) from None
+            raise translated(error) from None
 
 
-def _translated(error: duckdb.Error) -> SqlprivError:
+def translated(error: duckdb.Error) -> SqlprivError:
     """One sentence, without what DuckDB quotes: types and functions are named in it, values are not."""
     if ours := our_refusal(error):
         return InputError(ours)
@@ -211,6 +219,8 @@ def _translated(error: duckdb.Error) -> SqlprivError:
         return InputError("a scalar subquery has several rows: aggregate it without GROUP BY, or filter it to one row")
     if isinstance(error, duckdb.ParserException):
         return InputError("DuckDB cannot read an expression of the query: put parentheses around its parts")
+    if isinstance(error, duckdb.CatalogException):
+        return InputError("DuckDB does not know a type or a function of the query; check how it is spelt")
     if isinstance(error, duckdb.BinderException):
         return InputError("DuckDB cannot bind the query: check that the types fit the functions and operators it uses")
     if isinstance(error, (duckdb.ConversionException, duckdb.OutOfRangeException)):

@@ -36,6 +36,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("releases:show_command", "Show what a release says of itself: guarantee, columns and domains."),
     "report": ("report:report_command", "Write the page a steward signs: one HTML file that needs nothing else."),
     "query": ("query:query_command", "Ask a release ordinary SQL: estimates with their bounds."),
+    "serve": (
+        "serve:serve_command",
+        "Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds.",
+    ),
     "ledger": ("releases:ledger", "Show what has been released from a table, or void what never went out."),
     "lattice": ("policies:lattice_command", "Show every node of the lattice: what it meets and what it costs."),
     "hierarchy": ("policies:hierarchies", "Look at the hierarchies of a policy, or keep them as tables."),

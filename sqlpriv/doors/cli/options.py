@@ -77,6 +77,17 @@ def write_csv(target: Path | TextIO, headings: Sequence[str], rows: Iterable[Seq
         raise InputError(f"cannot write {str(target)!r}; is the disk full?") from None
 
 
+def named_tables(texts: Iterable[str]) -> dict[str, str]:
+    """Public tables as they are named: NAME=FILE."""
+    found = {}
+    for text in texts:
+        name, equals, file = text.partition("=")
+        if not name or not equals or not file:
+            raise InputError(f"{text!r} names no public table; write it like regions=regions.csv")
+        found[name] = file
+    return found
+
+
 def say(text: str) -> None:
     """A sentence for people, in rich's markup."""
     from rich.console import Console

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from sqlpriv import publishing
-from sqlpriv.doors.cli.options import can_write, tell, write_csv
+from sqlpriv.doors.cli.options import can_write, named_tables, tell, write_csv
 from sqlpriv.doors.rows import distinct_names, plain_value
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
@@ -63,7 +63,7 @@ def query_command(
     ] = None,
 ) -> None:
     """Ask a release ordinary SQL: estimates with their bounds."""
-    tables = dict(_named(text) for text in public or [])
+    tables = named_tables(public or [])
     to_stdout = to_csv is not None and str(to_csv) == _STDIN
     if to_stdout and as_json:
         raise InputError("--csv - and --json both print the rows: leave one out")
@@ -160,10 +160,3 @@ def _values(text: str | None) -> list[Any] | dict[str, Any] | None:
     if found is not None and not isinstance(found, (list, dict)):
         raise InputError("--parameters takes a JSON list or object, as in '[\"north\", 20]'")
     return found
-
-
-def _named(text: str) -> tuple[str, str]:
-    name, equals, file = text.partition("=")
-    if not name or not equals or not file:
-        raise InputError(f"{text!r} names no public table; write it like regions=regions.csv")
-    return name, file

@@ -1,0 +1,136 @@
+"""A socket that speaks in messages: it reads no more than its limits allow, and gathers what it writes."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from pathlib import Path
+
+from sqlpriv.doors.server import frames
+from sqlpriv.doors.server.reader import ProtocolError
+from sqlpriv.errors import InputError
+
+OPENING_LIMIT = 10_000
+_GATHERED = 1 << 16
+_WRITE_SECONDS = 60.0
+_INT = 4
+
+
+class TooLargeError(ProtocolError):
+    """A message is larger than this server reads."""
+
+
+class GoneError(Exception):
+    """The client is gone, or too slow to be waited for."""
+
+
+def tls_context(cert: Path, key: Path) -> ssl.SSLContext:
+    """TLS from a certificate and its key."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    for path, what in ((cert, "certificate"), (key, "key")):
+        if not path.is_file():
+            raise InputError(f"there is no {what} {str(path)!r}; give a file in PEM format")
+    try:
+        # A key that is locked by a password would be asked for at the terminal.
+        context.load_cert_chain(cert, key, password="")
+    except (OSError, ValueError):
+        raise InputError(
+            f"{cert.name!r} and {key.name!r} are no certificate and its key; give them in PEM format, without password"
+        ) from None
+    return context
+
+
+class Channel:
+    """One connection to a client."""
+
+    def __init__(self, sock: socket.socket, largest: int) -> None:
+        self._sock = sock
+        self._largest = largest
+        self._written: list[bytes] = []
+        self._size = 0
+        self._deadline: float | None = None
+        self.encrypted = False
+
+    @property
+    def sock(self) -> socket.socket:
+        """The socket, for the watch over clients that are gone."""
+        return self._sock
+
+    def must_be_done(self, seconds: float | None) -> None:
+        """Within so many seconds all reading must be done; None: it may wait for ever."""
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+
+    def opening(self) -> frames.Opening:
+        """The first message."""
+        size = int.from_bytes(self._read(_INT), "big", signed=True) - _INT
+        if not _INT <= size <= OPENING_LIMIT:
+            raise ProtocolError("this is no client of PostgreSQL")
+        return frames.opening(self._read(size))
+
+    def message(self, largest: int | None = None) -> frames.Message:
+        """The next message."""
+        head = self._read(1 + _INT)
+        size = int.from_bytes(head[1:], "big", signed=True) - _INT
+        if size < 0:
+            raise ProtocolError("a message says that it has less than no bytes")
+        if size > (largest or self._largest):
+            raise TooLargeError(f"a message of {size:,} bytes is too large")
+        return frames.message(head[:1], self._read(size))
+
+    def start_tls(self, context: ssl.SSLContext) -> None:
+        """From here on all is encrypted; what came before the handshake must not be read as if it were."""
+        try:
+            self._sock.settimeout(self._left())
+            self._sock = context.wrap_socket(self._sock, server_side=True)
+        except (OSError, ValueError):
+            raise GoneError from None
+        self.encrypted = True
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Write, sooner or later."""
+        self._written.append(bytes(data) if isinstance(data, memoryview) else data)
+        self._size += len(data)
+        if self._size >= _GATHERED:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write all now."""
+        if not self._written:
+            return
+        data, self._written, self._size = b"".join(self._written), [], 0
+        try:
+            self._sock.settimeout(_WRITE_SECONDS)
+            self._sock.sendall(data)
+        except (OSError, ValueError):
+            raise GoneError from None
+
+    def close(self) -> None:
+        """The end of it."""
+        try:
+            self._sock.close()
+        except OSError:
+            return
+
+    def _left(self) -> float | None:
+        if self._deadline is None:
+            return None
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise GoneError
+        return left
+
+    def _read(self, size: int) -> bytes:
+        parts, missing = [], size
+        while missing:
+            try:
+                self._sock.settimeout(self._left())
+                part = self._sock.recv(min(missing, 1 << 18))
+            except (OSError, ValueError):
+                raise GoneError from None
+            if not part:
+                raise GoneError
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)

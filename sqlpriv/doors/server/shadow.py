@@ -1,0 +1,172 @@
+"""The shadow: a real PostgreSQL with the names and types of the served tables, and no row at all.
+
+It answers what tools ask the catalog, and infers the types of parameters. The role by which it is asked sees the
+tables, as information_schema has it, but has no right to read them: what reads one is an error here, never an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from sqlpriv.doors.server import keeper
+from sqlpriv.errors import InputError
+from sqlpriv.sqltext import quoted
+
+DATABASE = "sqlpriv"
+WITHOUT_BOUNDS = "?bounds=off"
+_PATIENCE = 30.0
+_LONGEST_FOLDER = 80  # the path of a socket has 107 bytes at most
+_SETTINGS = (
+    "listen_addresses=", "unix_socket_permissions=0700", "fsync=off", "full_page_writes=off", "autovacuum=off",
+    "wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB", "dynamic_shared_memory_type=mmap", "jit=off",
+    "max_parallel_workers=0", "temp_file_limit=100MB", "track_activities=off", "default_transaction_read_only=on",
+)  # fmt: skip
+# What would reach beyond the one who asks.
+_REVOKED = "^(pg_(terminate|cancel)_backend|lo_.*|lo(read|write)|pg_notify|pg_sleep.*|pg_.*advisory_(xact_)?lock.*)$"
+# DuckDB's types, up to their arguments, by those of PostgreSQL that hold all their values.
+_TYPES = {
+    "BOOLEAN": "boolean", "TINYINT": "smallint", "UTINYINT": "smallint", "SMALLINT": "smallint",
+    "USMALLINT": "integer", "INTEGER": "integer", "UINTEGER": "bigint", "BIGINT": "bigint", "UBIGINT": "numeric",
+    "HUGEINT": "numeric", "UHUGEINT": "numeric", "FLOAT": "real", "DOUBLE": "double precision", "DATE": "date",
+    "TIME": "time", "TIMESTAMP": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP_MS": "timestamp",
+    "TIMESTAMP_NS": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamptz", "INTERVAL": "interval", "BLOB": "bytea",
+}  # fmt: skip
+
+
+def postgres_type(kind: str) -> str:
+    """The type of PostgreSQL for one of DuckDB; whatever it does not have is text."""
+    if re.fullmatch(r"DECIMAL\(\d+,\s*\d+\)", kind):
+        return kind.lower()
+    return _TYPES.get(kind, "text")
+
+
+class Shadow:
+    """The running PostgreSQL; it ends with `stop`, or with this process."""
+
+    def __init__(self, tables: Mapping[str, Mapping[str, str]], user: str, connections: int, seconds: float) -> None:
+        self.user = user
+        self.folder = _folder()
+        settings = [*_SETTINGS, f"max_connections={connections + 5}", f"statement_timeout={int(seconds * 1000)}"]
+        command = [sys.executable, "-I", keeper.__file__, str(_programs()), str(self.folder), *settings]
+        try:
+            self._keeper = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                start_new_session=True, env=_environment(),
+            )  # fmt: skip
+        except OSError:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise InputError(_UNREADABLE) from None
+        try:
+            self._set_up(tables)
+        except psycopg.Error:
+            self.stop()
+            raise InputError(
+                "PostgreSQL cannot have tables of these names: they may have 63 bytes, must differ within these, and "
+                "no column may be called like its own, as ctid and xmin are; publish the table with other names"
+            ) from None
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        return self.folder / ".s.PGSQL.5432"
+
+    def stop(self) -> None:
+        """End it, and wait until nothing of it is left."""
+        assert self._keeper.stdin is not None
+        self._keeper.stdin.close()
+        try:
+            self._keeper.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)  # in case somebody had killed the keeper
+
+    def _connected(self, database: str) -> psycopg.Connection[Any]:
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return psycopg.connect(host=str(self.folder), user="owner", dbname=database, autocommit=True)
+            except psycopg.Error:
+                if self._keeper.poll() is not None:
+                    raise InputError(_UNREADABLE) from None
+                if time.monotonic() > end:
+                    raise InputError("PostgreSQL, which answers catalog queries, does not start; try again") from None
+                time.sleep(0.02)
+
+    def _set_up(self, tables: Mapping[str, Mapping[str, str]]) -> None:
+        role = quoted(self.user)
+        with self._connected("template1") as con:
+            con.execute("SET default_transaction_read_only = off")
+            con.execute(f"CREATE ROLE {role} LOGIN".encode())
+            con.execute(f"ALTER DATABASE postgres RENAME TO {quoted(DATABASE)}".encode())
+        with self._connected(DATABASE) as con:
+            con.execute("SET default_transaction_read_only = off")
+            con.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
+            con.execute(f"GRANT USAGE ON SCHEMA public TO {role}".encode())
+            con.execute(f"REVOKE ALL ON DATABASE {quoted(DATABASE)} FROM PUBLIC".encode())
+            con.execute(f"GRANT CONNECT ON DATABASE {quoted(DATABASE)} TO {role}".encode())
+            asked = "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace "
+            for (function,) in con.execute((asked + f"AND proname ~ '{_REVOKED}'").encode()).fetchall():
+                con.execute(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC".encode())
+            for name, columns in tables.items():
+                listed = ", ".join(f"{quoted(column)} {postgres_type(kind)}" for column, kind in columns.items())
+                con.execute(f"CREATE TABLE public.{quoted(name)} ({listed})".encode())
+                # With this right alone information_schema shows a table, and nobody reads it.
+                con.execute(f"GRANT REFERENCES ON public.{quoted(name)} TO {role}".encode())
+        with self._connected("template1") as con:
+            # Some drivers compare the name of the database that they asked for with the one that the catalog says.
+            con.execute("SET default_transaction_read_only = off")
+            other = quoted(DATABASE + WITHOUT_BOUNDS)
+            con.execute(f"CREATE DATABASE {other} TEMPLATE {quoted(DATABASE)} STRATEGY file_copy".encode())
+            con.execute(f"REVOKE ALL ON DATABASE {other} FROM PUBLIC".encode())
+            con.execute(f"GRANT CONNECT ON DATABASE {other} TO {role}".encode())
+
+
+_UNREADABLE = (
+    "PostgreSQL, which answers catalog queries, cannot run here; as root it runs as the user nobody, who must be able "
+    "to read its programs: run sqlpriv serve as another user"
+)
+
+
+def _environment() -> dict[str, str]:
+    """What it needs of ours, and not the password."""
+    return {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
+
+
+def _programs() -> Path:
+    """The programs of PostgreSQL: those of the package pgserver, or those on the path."""
+    spec = find_spec("pgserver")
+    if spec is not None and spec.origin is not None:
+        return Path(spec.origin).parent / "pginstall" / "bin"
+    found = shutil.which("postgres")
+    if found is None:
+        raise InputError("there is no PostgreSQL for catalog queries: pip install 'sqlpriv[server]'")
+    return Path(found).resolve().parent
+
+
+def _folder() -> Path:
+    place = tempfile.gettempdir()
+    if len(place) > _LONGEST_FOLDER:
+        place = "/tmp"
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="sqlpriv-shadow-", dir=place))
+        if os.geteuid() == 0:
+            shutil.chown(folder, keeper.NOBODY)
+        return folder
+    except (OSError, LookupError):
+        raise InputError("there is no folder for temporary files; set TMPDIR to one that can be written") from None

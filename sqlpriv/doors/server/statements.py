@@ -1,0 +1,113 @@
+"""A text into its statements, and each statement to whom it concerns: a question, the catalog, or the session.
+
+Who is asked decides about the right answer, not about privacy: the shadow has no rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+import sqlglot
+from sqlglot import Token, TokenType
+
+from sqlpriv.sqltext import folded
+
+_LITERALS = frozenset(
+    {TokenType.STRING, TokenType.NUMBER, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING,
+     TokenType.UNICODE_STRING, TokenType.NATIONAL_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING,
+     TokenType.PARAMETER}
+)  # fmt: skip
+_CATALOGS = frozenset({"pg_catalog", "information_schema"})
+# Words that only PostgreSQL's catalog knows, or that tools ask about their connection.
+_OF_CATALOG = frozenset({
+    "version", "current_schema", "current_schemas", "current_database", "current_catalog", "current_user",
+    "session_user", "current_role", "current_setting", "set_config", "format_type", "obj_description",
+    "col_description", "shobj_description", "to_regclass", "to_regtype", "has_table_privilege", "has_schema_privilege",
+    "has_column_privilege", "has_database_privilege", "has_any_column_privilege", "regclass", "regtype", "regproc",
+    "regnamespace", "txid_current", "inet_server_addr", "inet_server_port", "inet_client_addr", "quote_ident",
+})  # fmt: skip
+_OF_SESSION = frozenset({
+    "SET", "RESET", "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "DISCARD",
+    "DEALLOCATE", "CLOSE", "UNLISTEN",
+})  # fmt: skip
+_READS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+
+
+class For(Enum):
+    """Whom a statement concerns."""
+
+    QUESTION = "question"
+    CATALOG = "catalog"
+    EITHER = "either"
+    """It names both the catalog and a served table: the shadow says whether it reads the table."""
+    SESSION = "session"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement, in its place: what stands before it in the text is spaces."""
+
+    text: str
+    concerns: For
+    words: tuple[str, ...]
+    """Of a command of the session: its words, in capitals."""
+    tables: frozenset[str]
+    """The served tables that it names, folded."""
+    parameters: int
+    """The largest number of a parameter: $2 has 2."""
+    shape: str
+    """The statement for the log: no literal, and no name that is not known."""
+
+
+def statements(text: str, tables: Collection[str], known: Collection[str]) -> list[Statement]:
+    """The statements of a text; `tables` are served, `known` are all names that the log may repeat, folded."""
+    try:
+        tokens = sqlglot.tokenize(text, dialect="postgres")
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        # The rewriter says why it cannot be read.
+        return [Statement(text, For.QUESTION, (), frozenset(), 0, "unreadable")]
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [_statement(text, part, tables, known) for part in parts if part]
+
+
+def _statement(text: str, tokens: list[Token], tables: Collection[str], known: Collection[str]) -> Statement:
+    start, end = tokens[0].start, tokens[-1].end + 1
+    before = "".join(c if c == "\n" else " " for c in text[:start])
+    names = {folded(t.text) for t in tokens if t.token_type not in _LITERALS}
+    served = frozenset(name for name in tables if name in names)
+    numbers = [int(b.text) for a, b in pairwise(tokens) if a.token_type is TokenType.PARAMETER and b.text.isdigit()]
+    concerns = _concerns(tokens, names, served)
+    shape = "catalog" if concerns is For.CATALOG else " ".join(_shown(t, known) for t in tokens)
+    return Statement(before + text[start:end], concerns, _words(tokens), served, max(numbers, default=0), shape)
+
+
+def _words(tokens: list[Token]) -> tuple[str, ...]:
+    return tuple(word for t in tokens[:6] for word in t.text.upper().split())
+
+
+def _concerns(tokens: list[Token], names: set[str], served: frozenset[str]) -> For:
+    verb, *rest = _words(tokens) or ("",)
+    if verb in _OF_SESSION:
+        return For.SESSION
+    if verb == "SHOW":
+        return For.QUESTION if rest == ["TABLES"] else For.CATALOG
+    asks_catalog = bool(names & (_CATALOGS | _OF_CATALOG)) or any(name.startswith("pg_") for name in names)
+    if verb not in _READS or not asks_catalog:
+        return For.QUESTION
+    return For.EITHER if served else For.CATALOG
+
+
+def _shown(token: Token, known: Collection[str]) -> str:
+    if token.token_type in _LITERALS:
+        return "?"
+    if token.token_type not in {TokenType.VAR, TokenType.IDENTIFIER} or folded(token.text) in known:
+        return token.text
+    return "?"

@@ -1,0 +1,182 @@
+"""The parts of the server by themselves: which statement concerns whom, passwords, and what a server refuses to be."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from pathlib import Path
+
+import duckdb
+import psycopg
+import pytest
+from support.bi_corpus import EXACT
+from support.commands import run
+from support.releases import Made, write_release
+from support.serving import SECRET, running
+
+from sqlpriv.doors.server.answers import open_served
+from sqlpriv.doors.server.channel import Channel
+from sqlpriv.doors.server.commands import Transaction
+from sqlpriv.doors.server.frames import PROTOCOL, Startup
+from sqlpriv.doors.server.login import logged_in
+from sqlpriv.doors.server.replies import ReplyError
+from sqlpriv.doors.server.scram import PASSWORD, login, read_password
+from sqlpriv.doors.server.settings import Settings
+from sqlpriv.doors.server.shadow import postgres_type
+from sqlpriv.doors.server.spelling import for_duckdb
+from sqlpriv.doors.server.statements import For, statements
+from sqlpriv.errors import InputError
+
+TABLES = frozenset({"visits"})
+KNOWN = frozenset({"visits", "region", "count"})
+
+
+@pytest.mark.parametrize(
+    ("sql", "concerns"),
+    [
+        ("SELECT count(*) FROM visits", For.QUESTION),
+        ("select relname from PG_CLASS", For.CATALOG),
+        ('SELECT * FROM "information_schema"."tables"', For.CATALOG),
+        ("SELECT 'pg_catalog' FROM visits", For.QUESTION),
+        ("SELECT 'visits'::regclass", For.CATALOG),
+        ("SELECT version() FROM visits", For.EITHER),
+        ("SHOW TABLES", For.QUESTION),
+        ("SHOW search_path", For.CATALOG),
+        ("BEGIN READ WRITE", For.SESSION),
+        ("DELETE FROM pg_class", For.QUESTION),
+        ("COPY pg_class TO PROGRAM 'x'", For.QUESTION),
+        ("DO $$ BEGIN END $$ -- pg_catalog", For.QUESTION),
+        ("'open", For.QUESTION),
+    ],
+)
+def test_a_statement_goes_to_whom_it_concerns(sql: str, concerns: For) -> None:
+    (found,) = statements(sql, TABLES, KNOWN)
+    assert found.concerns is concerns
+
+
+def test_statements_keep_their_place_and_the_log_their_shape_alone() -> None:
+    text = "BEGIN;\n SELECT count(*) FROM visits WHERE region = 'x;y' AND z = $2 -- ; said\n;; "
+    begin, asked = statements(text, TABLES, KNOWN)
+    assert begin.text == "BEGIN"
+    assert asked.text == text.replace("BEGIN;", "      ").partition(" -- ")[0]
+    assert asked.parameters == 2
+    assert asked.shape == "SELECT count ( * ) FROM visits WHERE region = ? AND ? = ? ?"
+
+
+def test_constants_of_postgres_become_those_of_duckdb_in_their_place() -> None:
+    text = "SELECT x FROM visits WHERE day < to_date('2024-01-31', 'YYYY-MM-DD') AND y = 'TO_DATE(''a'', ''b'')'"
+    made = for_duckdb(text)
+    assert made == text.replace("to_date('2024-01-31', 'YYYY-MM-DD')", "CAST('2024-01-31' AS DATE)         ")
+    for other in (
+        "SELECT to_date(x, 'YYYY-MM-DD')",
+        "SELECT TO_DATE('1', 'DD')",
+        "SELECT 'TO_ open",
+        "\"TO_DATE\"('1')",
+    ):
+        assert for_duckdb(other) == other
+
+
+def test_a_failed_transaction_waits_for_its_end() -> None:
+    transaction = Transaction()
+    assert transaction.run(("BEGIN",)) == "BEGIN"
+    transaction.fail()
+    with pytest.raises(ReplyError, match="has failed"):
+        transaction.refuse_after_failure(("SELECT",))
+    assert transaction.run(("ROLLBACK", "TO", "X")) == "ROLLBACK"
+    assert transaction.status == "T"
+    transaction.fail()
+    assert transaction.run(("COMMIT",)) == "ROLLBACK"
+    assert transaction.status == "I"
+
+
+def test_types_of_postgres_hold_all_values() -> None:
+    assert postgres_type("UBIGINT") == "numeric"
+    assert postgres_type("DECIMAL(10,2)") == "decimal(10,2)"
+    assert postgres_type("ENUM('a')") == "text"
+
+
+def test_a_password_is_read_where_only_its_owner_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "password"
+    file.write_text("long enough\nsecond line\n", encoding="utf-8")
+    with pytest.raises(InputError, match="others can read"):
+        read_password(file)
+    file.chmod(0o600)
+    assert read_password(file) == "long enough"
+    for bad, why in (("short", "too short"), ("naïve naïve", "printable ASCII")):
+        file.write_text(bad, encoding="utf-8")
+        with pytest.raises(InputError, match=why):
+            read_password(file)
+    with pytest.raises(InputError, match="name a text file"):
+        read_password(tmp_path / "none")
+    monkeypatch.delenv(PASSWORD, raising=False)
+    with pytest.raises(InputError, match="there is no password"):
+        read_password(None)
+
+
+def test_what_cannot_be_served_is_refused(visits: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in one sentence, and before anything runs."""
+    private = tmp_path / "private.duckdb"
+    with duckdb.connect(str(private)) as con:
+        con.execute("CREATE TABLE visits AS SELECT 1 AS region").fetchall()
+    (tmp_path / "table.csv").write_text("a\n1\n", encoding="utf-8")
+    (tmp_path / "cert.pem").write_text("no certificate", encoding="utf-8")
+    made = str(visits.path)
+    monkeypatch.setenv(PASSWORD, SECRET)
+    for arguments, said in (
+        (["private.duckdb"], "private.duckdb is no release: it has no table sqlpriv_release.about"),
+        (["table.csv"], "table.csv is no DuckDB file; a release is one"),
+        (["none.duckdb"], "there is no release file 'none.duckdb'"),
+        ([made, made], "two releases have a table 'visits'"),
+        ([made, "--host", "0.0.0.0"], "answers would cross the network in the clear; give --cert and --key"),
+        ([made, "--host", "203.0.113.1", "--cert", "cert.pem"], "give --cert and --key together"),
+        ([made, "--cert", "cert.pem", "--key", "cert.pem"], "are no certificate and its key"),
+        ([made, "--cert", "x", "--key", "y"], "there is no certificate 'x'"),
+        ([made, "--memory", "lots"], "'lots' is no amount of memory"),
+        ([made, "--user", "pg_x"], "nobody can be called 'pg_x' here"),
+        ([made, "--public", "regions"], "'regions' names no public table"),
+    ):
+        done = run(tmp_path, "serve", *arguments, "--port", "0", columns=400)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_from_another_machine_only_tls_will_do() -> None:
+    ours, other = socket.socketpair()
+    with ours, other:
+        settings = Settings(login("analyst", SECRET), "0.0.0.0")
+        start = Startup(PROTOCOL, {"user": "analyst", "database": "sqlpriv"})
+        with pytest.raises(ReplyError, match="by TLS alone") as refused:
+            logged_in(Channel(ours, 1000), start, settings, b"secret", near=False)
+        assert refused.value.fatal
+
+
+def test_duckdb_has_its_limit_and_reads_the_release_alone(visits: Made, tmp_path: Path) -> None:
+    copy = Path(shutil.copy(visits.path, tmp_path))
+    served = open_served([copy], {}, "512MiB", 1)
+    try:
+        release, _ = served.release_of(frozenset({"visits"}))
+        asked = "SELECT current_setting('memory_limit'), current_setting('threads')"
+        assert release.con.execute(asked).fetchall() == [("512.0 MiB", 1)]
+        for forbidden in (
+            "SET memory_limit = '9GB'",
+            "CREATE TABLE release_file.main.mine (a INTEGER)",
+            f"ATTACH '{tmp_path / 'other.duckdb'}' AS other",
+            "FROM read_csv('/etc/passwd')",
+            f"COPY (SELECT 1) TO '{tmp_path / 'out.csv'}'",
+        ):
+            with pytest.raises(duckdb.Error):
+                release.con.cursor().execute(forbidden).fetchall()
+        assert sorted(path.name for path in tmp_path.iterdir()) == [copy.name]
+    finally:
+        served.close()
+
+
+@pytest.mark.slow
+def test_two_releases_are_two_tables_and_asked_one_by_one(visits: Made, tmp_path: Path) -> None:
+    columns: dict[str, tuple[str, list[int]]] = {"age": ("INTEGER", [1, 2, 3])}
+    people = write_release(tmp_path / "people.duckdb", columns, [(1,), (2,)], EXACT, table="people")
+    with running(visits.path, people.path) as server, server.connect(dbname="sqlpriv?bounds=off") as con:
+        assert con.execute("SELECT count(*) FROM people").fetchall() == [(5.0,)]
+        assert con.execute("SELECT count(*) FROM visits").fetchall() == [(2330.0,)]
+        assert con.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchall() == [(3,)]
+        with pytest.raises(psycopg.Error, match="of two releases"):
+            con.execute("SELECT count(*) FROM people, visits")

@@ -1,0 +1,68 @@
+"""A server for tests, in this process and on any free port."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from sqlpriv.doors.server.journal import Journal
+from sqlpriv.doors.server.listener import Server
+from sqlpriv.doors.server.scram import PASSWORD
+from sqlpriv.doors.server.serving import serving
+
+SECRET = "correct horse battery"
+
+
+class Running:
+    """A server that runs, and what it logs."""
+
+    def __init__(self, server: Server, log: io.StringIO) -> None:
+        self.server = server
+        self._log = log
+
+    def events(self) -> list[dict[str, Any]]:
+        """The log."""
+        return [json.loads(line) for line in self._log.getvalue().splitlines()]
+
+    def last(self, connection: int) -> dict[str, Any]:
+        """What was logged last of a connection."""
+        return [event for event in self.events() if event.get("connection") == connection][-1]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """How to connect."""
+        return {
+            "host": "127.0.0.1", "port": self.server.port, "user": "analyst", "password": SECRET, "dbname": "sqlpriv",
+        }  # fmt: skip
+
+    def connect(self, **other: Any) -> psycopg.Connection[Any]:
+        """A connection of psycopg."""
+        return psycopg.connect(**{**self.about, "autocommit": True, **other})
+
+
+@contextmanager
+def running(*releases: Path, **given: Any) -> Iterator[Running]:
+    """A server of releases."""
+    if find_spec("pgserver") is None and shutil.which("postgres") is None:
+        pytest.skip("there is no PostgreSQL for this Python: neither the package pgserver nor postgres on the path")
+    log = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PASSWORD, SECRET)
+        with serving(releases, journal=Journal(log), **given) as server:
+            thread = threading.Thread(target=server.run)
+            thread.start()
+            try:
+                yield Running(server, log)
+            finally:
+                server.stop()
+                thread.join(10)
