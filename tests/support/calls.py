@@ -146,6 +146,9 @@ ARGUMENTS = {
     "blocks": "['zip', 'age']",
     "who": "{zip: '130**', age: '< 30'}",
     "known": "[{'not': 'Heart'}]",
+    "excluded": "1",
+    "worlds": "50",
+    "groups": "2",
 }
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS = {

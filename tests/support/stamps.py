@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import duckdb
 
 from sqlpriv.table.digest import rows_digest
@@ -10,7 +12,13 @@ _PUBLISHED = "sqlpriv_release.published"
 
 
 def stamp_again(con: duckdb.DuckDBPyConnection) -> None:
-    """The digest of the rows as they are now."""
+    """The digests of the rows, of the domains and of the public tables as they are now."""
+    beside = con.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE schema_name IN ('domain', 'public') ORDER BY ALL"
+    ).fetchall()
+    digests = {f"{schema}.{table}": rows_digest(con, f'"{schema}"."{table}"') for schema, table in beside}
+    told = [json.dumps(digests)]
+    con.execute("UPDATE sqlpriv_release.about SET value = ? WHERE name = 'tables'", told).fetchall()
     if con.execute(
         "FROM duckdb_tables() WHERE schema_name = 'sqlpriv_release' AND table_name = 'published'"
     ).fetchall():
