@@ -198,16 +198,17 @@ def html_part(part: Part) -> str:
 
 def _html_line(line: Line) -> str:
     mark = f"<b>{escape(line.mark)}</b> " if line.mark else ""
-    text = f"<small>{escape(line.text)}</small>" if line.quiet else escape(line.text)
+    said = escape(legible(line.text, line.breaks))
+    text = f"<small>{said}</small>" if line.quiet else said
     return f"<p>{mark}{text}</p>"
 
 
 def _html_grid(grid: Grid) -> Iterator[str]:
     yield "<table>"
     if grid.title or grid.caption:
-        yield f"<caption>{escape('. '.join(filter(None, (grid.title, grid.caption))))}</caption>"
+        yield f"<caption>{escape(legible('. '.join(filter(None, (grid.title, grid.caption)))))}</caption>"
     if grid.headings:
-        yield f"<thead><tr>{''.join(f'<th>{escape(h)}</th>' for h in grid.headings)}</tr></thead>"
+        yield f"<thead><tr>{''.join(f'<th>{escape(legible(h))}</th>' for h in grid.headings)}</tr></thead>"
     yield "<tbody>"
     for number, row in enumerate(grid.rows):
         before, after = ("<b>", "</b>") if number in grid.marked else ("", "")

@@ -263,6 +263,7 @@ def report(
 
     path = Path(target)
     page = Path(f"{path.stem}-report.html") if output is None else Path(output)
+    write.refuse_target(page)
     folder, questions = (None if given is None else Path(given) for given in (charts, workload))
     if compare is not None:
         if policy is not None or workload is not None or path.suffix == ".toml":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlpriv.facts import Grid
+from sqlpriv.facts import Grid, legible
 from sqlpriv.reporting.sections import Chart
 
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#8A8A8A"
@@ -37,7 +37,8 @@ class _Data:
         self._kinds = {
             n: "Q" if isinstance(v, int | float) and not isinstance(v, bool) else "N" for n, v in rows[0].items()
         }
-        self.values = altair().Data(values=[{self._names[n]: v for n, v in row.items()} for row in rows])
+        told = [{self._names[n]: legible(v) if isinstance(v, str) else v for n, v in row.items()} for row in rows]
+        self.values = altair().Data(values=told)
 
     def field(self, name: str) -> str:
         """A column, with its type."""
@@ -49,7 +50,7 @@ class _Data:
 
     def tips(self, *without: str) -> list[Any]:
         """All that a row says, when it is pointed at."""
-        return [altair().Tooltip(self.field(name), title=name) for name in self._names if name not in without]
+        return [altair().Tooltip(self.field(name), title=legible(name)) for name in self._names if name not in without]
 
 
 def bars(title: str, description: str, rows: Rows, category: str, value: str, by: str | None = None) -> Chart:

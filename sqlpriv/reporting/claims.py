@@ -1,4 +1,4 @@
-"""What a release promises, in two sentences, and to whom: from what the release says of itself."""
+"""What a release promises, in two sentences, and to whom: what it says of itself, and what was verified of it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,33 @@ from sqlpriv.facts import Facts, Grid, Line
 from sqlpriv.reporting.sections import Section
 
 
-def guarantee(shown: Facts) -> Section:
+def guarantee(shown: Facts, judged: Facts) -> Section:
     """The guarantee, first in two sentences, then in full."""
-    return Section("guarantee", "What is promised", (Line(_in_short(shown.content)), *_in_full(shown)))
+    short = Line(_in_short(shown.content, claimed(judged)))
+    return Section("guarantee", "What is promised", (short, *_in_full(shown)))
 
 
-def _in_short(content: Mapping[str, Any]) -> str:
-    if content.get("requirements"):
-        met = [str(r["requirement"]) for r in content["requirements"]]
-        first = str(content["requirements"][0]["guarantee"]).partition(". ")[0].rstrip(".")
-        return f"Every class of people in this release meets {' and '.join(met)}. {first[:1].upper()}{first[1:]}."
-    return " ".join(_sentences(str(content.get("guarantee") or "This release states no guarantee."))[:2])
+def claimed(judged: Facts) -> frozenset[str]:
+    """What the file says, and cannot show: an owner who counted persons is to be believed, or asked."""
+    return frozenset(str(c["check"]).partition(" (")[0] for c in judged.content["checks"] if c["passed"] is None)
+
+
+def claims_among(shown: Facts, judged: Facts) -> tuple[int, int]:
+    """How many requirements are claims, and how many there are."""
+    texts = [str(r["requirement"]) for r in shown.content.get("requirements") or ()]
+    return sum(text in claimed(judged) for text in texts), len(texts)
+
+
+def _in_short(content: Mapping[str, Any], only_said: frozenset[str]) -> str:
+    told = content.get("guarantee") or content.get("promise")
+    if told:
+        return " ".join(_sentences(str(told))[:2])
+    if not content.get("requirements"):
+        return "This release states no guarantee."
+    texts = [str(r["requirement"]) for r in content["requirements"]]
+    met = [f"{text} (as claimed)" if text in only_said else text for text in texts]
+    first = str(content["requirements"][0]["guarantee"]).partition(". ")[0].rstrip(".")
+    return f"Every class of people in this release meets {' and '.join(met)}. {first[:1].upper()}{first[1:]}."
 
 
 def _sentences(text: str) -> list[str]:
@@ -27,42 +43,53 @@ def _sentences(text: str) -> list[str]:
 
 
 def _in_full(shown: Facts) -> Iterator[Line]:
-    """What the release claims in its own words, with what it adds to it."""
+    """What the release claims in its own words, with what it adds to it and warns of."""
     for part in shown.parts:
         if isinstance(part, Line) and (part.mark == "claimed" or part.text.startswith("- ")):
             yield Line(part.text, "claimed" if part.mark else "")
-    yield from (Line(warning, "warning") for warning in shown.warnings)
+    stated = shown.content.get("warnings") or ()
+    yield from (Line(warning, "warning") for warning in dict.fromkeys([*shown.warnings, *stated]))
 
 
 def covered(shown: Facts) -> Section:
     """Who is covered, and who is not."""
-    content = shown.content
-    grid = Grid(("who", "covered?"), tuple(_attackers(content)), "Attackers and people", folded=("who", "covered?"))
+    rows = (*_attackers(shown.content), *_people(shown.content))
+    grid = Grid(("who", "covered?"), rows, "Attackers and people", folded=("who", "covered?"))
     return Section("covered", "Who is covered, and who is not", (grid,))
 
 
 def _attackers(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    qis = [c["name"] for c in content["columns"] if c.get("role") == "quasi-identifier"]
+    qis = ", ".join(c["name"] for c in content["columns"] if c.get("role") == "quasi-identifier")
+    known = f"knows {qis or 'the published columns'} of a person who is in the table"
     if content.get("attackers"):
         for one in content["attackers"]:
             after = f"belief {one['prior']:.3g} becomes at most {one['posterior']:.3g}"
             yield f"knows {one['knows']}, wants {one['wants']}", f"{'yes' if one['covered'] else 'NO'}: {after}"
+    elif content.get("promise"):
+        yield "holds the dictionary that the promise speaks of, and picks by lot among the entries that fit", "yes"
+        yield f"{known}, or holds another list of people", "NO: the promise is about one attacker"
+        yield "knows the rule by which labels were chosen", "NO: the choice itself tells something of a row"
+    elif "total_epsilon" in (content.get("parameters") or {}):
+        yield "knows everybody else's rows, and how values hang together", "yes, as promised, but for a chance of delta"
     else:
-        yield f"knows {', '.join(qis) or 'the published columns'} of a person who is in the table", "yes, as promised"
-        yield (
-            "knows more: another column, values of other people, or how values hang together",
-            "only as far as a requirement above speaks of it",
-        )
+        yield known, "yes, as promised"
+        more = "knows more: another column, values of other people, or how values hang together"
+        yield more, "only as far as a requirement above speaks of it"
+    beside = content.get("beside")
+    another = f"beside others, because: {beside}" if beside else "only as far as the ledger judged it"
+    yield "holds another release of the same table", another
+    yield "learns about people in general, and takes it for one of them", "NO: no release hides what is true of people"
+
+
+def _people(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    rows_each = float((content.get("parameters") or {}).get("rows_each", 1))
     if content.get("counts") == "persons":
-        yield "a person with several rows", "yes: persons were counted, not rows"
-    elif content.get("counts") == "rows":
+        yield "a person with several rows", "as claimed: persons were counted, not rows; they are not in the file"
+    elif rows_each > 1:
+        yield f"a person with up to {rows_each:g} rows", "yes, all of them together; one with more is not"
+    else:
         yield "a person with several rows", "NO: rows were counted; of several rows of a person each is covered alone"
     if int(content.get("suppressed_rows") or 0):
-        yield "people whose rows were suppressed", "their rows are not told; how many they are is"
-    yield (
-        "holds another release of the same table",
-        f"beside others, because: {content['beside']}"
-        if content.get("beside")
-        else "only as far as the ledger judged it",
-    )
-    yield "learns about people in general, and takes it for one of them", "NO: no release hides what is true of people"
+        kept = content.get("kept_suppressed") == "yes"
+        told = "their other columns are published, as one class under *" if kept else "their rows are not in the file"
+        yield "people whose rows were suppressed", f"{told}; how many they are is told"

@@ -20,7 +20,7 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.reporting.asked import asked, found
 from sqlpriv.reporting.attacks import attacks
 from sqlpriv.reporting.choice import choice
-from sqlpriv.reporting.claims import covered, guarantee
+from sqlpriv.reporting.claims import claims_among, covered, guarantee
 from sqlpriv.reporting.recheck import recheck_sql
 from sqlpriv.reporting.sections import Code, Page, Section, Signature
 from sqlpriv.version import __version__
@@ -33,8 +33,8 @@ def report_release(path: Path) -> Page:
     """The page of a release, from its file alone."""
     shown, judged = publishing.show(path), publishing.verify(path)
     learnt = attacks(path, None, False, with_chart=False)
-    sections = (guarantee(shown), covered(shown), learnt, *_evidence(path, shown, judged))
-    verdict = f"{path.name} {'holds' if judged.passed else 'does NOT hold'} what it says, as far as its file can tell"
+    sections = (guarantee(shown, judged), covered(shown), learnt, *_evidence(path, shown, judged))
+    verdict = _verdict(path, shown, judged, "what it says, as far as its file can tell")
     title = f"{shown.content['table']}: a release by {shown.content['method']}"
     return Page(title, verdict, judged.passed, _OF_RELEASE, sections)
 
@@ -68,8 +68,8 @@ def report_policy(
         return Page(title, verdict, passed, _FOR_OWNER, (*done[:1], *before, *done[1:], _sign()))
     shown, judged = publishing.show(path), publishing.verify(path, policy)
     learnt = attacks(path, policy, show_values, with_chart=True)
-    sections = (guarantee(shown), covered(shown), learnt, *before, *done, *_evidence(path, shown, judged))
-    return Page(title, _verdict(path, judged), judged.passed, _FOR_OWNER, sections)
+    sections = (guarantee(shown, judged), covered(shown), learnt, *before, *done, *_evidence(path, shown, judged))
+    return Page(title, _verdict(path, shown, judged), judged.passed, _FOR_OWNER, sections)
 
 
 def report_published(policy: Policy, path: Path, facts: Facts) -> Page:
@@ -77,12 +77,17 @@ def report_published(policy: Policy, path: Path, facts: Facts) -> Page:
     more = Line("sqlpriv report with the policy adds what was found in the private table, and the choice among others.")
     shown, judged = publishing.show(path), publishing.verify(path, policy)
     done = (_done(facts, False), Section("more", "What else there is", (more,)))
-    sections = (guarantee(shown), covered(shown), asked(policy), *done, *_evidence(path, shown, judged))
-    return Page(f"{policy.table.name}: published", _verdict(path, judged), judged.passed, _FOR_OWNER, sections)
+    sections = (guarantee(shown, judged), covered(shown), asked(policy), *done, *_evidence(path, shown, judged))
+    return Page(f"{policy.table.name}: published", _verdict(path, shown, judged), judged.passed, _FOR_OWNER, sections)
 
 
-def _verdict(path: Path, judged: Facts) -> str:
-    return f"{path.name} {'holds' if judged.passed else 'does NOT hold'} what it says and what the policy requires"
+def _verdict(path: Path, shown: Facts, judged: Facts, what: str = "what it says and what the policy requires") -> str:
+    """Whether it holds; what its file cannot show is not passed off as shown."""
+    if not judged.passed:
+        return f"{path.name} does NOT hold {what}"
+    claims, all_of_them = claims_among(shown, judged)
+    said = f"; {claims} of {all_of_them} requirements are claims that its file cannot show" if claims else ""
+    return f"{path.name} holds {what}{said}"
 
 
 def report_two(one: Path, other: Path) -> Page:
@@ -95,8 +100,8 @@ def report_two(one: Path, other: Path) -> Page:
     )
     promised = [
         Section(f"{part.name}-{number}", f"{part.title}: {path.name}", part.pieces)
-        for number, (path, shown, _) in enumerate(both)
-        for part in (guarantee(shown), covered(shown))
+        for number, (path, shown, judged) in enumerate(both)
+        for part in (guarantee(shown, judged), covered(shown))
     ]
     passed = all(judged.passed for _, _, judged in both)
     verdict = (
@@ -109,7 +114,7 @@ def report_two(one: Path, other: Path) -> Page:
     evidence = [
         Section(f"{part.name}-{number}", f"{part.title}: {path.name}", part.pieces)
         for number, (path, shown, judged) in enumerate(both)
-        for part in _evidence(path, shown, judged)
+        for part in _evidence(path, shown, judged, f"r{number + 1}")
         if part.name != "sign"
     ]
     return Page(f"{names[0]} and {names[1]}", verdict, passed, _OF_RELEASE, (side, *promised, *evidence, _sign()))
@@ -153,7 +158,7 @@ def _workload(policy: Policy, workload: Path | None) -> tuple[Section, ...]:
     return (Section("utility", "How far off answers are", facts.shown()),)
 
 
-def _evidence(path: Path, shown: Facts, judged: Facts) -> tuple[Section, ...]:
+def _evidence(path: Path, shown: Facts, judged: Facts, alias: str = "r") -> tuple[Section, ...]:
     content = shown.content
     versions = (
         ("release", path.name),
@@ -164,7 +169,7 @@ def _evidence(path: Path, shown: Facts, judged: Facts) -> tuple[Section, ...]:
         ("SHA-256 of the file", _digest(path)),
         *((name, f"{value:g}") for name, value in (content.get("parameters") or {}).items()),
     )
-    sql = recheck_sql(path.name, content)
+    sql = recheck_sql(path.name, content, alias)
     return (
         Section("verified", "What was checked in the file", judged.shown()),
         Section("parameters", "Parameters, versions and digests", (Grid((), versions),)),

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import lru_cache
-from html import escape
+from html import escape as escape_html
 from importlib.resources import files
 from typing import Any
 
-from sqlpriv.facts import Grid, Part, html_part, plain
+from sqlpriv.facts import Grid, Part, html_part, legible, plain
 from sqlpriv.reporting.sections import Chart, Code, Page, Piece, Section, Signature
 
 # No address may be asked, whatever a page holds; Vega compiles its expressions, which needs 'unsafe-eval'.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 _VERDICT = {True: "holds", False: "fails", None: "open"}
+
+
+def escape(text: str) -> str:
+    """A text as it may stand in a page, whoever wrote it."""
+    return escape_html(legible(text))
 
 
 def render(page: Page) -> str:
@@ -60,7 +65,7 @@ def _piece(piece: Piece, name: str) -> str:
     if isinstance(piece, Chart):
         return "".join(_chart(piece, name))
     if isinstance(piece, Code):
-        return f'<pre tabindex="0"><code>{escape(piece.text)}</code></pre>'
+        return f'<pre tabindex="0"><code>{escape_html(legible(piece.text, breaks=True))}</code></pre>'
     if isinstance(piece, Signature):
         fields = "".join(f'<label>{escape(place)}<input autocomplete="off"></label>' for place in piece.places)
         return f'<div class="sign">{fields}</div>'

@@ -3,52 +3,120 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlpriv.checks.requirements import MEASURES
+from sqlpriv.facts import legible
+from sqlpriv.macros.catalog import macros
 from sqlpriv.sqltext import literal, quoted
 
-_ALIAS = "r"
 # What a guarantee follows from, and the macro that says so; the first whose numbers the release has.
 _GUARANTEES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("sdgs_guarantee", ("k", "beta", "epsilon", "n_public")),
     ("sdgs_delta", ("k", "beta", "epsilon")),
     ("alpha_beta_guarantee", ("d", "gamma", "alpha", "beta")),
     ("bag_guarantee", ("d", "gamma", "p", "q")),
     ("frapp_guarantee", ("d", "gamma", "stay", "move")),
     ("signed_bag_guarantee", ("d", "gamma", "a")),
 )
+_OF_ALL_ROWS = ("t", "beta", "enhanced_beta", "delta", "marketer", "epsilon", "t_ordered", "t_hierarchical")
+_BUCKET = "__bucket"
 
 
-def recheck_sql(file: str, content: Mapping[str, Any]) -> str:
+def recheck_sql(file: str, content: Mapping[str, Any], alias: str = "r") -> str:
     """Statements for any DuckDB client, in the folder of the release."""
-    return "\n".join(_statements(file, content))
+    return "\n".join(_Recheck(file, content, alias).statements())
 
 
-def _statements(file: str, content: Mapping[str, Any]) -> Iterator[str]:
-    yield f"ATTACH {literal(file)} AS {_ALIAS} (READ_ONLY);"
-    yield f"SELECT value FROM {_ALIAS}.sqlpriv_release.about WHERE name = 'digest';  -- {content.get('digest', '')}"
-    qis = [c["name"] for c in content["columns"] if c.get("role") == "quasi-identifier"]
-    table = f"{_ALIAS}.main.{quoted(content['table'])}"
-    for required in content.get("requirements") or ():
-        measure = MEASURES.get(str(required["measure"]))
-        if measure is None:
-            continue
+class _Recheck:
+    def __init__(self, file: str, content: Mapping[str, Any], alias: str) -> None:
+        self._file, self._content, self._alias = file, content, alias
+        self._numbers: Mapping[str, Any] = content.get("parameters") or {}
+
+    def statements(self) -> Iterator[str]:
+        """What to run, with what should come out behind it."""
+        yield f"ATTACH {literal(self._file)} AS {self._alias} (READ_ONLY);"
+        stated = _comment("the digest of the rows as stated; sqlpriv verify works it out from the rows again")
+        yield f"SELECT value FROM {self._alias}.sqlpriv_release.about WHERE name = 'digest';  {stated}"
+        if self._content.get("sides"):
+            yield from self._buckets()
+        else:
+            yield from self._requirements()
+        yield from self._sample()
+        yield from self._guarantee()
+
+    def _table(self, name: str) -> str:
+        return f"{self._alias}.sqlpriv_release.{quoted(name)}"
+
+    def _requirements(self) -> Iterator[str]:
+        content = self._content
+        qis = [c["name"] for c in content["columns"] if c.get("role") == "quasi-identifier"]
+        left_out = int(content.get("suppressed_rows") or 0) > 0 and content.get("kept_suppressed") != "yes"
+        for required in content.get("requirements") or ():
+            said, name = str(required["requirement"]), str(required["measure"])
+            if left_out and name.startswith(_OF_ALL_ROWS):
+                yield _comment(f"{said}: it is about all rows, and suppressed ones are not in the file")
+                continue
+            yield self._judged(f"{self._alias}.main.{quoted(content['table'])}", qis, required)
+        if content.get("counts") == "persons" and content.get("requirements"):
+            yield _comment(
+                "persons were counted, and are not published: these numbers are of rows. Of persons k is no larger; "
+                "the others may differ either way"
+            )
+
+    def _judged(self, table: str, by: Sequence[str], required: Mapping[str, Any]) -> str:
+        said, measure = str(required["requirement"]), MEASURES.get(str(required["measure"]))
         given = json.loads(required["arguments"] or "{}")
-        if any(isinstance(value, str) for value in given.values()):
-            yield f"-- {required['requirement']}: needs a table that is not in the release"
-            continue
-        arguments = [literal(table), f"[{', '.join(map(literal, qis))}]"]
+        if measure is None or not all(isinstance(value, int | float) for value in given.values()):
+            return _comment(f"{said}: needs a table that is not in the release")
+        arguments = [literal(table), f"[{', '.join(map(literal, by))}]"]
         if measure.needs_sensitive:
-            arguments.append(literal(required["sensitive"]))
-        arguments += [str(value) for value in given.values()]
-        call = f"{_ALIAS}.priv.{measure.macro}({', '.join(arguments)})"
-        yield f"SELECT {measure.column} FROM {call};  -- {required['requirement']}"
-    numbers = content.get("parameters") or {}
-    for macro, needed in _GUARANTEES:
-        if all(name in numbers for name in needed):
-            yield f"FROM {_ALIAS}.priv.{macro}({', '.join(repr(numbers[name]) for name in needed)});"
-            break
-    if content.get("counts") == "persons":
-        yield "-- persons were counted, and are not published: of rows these numbers are as large or larger"
+            arguments.append(literal(str(required["sensitive"])))
+        arguments += [repr(value) for value in given.values()]
+        call = f"{self._alias}.priv.{measure.macro}({', '.join(arguments)})"
+        return f"SELECT {measure.column} FROM {call};  {_comment(said)}"
+
+    def _buckets(self) -> Iterator[str]:
+        """Every side has its rows in buckets, and a sensitive value is judged in those of its side."""
+        sides = sorted({int(c["side"]) for c in self._content["columns"]})
+        tables = {
+            side: self._table("published" if place == 0 else f"side_{place + 1}") for place, side in enumerate(sides)
+        }
+        for table in tables.values():
+            counted = f"SELECT count(*) AS n FROM {table} GROUP BY {_BUCKET}"
+            yield f"SELECT min(n) FROM ({counted});  {_comment('rows of the smallest bucket, alike for all sides')}"
+        side_of = {c["name"]: int(c["side"]) for c in self._content["columns"]}
+        for required in self._content.get("requirements") or ():
+            side = side_of.get(str(required["sensitive"]))
+            if side is None:
+                yield _comment(f"{required['requirement']}: sqlpriv verify judges it")
+            else:
+                yield self._judged(tables[side], [_BUCKET], required)
+
+    def _sample(self) -> Iterator[str]:
+        """Of a sample, that what is published is there k times."""
+        if not {"k", "beta", "epsilon"} <= set(self._numbers):
+            return
+        groups = self._content.get("groups") or [[]]
+        for place in range(len(groups)):
+            table = self._table("published" if place == 0 else f"group_{place + 1}")
+            least = _comment(f"every row is there so often at least: k = {self._numbers['k']:g}")
+            yield f"SELECT min(n) FROM (SELECT count(*) AS n FROM {table} GROUP BY ALL);  {least}"
+
+    def _guarantee(self) -> Iterator[str]:
+        numbers = self._numbers
+        for macro, needed in _GUARANTEES:
+            if all(name in numbers for name in needed):
+                of_one = _comment("of one group") if len(self._content.get("groups") or ()) > 1 else ""
+                called = f"{self._alias}.priv.{macro}({', '.join(repr(numbers[name]) for name in needed)})"
+                yield f"{'FROM' if macros()[macro].is_table else 'SELECT'} {called};  {of_one}".rstrip()
+                break
+        groups = len(self._content.get("groups") or ())
+        if groups > 1:
+            both = f"{numbers['epsilon']!r}, {numbers['delta']!r}, {groups}"
+            yield f"FROM {self._alias}.priv.sdgs_groups({both});  {_comment('of all groups together')}"
+
+
+def _comment(text: str) -> str:
+    """A remark that cannot end before its line does."""
+    return f"-- {legible(text)}"

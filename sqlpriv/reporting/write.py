@@ -25,8 +25,15 @@ def ready() -> None:
         raise InputError(_MISSING)
 
 
+def refuse_target(target: Path) -> None:
+    """A page is no table, policy or release: what is called otherwise may be one, and is never written over."""
+    if target.suffix.lower() not in {".html", ".htm"}:
+        raise InputError(f"a report is written as .html: {target.name!r} may be something else")
+
+
 def write_page(page: Page, target: Path, pictures: Path | None = None) -> Facts:
     """Write the page, and each of its charts as a PNG where a folder is given for them."""
+    refuse_target(target)
     try:
         target.write_text(render(page), encoding="utf-8")
         drawn = [] if pictures is None else _draw(page, pictures)

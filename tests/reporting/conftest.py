@@ -36,6 +36,25 @@ gamma = 0.5
 uncovered = "a test"
 output = "noise.duckdb"
 """
+HEAD = """
+[table]
+source = "people.csv"
+[columns]
+age = { role = "quasi-identifier", hierarchy = "ranges:5,10", domain = "range:20..59" }
+"zip.code <b>" = { role = "quasi-identifier", hierarchy = "mask:5" }
+ill = { role = "sensitive" }
+"""
+WEIGHED = HEAD.replace('"mask:5"', '"mask:5", weight = 0.5').replace('"range:20..59"', '"range:20..59", weight = 1')
+BY_METHOD = {
+    "mondrian": HEAD + '[require]\nk = 3\nt = { ill = 0.9 }\n[release]\nmethod = "mondrian"\n',
+    "hilbert": HEAD + '[require]\nk = 3\n[release]\nmethod = "hilbert"\n',
+    "anatomy": HEAD + '[require]\ndistinct_l = { ill = 3 }\n[release]\nmethod = "anatomy"\n',
+    "slicing": HEAD + '[release]\nmethod = "slicing"\ngroups = [["age"], ["zip.code <b>", "ill"]]\nbucket = 10\n',
+    "sdgs": HEAD
+    + '[release]\nmethod = "sdgs"\nepsilon = 2\ndelta = 1e-3\nbeta = 0.5\ngroups = [["age"], ["zip.code <b>", "ill"]]\n'
+    + 'node = { age = 2, "zip.code <b>" = 5 }\nnode_is_public = "a test"\n',
+    "disclose": WEIGHED + '[release]\nmethod = "disclose"\ngoal = "utility"\nc = 0.5\n',
+}
 VALUES = ("measles-of-one", "mumps-of-many", "40219", "40288")
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from reporting.conftest import VALUES
+from reporting.conftest import BY_METHOD, VALUES
 from support.commands import run
 
 import sqlpriv
 from sqlpriv.errors import InputError
+from sqlpriv.reporting.recheck import recheck_sql
 
 pytest.importorskip("altair", reason="the extra `report` is not installed")
 pytest.importorskip("vl_convert", reason="the extra `report` is not installed")
@@ -67,6 +68,7 @@ def test_no_value_of_anybody(owners: str, public: str) -> None:
         assert value not in written(public)
 
 
+@pytest.mark.slow
 def test_values_only_where_asked_for(folder: Path, tmp_path: Path) -> None:
     sqlpriv.report(folder / "policy.toml", tmp_path / "all.html", show_values=True)
     assert "40219" in written((tmp_path / "all.html").read_text(encoding="utf-8"))
@@ -106,6 +108,58 @@ def test_the_sql_of_coins(folder: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert guaranteed[0][0] is True
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", BY_METHOD)
+def test_the_page_of_every_method(folder: Path, tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
+    (tmp_path / "policy.toml").write_text(BY_METHOD[method], encoding="utf-8")
+    sqlpriv.publish("policy.toml", "release.duckdb", ledger_file=tmp_path / "ledger.db", force=True)
+    assert sqlpriv.report("release.duckdb", "page.html").passed
+    page = written((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "states no guarantee" not in page
+    sql = html.unescape(re.findall(r"<code>(.*?)</code>", page, re.DOTALL)[0])
+    with duckdb.connect() as con:
+        answers = [con.execute(s).fetchall() for s in filter(str.strip, re.sub(r"--.*", "", sql).split(";"))]
+    expected = {"mondrian": [3], "hilbert": [3], "anatomy": [3, 3, 3], "slicing": [10, 10], "disclose": []}
+    if method == "sdgs":
+        assert answers[-1] == [(4.0, 0.002)]
+    else:
+        assert [row[0][0] >= least for row, least in zip(answers[2:], expected[method], strict=False)] == [
+            True for _ in expected[method]
+        ]
+
+
+@pytest.mark.slow
+def test_kept_rows_are_not_said_to_be_left_out(folder: Path, tmp_path: Path) -> None:
+    text = (folder / "policy.toml").read_text(encoding="utf-8").replace("k = 3", "k = 100")
+    text = text.replace('output = "labels.duckdb"', "suppression = 0.9\nkeep_suppressed = true")
+    rows = (folder / "people.csv").read_text(encoding="utf-8") + "59,99999,flu\n" * 2
+    (tmp_path / "people.csv").write_text(rows, encoding="utf-8")
+    (tmp_path / "policy.toml").write_text(text, encoding="utf-8")
+    made = sqlpriv.publish(tmp_path / "policy.toml", tmp_path / "kept.duckdb", ledger_file=tmp_path / "ledger.db")
+    sqlpriv.report(tmp_path / "kept.duckdb", tmp_path / "page.html")
+    page = written((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert ("as one class under *" in page) == made.content["kept_suppressed"]
+    assert ("their rows are not in the file" in page) == (
+        made.content["suppressed_rows"] > 0 and not made.content["kept_suppressed"]
+    )
+
+
+@pytest.mark.parametrize("target", ["people.csv", "policy.toml", "labels.duckdb", "page"])
+def test_nothing_else_is_written_over(folder: Path, target: str) -> None:
+    before = (folder / target).read_bytes() if target != "page" else None
+    with pytest.raises(InputError, match=r"a report is written as \.html"):
+        sqlpriv.report(folder / "labels.duckdb", folder / target)
+    assert (folder / target).read_bytes() == before if before else not (folder / target).exists()
+
+
+def test_a_name_cannot_leave_its_comment() -> None:
+    required = {"requirement": "k>=5\n; SELECT 1; --", "measure": "k", "arguments": "{}", "sensitive": None}
+    sql = recheck_sql("r.duckdb", {"table": "t", "columns": [], "requirements": [required]})
+    assert all(line.startswith(("ATTACH", "SELECT value", "SELECT k FROM")) for line in sql.splitlines())
+
+
 def test_a_tampered_release_fails_on_top(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "labels.duckdb").write_bytes((folder / "labels.duckdb").read_bytes())
     with duckdb.connect(str(tmp_path / "labels.duckdb")) as con:
@@ -115,6 +169,7 @@ def test_a_tampered_release_fails_on_top(folder: Path, tmp_path: Path) -> None:
     assert '<p class="verdict fails"' in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_policy_that_cannot_be_met(folder: Path, tmp_path: Path) -> None:
     text = (folder / "policy.toml").read_text(encoding="utf-8").replace("k = 3", "k = 100000")
     (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
@@ -124,6 +179,7 @@ def test_a_policy_that_cannot_be_met(folder: Path, tmp_path: Path) -> None:
     assert "It may not go out under this policy" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_two_releases_side_by_side(folder: Path, tmp_path: Path) -> None:
     done = run(
         folder, "report", "labels.duckdb", "--compare", "noise.duckdb", "-o", str(tmp_path / "two.html"), "--json"
@@ -136,6 +192,7 @@ def test_two_releases_side_by_side(folder: Path, tmp_path: Path) -> None:
     assert "frapp" in text
 
 
+@pytest.mark.slow
 def test_charts_as_pictures(folder: Path, tmp_path: Path) -> None:
     facts = sqlpriv.report(folder / "policy.toml", tmp_path / "page.html", charts=tmp_path / "charts")
     drawn = facts.content["charts"]
@@ -143,6 +200,7 @@ def test_charts_as_pictures(folder: Path, tmp_path: Path) -> None:
     assert all((tmp_path / "charts" / name).read_bytes().startswith(b"\x89PNG") for name in drawn)
 
 
+@pytest.mark.slow
 def test_after_every_publish(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("people.csv", "policy.toml"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
