@@ -47,9 +47,9 @@ test-slow: $(DEVELOP) $(BROWSER) ## Run what `make test` leaves out and is not d
 	@$(VENV)/$(PYTEST) -m "slow and not deep"
 
 # Here some of the random tables find what differs; what says nothing new on another DuckDB is marked.
-test-1.5: $(DEVELOP_15) ## Run the tests that DuckDB 1.5.6 may answer differently
+test-1.5: $(DEVELOP_15) ## Run the tests that DuckDB 1.5.6 may answer differently, but the slow ones
 	@echo "Testing on $$($(VENV_15)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
-	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-10} $(VENV_15)/$(PYTEST) -m "not deep and not one_version"
+	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-10} $(VENV_15)/$(PYTEST) -m "not deep and not slow and not one_version"
 
 test-peers: $(PEERS) ## Run the tests that compare with other libraries
 	@echo "Testing against $$($(VENV_PEERS)/bin/python -m pip freeze | grep -i pycanon)"

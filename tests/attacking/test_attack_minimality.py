@@ -13,7 +13,7 @@ from support.policies import generalize, policy_text, qi, role, write_policy
 import sqlpriv
 from sqlpriv.attacking.minimality import ATTACK
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 COLUMNS = {"q": qi(), "s": role("sensitive")}
 
 
@@ -46,7 +46,6 @@ def test_worlds_in_which_less_would_do_are_ruled_out(tmp_path: Path) -> None:
     assert (found["certain_before"], found["certain_after"]) == (0, sum(b == 1 for b in beliefs))
 
 
-@pytest.mark.slow
 def test_shares_are_judged_in_every_world(tmp_path: Path) -> None:
     rows = [("1", "a"), ("1", "a"), ("2", "a"), ("2", "b"), ("2", "b")]
     found = values(attack(tmp_path, rows, "alpha_k = 0.7"))
@@ -60,14 +59,12 @@ def test_shares_are_judged_in_every_world(tmp_path: Path) -> None:
     assert found["excluded_share"] == pytest.approx(1 - len(left) / len(worlds))
 
 
-@pytest.mark.slow
 def test_a_choice_by_quasi_identifiers_tells_nothing(tmp_path: Path) -> None:
     found = attack(tmp_path, [("1", "a"), ("1", "a"), ("2", "b"), ("3", "c")], "k = 2")
     assert values(found) == {"excluded_share": 0}
     assert "tells nothing of sensitive values" in found["sentence"]
 
 
-@pytest.mark.slow
 def test_many_worlds_are_sampled(tmp_path: Path) -> None:
     rows = [(str(i % 2), "abcde"[i % 5]) for i in range(10)] + [("3", "a"), ("3", "a")]
     found = attack(tmp_path, rows, "distinct_l = 2", worlds=6)
@@ -80,7 +77,6 @@ def test_many_worlds_are_sampled(tmp_path: Path) -> None:
     assert told["surest_before"] < told["surest_after_bound"] <= 1
 
 
-@pytest.mark.slow
 def test_what_was_not_searched_for_is_not_retraced(tmp_path: Path) -> None:
     text = policy_text(COLUMNS, "distinct_l = 2", "node = { q = 1 }")
     path = write_policy(tmp_path, text, "CREATE TABLE people AS FROM (VALUES ('1', 'a'), ('2', 'b')) AS v(q, s)")

@@ -29,7 +29,7 @@ from sqlpriv.methods.sdgs.terms import guaranteed
 from sqlpriv.methods.sdgs.told import linking_posterior
 from sqlpriv.publishing import read_policy
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 
 AGES = (10, 11, 12, 20, 21, 22, 23)
 VALUES = "abc"
@@ -94,7 +94,6 @@ def test_of_classes(tmp_path: Path, values: str) -> None:
     assert found == pytest.approx(worst(seen, len(AGES), outcome), rel=1e-12)
 
 
-@pytest.mark.slow
 def test_of_classes_that_persons_may_share(tmp_path: Path) -> None:
     """That one of two rows has a value is believed more than a share, so nothing is told."""
     assert figure(tmp_path, "aabbcac", GENERALIZE.replace("k = 3", "k = 2"), "person")[0] is None

@@ -14,7 +14,7 @@ from support.policies import generalize, policy_text, qi, role, write_policy
 
 import sqlpriv
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 # Cells that stand nowhere else: no name of a column, no number of people.
 ROWS = [(f"person{i}", f"7{i % 3}00{i % 2}", 9101 + i % 4, f"disease{'xyyz'[i % 4]}") for i in range(12)]
 CELLS = {str(cell) for row in ROWS for cell in row}
@@ -66,7 +66,6 @@ def test_no_value_of_anybody_is_printed(folder: Path) -> None:
     assert not holds_cells(done.stdout + done.stderr)
 
 
-@pytest.mark.slow
 def test_no_value_is_in_what_programs_get(folder: Path) -> None:
     """Also where the parts hold some, to be shown to who asks for them at a terminal."""
     done = run(folder, "attack", *ALL, "--worlds", "2", "--json")
@@ -83,7 +82,6 @@ def test_no_value_is_in_what_programs_get(folder: Path) -> None:
         assert not holds_cells(shown)
 
 
-@pytest.mark.slow
 def test_values_are_printed_to_who_asks(folder: Path) -> None:
     done = run(folder, "attack", "people", "--database", "private.duckdb", "--qi", "zip,born", "--sensitive", "ill",
                "--show-values", "--implications", "0")  # fmt: skip
@@ -91,7 +89,6 @@ def test_values_are_printed_to_who_asks(folder: Path) -> None:
     assert re.search(r"zip 7[012]00[01], born 910[1-4]", done.stdout)
 
 
-@pytest.mark.slow
 def test_the_file_alone_says_what_was_not_run(folder: Path) -> None:
     done = run(folder, "attack", "people-release.duckdb", "--dictionary", "book.csv", columns=80)
     assert done.returncode == 0, done.stderr
@@ -101,7 +98,6 @@ def test_the_file_alone_says_what_was_not_run(folder: Path) -> None:
     assert "compares zip, born names" in done.stdout
 
 
-@pytest.mark.slow
 def test_a_picture(folder: Path) -> None:
     pytest.importorskip("matplotlib")
     done = run(

@@ -17,7 +17,7 @@ from sqlpriv.doors.mcp.catalog import Catalog
 from sqlpriv.errors import InputError, SqlprivError
 
 mcp = pytest.importorskip("mcp", reason="the package mcp is not installed")
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 COUNT = "SELECT count(*) AS n FROM people"
 

@@ -18,7 +18,7 @@ from sqlpriv.reporting.recheck import recheck_sql
 
 pytest.importorskip("altair", reason="the extra `report` is not installed")
 pytest.importorskip("vl_convert", reason="the extra `report` is not installed")
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,6 @@ def test_no_value_of_anybody(owners: str, public: str) -> None:
         assert value not in written(public)
 
 
-@pytest.mark.slow
 def test_values_only_where_asked_for(folder: Path, tmp_path: Path) -> None:
     sqlpriv.report(folder / "policy.toml", tmp_path / "all.html", show_values=True)
     assert "40219" in written((tmp_path / "all.html").read_text(encoding="utf-8"))
@@ -108,7 +107,6 @@ def test_the_sql_of_coins(folder: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert guaranteed[0][0] is True
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", BY_METHOD)
 def test_the_page_of_every_method(folder: Path, tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -130,7 +128,6 @@ def test_the_page_of_every_method(folder: Path, tmp_path: Path, method: str, mon
         ]
 
 
-@pytest.mark.slow
 def test_kept_rows_are_not_said_to_be_left_out(folder: Path, tmp_path: Path) -> None:
     text = (folder / "policy.toml").read_text(encoding="utf-8").replace("k = 3", "k = 100")
     text = text.replace('output = "labels.duckdb"', "suppression = 0.9\nkeep_suppressed = true")
@@ -169,7 +166,6 @@ def test_a_tampered_release_fails_on_top(folder: Path, tmp_path: Path) -> None:
     assert '<p class="verdict fails"' in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_a_policy_that_cannot_be_met(folder: Path, tmp_path: Path) -> None:
     text = (folder / "policy.toml").read_text(encoding="utf-8").replace("k = 3", "k = 100000")
     (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
@@ -179,7 +175,6 @@ def test_a_policy_that_cannot_be_met(folder: Path, tmp_path: Path) -> None:
     assert "It may not go out under this policy" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_two_releases_side_by_side(folder: Path, tmp_path: Path) -> None:
     done = run(
         folder, "report", "labels.duckdb", "--compare", "noise.duckdb", "-o", str(tmp_path / "two.html"), "--json"
@@ -192,7 +187,6 @@ def test_two_releases_side_by_side(folder: Path, tmp_path: Path) -> None:
     assert "frapp" in text
 
 
-@pytest.mark.slow
 def test_charts_as_pictures(folder: Path, tmp_path: Path) -> None:
     facts = sqlpriv.report(folder / "policy.toml", tmp_path / "page.html", charts=tmp_path / "charts")
     drawn = facts.content["charts"]
@@ -200,7 +194,6 @@ def test_charts_as_pictures(folder: Path, tmp_path: Path) -> None:
     assert all((tmp_path / "charts" / name).read_bytes().startswith(b"\x89PNG") for name in drawn)
 
 
-@pytest.mark.slow
 def test_after_every_publish(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("people.csv", "policy.toml"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())

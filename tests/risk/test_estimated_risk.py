@@ -13,7 +13,7 @@ from sqlpriv.risk.measure import estimated_and_true, risk_by_entries
 from sqlpriv.showing import charts
 from sqlpriv.table.reference import TableReference
 
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 CITIES = [(f"c{i}", f"s{i // 3}", "*") for i in range(9)]
 
@@ -52,14 +52,12 @@ def test_all_points_are_above_the_diagonal(tmp_path: Path, seed: int) -> None:
     assert "the estimate bounds the true risk" in drawn
 
 
-@pytest.mark.slow
 def test_a_dictionary_that_says_something_else_is_no_bound(tmp_path: Path) -> None:
     asked = tables(tmp_path, 5)
     with opened(Asked(asked.table, asked.weighed, [Held("table.csv"), Held("sharper.csv")])) as found:
         assert not any(point["precedes"] for point in estimated_and_true(found, "who"))
 
 
-@pytest.mark.slow
 def test_parts_of_a_dictionary_grow_to_the_whole(tmp_path: Path) -> None:
     with opened(tables(tmp_path, 6)) as found:
         rows = [row for row in risk_by_entries(found) if row["curve"] == "table.csv"]

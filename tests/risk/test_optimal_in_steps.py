@@ -20,7 +20,7 @@ from sqlpriv.risk import attributes, goals, passes
 from sqlpriv.risk.attributes import Question
 from sqlpriv.risk.optimal import disclose_optimally
 
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 Con = duckdb.DuckDBPyConnection
 Weights = Sequence[Mapping[str, Any]]
@@ -60,7 +60,6 @@ def in_steps(con: Con, asked: Question, goal: str, c: float) -> object:
     return con.execute("FROM disclosed ORDER BY ALL").fetchall()
 
 
-@pytest.mark.slow
 @settings(max_examples=max(EXAMPLES // 20, 3))
 @given(risk=risks(), seed=st.integers(0, 2**32), goal=st.sampled_from(["utility", "risk", "both"]))
 def test_steps_choose_as_the_macro_does(con: Con, risk: Risk, seed: int, goal: str) -> None:

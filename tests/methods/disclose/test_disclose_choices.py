@@ -14,7 +14,7 @@ from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.publishing import plan, planned, publish, read_policy
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
 
 AGE = COLUMNS["age"]
 REFUSED = {
@@ -88,7 +88,6 @@ def test_infinite_weights_are_never_told_where_somebody_can_be_found(tables: Pat
     assert chosen.unmatched == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("goal", "c"), [("risk", 3.5), ("utility", 0.01)])
 def test_a_mean_keeps_c_and_tells_its_gap(tables: Path, tmp_path: Path, goal: str, c: float) -> None:
     """A row may be above the bound, if others are below; each is one of what would be best for some threshold."""
@@ -101,7 +100,6 @@ def test_a_mean_keeps_c_and_tells_its_gap(tables: Path, tmp_path: Path, goal: st
     assert found["the mean utility is at least c" if goal == "risk" else "the risk is said to be at most c"]
 
 
-@pytest.mark.slow
 def test_a_plan_tells_what_other_thresholds_would_give(tables: Path, tmp_path: Path) -> None:
     """Figures 9 to 11: with more utility goes more risk, and the policy's own threshold is what would be published."""
     policy = written_policy(tables, RISK, "")
@@ -120,7 +118,6 @@ def test_a_plan_tells_what_other_thresholds_would_give(tables: Path, tmp_path: P
     assert policy.exists()
 
 
-@pytest.mark.slow
 def test_the_closed_form_is_told_beside_the_best(tables: Path) -> None:
     """What it says is what independence would give; its choice is never better than the best with as much utility."""
     release = RISK + '\nform = "multiplicative"\nindependent = true'
@@ -133,14 +130,12 @@ def test_the_closed_form_is_told_beside_the_best(tables: Path) -> None:
         read_policy(written_policy(tables, RISK + "\nindependent = true", ""))
 
 
-@pytest.mark.slow
 def test_nothing_at_all_may_be_told(tmp_path: Path) -> None:
     content = publish(written_policy(tmp_path, 'goal = "utility"\nc = 0\ndictionary = "table:book"')).facts.content
     assert (content["risk"], content["utility"], content["classes"]) == (0, 0, 1)
     assert False not in checks(tmp_path / FILE).values()
 
 
-@pytest.mark.slow
 def test_who_is_not_found_may_lose_too(tables: Path, tmp_path: Path) -> None:
     """Publishing prices the written rows by another path: a psi that one of the two forgets would be refused."""
     release = 'goal = "both"\nc = 0.01\npsi = 0.01\ndictionary = "table:book"'
@@ -150,7 +145,6 @@ def test_who_is_not_found_may_lose_too(tables: Path, tmp_path: Path) -> None:
         read_policy(written_policy(tables, 'goal = "risk"\nc = 2\npsi = 0.5', ""))
 
 
-@pytest.mark.slow
 def test_the_table_itself_is_the_dictionary_where_none_is_named(tables: Path) -> None:
     """Proposition 1: against every dictionary that says less the risk is no larger."""
     age = AGE.replace(', entry = "2026 - birth"', "")

@@ -15,7 +15,7 @@ from support.disclosures import FILE, NORTH, checks, written_policy
 from sqlpriv.errors import ReleaseError
 from sqlpriv.publishing import open_release, publish
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from sqlpriv.methods.sdgs.write import throw
 from sqlpriv.publishing import open_release, plan, publish, read_policy, show, verify
 from sqlpriv.release.open import OpenRelease
 
-pytestmark = pytest.mark.usefixtures("few_macros")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
 OUT = "sqlpriv_release"
 GROUPS = 'groups = [["AGE", "sex"], ["ill"]]'
 K, BETA, EPSILON = 2, 0.3, 0.8
@@ -168,7 +168,6 @@ def test_a_question_about_two_groups_is_refused(release: OpenRelease, asked: str
         release.sql(asked)
 
 
-@pytest.mark.slow
 @pytest.mark.some(4)
 @pytest.mark.parametrize(
     "change",
@@ -228,7 +227,6 @@ def test_groups_take_one_node(tmp_path: Path) -> None:
         read_policy(sampled_policy(tmp_path, GROUPS, node=nodes))
 
 
-@pytest.mark.slow
 @pytest.mark.one_version
 def test_groups_are_compared_with_other_methods(tmp_path: Path) -> None:
     write_people(tmp_path, people(600))
