@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from support.places import ROOT
 
 from sqlpriv.doors.dbt.asking import ask
 from sqlpriv.doors.dbt.policies import model_policy
@@ -80,7 +81,8 @@ def asked_for(method: str, **changes: Any) -> dict[str, Any]:
     """What the materialization hands over for a model."""
     columns, policy = MODELS[method]
     policy = {**policy, "release": {"method": method, **policy["release"]}}
-    return {"name": "stays", "schema": "main", "sql": QUERY.format(99), "policy": policy, "columns": columns, **changes}
+    place = {"name": "stays", "database": "warehouse", "schema": "main"}
+    return {**place, "sql": QUERY.format(99), "policy": policy, "columns": columns, **changes}
 
 
 def released(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> dict[str, Any]:
@@ -88,7 +90,9 @@ def released(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> dict[str,
     release(con, asked, Path())
     con.execute(f'CREATE SCHEMA "{asked["schema"]}"').fetchall()
     for original, called in asked["tables"].items():
-        con.execute(f'CREATE TABLE "{asked["schema"]}".{called} AS FROM {original}').fetchall()
+        table = f'"{asked["schema"]}".{called}'
+        con.execute(f"CREATE TABLE {table} AS FROM {original}").fetchall()
+        con.execute(f"COMMENT ON TABLE {table} IS '{asked['mark']}'").fetchall()
     copied(con, asked)
     return asked
 
@@ -193,12 +197,42 @@ def test_what_must_not_be_released_leaves_nothing(
     ]
 
 
-def test_a_schema_of_somebody_else_is_left_alone(warehouse: duckdb.DuckDBPyConnection) -> None:
-    warehouse.execute("CREATE SCHEMA main__stays; CREATE TABLE main__stays.mine AS SELECT 1 AS one").fetchall()
+@pytest.mark.parametrize(
+    "mine",
+    [
+        "TABLE main__stays.mine AS SELECT 1 AS one",
+        "TABLE main__stays.about AS SELECT 1 AS one; CREATE TABLE main__stays.published AS SELECT 1 AS one",
+        "VIEW Main__Stays.mine AS SELECT 1 AS one",
+        "SEQUENCE main__stays.mine",
+        "TYPE main__stays.mine AS ENUM ('one')",
+        "MACRO main__stays.mine() AS 1",
+    ],
+)
+def test_a_schema_of_somebody_else_is_left_alone(warehouse: duckdb.DuckDBPyConnection, mine: str) -> None:
+    """The materialization drops the schema with all that is in it, so that nothing of others may be there."""
+    schema = "Main__Stays" if "Main" in mine else "main__stays"
+    warehouse.execute(f"CREATE SCHEMA {schema}; CREATE {mine}").fetchall()
     with pytest.raises(InputError, match="the schema 'main__stays' is where the tables of this release would go"):
         release(warehouse, asked_for("generalize"), Path())
     assert not list(Path().rglob("releases/*"))
-    assert warehouse.execute("FROM main__stays.mine").fetchall() == [(1,)]
+
+
+@pytest.mark.slow
+def test_what_stands_among_the_tables_of_a_release_is_left_alone(warehouse: duckdb.DuckDBPyConnection) -> None:
+    released(warehouse, asked_for("anatomy"))
+    again = asked_for("anatomy")
+    release(warehouse, again, Path())  # over the schema of the first
+    copied(warehouse, again)
+    warehouse.execute("CREATE VIEW main__stays.mine AS SELECT 1 AS one").fetchall()
+    with pytest.raises(InputError, match="it holds what is of no release: 'mine'; move that elsewhere"):
+        release(warehouse, asked_for("anatomy"), Path())
+
+
+def test_the_materialization_marks_every_table_that_it_copies() -> None:
+    """Else the next run would take its own tables for those of others."""
+    materialization = ROOT / "sqlpriv/doors/dbt/package/macros/releases/private_release.sql"
+    loop = materialization.read_text(encoding="utf-8").partition("{% for original")[2].partition("{% endfor")[0]
+    assert "comment on table {{ place }}.{{ called }} is" in loop
 
 
 def test_names_of_columns_are_compared_as_duckdb_does() -> None:

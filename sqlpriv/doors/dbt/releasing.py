@@ -23,12 +23,15 @@ from sqlpriv.sqltext import literal, quoted
 
 _ONE_AT_A_TIME = Lock()
 """dbt's threads would find the ledger locked by each other."""
+MARK = "A table of a release by sqlpriv: it is dropped when the model is built again."
+"""The comment of every table that is copied into the warehouse."""
+_NAMED = 3
 
 
 def release(con: duckdb.DuckDBPyConnection, asked: dict[str, Any], folder: Path) -> None:
     """Publish a model of the project in `folder`, attach the file, and say which of its tables to copy where."""
     schema = inner_schema(asked["schema"], asked["name"])
-    _refuse_other_tables(con, schema)
+    _refuse_what_is_not_ours(con, asked["database"], schema)
     rows = _private_rows(con, asked["sql"])
     policy = model_policy(asked["name"], asked["policy"], asked["columns"], rows.column_names, folder)
     policy.table.path(str(policy.output)).parent.mkdir(parents=True, exist_ok=True)
@@ -37,19 +40,27 @@ def release(con: duckdb.DuckDBPyConnection, asked: dict[str, Any], folder: Path)
     catalog = f"sqlpriv_{secrets.token_hex(8)}"
     file = attach_release(con, done.written.output, catalog)
     asked["catalog"] = catalog
-    asked["schema"] = schema
+    asked["schema"], asked["mark"] = schema, MARK
     asked["tables"] = {original: quoted(called) for original, called in copied_tables(file).items()}
     asked["said"] = [f"{file.about['table']}, by {policy.method}: {_guarantee(file)}", *done.written.warnings]
 
 
-def _refuse_other_tables(con: duckdb.DuckDBPyConnection, schema: str) -> None:
-    """The schema is made anew for each release: one that holds anything but an earlier one is left alone."""
-    here = f"database_name = current_database() AND schema_name = {literal(schema)}"
-    held = fetch(con, f"SELECT table_name FROM duckdb_tables() WHERE {here}")
-    if held and not {"about", "published"} <= {name for (name,) in held}:
+def _refuse_what_is_not_ours(con: duckdb.DuckDBPyConnection, database: str, schema: str) -> None:
+    """The schema is dropped and made anew for each release: one that holds anything but an earlier one is left alone.
+
+    A name says nothing, since anybody may call a table `published`: ours have our comment.
+    """
+    here = f"database_name = {literal(database)} AND lower(schema_name) = lower({literal(schema)})"
+    others = [f"SELECT table_name FROM duckdb_tables() WHERE {here} AND comment IS DISTINCT FROM {literal(MARK)}"]
+    others += [
+        f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE {here}" for kind in ("view", "sequence", "function", "type")
+    ]
+    held = sorted({str(name) for (name,) in fetch(con, " UNION ALL ".join(others))})
+    if held:
         raise InputError(
-            f"the schema {schema!r} is where the tables of this release would go, and it holds others; rename it, or "
-            "give the model an alias"
+            f"the schema {schema!r} is where the tables of this release would go, and it holds what is of no release: "
+            f"{', '.join(map(repr, held[:_NAMED]))}{' and more' if len(held) > _NAMED else ''}; move that elsewhere, "
+            "or give the model an alias"
         )
 
 

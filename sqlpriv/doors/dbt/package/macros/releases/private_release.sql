@@ -9,8 +9,8 @@
 
   {%- set columns = {} -%}
   {%- for column in model.columns.values() -%}{%- do columns.update({column.name: column.meta.get("sqlpriv")}) -%}{%- endfor -%}
-  {%- set release = sqlpriv._python("release", {"name": this.identifier, "schema": this.schema, "sql": compiled_code,
-      "policy": config.get("meta", {}).get("sqlpriv"), "columns": columns}) -%}
+  {%- set release = sqlpriv._python("release", {"name": this.identifier, "database": this.database, "schema": this.schema,
+      "sql": compiled_code, "policy": config.get("meta", {}).get("sqlpriv"), "columns": columns}) -%}
   {%- set place = adapter.quote(this.database) ~ "." ~ adapter.quote(release["schema"]) -%}
 
   {%- if existing is not none and not existing.is_view -%}{%- do adapter.drop_relation(existing) -%}{%- endif -%}
@@ -19,6 +19,7 @@
     create schema {{ place }};
     {% for original, called in release["tables"].items() -%}
     create table {{ place }}.{{ called }} as select * from {{ original }};
+    comment on table {{ place }}.{{ called }} is {{ sqlpriv._text(release["mark"], "mark") }};
     {% endfor -%}
     create or replace view {{ shown }} as select * from {{ place }}."published";
     comment on view {{ shown }} is {{ sqlpriv._text("A release by sqlpriv. " ~ release["said"][0], "guarantee") }};
