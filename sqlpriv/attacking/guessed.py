@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.bucketed.layout import BUCKET, side_table
+from sqlpriv.methods.labelled.kinds import VALUES
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.sqltext import literal
 
@@ -77,6 +78,22 @@ def of_release(calls: Calls, file: ReleaseFile) -> dict[str, Guessed]:
         table = file.table(side_table(int(column["side"]) - 1))
         found[name] = Guessed(calls, table, (BUCKET, *known), name)
     return found
+
+
+def why_no_values(file: ReleaseFile) -> str | None:
+    """Why a sensitive value cannot be counted in the classes of a release: it shows labels in the place of some.
+
+    All of a class may have the label `*`, and nothing is known of any of them. And where each cell has a level of its
+    own, labels of different rows stand for the same person: rows of equal labels are not all among which one is found.
+    """
+    columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
+    hidden = [str(c["name"]) for c in columns if c["role"] == _SENSITIVE and c.get("labels", VALUES) != VALUES]
+    if not hidden:
+        return None
+    return (
+        f"{file.name} shows labels of {', '.join(hidden)}, and not the values: that all in a class have one label does "
+        "not tell what they have, and people are not found by equal labels alone"
+    )
 
 
 def has_buckets(file: ReleaseFile) -> bool:

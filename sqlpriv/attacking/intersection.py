@@ -13,7 +13,7 @@ import duckdb
 
 from sqlpriv.attacking.cells import Records, release_records, table_records
 from sqlpriv.attacking.findings import Figure, Finding, Found, NotRun, Pair, number, of_all, people
-from sqlpriv.attacking.guessed import has_buckets
+from sqlpriv.attacking.guessed import has_buckets, why_no_values
 from sqlpriv.attacking.homogeneity import numbers as homogeneous
 from sqlpriv.attacking.reach import refuse_strangers, write_reach
 from sqlpriv.attacking.scene import Scene
@@ -47,6 +47,10 @@ def attack(scene: Scene) -> Found:
     noisy = [file.name for file in scene.files if isinstance(method_of(file), BoundsBeliefs)]
     if noisy:
         yield NotRun(ATTACK, _COINS.format(noisy[0]))
+        return
+    hidden = list(filter(None, map(why_no_values, scene.files)))
+    if hidden:
+        yield NotRun(ATTACK, hidden[0])
         return
     if scene.private is None or scene.policy is None:
         yield NotRun(ATTACK, _ALONE)

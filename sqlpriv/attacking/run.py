@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlpriv.attacking import background, closeness, coins, homogeneity, intersection, linking, minimality
 from sqlpriv.attacking.background import Knows
 from sqlpriv.attacking.findings import Finding, Found, NotRun
+from sqlpriv.attacking.guessed import why_no_values
 from sqlpriv.attacking.scene import Scene
 from sqlpriv.facts import OnProgress
 
@@ -70,7 +71,7 @@ def _why_no_classes(scene: Scene) -> str | None:
         return "no column is sensitive, so there is no value to guess"
     if not all(guessed.classes for guessed in scene.own.values()):
         return "no column is a quasi-identifier, so nobody's class can be found"
-    return None
+    return why_no_values(scene.files[0]) if scene.files else None
 
 
 _ATTACKS: tuple[Attack, ...] = (

@@ -10,8 +10,9 @@ from typing import Any
 import duckdb
 import pytest
 from support.commands import run
-from support.disclosures import FILE, NORTH, checks, written_policy
+from support.disclosures import FILE, NORTH, RISK, checks, written_policy
 
+import sqlpriv
 from sqlpriv.errors import ReleaseError
 from sqlpriv.publishing import open_release, publish
 
@@ -54,6 +55,27 @@ def test_every_row_is_there_under_labels_of_its_own(made: tuple[Path, dict[str, 
     assert {"*", "north", "south"} >= {r[1] for r in rows} - {"Rome", "Bari", "Oslo", "Bergen"}
     shown = sum(r[2] == "*" for r in rows) / len(rows)
     assert content["shares"]["sex"][1] == pytest.approx(shown)
+
+
+@pytest.mark.parametrize("policy", [None, "policy.toml"])
+def test_attackers_do_not_take_its_labels_for_values(made: tuple[Path, dict[str, Any]], policy: str | None) -> None:
+    """That all of a class have the label * tells nothing of any of them."""
+    folder, _ = made
+    given = None if policy is None else folder / policy
+    content = sqlpriv.attack(folder / FILE, policy=given, implications=0).content
+    skipped = {row["attack"]: row["why"] for row in content["not_run"]}
+    for attack in ("homogeneity", "background knowledge", "skewness and similarity"):
+        assert "shows labels of ill, and not the values" in skipped[attack]
+    assert not any(row.get("sensitive") == "ill" for row in content["attacks"])
+
+
+@pytest.mark.slow
+def test_labels_of_two_releases_are_not_intersected(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    folder, _ = made
+    second = publish(written_policy(tmp_path, RISK.replace("c = 2", "c = 0.4"))).written.output
+    content = sqlpriv.attack(folder / FILE, second, policy=folder / "policy.toml", implications=0).content
+    (why,) = [row["why"] for row in content["not_run"] if row["attack"].startswith("intersection")]
+    assert "shows labels of ill, and not the values" in why
 
 
 def test_answers_are_bounded_rightly(made: tuple[Path, dict[str, Any]]) -> None:
