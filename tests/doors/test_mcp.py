@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from support.commands import run
 
-import sqlpriv
+import sqlpriv.doors.mcp.catalog
+import sqlpriv.release.open
+from sqlpriv import publishing
 from sqlpriv.doors.mcp.catalog import Catalog
 from sqlpriv.errors import InputError, SqlprivError
+from sqlpriv.release.open import OpenRelease, run_rewritten
+from sqlpriv.rewrite.bind.relations import Answer
 
 mcp = pytest.importorskip("mcp", reason="the package mcp is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]
@@ -144,15 +150,72 @@ def test_parameters_are_values(files: tuple[Path, Path]) -> None:
         assert bound["rows"] == catalog.ask(f"{COUNT} WHERE age > 30", None, 0.95, None)["rows"]
 
 
-def test_a_slow_question_is_interrupted(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    with Catalog(files[:1], 10, 0.2) as catalog:
-        opened = catalog._open["people"]
-        endless = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = -1"
-        monkeypatch.setattr(opened, "sql", lambda *_: opened.con.execute(endless).fetchall())
-        with pytest.raises(InputError, match=r"takes more than 0\.2 seconds; ask for fewer groups"):
+def test_no_more_rows_are_held_than_are_told(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    held = []
+
+    def run_and_count(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
+        found = run_rewritten(con, sql)
+        held.append(found.num_rows)
+        return found
+
+    for module in (sqlpriv.release.open, sqlpriv.doors.mcp.catalog):
+        monkeypatch.setattr(module, "run_rewritten", run_and_count, raising=False)
+    sql = "SELECT age, count(*) AS n FROM people GROUP BY age ORDER BY age DESC"
+    with Catalog(files[:1], 2, 10) as catalog:
+        answer = catalog.ask(sql, None, 0.95, None)
+        assert [row["age"] for row in answer["rows"]] == [59, 58]
+        assert catalog.ask("DESCRIBE people", None, 0.95, None)["complete"]
+    assert held == [3, 2]
+
+
+ENDLESS = "SELECT count(*) FROM range(60000) a, range(60000) b WHERE a.range + b.range = -1"
+
+
+@pytest.mark.parametrize("rewriting", [0, 0.2])
+def test_a_slow_question_is_interrupted(
+    files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, rewriting: float
+) -> None:
+    """Also where time is over before its query runs, and there is nothing to interrupt yet."""
+
+    def rewrite_slowly(*_: object, **__: object) -> Answer:
+        time.sleep(rewriting)
+        return Answer(ENDLESS, ())
+
+    with Catalog(files[:1], 10, 0.1) as catalog:
+        monkeypatch.setattr(catalog._open["people"], "_rewritten", rewrite_slowly)
+        with pytest.raises(InputError, match=r"takes more than 0\.1 seconds; ask for fewer groups"):
             catalog.ask(COUNT, None, 0.95, None)
         monkeypatch.undo()
+        catalog._seconds = 10
         assert catalog.ask(COUNT, None, 0.95, None)["rows"]
+
+
+def test_an_interrupt_that_met_no_query_is_repeated(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_later(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
+        time.sleep(0.2)
+        return run_rewritten(con, ENDLESS)
+
+    for module in (sqlpriv.release.open, sqlpriv.doors.mcp.catalog):
+        monkeypatch.setattr(module, "run_rewritten", run_later, raising=False)
+    with Catalog(files[:1], 10, 0.1) as catalog, pytest.raises(InputError, match=r"takes more than 0\.1 seconds"):
+        catalog.ask(COUNT, None, 0.95, None)
+
+
+def test_releases_are_given_back_where_a_later_one_is_not_there(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, open_release = [], publishing.open_release
+
+    def open_and_keep(path: Path) -> OpenRelease:
+        opened.append(open_release(path))
+        return opened[-1]
+
+    monkeypatch.setattr(publishing, "open_release", open_and_keep)
+    with pytest.raises(InputError, match=r"none\.duckdb"):
+        Catalog([files[0], tmp_path / "none.duckdb"], 2, 10)
+    (first,) = opened
+    with pytest.raises(duckdb.ConnectionException):
+        first.con.execute("SELECT 1")
 
 
 def test_names_that_are_not_there(files: tuple[Path, Path], tmp_path: Path) -> None:

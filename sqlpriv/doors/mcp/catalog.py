@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import Event, Lock, Timer
+from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -14,11 +14,12 @@ from sqlpriv import publishing
 from sqlpriv.doors.rows import distinct_names, plain_value
 from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.facts import plain
-from sqlpriv.release.open import OpenRelease
+from sqlpriv.release.open import OpenRelease, run_rewritten
 
 T = TypeVar("T")
 
 Answer = dict[str, Any]
+_AGAIN_SECONDS = 0.05
 
 
 class Catalog:
@@ -30,7 +31,8 @@ class Catalog:
         self._open: dict[str, OpenRelease] = {}
         self._lock = Lock()  # an agent may call two tools at once; a connection answers one
         try:
-            for path, opened in [(path, publishing.open_release(path)) for path in paths]:
+            for path in paths:
+                opened = publishing.open_release(path)
                 name = opened.table if opened.table not in self._open else path.stem
                 if name in self._open:
                     opened.close()
@@ -56,11 +58,13 @@ class Catalog:
         name = self._named(release)
         asked = (sql, confidence, True, False, parameters)
 
-        def answer(opened: OpenRelease) -> Answer:
-            found = opened.sql(*asked)
-            names, rows = distinct_names(list(found.columns)), found.limit(self._most_rows + 1).fetchall()
+        def answer(opened: OpenRelease, late: Event) -> Answer:
+            rewritten, warnings = opened.explain(*asked).sql, list(opened.warnings(*asked))
+            if late.is_set():  # no query ran that could be interrupted
+                raise self._too_long()
+            found = opened.con.from_arrow(run_rewritten(opened.con, _first_rows(rewritten, self._most_rows + 1)))
+            names, rows = distinct_names(list(found.columns)), found.fetchall()
             told = [dict(zip(names, map(plain_value, row), strict=True)) for row in rows[: self._most_rows]]
-            warnings = list(opened.warnings(*asked))
             return {"name": name, "rows": told, "complete": len(rows) <= self._most_rows, "warnings": warnings}
 
         return self._within_time(name, answer)
@@ -69,7 +73,7 @@ class Catalog:
         """The SQL that a question becomes, and what it costs; nothing of it runs."""
         name = self._named(release)
 
-        def told(opened: OpenRelease) -> Answer:
+        def told(opened: OpenRelease, _: Event) -> Answer:
             explained = opened.explain(sql)
             return {"name": name, "sql": explained.sql, "domain_rows": plain_value(explained.cost)}
 
@@ -82,26 +86,35 @@ class Catalog:
             return str(release)
         raise InputError(f"name one of these releases: {', '.join(self._open)}")
 
-    def _within_time(self, name: str, work: Callable[[OpenRelease], T]) -> T:
-        opened, late = self._open[name], Event()
+    def _within_time(self, name: str, work: Callable[[OpenRelease, Event], T]) -> T:
+        """Do something with a release; work that runs no query itself looks whether it is late."""
+        opened, late, done = self._open[name], Event(), Event()
 
-        def stop() -> None:
+        def watch() -> None:
+            if done.wait(self._seconds):
+                return
             late.set()
             opened.con.interrupt()
+            while not done.wait(_AGAIN_SECONDS):  # an interrupt between two queries stops neither
+                opened.con.interrupt()
 
         with self._lock:
-            alarm = Timer(self._seconds, stop)
-            alarm.start()
+            watcher = Thread(target=watch, daemon=True)
+            watcher.start()
             try:
-                return work(opened)
+                return work(opened, late)
             except (SqlprivError, duckdb.Error):
                 if not late.is_set():
                     raise
-                raise InputError(
-                    f"the answer takes more than {self._seconds:g} seconds; ask for fewer groups or a simpler condition"
-                ) from None
+                raise self._too_long() from None
             finally:
-                alarm.cancel()
+                done.set()
+                watcher.join()  # lest it stops the next question
+
+    def _too_long(self) -> InputError:
+        return InputError(
+            f"the answer takes more than {self._seconds:g} seconds; ask for fewer groups or a simpler condition"
+        )
 
     def close(self) -> None:
         """Give the files back."""
@@ -115,3 +128,8 @@ class Catalog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _first_rows(sql: str, most: int) -> str:
+    """The SQL for no more rows than are told, so that no more are held; DuckDB keeps the order of what is inside."""
+    return sql if sql.startswith("DESCRIBE") else f"SELECT * FROM ({sql}) LIMIT {most}"
