@@ -48,6 +48,7 @@ def _finding(
     if about:
         worst = max(about, key=lambda a: float(a["posterior"]))
         own = {"before": float(worst["prior"]), "after": float(worst["posterior"])}
+        own |= {"delta": float(worst["delta"])} if worst.get("delta") else {}
     raw: dict[str, float | None] = {}
     if scene.private is not None and scene.policy is not None and known:
         own |= _guessed(scene, file, scene.private, scene.policy, column, known)
@@ -95,6 +96,7 @@ def _guessed(
 _WORDS = {
     "before": ("belief in a value before, at most", True),
     "after": ("belief in a value after, at most", True),
+    "delta": ("chance that this does not hold (delta)", True),
     "agree": ("people with whom some row agrees on all else", False),
     "right": ("people guessed right, of these", False),
     "blind": ("people guessed right by the commonest value, of all", False),
@@ -114,7 +116,7 @@ def _sentence(column: str, pair: Pair) -> str:
     else:
         told = (
             f"{knows} comes to believe a value with {number(own['after'])} at most, from {number(own['before'])} before"
-            f"{pair.beside('after', 'with the private table:')}."
+            f"{pair.beside('after', 'with the private table:')}{_but_for(own.get('delta'))}."
         )
     if "right" in own:
         right = f"{people(round(own['right'] or 0))} of these{pair.beside('right', 'with the private table:')}"
@@ -123,3 +125,7 @@ def _sentence(column: str, pair: Pair) -> str:
             f"right for {right}; the commonest value of all would be right for {people(own['blind'])}."
         )
     return told
+
+
+def _but_for(delta: float | None) -> str:
+    return "" if delta is None else f", but for a chance of {number(delta)} (delta), in which it may be seen"

@@ -222,7 +222,10 @@ class BoundsBeliefs(Protocol):
     """A method whose coins bound what anybody comes to believe: no row of its releases is certain to be a person's."""
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
-        """Who might attack a release, as its file says: what each knows and wants, prior and posterior."""
+        """Who might attack a release, as its file says: what each knows and wants, prior and posterior.
+
+        And `delta`, where there is one: the chance with which the posterior need not hold.
+        """
 
 
 @runtime_checkable

@@ -130,7 +130,8 @@ class Sdgs:
                 domain = quoted(file.catalog, "domain", name)
                 size = int(fetch(file.con, f"SELECT count(*) FROM {domain}")[0][0])
                 prior, posterior = linking_beliefs(calls, terms, size)
-                found.append({"knows": f"all but {name}", "wants": name, "prior": prior, "posterior": posterior})
+                beliefs = {"prior": prior, "posterior": posterior, "delta": terms.replaced_delta}
+                found.append({"knows": f"all but {name}", "wants": name, **beliefs})
         return found
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import suppress
 from pathlib import Path
 from shutil import copyfile
@@ -12,7 +13,9 @@ import pytest
 from support.commands import run
 from support.sampled import COLUMNS, people, plan_of, sampled_policy, write_people
 
+import sqlpriv
 from sqlpriv.errors import PolicyError, ReleaseError, SqlprivError
+from sqlpriv.facts import shown_number
 from sqlpriv.publishing import open_release, plan, publish, read_policy, show, verify
 
 pytestmark = pytest.mark.usefixtures("few_macros")
@@ -47,6 +50,22 @@ def test_it_holds_what_it_says_and_follows_its_policy(folder: Path) -> None:
     with duckdb.connect(str(folder / "out.duckdb"), read_only=True) as con:
         fewest = con.execute("SELECT min(n) FROM (SELECT count(*) AS n FROM people GROUP BY ALL)").fetchall()
     assert fewest[0][0] >= 5
+
+
+def test_attackers_are_bounded_but_for_delta(folder: Path) -> None:
+    """It is (epsilon, delta): a bound on beliefs that is told without the second number holds for nobody."""
+    (found,) = [
+        a for a in sqlpriv.attack(folder / "out.duckdb").content["attacks"] if a["attack"] == "linking attacker"
+    ]
+    delta = found["figures"]["delta"]["value"]
+    assert delta == pytest.approx(stated_replaced_delta(folder / "out.duckdb"))
+    assert f"at most, from 0.5 before, but for a chance of {shown_number(delta)} (delta)" in found["sentence"]
+
+
+def stated_replaced_delta(file: Path) -> float:
+    """(1 + e^epsilon) delta: a row that is replaced is one that is left out and one that is added."""
+    numbers = show(file).content["parameters"]
+    return float((1 + math.exp(numbers["epsilon"])) * numbers["delta"])
 
 
 def test_the_same_key_gives_the_release_that_is_there(folder: Path) -> None:
