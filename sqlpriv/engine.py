@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 from sqlpriv.errors import InputError, InternalError, SqlprivError, refusal
-from sqlpriv.sqltext import literal
+from sqlpriv.sqltext import is_utf8, literal
 
 Row = tuple[Any, ...]
 # Files written with this are read by DuckDB 1.x clients (command line, Node, WebAssembly) too.
@@ -146,6 +146,7 @@ def interruptible() -> Iterator[None]:
 
 def run(con: duckdb.DuckDBPyConnection, sql: str, parameters: list[object] | None = None) -> list[Row]:
     """The rows of a query; what DuckDB complains of is left to whoever knows what it was about."""
+    _refuse_odd_text(sql)
     with interruptible():
         return con.execute(sql, parameters or []).fetchall()
 
@@ -173,6 +174,7 @@ def _watched(
     parameters: list[object],
     on_progress: Callable[[float], None],
 ) -> list[Row]:
+    _refuse_odd_text(sql)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(lambda: con.execute(sql, parameters).fetchall())
         while True:
@@ -191,6 +193,7 @@ def open_database(
     path: Path, *, write: bool = False, error: type[SqlprivError] = InputError, doing: str = "open"
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a database file, made if it is to be written and does not exist; or the error, with why."""
+    _refuse_odd_path(path, error, doing)
     if not may_hold_a_database(path):
         raise error(f"cannot {doing} {path.name}: it is not a DuckDB database")
     if not write:
@@ -218,6 +221,7 @@ def attach(
     doing: str = "open",
 ) -> None:
     """Attach a database file under a name; or the error, with the reason."""
+    _refuse_odd_path(path, error, doing)
     how = f"STORAGE_VERSION {literal(STORAGE)}" if write else "READ_ONLY"
     try:
         run(con, f"ATTACH {literal(str(path))} AS {name} ({how})")
@@ -240,6 +244,18 @@ def attached(
         yield
     finally:
         fetch(con, f"DETACH {name}")
+
+
+def _refuse_odd_path(path: Path, error: type[SqlprivError], doing: str) -> None:
+    if not is_utf8(str(path)):
+        raise error(
+            f"cannot {doing} {path.name!r}: its path is not UTF-8; rename the file, or the folder that it is in"
+        )
+
+
+def _refuse_odd_text(sql: str) -> None:
+    if not is_utf8(sql):
+        raise InputError("a name of a file, table or column is not UTF-8; rename it")
 
 
 def may_hold_a_database(path: Path) -> bool:

@@ -31,6 +31,15 @@ def file_literal(path: Path) -> str:
     return literal(re.sub(r"([\[*?])", r"[\1]", str(path)))
 
 
+def is_utf8(text: str) -> bool:
+    """DuckDB takes no other text. Bytes that are not UTF-8, which Python keeps as surrogates, it cannot even name."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def quoted(*parts: str) -> str:
     """A name, or the parts of a qualified one, as SQL identifiers."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
