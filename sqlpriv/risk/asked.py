@@ -15,6 +15,7 @@ from pathlib import Path
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.policy.file import Policy
+from sqlpriv.risk.reading import reading
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.named import find_named
@@ -136,12 +137,11 @@ def _read(source: Source, name: str, table: str, weighed: Sequence[Weighed]) -> 
 
 def _links(source: Source, table: str, asked: Asked, trees: Mapping[str, str]) -> list[Link]:
     """What the table and a dictionary share."""
-    columns = {folded(str(c)): str(c) for c, *_ in fetch(source.con, f"DESCRIBE FROM {table}")}
+    columns = [str(c) for c, *_ in fetch(source.con, f"DESCRIBE FROM {table}")]
     links = []
     for own in asked.weighed:
-        entry = own.column if table == source.table else own.entry or columns.get(folded(own.column))
-        if entry is not None:
-            known = quoted(columns[folded(entry)]) if folded(entry) in columns else entry
+        known = reading(columns, own.column, None if table == source.table else own.entry)
+        if known is not None:
             links.append(Link(own.column, known, trees.get(own.column)))
     if not links:
         raise InputError(

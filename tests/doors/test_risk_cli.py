@@ -87,6 +87,10 @@ BAD: dict[str, tuple[list[str], str]] = {
         ["--weights", "city=1", "--hierarchy", "city=cities.csv", "--entry", "city=name"],
         "the hierarchy of link 1 does not cover the dictionary",
     ),
+    "an entry that is misspelt": (
+        ["--weights", "city=1", "--entry", "city=nmae"],
+        "the entry of 'city' is 'nmae', and",
+    ),
     "a type that cannot match": (
         ["--weights", "id=1", "--entry", "id=DATE '2020-01-01'"],
         "link 1 compares BIGINT with DATE, which are never equal as texts; cast one of them",
@@ -109,3 +113,35 @@ def test_bad_input_is_one_sentence_and_writes_nothing(folder: Path, options: lis
     assert complaint in " ".join(done.stderr.split()), done.stderr
     assert done.stdout == ""
     assert sorted(folder.iterdir()) == before
+
+
+def test_an_entry_without_a_dictionary_is_refused(folder: Path) -> None:
+    done = run(folder, "risk", "members.csv", *WEIGHTS, "--entry", "born=2026 - age")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "name the dictionary with --dictionary" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "(SELECT content FROM read_text('secret.txt'))",
+        "name || (FROM 'secret.txt')",
+        "EXISTS (FROM members)",
+        "max(name)",
+    ],
+)
+def test_an_entry_reads_the_dictionary_alone(folder: Path, entry: str) -> None:
+    (folder / "secret.txt").write_text("Ithaca")
+    done = run(
+        folder,
+        "risk",
+        "members.csv",
+        "--dictionary",
+        "phone_book.csv",
+        "--weights",
+        "city=1",
+        "--entry",
+        f"city={entry}",
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "must be an expression of one entry, without subqueries and aggregates" in " ".join(done.stderr.split())

@@ -114,6 +114,8 @@ def _completed(asked: Asked, hierarchy: list[str], entry: list[str], form: str |
     """What the options say beside the weights, which count before what a policy says."""
     trees = dict(_pair(text, "--hierarchy", "city=cities.csv") for text in hierarchy)
     entries = dict(_pair(text, "--entry", "born=birthday") for text in entry)
+    if entries and not asked.held:
+        raise InputError("--entry says what a dictionary knows of a column: name the dictionary with --dictionary")
     for name in [*trees, *entries]:
         if name not in {own.column for own in asked.weighed}:
             raise InputError(f"{name!r} has no weight: name it in --weights, too")

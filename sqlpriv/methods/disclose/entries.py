@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-import sqlglot
-from sqlglot import exp
-
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InternalError, PolicyError, SqlprivError
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.labelled.axes import Axis
+from sqlpriv.risk.reading import reading
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.named import find_named
 from sqlpriv.table.source import Source
@@ -31,7 +29,7 @@ def write_entries(
         return frozenset(x.number for x in axes)
     columns = described(source, name, "the dictionary")
     given = {folded(c.name): c.given.get("entry") for c in policy.columns}
-    readings = {x.number: _reading(columns, x.column, given[folded(x.column)]) for x in axes}
+    readings = {x.number: reading(columns, x.column, given[folded(x.column)]) for x in axes}
     known = {a: text for a, text in readings.items() if text is not None}
     if not known:
         raise PolicyError(
@@ -72,30 +70,6 @@ def with_texts(source: Source, name: str, columns: Sequence[str]) -> str:
         kinds = ", ".join(f"{literal(c)}: 'VARCHAR'" for c in columns)
         return find_named(source, name, f", types = {{{kinds}}}")
     return find_named(source, name)
-
-
-def _reading(columns: Sequence[str] | dict[str, str], column: str, given: str | None) -> str | None:
-    """What the dictionary knows of a column, as SQL; None where it knows nothing."""
-    spelt = {folded(c): c for c in columns}
-    wanted = folded(column if given is None else given)
-    if wanted in spelt:
-        return quoted(spelt[wanted])
-    if given is None:
-        return None
-    if given.isidentifier():
-        raise PolicyError(f"the entry of {column!r} is {given!r}, and the dictionary has {', '.join(columns)}")
-    try:
-        tree = sqlglot.parse_one(given, dialect="duckdb")
-    except sqlglot.errors.SqlglotError:
-        raise PolicyError(f"the entry of {column!r} is not one SQL expression") from None
-    if not isinstance(tree, exp.Condition) or tree.find(exp.Query, exp.AggFunc, exp.Window, exp.Star):
-        raise PolicyError(
-            f"the entry of {column!r} must be an expression of one entry, without subqueries and aggregates"
-        )
-    foreign = [c.sql() for c in tree.find_all(exp.Column) if folded(c.name) not in spelt or c.table]
-    if foreign:
-        raise PolicyError(f"the entry of {column!r} uses {foreign[0]}, and the dictionary has {', '.join(columns)}")
-    return f"({tree.sql(dialect='duckdb')})"
 
 
 def _refuse_type(source: Source, policy: DisclosePolicy, axis: Axis, own: str, entry: str, rows: str) -> None:
