@@ -69,7 +69,6 @@ def test_attackers_do_not_take_its_labels_for_values(made: tuple[Path, dict[str,
     assert not any(row.get("sensitive") == "ill" for row in content["attacks"])
 
 
-@pytest.mark.slow
 def test_labels_of_two_releases_are_not_intersected(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, _ = made
     second = publish(written_policy(tmp_path, RISK.replace("c = 2", "c = 0.4"))).written.output
