@@ -6,7 +6,7 @@
 -- example: SELECT classes, digits FROM priv.possible_worlds('patients', ['zip', 'age'], 'disease')
 -- expect: [(3, 1.857332)]
 CREATE MACRO possible_worlds(tbl, qis, sensitive) AS TABLE
-SELECT _unless_empty(count(*)) AS classes, sum(ways) / ln(10) AS digits
+SELECT _unless_empty(count(*)) AS classes, _unless_empty(sum(ways)) / ln(10) AS digits
 FROM (SELECT class, _log_ways(n) AS ways FROM _histogram(tbl, qis, sensitive) GROUP BY class);
 
 -- minimality_bound(belief, excluded, worlds) -> share, belief
