@@ -27,8 +27,8 @@ SELECT _copies(rows_each) * _spent(epsilon) AS epsilon,
 -- example: SELECT epsilon, round(delta * 1e6, 6) FROM priv.sdgs_groups(0.5, 1e-6, 3)
 -- expect: [(1.5, 3.0)]
 CREATE MACRO sdgs_groups(epsilon, delta, groups) AS TABLE
-SELECT _copies(groups) * _spent(epsilon) AS epsilon,
-  CASE WHEN epsilon IS NOT NULL AND delta IS NOT NULL AND groups IS NOT NULL THEN least(_copies(groups) * _slipped(delta), 1) END AS delta;
+SELECT CASE WHEN delta IS NULL OR _slipped(delta) IS NOT NULL THEN _copies(groups) * _spent(epsilon) END AS epsilon,
+  CASE WHEN _spent(epsilon) IS NOT NULL AND delta IS NOT NULL AND groups IS NOT NULL THEN least(_copies(groups) * _slipped(delta), 1) END AS delta;
 
 -- sdgs_shown_rows(rows, k, beta)
 -- How many rows of a class of so many are to be expected in a release by sampled k-anonymity: those that are sampled, if they are k at least.
