@@ -44,7 +44,7 @@ test-all: $(DEVELOP) $(BROWSER) ## Run all tests but the deep ones
 	@$(VENV)/$(PYTEST) -m "not deep"
 
 test-slow: $(DEVELOP) $(BROWSER) ## Run what `make test` leaves out and is not deep
-	@$(VENV)/$(PYTEST) -m "slow and not deep"
+	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-60} $(VENV)/$(PYTEST) -m "slow and not deep"
 
 # Here some of the random tables find what differs; what says nothing new on another DuckDB is marked.
 test-1.5: $(DEVELOP_15) ## Run the tests that DuckDB 1.5.6 may answer differently, but the slow ones
