@@ -104,7 +104,7 @@ __priv_gap AS MATERIALIZED (
       ELSE greatest(0, ((SELECT u_before + (_bar(c) * people - l_before) / slope FROM __priv_last) - sum(n * u)) / people) END AS gap
   FROM __priv_chosen CROSS JOIN __priv_start GROUP BY people
 )
-SELECT record, l AS loss, u AS utility, gap FROM __priv_chosen CROSS JOIN __priv_gap;
+SELECT record, l AS loss, u AS utility, gap FROM __priv_chosen CROSS JOIN __priv_gap ORDER BY record;
 
 -- The price of a step from one offer to one of more utility.
 CREATE MACRO _slope(low, high) AS ((high['l'] - low['l']) / (high['u'] - low['u']));
