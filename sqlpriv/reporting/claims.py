@@ -73,12 +73,23 @@ def _attackers(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "knows everybody else's rows, and how values hang together", "yes, as promised, but for a chance of delta"
     else:
         yield known, "yes, as promised"
+        for name in _unguarded(content):
+            what = f"NO: no requirement speaks of {name!r}, and a whole class may have one value of it"
+            yield f"knows that much, and wants {name}", what
         more = "knows more: another column, values of other people, or how values hang together"
         yield more, "only as far as a requirement above speaks of it"
     beside = content.get("beside")
     another = f"beside others, because: {beside}" if beside else "only as far as the ledger judged it"
     yield "holds another release of the same table", another
     yield "learns about people in general, and takes it for one of them", "NO: no release hides what is true of people"
+
+
+def _unguarded(content: Mapping[str, Any]) -> list[str]:
+    """Sensitive columns that nothing protects but the size of classes."""
+    if content.get("guarantee"):
+        return []
+    spoken_of = {r["sensitive"] for r in content.get("requirements") or ()}
+    return [c["name"] for c in content["columns"] if c.get("role") == "sensitive" and c["name"] not in spoken_of]
 
 
 def _people(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlpriv.checks.requirements import MEASURES
 from sqlpriv.facts import legible
 from sqlpriv.macros.catalog import macros
+from sqlpriv.methods.bucketed.layout import BUCKET
 from sqlpriv.sqltext import literal, quoted
 
 # What a guarantee follows from, and the macro that says so; the first whose numbers the release has.
@@ -20,7 +21,6 @@ _GUARANTEES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("signed_bag_guarantee", ("d", "gamma", "a")),
 )
 _OF_ALL_ROWS = ("t", "beta", "enhanced_beta", "delta", "marketer", "epsilon", "t_ordered", "t_hierarchical")
-_BUCKET = "__bucket"
 
 
 def recheck_sql(file: str, content: Mapping[str, Any], alias: str = "r") -> str:
@@ -83,7 +83,7 @@ class _Recheck:
             side: self._table("published" if place == 0 else f"side_{place + 1}") for place, side in enumerate(sides)
         }
         for table in tables.values():
-            counted = f"SELECT count(*) AS n FROM {table} GROUP BY {_BUCKET}"
+            counted = f"SELECT count(*) AS n FROM {table} GROUP BY {BUCKET}"
             yield f"SELECT min(n) FROM ({counted});  {_comment('rows of the smallest bucket, alike for all sides')}"
         side_of = {c["name"]: int(c["side"]) for c in self._content["columns"]}
         for required in self._content.get("requirements") or ():
@@ -91,7 +91,7 @@ class _Recheck:
             if side is None:
                 yield _comment(f"{required['requirement']}: sqlpriv verify judges it")
             else:
-                yield self._judged(tables[side], [_BUCKET], required)
+                yield self._judged(tables[side], [BUCKET], required)
 
     def _sample(self) -> Iterator[str]:
         """Of a sample, that what is published is there k times."""

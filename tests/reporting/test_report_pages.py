@@ -128,6 +128,33 @@ def test_the_page_of_every_method(folder: Path, tmp_path: Path, method: str, mon
         ]
 
 
+def test_k_alone_protects_no_value(folder: Path, tmp_path: Path) -> None:
+    """The attacker a steward thinks of first knows a neighbour and wants the diagnosis."""
+    text = (folder / "policy.toml").read_text(encoding="utf-8").replace("distinct_l = { ill = 2 }\n", "")
+    (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
+    (tmp_path / "policy.toml").write_text(text, encoding="utf-8")
+    sqlpriv.publish(tmp_path / "policy.toml", ledger_file=tmp_path / "ledger.db")
+    pages = []
+    for release in (tmp_path / "labels.duckdb", folder / "labels.duckdb"):
+        sqlpriv.report(release, tmp_path / "page.html")
+        pages.append(html.unescape((tmp_path / "page.html").read_text(encoding="utf-8")))
+    assert "NO: no requirement speaks of 'ill'" in pages[0]
+    assert "no requirement speaks of" not in pages[1]
+
+
+def test_a_page_that_cannot_be_written_does_not_undo_a_release(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("people.csv", "policy.toml"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    (tmp_path / "labels-report.html").mkdir()
+    monkeypatch.setenv("SQLPRIV_REPORT", "yes")
+    done = run(tmp_path, "publish", "policy.toml")
+    assert done.returncode == 0, done.stderr
+    assert "no page to sign was written" in done.stdout
+    assert (tmp_path / "labels.duckdb").exists()
+
+
 def test_kept_rows_are_not_said_to_be_left_out(folder: Path, tmp_path: Path) -> None:
     text = (folder / "policy.toml").read_text(encoding="utf-8").replace("k = 3", "k = 100")
     text = text.replace('output = "labels.duckdb"', "suppression = 0.9\nkeep_suppressed = true")

@@ -22,7 +22,7 @@ from sqlpriv.doors.cli.options import (
     tell,
 )
 from sqlpriv.dry_run import dry_run as run_dry
-from sqlpriv.errors import InputError
+from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.facts import Facts, Line
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.method import CannotPublish, HasDeltas, HasSweep, Request
@@ -165,8 +165,8 @@ def _with_report(policy: Path, published: publishing.Published) -> Facts:
     target = policy.parent / f"{release.stem}-report.html"
     try:
         write_page(report_published(published.plan.policy, release, facts), target)
-    except InputError as error:  # the release is out: what was not written beside it does not undo that
-        return replace(facts, warnings=(*facts.warnings, str(error)))
+    except SqlprivError as error:  # the release is out: what was not written beside it does not undo that
+        return replace(facts, warnings=(*facts.warnings, f"no page to sign was written: {error}"))
     said = Line(f"The page to sign: {target}")
     return replace(facts, content={**facts.content, "report": str(target)}, parts=(*facts.parts, said))
 
