@@ -24,7 +24,8 @@ OTHERS = [d for d in DIALECTS if d != "duckdb"]
 
 @pytest.fixture(scope="module")
 def with_macros() -> Iterator[duckdb.DuckDBPyConnection]:
-    con = duckdb.connect()
+    """One thread, here and below: two add up in an order of their own, and answers are compared to the last digit."""
+    con = duckdb.connect(config={"threads": 1})
     sqlpriv.load(con)
     calls.create_tables(con)
     yield con
@@ -34,7 +35,7 @@ def with_macros() -> Iterator[duckdb.DuckDBPyConnection]:
 @pytest.fixture(scope="module")
 def bare() -> Iterator[duckdb.DuckDBPyConnection]:
     """The same tables without sqlpriv: plain SQL must be enough."""
-    con = duckdb.connect()
+    con = duckdb.connect(config={"threads": 1})
     calls.create_tables(con)
     yield con
     con.close()

@@ -53,11 +53,13 @@ def test_names_like_ours_change_nothing(tmp_path: Path) -> None:
         with planned(read_policy(policy)) as plan:
             assert isinstance(plan, DisclosePlan)
             chosen = plan.chosen
-            thresholds = [(t.c, t.risk, t.utility) for t in plan.thresholds]
-        found.append((chosen.risk, chosen.worst, chosen.utility, chosen.classes, [*chosen.shares.values()], thresholds))
-        assert publish(policy).facts.content["risk"] == chosen.risk
+            thresholds = [number for t in plan.thresholds for number in (t.c, t.risk, t.utility)]
+        shares = [share for column in chosen.shares.values() for share in column]
+        found.append([chosen.risk, chosen.worst, chosen.utility, chosen.classes, *shares, *thresholds])
+        assert publish(policy).facts.content["risk"] == pytest.approx(chosen.risk)
         assert verify(folder / "people-release.duckdb", policy).passed
-    assert found[0] == found[1] == found[2]
+    # Threads add up in an order of their own, so the last digit of a mean is not theirs to promise.
+    assert found[1] == pytest.approx(found[0], rel=1e-12) and found[2] == pytest.approx(found[0], rel=1e-12)
     assert 0 < found[0][0] < found[0][1] <= 0.05
 
 
