@@ -59,7 +59,8 @@ def test_names_like_ours_change_nothing(tmp_path: Path) -> None:
         assert publish(policy).facts.content["risk"] == pytest.approx(chosen.risk)
         assert verify(folder / "people-release.duckdb", policy).passed
     # Threads add up in an order of their own, so the last digit of a mean is not theirs to promise.
-    assert found[1] == pytest.approx(found[0], rel=1e-12) and found[2] == pytest.approx(found[0], rel=1e-12)
+    for other in found[1:]:
+        assert other == pytest.approx(found[0], rel=1e-12)
     assert 0 < found[0][0] < found[0][1] <= 0.05
 
 
