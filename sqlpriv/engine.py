@@ -134,6 +134,17 @@ def open_memory(**config: int) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
+def one_thread(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """For work on little data in many steps: threads that wait for each other cost more than they do."""
+    ((threads,),) = con.execute("SELECT current_setting('threads')").fetchall()
+    con.execute("SET threads = 1").fetchall()
+    try:
+        yield
+    finally:
+        con.execute(f"SET threads = {threads}").fetchall()
+
+
+@contextmanager
 def interruptible() -> Iterator[None]:
     """What DuckDB makes of Ctrl-C, whatever it was doing, is an interrupt as any other, and no fault."""
     try:

@@ -19,6 +19,7 @@ from oracles.mondrian import Paths, cuts_left
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods import METHODS
+from sqlpriv.methods.labelled.box_plan import BoxPlan
 from sqlpriv.policy.file import Policy, parse_policy
 from sqlpriv.publishing import planned
 
@@ -196,8 +197,12 @@ def check_boxes(case: BoxCase, *, finest: bool = True, method: str = "mondrian")
     numbered = [(*row, number) for number, row in enumerate(case.rows)]
     try:
         with planned(case.policy(method)) as plan:
-            con, axes = plan.source.con, range(len(case.qis))
-            sides = ", ".join(f"b.label{a}, b.low{a}, b.high{a}" for a in axes)
+            assert isinstance(plan, BoxPlan)
+            con = plan.source.con
+            ranges = {axis.number for axis in plan.scan.ordered}
+            sides = ", ".join(
+                f"b.label{a}, {f'b.low{a}, b.high{a}' if a in ranges else 'NULL, NULL'}" for a in range(len(case.qis))
+            )
             cells = ", ".join([*case.qis, "ill", *(["who"] if case.persons else [])])
             found = con.execute(
                 f"SELECT {cells}, f.__priv_n, b.box, {sides} FROM __frequencies AS f "

@@ -20,6 +20,7 @@ from sqlpriv.table.hierarchies import Given
 
 WAY = 61
 """The bits of a way; those that a tree does not need are zeros at the end. Of its mark there is one more."""
+_FEW = 200_000
 _WHOLE_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT)|INTEGER|DATE")
 """Types of which every value, as a number of the axis, is an INTEGER."""
 
@@ -100,6 +101,11 @@ class BoxScan(Frequencies):
     def trees(self) -> tuple[Axis, ...]:
         """The axes with nodes."""
         return tuple(axis for axis in self.axes if not axis.is_ordered)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether points are so few that to plan a query, or to share it among threads, is most of the work."""
+        return self.combinations <= _FEW
 
     @property
     def packs(self) -> range:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
+from sqlpriv.engine import one_thread
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Line, Part, shown_number
 from sqlpriv.methods.labelled.axes import BoxScan
@@ -116,8 +118,9 @@ def plan_boxes(source: Source, policy: BoxPolicy, request: Request, divide: Divi
     worst, failing = judge(scan, measures, whole_table(scan, measures))
     if failing:
         raise PolicyError(_not_met(scan, measures, worst, failing))
-    told = divide(scan, measures, request)
-    boxed = write_boxes(scan, measures)
+    with one_thread(source.con) if scan.is_small else nullcontext():
+        told = divide(scan, measures, request)
+        boxed = write_boxes(scan, measures)
     if boxed.failing:
         raise PolicyError(
             f"classes that show the same labels do not meet {', '.join(boxed.failing)} together: labels of a hierarchy "

@@ -11,8 +11,8 @@ them have (`AND` of all bits) and what any has (`OR`) are enough to find it, wit
     tree_ways     of every leaf and level below the top: the node there, low to high, the parent above it, which child
                   of it the node is, in how many bits (`field`), and from which bit on (`shift`)
     tree_leaves   the leaves: axis, value as text, code, way
-    tree_marks    what is found by where ways part: axis, mark, level, label, width and share of the node, and the bits
-                  of its children, `field` from `shift` on
+    tree_marks    what is found by where ways part: axis, mark, level, label (* at the top), width and share of the
+                  node, and the bits of its children, `field` from `shift` on
 """
 
 from __future__ import annotations
@@ -35,12 +35,9 @@ def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[Axis, ...]:
     con, trees = found.source.con, [axis for axis in axes if not axis.is_ordered]
     if not trees:
         return tuple(axes)
-    by_column: dict[str, Hierarchy] = {}
-    for axis in trees:
-        if axis.given is None:
-            by_column[axis.column] = _write_halves(found, axis)
-        else:
-            by_column |= {h.column: h for h in make_hierarchies(found.source, {axis.column: axis.given}, FREQUENCIES)}
+    given = {axis.column: axis.given for axis in trees if axis.given is not None}
+    by_column = {h.column: h for h in make_hierarchies(found.source, given, FREQUENCIES)}
+    by_column |= {axis.column: _write_halves(found, axis) for axis in trees if axis.given is None}
     check_hierarchies(found.source, [by_column[axis.column] for axis in trees], FREQUENCIES)
     _write_nodes(found, trees)
     _write_ways(found)
@@ -133,10 +130,11 @@ def _write_marks(found: Frequencies) -> None:
     )
     alone = "SELECT axis, way, way, 0, code, 0, 0 FROM tree_leaves"
     mark = inlined(f"_mark(m.way, {inlined('_top_bit(m.way, m.other)')})")
+    label = f"CASE WHEN len(n.above) = 0 THEN {literal(TOP)} ELSE n.label END"
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE tree_marks AS SELECT m.axis, {mark} AS mark, n.level, n.label, n.width, n.share, "
-        f"m.shift, m.field FROM ({forks} UNION ALL {alone}) AS m JOIN tree_nodes AS n ON m.axis = n.axis AND "
+        f"CREATE OR REPLACE TABLE tree_marks AS SELECT m.axis, {mark} AS mark, n.level, {label} AS label, n.width, "
+        f"n.share, m.shift, m.field FROM ({forks} UNION ALL {alone}) AS m JOIN tree_nodes AS n ON m.axis = n.axis AND "
         "m.level = n.level AND m.low = n.low",
     )
 
@@ -166,7 +164,6 @@ def _write_halves(found: Frequencies, axis: Axis) -> Hierarchy:
 
     # The last step is the value itself.
     levels = "".join(f", {label(i)} AS level{depth - i}" for i in reversed(range(depth)))
-    fetch(con, f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     fetch(
         con,
         f"CREATE OR REPLACE TABLE {table} AS SELECT CAST(cell AS VARCHAR) AS value{levels}, {literal(TOP)} AS "

@@ -2,8 +2,9 @@
 
 What a method that publishes boxes decides is table `classed` alone: the points, each with its class. From it come
 
-    boxes   each class: its rows; on every axis low<a> and high<a>, label<a>, level<a> of a node, width<a>; and `box`,
-            the same number for classes that show the same labels, since to a reader these are one class
+    boxes   each class: its rows; on every axis label<a>, low<a> and high<a> of a range, level<a> of a node; `width`, of
+            all axes together; and `box`, the same number for classes that show the same labels, since to a reader
+            these are one
 
 NULL is in no range. A class whose rows have both NULL and numbers on an ordered axis is * there: anything at all.
 """
@@ -45,19 +46,15 @@ def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
         f"CREATE OR REPLACE TABLE spans AS SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {CLASSED} "
         "GROUP BY class",
     )
-    columns = ["s.class", "s.rows"]
-    for axis in scan.axes:
-        columns += _ordered_side(axis) if axis.is_ordered else _node_side(axis)
-    sides = f"SELECT {', '.join(columns)} FROM spans AS s"
-    if scan.trees:
-        sides += f" JOIN ({_labels_of_nodes(scan.trees)}) AS n ON s.class = n.class"
-    fetch(con, f"CREATE OR REPLACE TABLE sides AS {sides}")
     # Two nodes may be called the same, and then nobody can tell them apart.
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
     same = f"SELECT min(class) AS box, unnest(list(class)) AS class FROM sides GROUP BY {labels}"
-    fetch(con, f"CREATE OR REPLACE TABLE boxes AS SELECT s.*, b.box FROM sides AS s JOIN ({same}) AS b USING (class)")
-    widths = " + ".join(f"width{x.number}" for x in scan.axes)
-    loss = inlined(f"_mean_loss(sum(rows * ({widths})), sum(rows), {len(scan.axes)})")
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE boxes AS WITH sides AS MATERIALIZED ({_sides(scan)}) SELECT s.*, b.box FROM sides AS "
+        f"s JOIN ({same}) AS b USING (class)",
+    )
+    loss = inlined(f"_mean_loss(sum(rows * width), sum(rows), {len(scan.axes)})")
     ((classes, mean),) = fetch(con, f"SELECT count(DISTINCT box), {loss} FROM boxes")
     worst, failing = judge(scan, measures, boxed_rows(scan, measures))
     return Boxed(int(classes), float(mean), worst, failing)
@@ -129,40 +126,39 @@ def nodes_over(spans: str, columns: str, trees: Sequence[Axis]) -> str:
     return f"({tops}) AS s JOIN tree_marks AS m ON s.axis = m.axis AND m.mark = {inlined('_mark(s.all_bits, s.top)')}"
 
 
+def _sides(scan: BoxScan) -> str:
+    """A query for what is shown of every class, from table spans."""
+    columns = [column for axis in scan.ordered for column in _ordered_side(axis)]
+    widths = [_width(axis) for axis in scan.ordered]
+    if not scan.trees:
+        return f"SELECT class, rows, {', '.join(columns)}, {' + '.join(widths)} AS width FROM spans AS s"
+    columns += ["n.* EXCLUDE (class, width)", f"{' + '.join(['n.width', *widths])} AS width"]
+    nodes = f"({_labels_of_nodes(scan.trees)}) AS n"
+    return f"SELECT s.class, s.rows, {', '.join(columns)} FROM spans AS s JOIN {nodes} ON s.class = n.class"
+
+
+def _width(axis: Axis) -> str:
+    """How wide a class is on an ordered axis."""
+    width = inlined(f"_normalised_width(s.low{axis.number}, s.high{axis.number}, {axis.first!r}, {axis.last!r})")
+    return f"CASE WHEN {is_range(axis)} THEN {width} WHEN {is_empty(axis)} THEN 0 ELSE 1 END"
+
+
 def _ordered_side(axis: Axis) -> list[str]:
     """Its ends in the type of the column; none where some rows are NULL, and others not."""
     a = axis.number
     low, high = (axis.typed(f"s.{side}{a}") for side in ("low", "high"))
     label = inlined(f"_closed_label({low}, {high})")
-    width = inlined(f"_normalised_width(s.low{a}, s.high{a}, {axis.first!r}, {axis.last!r})")
     return [
         f"CASE WHEN {is_range(axis)} THEN {low} END AS low{a}",
         f"CASE WHEN {is_range(axis)} THEN {high} END AS high{a}",
         f"CASE WHEN {is_range(axis)} THEN {label} WHEN NOT {is_empty(axis)} THEN {literal(TOP)} END AS label{a}",
-        f"NULL AS level{a}",
-        f"CASE WHEN {is_range(axis)} THEN {width} WHEN {is_empty(axis)} THEN CAST(0 AS DOUBLE) ELSE CAST(1 AS DOUBLE) "
-        f"END AS width{a}",
     ]
 
 
 def _labels_of_nodes(trees: Sequence[Axis]) -> str:
-    """A query for class, and the label, level and width of its nodes; all trees at once, as joins cost time to plan."""
+    """A query for class, label and level of its nodes, and their width; all trees at once: joins take time to plan."""
     listed = "".join(
-        f", max({name}) FILTER (axis = {x.number}) AS {name}{x.number}"
-        for x in trees
-        for name in ("label", "level", "width")
+        f", max({name}) FILTER (axis = {x.number}) AS {name}{x.number}" for x in trees for name in ("label", "level")
     )
     found = f"SELECT s.class, s.axis, m.label, m.level, m.width FROM {nodes_over('spans', 'class', trees)}"
-    return f"SELECT class{listed} FROM ({found}) GROUP BY class"
-
-
-def _node_side(axis: Axis) -> list[str]:
-    a = axis.number
-    label = f"CASE WHEN n.level{a} = {axis.height} THEN {literal(TOP)} ELSE n.label{a} END"
-    return [
-        f"NULL AS low{a}",
-        f"NULL AS high{a}",
-        f"{label} AS label{a}",
-        f"n.level{a} AS level{a}",
-        f"n.width{a} AS width{a}",
-    ]
+    return f"SELECT class{listed}, sum(width) AS width FROM ({found}) GROUP BY class"

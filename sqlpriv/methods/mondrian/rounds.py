@@ -17,8 +17,6 @@ from sqlpriv.methods.labelled.boxes import CLASSED
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.mondrian.cuts import Cutter
 
-_FEW = 200_000
-"""Up to so many points all rounds are one query."""
 _SORTED = (6, 12)
 """After which rounds the points are sorted by their partitions."""
 
@@ -26,7 +24,7 @@ _SORTED = (6, 12)
 def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: OnProgress) -> int:
     """Table classed: no class has a cut left that is allowed. How many rounds it took."""
     cutter = Cutter(scan, measures)
-    if scan.combinations <= _FEW:
+    if scan.is_small:
         rounds = f"WITH RECURSIVE work AS ({cutter.start()} UNION ALL ({cutter.round()}))"
         fetch(scan.source.con, f"CREATE OR REPLACE TABLE {CLASSED} AS {rounds} {cutter.finished()}")
     else:
