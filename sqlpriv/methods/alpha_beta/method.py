@@ -21,6 +21,7 @@ from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.methods.randomized.instance import refuse_copies
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.methods.randomized.policy import ROLES
 from sqlpriv.methods.randomized.stated import shared_columns
 from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Numbers
@@ -87,4 +88,4 @@ class AlphaBeta(Randomized):
         return (bag_verify.own_checks if is_bag(file.parameters) else own_checks)(calls, file)
 
 
-METHOD = AlphaBeta("alpha_beta", AlphaBetaPolicy, OPTIONS)
+METHOD = AlphaBeta("alpha_beta", AlphaBetaPolicy, ROLES, OPTIONS, sections=("public",), draws=True)

@@ -11,7 +11,7 @@ from sqlpriv.methods.bucketed.layout import SENSITIVE, Layout
 from sqlpriv.methods.bucketed.method import Bucketed
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan, Promise, make_plan, spelt_roles
-from sqlpriv.methods.bucketed.policy import BucketedPolicy
+from sqlpriv.methods.bucketed.policy import ROLES, BucketedPolicy
 from sqlpriv.methods.bucketed.write import Words
 from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import quoted
@@ -23,6 +23,8 @@ _IMPLICATIONS = (1, 2)
 
 class Anatomy(Bucketed):
     """Two tables, and groups of rows whose sensitive values are all different."""
+
+    words = Words("group", "sensitive")
 
     def make_plan(self, source: Source, policy: BucketedPolicy) -> BucketPlan:
         """Order the table by its sensitive values; refuse a table of which one value has too many rows."""
@@ -85,4 +87,4 @@ def _refuse_ineligible(source: Source, layout: Layout, sensitive: str) -> None:
     )
 
 
-METHOD = Anatomy("anatomy", AnatomyPolicy, (), Words("group", "sensitive"))
+METHOD = Anatomy("anatomy", AnatomyPolicy, ROLES, (), draws=True)

@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.base import OneFile
 from sqlpriv.methods.bucketed.answers import answers_mean, open_buckets
 from sqlpriv.methods.bucketed.arrange import settle_texts
 from sqlpriv.methods.bucketed.compare import compare
 from sqlpriv.methods.bucketed.layout import Layout
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan, Promise
-from sqlpriv.methods.bucketed.policy import ROLES, BucketedPolicy
+from sqlpriv.methods.bucketed.policy import BucketedPolicy
 from sqlpriv.methods.bucketed.verify import Judge, verify_file
 from sqlpriv.methods.bucketed.write import Words, write
 from sqlpriv.methods.labelled.leaves import read_known
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.release.verify import Check, verify_facts
@@ -32,25 +30,11 @@ from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
 
-@dataclass(frozen=True)
-class Bucketed(ABC):
+class Bucketed(OneFile, ABC):
     """A method that publishes columns apart: how rows go into buckets, and what that guarantees, is its own."""
 
-    name: str
-    policy: type[BucketedPolicy]
-    options: Keys
-    words: Words
-    sections: tuple[str, ...] = ("require",)
-    draws: bool = True
-
-    @property
-    def roles(self) -> Mapping[str, Keys]:
-        """Which roles its columns may have, with the keys that other methods need."""
-        return ROLES
-
-    def tuples_for(self, rows: int) -> None:
-        """There is no noise, and no domain to make it from."""
-        return
+    words: ClassVar[Words]
+    """What its buckets and views are called."""
 
     @abstractmethod
     def make_plan(self, source: Source, policy: BucketedPolicy) -> BucketPlan:
@@ -71,11 +55,7 @@ class Bucketed(ABC):
     def plan(self, source: Source, policy: Policy, request: Request) -> BucketPlan:
         """Read the table and see which buckets it makes."""
         assert isinstance(policy, BucketedPolicy)
-        if request.queries:
-            raise InputError(
-                f"a release by {self.name} has hard bounds and no standard errors; only plans by alpha_beta and frapp "
-                "tell those of a query"
-            )
+        self.refuse_queries(request, f"a release by {self.name} has hard bounds and no standard error")
         settle_texts(source)
         found = self.make_plan(source, policy)
         read_known(found, found.layout.columns)  # a domain has no use here, but what is outside it must not go out
@@ -102,9 +82,7 @@ class Bucketed(ABC):
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Every row with all values that its bucket has."""
-        if len(files) > 1:
-            raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
-        return open_buckets(files[0])
+        return open_buckets(self.only(files))
 
     def show(self, file: ReleaseFile) -> Facts:
         """What a release says of itself."""

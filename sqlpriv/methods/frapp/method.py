@@ -14,6 +14,7 @@ from sqlpriv.methods.frapp.write import write
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.methods.randomized.policy import ROLES
 from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Numbers, Stated, same_number
 from sqlpriv.methods.randomized.verify_promise import promise_checks
@@ -68,4 +69,4 @@ class Frapp(Randomized):
         yield Check("there are as many rows as is stated", count_rows(file) == rows)
 
 
-METHOD = Frapp("frapp", FrappPolicy, OPTIONS)
+METHOD = Frapp("frapp", FrappPolicy, ROLES, OPTIONS, sections=("public",), draws=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.base import OneFile
 from sqlpriv.methods.generalize import write
 from sqlpriv.methods.generalize.best import best_node
 from sqlpriv.methods.generalize.compare import compare
@@ -19,44 +18,19 @@ from sqlpriv.methods.generalize.verify import verify_file
 from sqlpriv.methods.labelled.answers import open_labelled, show_labelled
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import verify_facts
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
 
-@dataclass(frozen=True)
-class Generalize:
+class Generalize(OneFile):
     """Every quasi-identifier on one level of its hierarchy, rows of classes that fail left out."""
-
-    name: str = "generalize"
-    policy: type[Policy] = GeneralizePolicy
-    sections: tuple[str, ...] = ("require",)
-    draws: bool = False
-
-    @property
-    def roles(self) -> Mapping[str, Keys]:
-        """Which roles its columns may have, and with which keys."""
-        return ROLES
-
-    @property
-    def options(self) -> Keys:
-        """Its keys of [release]."""
-        return OPTIONS
-
-    def tuples_for(self, rows: int) -> None:
-        """There is no noise, and no domain to make it from."""
-        return
 
     def plan(self, source: Source, policy: Policy, request: Request) -> GeneralizePlan:
         """Search the lattice for the best node."""
         assert isinstance(policy, GeneralizePolicy)
-        if request.queries:
-            raise InputError(
-                "a release by generalize throws no coins, so there is no standard error of its answers; only plans by "
-                "alpha_beta and frapp tell that of a query"
-            )
+        self.refuse_queries(request)
         return make_plan(source, policy, request)
 
     def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
@@ -79,9 +53,7 @@ class Generalize:
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Each class of rows with the leaves below its labels."""
-        if len(files) > 1:
-            raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
-        return open_labelled(files[0])
+        return open_labelled(self.only(files))
 
     def best_for(self, plan: Plan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
         """The node with the smallest error."""
@@ -101,4 +73,4 @@ class Generalize:
         return plan.best.node, plan.best.outcome.suppressed, plan.best.outcome.classes
 
 
-METHOD = Generalize()
+METHOD = Generalize("generalize", GeneralizePolicy, ROLES, OPTIONS)

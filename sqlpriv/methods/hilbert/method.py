@@ -6,7 +6,7 @@ from sqlpriv.methods.hilbert.grouping import group_points
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_method import BoxMethod
 from sqlpriv.methods.labelled.box_plan import Told
-from sqlpriv.methods.labelled.box_policy import CUTS, BoxPolicy
+from sqlpriv.methods.labelled.box_policy import CUTS, ROLES, BoxPolicy
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.method import Request
 
@@ -20,4 +20,4 @@ class Hilbert(BoxMethod):
         return {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
 
 
-METHOD = Hilbert("hilbert", BoxPolicy, (CUTS,))
+METHOD = Hilbert("hilbert", BoxPolicy, ROLES, (CUTS,))

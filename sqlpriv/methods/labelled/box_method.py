@@ -3,47 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.base import OneFile
 from sqlpriv.methods.labelled.answers import open_labelled, show_labelled
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_plan import BoxPlan, Told, plan_boxes
-from sqlpriv.methods.labelled.box_policy import ROLES, BoxPolicy
+from sqlpriv.methods.labelled.box_policy import BoxPolicy
 from sqlpriv.methods.labelled.box_verify import verify_boxes
 from sqlpriv.methods.labelled.box_write import compare_release, write_release
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import verify_facts
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
 
-@dataclass(frozen=True)
-class BoxMethod(ABC):
+class BoxMethod(OneFile, ABC):
     """A way to divide rows into classes, each published as a box. A method says how: `divide`."""
-
-    name: str
-    policy: type[Policy]
-    options: Keys
-    sections: tuple[str, ...] = ("require",)
-    draws: bool = False
-
-    @property
-    def roles(self) -> Mapping[str, Keys]:
-        """Which roles its columns may have, and with which keys."""
-        return ROLES
-
-    def tuples_for(self, rows: int) -> None:
-        """There is no noise, and no domain to make it from."""
-        return
 
     @abstractmethod
     def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Told:
@@ -52,11 +34,7 @@ class BoxMethod(ABC):
     def plan(self, source: Source, policy: Policy, request: Request) -> BoxPlan:
         """Divide the rows."""
         assert isinstance(policy, BoxPolicy)
-        if request.queries:
-            raise InputError(
-                f"a release by {self.name} throws no coins, so there is no standard error of its answers; only plans "
-                "by alpha_beta and frapp tell that of a query"
-            )
+        self.refuse_queries(request)
         return plan_boxes(source, policy, request, self.divide)
 
     def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
@@ -79,6 +57,4 @@ class BoxMethod(ABC):
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Each class of rows with the leaves below its labels."""
-        if len(files) > 1:
-            raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
-        return open_labelled(files[0])
+        return open_labelled(self.only(files))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_method import BoxMethod
 from sqlpriv.methods.labelled.box_plan import Told
-from sqlpriv.methods.labelled.box_policy import BoxPolicy
+from sqlpriv.methods.labelled.box_policy import ROLES, BoxPolicy
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.method import Request
 from sqlpriv.methods.mondrian.policy import OPTIONS
@@ -20,4 +20,4 @@ class Mondrian(BoxMethod):
         return {"rounds": cut_in_rounds(scan, measures, request.on_progress)}
 
 
-METHOD = Mondrian("mondrian", BoxPolicy, OPTIONS)
+METHOD = Mondrian("mondrian", BoxPolicy, ROLES, OPTIONS)

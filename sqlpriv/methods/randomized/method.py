@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.base import Declares
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.methods.randomized.attackers import attacker_grid, worst_posterior
 from sqlpriv.methods.randomized.file import NOISE, PUBLISHED, check_public
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
-from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
+from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.methods.randomized.questions import ask, refuse_views
 from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Judged, Numbers, verify_file
 from sqlpriv.methods.randomized.weights import AllWeights, Expected
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import ReleaseFile, written
 from sqlpriv.release.read import describe
 from sqlpriv.release.stamp import stamped_line, stated_policy
@@ -34,22 +34,11 @@ from sqlpriv.table.source import Source
 _MOST_VALUES = 6
 
 
-@dataclass(frozen=True)
-class Randomized(ABC):
+class Randomized(Declares, ABC):
     """A randomized method: its own coins and weights on top of what all share."""
 
-    name: str
-    policy: type[RandomizedPolicy]
-    options: Keys
-    sections: tuple[str, ...] = ("public",)
-    draws: bool = True
-    against: str = "belief"
-    posterior_holds: str = "knows all else of the person, and everybody else"
-
-    @property
-    def roles(self) -> Mapping[str, Keys]:
-        """Which roles its columns may have, and with which keys."""
-        return ROLES
+    against = "belief"
+    posterior_holds = "knows all else of the person, and everybody else"
 
     def tuples_for(self, rows: int) -> int | None:
         """Noise on every tuple: a few for each row leave counts of some per cent readable."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.base import OneFile
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.methods.sdgs import write
 from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
@@ -23,7 +22,6 @@ from sqlpriv.methods.sdgs.stated import stated_groups, stated_terms
 from sqlpriv.methods.sdgs.told import exposure, linking_beliefs, linking_posterior, smooth_grid
 from sqlpriv.methods.sdgs.verify import verify_file
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.release.verify import verify_facts
@@ -32,39 +30,18 @@ from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
 
 
-@dataclass(frozen=True)
-class Sdgs:
+class Sdgs(OneFile):
     """Rows sampled by coins, generalized by a node that does not depend on them, rare ones suppressed."""
 
-    name: str = "sdgs"
-    policy: type[Policy] = SdgsPolicy
-    sections: tuple[str, ...] = ()
-    draws: bool = True
-    against: str = "presence"
-    posterior_holds: str = "knows all else of the person, and everybody else, in the mean over the coins"
-
-    @property
-    def roles(self) -> Mapping[str, Keys]:
-        """Which roles its columns may have, and with which keys."""
-        return ROLES
-
-    @property
-    def options(self) -> Keys:
-        """Its keys of [release]."""
-        return OPTIONS
-
-    def tuples_for(self, rows: int) -> None:
-        """There is no noise, and no domain to make it from."""
-        return
+    against = "presence"
+    posterior_holds = "knows all else of the person, and everybody else, in the mean over the coins"
 
     def plan(self, source: Source, policy: Policy, request: Request) -> SdgsPlan:
         """Scan the table, and work out the numbers."""
         assert isinstance(policy, SdgsPolicy)
-        if request.queries:
-            raise InputError(
-                "the error of an answer from sdgs depends on what is suppressed, so it is not told beforehand; only "
-                "plans by alpha_beta and frapp tell that of a query"
-            )
+        self.refuse_queries(
+            request, "the error of an answer from sdgs depends on what is suppressed, so it is not told beforehand"
+        )
         return make_plan(source, policy)
 
     def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
@@ -136,9 +113,7 @@ class Sdgs:
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The sampled rows, and the classes that could be there and are not."""
-        if len(files) > 1:
-            raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
-        return open_sampled(files[0])
+        return open_sampled(self.only(files))
 
 
-METHOD = Sdgs()
+METHOD = Sdgs("sdgs", SdgsPolicy, ROLES, OPTIONS, sections=(), draws=True)

@@ -9,7 +9,7 @@ from sqlpriv.methods.bucketed.layout import QI, SENSITIVE, Layout
 from sqlpriv.methods.bucketed.method import Bucketed
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan, Promise, make_plan, spelt_roles
-from sqlpriv.methods.bucketed.policy import BucketedPolicy
+from sqlpriv.methods.bucketed.policy import ROLES, BucketedPolicy
 from sqlpriv.methods.bucketed.write import Words
 from sqlpriv.methods.slicing.correlated import correlated_groups
 from sqlpriv.methods.slicing.policy import OPTIONS, SlicingPolicy
@@ -20,6 +20,8 @@ from sqlpriv.table.source import Source
 
 class Slicing(Bucketed):
     """Groups of columns, each a table, and buckets of rows that are alike in the first group."""
+
+    words = Words("bucket")
 
     def make_plan(self, source: Source, policy: BucketedPolicy) -> BucketPlan:
         """Take the groups as they are given, or choose them; order the table for its buckets."""
@@ -96,4 +98,4 @@ def _warnings(layout: Layout, chosen: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-METHOD = Slicing("slicing", SlicingPolicy, OPTIONS, Words("bucket"))
+METHOD = Slicing("slicing", SlicingPolicy, ROLES, OPTIONS, draws=True)
