@@ -1,24 +1,35 @@
--- disclosure_offers(tbl, dictionary, weights, form, psi) -> record, labels, depths, entries, loss, utility
--- All that is worth disclosing of each record: for every utility that it can have, the choice of the least loss (Lebanon et al. 2009). The arguments are those of optimal_disclosure, whose
--- choices are among these whatever the goal and its c; psi is the loss of a person who is not identified, a number.
+-- disclosure_offers(tbl, dictionaries, weights, form, psi, judge) -> record, labels, depths, entries, loss, utility
+-- All that is worth disclosing of each record: for every utility that it can have, the choice of the least loss (Lebanon et al. 2009). The weights are those of optimal_disclosure, whose
+-- choices are among these whatever the goal and its c; psi is the loss of a person who is not identified, a number, and {attribute: 'city', weight: 0.3, psi: 0.1} adds what a cell weighs then. dictionaries is
+-- a table, or several with priors as in bayes_risk: judge 'bayes' takes the mean of their losses by the priors, 'worst' that of the worst of them for the record.
 -- nulls: a NULL or `*` cell can only be `*`, suppressed.
--- guarantee: exact: every combination of nodes is looked at. The loss is p times the sensitivity and 1 - p times psi, where p is 1 / entries, and 0 without any.
--- example: SELECT labels, entries, loss, utility FROM priv.disclosure_offers('members', 'phone_book', [{attribute: 'city', weight: 0.5, hierarchy: 'cities', entry: 'city'}], 'linear', 0) WHERE record.id = 1
+-- guarantee: exact: every combination of nodes is looked at. The loss is p times the sensitivity and 1 - p times psi, where p is 1 / entries, and 0 without any. entries are those of
+-- the dictionary that has the fewest, but some. The mean of the worst losses is the bound of bayes_risk, not below its minimax.
+-- example: SELECT labels, entries, loss, utility FROM priv.disclosure_offers('members', 'phone_book', [{attribute: 'city', weight: 0.5, hierarchy: 'cities', entry: 'city'}], 'linear', 0, 'bayes') WHERE record.id = 1
 -- expect: [(['*'], 5, 0.0, 0), (['New York'], 5, 0.05, 1), (['Ithaca'], 4, 0.125, 2)]
-CREATE MACRO disclosure_offers(tbl, dictionary, weights, form, psi) AS TABLE
-FROM query(list_transform([_weights(weights, list_append(_weight_keys(), 'entry'))], lambda __priv_all: list_transform([_disclosable(_singles(__priv_all))], lambda __priv_own: concat(
-  _both(tbl, [dictionary], __priv_own, 'row_number() OVER () AS __priv_n, __priv_t AS __priv_record, '),
-  _nodes(__priv_own, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of attribute #'),
-  list_aggr(list_transform(__priv_own, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''),
-  _entries_placed(len(__priv_own), 'the hierarchy of attribute #'), _ladders(len(__priv_own), _linked(__priv_own)), _offered(len(__priv_own), _linked(__priv_own)),
-  ', __priv_priced AS (SELECT q.*, ', _product('q.p', _summed(form, __priv_all, __priv_own,
-    list_transform(__priv_all, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m['weight'], '1')), ''' AS DOUBLE)')))),
-    ' + ', _product('(1 - q.p)', concat('CAST(''', _weight(psi), ''' AS DOUBLE)')), ' AS loss FROM __priv_offered AS q)',
-  ', __priv_best AS (SELECT t, arg_min({''code'': code, ''entries'': entries, ''loss'': loss, ''utility'': utility}, ROW(loss, code)) AS best FROM __priv_priced GROUP BY t, utility)',
-  ' SELECT r.__priv_record AS record, [', _repeated(len(__priv_own), _label_at(), ', '), '] AS labels, [', _repeated(len(__priv_own), _depth_at(), ', '), '] AS depths, b.best.entries AS entries,',
-  ' b.best.loss AS loss, b.best.utility AS utility FROM __priv_sound AS s JOIN __priv_r AS r ON s.ok JOIN __priv_x AS x ON ',
-  _repeated(len(__priv_own), 'r.__priv_v# IS NOT DISTINCT FROM x.v#', ' AND '),
-  ' JOIN __priv_best AS b ON x.t = b.t', _repeated(len(__priv_own), ' LEFT JOIN __priv_l# AS l# ON x.z# = l#.z', ''), ' ORDER BY r.__priv_n, b.best.utility'))[1])[1]);
+CREATE MACRO disclosure_offers(tbl, dictionaries, weights, form, psi, judge) AS TABLE
+FROM query(list_transform([_offers(weights)], lambda __priv_all: list_transform([_disclosable(_singles(__priv_all))], lambda __priv_own:
+  _disclosures(tbl, _held(dictionaries), _chance_of(dictionaries), judge, __priv_all, __priv_own, form, psi, _factors(__priv_all), '', '', ', utility', 'true', 'ROW(loss, code)'))[1])[1]);
+
+-- personal_disclosure_offers(tbl, dictionaries, weights, form, psi, judge, id, personal, total) -> record, labels, depths, entries, loss, utility
+-- The same where people mind differently: personal is a table of persons, attributes and weights as of personal_sensitivity, which stand in place of the weights given in the list, and id says whose record it is.
+-- nulls: as in disclosure_offers; a person who is NULL is an error.
+-- guarantee: as of disclosure_offers. A person of the table without a weight for some attribute, with two, or with more than total is an error.
+-- example: SELECT labels, entries, loss, utility FROM priv.personal_disclosure_offers('members', 'phone_book', [{attribute: 'city', hierarchy: 'cities', entry: 'city'}, {attribute: 'born', hierarchy: 'births'}], 'linear', 0, 'bayes', 'id', 'minded', 4) WHERE record.id = 1 AND utility < 3
+-- expect: [(['*', '*'], 5, 0.0, 0), (['New York', '*'], 5, 0.1, 1), (['Ithaca', '*'], 4, 0.25, 2)]
+CREATE MACRO personal_disclosure_offers(tbl, dictionaries, weights, form, psi, judge, id, personal, total) AS TABLE
+FROM query(list_transform([_offers(weights)], lambda __priv_all: list_transform([_disclosable(_singles(__priv_all))], lambda __priv_own:
+  _disclosures(tbl, _held(dictionaries), _chance_of(dictionaries), judge, __priv_all, __priv_own, form, psi, _minds(__priv_all), _whose(id),
+    concat(_minded(__priv_all, personal, total), _holders(__priv_all, len(__priv_own))), ', utility', 'true', 'ROW(loss, code)'))[1])[1]);
+
+CREATE MACRO _offers(weights) AS _weights(weights, list_concat(_weight_keys(), ['entry', 'psi']));
+-- One table, or several with their priors.
+CREATE MACRO _held(dictionaries) AS CASE WHEN typeof(dictionaries) = 'VARCHAR' THEN [CAST(dictionaries AS VARCHAR)] ELSE map_keys(_priors(dictionaries)) END;
+CREATE MACRO _chance_of(dictionaries) AS CASE WHEN typeof(dictionaries) = 'VARCHAR' THEN [CAST(1 AS DOUBLE)] ELSE map_values(_priors(dictionaries)) END;
+-- SQL text of __priv_holders: who has which tuple of cells. Who has no weights is an error.
+CREATE MACRO _holders(maps, number) AS
+concat(', __priv_holders AS MATERIALIZED (SELECT DISTINCT x.t, CASE WHEN ', _unminded(maps), ' ELSE r.__priv_person END AS person FROM __priv_r AS r JOIN __priv_x AS x ON ',
+  _repeated(number, 'r.__priv_v# IS NOT DISTINCT FROM x.v#', ' AND '), ' LEFT JOIN __priv_g AS g ON r.__priv_person = g.person)');
 
 -- average_disclosure(offers, goal, c) -> record, loss, utility, gap
 -- The best choice of every record where only their mean has to keep c (Lebanon et al. 2009): the least risk with a mean utility of at least c (goal 'risk', 8), or the most utility with

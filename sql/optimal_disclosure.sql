@@ -8,18 +8,43 @@
 -- example: SELECT record.id, labels, entries, loss, utility FROM priv.optimal_disclosure('members', 'phone_book', [{attribute: 'city', weight: 0.5, hierarchy: 'cities', entry: 'city'}, {attribute: 'born', weight: 3, hierarchy: 'births', entry: 'born'}], 'linear', 'risk', 1)
 -- expect: [(1, ['New York', '*'], 5, 0.05, 1), (2, ['New York', '*'], 5, 0.05, 1), (3, ['New York', '*'], 5, 0.05, 1), (4, ['Boston', '1980'], 0, 0.0, 3)]
 CREATE MACRO optimal_disclosure(tbl, dictionary, weights, form, goal, c) AS TABLE
-FROM query(list_transform([_weights(weights, list_append(_weight_keys(), 'entry'))], lambda __priv_all: list_transform([_disclosable(_singles(__priv_all))], lambda __priv_own: concat(
-  _both(tbl, [dictionary], __priv_own, 'row_number() OVER () AS __priv_n, __priv_t AS __priv_record, '),
-  _nodes(__priv_own, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of attribute #'),
-  list_aggr(list_transform(__priv_own, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''),
-  _entries_placed(len(__priv_own), 'the hierarchy of attribute #'), _ladders(len(__priv_own), _linked(__priv_own)), _offered(len(__priv_own), _linked(__priv_own)),
-  ', __priv_priced AS (SELECT q.*, ', _product('q.p', _summed(form, __priv_all, __priv_own, _factors(__priv_all))), ' AS loss FROM __priv_offered AS q)',
-  ', __priv_best AS (SELECT t, arg_min({''code'': code, ''entries'': entries, ''loss'': loss, ''utility'': utility}, ', _better(goal, c), ') AS best FROM __priv_priced WHERE ', _kept_choices(goal, c), ' GROUP BY t)',
-  ' SELECT r.__priv_record AS record, [', _repeated(len(__priv_own), _label_at(), ', '), '] AS labels, [', _repeated(len(__priv_own), _depth_at(), ', '), '] AS depths, b.best.entries AS entries,',
-  ' CASE WHEN b.t IS NULL THEN error(''', _no_choice(), ''') ELSE b.best.loss END AS loss, b.best.utility AS utility',
-  ' FROM __priv_sound AS s JOIN __priv_r AS r ON s.ok JOIN __priv_x AS x ON ', _repeated(len(__priv_own), 'r.__priv_v# IS NOT DISTINCT FROM x.v#', ' AND '),
-  ' LEFT JOIN __priv_best AS b ON x.t = b.t', _repeated(len(__priv_own), ' LEFT JOIN __priv_l# AS l# ON x.z# = l#.z', ''), ' ORDER BY r.__priv_n'))[1])[1]);
+FROM query(list_transform([_choices(weights)], lambda __priv_all: list_transform([_disclosable(_singles(__priv_all))], lambda __priv_own:
+  _disclosures(tbl, [dictionary], [CAST(1 AS DOUBLE)], 'bayes', __priv_all, __priv_own, form, 0, _factors(__priv_all), '', '', '', _kept_choices(goal, c), _better(goal, c)))[1])[1]);
 
+-- SQL text of the best choices of every record: those that are kept, by the order given, one for each t and what else `apart` says. tables are the dictionaries, with their priors, and judge how several are taken together.
+-- factors are what weighs: numbers, or columns of __priv_g where people mind differently, which `people` reads, with __priv_person among what is read of a record.
+CREATE MACRO _disclosures(tbl, tables, priors, judge, maps, singles, form, psi, factors, person, people, apart, kept, order_text) AS
+concat(_both(tbl, tables, singles, concat('row_number() OVER () AS __priv_n, __priv_t AS __priv_record, ', person)),
+  _nodes(singles, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of attribute #'),
+  list_aggr(list_transform(singles, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''),
+  _entries_placed(len(singles), 'the hierarchy of attribute #'), _ladders(len(singles), _linked(singles)), _offered(len(singles), _linked(singles), priors, judge), people,
+  ', __priv_felt AS (SELECT q.*, ', CASE WHEN person = '' THEN '' ELSE 'h.person, ' END, _summed(form, maps, singles, factors), ' AS phi, ', _missed(form, maps, singles, psi), ' AS psi FROM __priv_offered AS q',
+    CASE WHEN person = '' THEN '' ELSE ' JOIN __priv_holders AS h ON q.t = h.t JOIN __priv_g AS g ON h.person = g.person' END, ')',
+  ', __priv_priced AS (SELECT q.*, ', _judged(priors, judge), ' AS loss FROM __priv_felt AS q)',
+  ', __priv_best AS (SELECT t, ', CASE WHEN person = '' THEN '' ELSE 'person, ' END, 'arg_min({''code'': code, ''entries'': entries, ''loss'': loss, ''utility'': utility}, ', order_text, ') AS best FROM __priv_priced WHERE ', kept,
+    ' GROUP BY t', CASE WHEN person = '' THEN '' ELSE ', person' END, apart, ')',
+  ' SELECT r.__priv_record AS record, [', _repeated(len(singles), _label_at(), ', '), '] AS labels, [', _repeated(len(singles), _depth_at(), ', '), '] AS depths, b.best.entries AS entries,',
+  ' CASE WHEN b.t IS NULL THEN error(''', _no_choice(), ''') ELSE b.best.loss END AS loss, b.best.utility AS utility',
+  ' FROM __priv_sound AS s JOIN __priv_r AS r ON s.ok JOIN __priv_x AS x ON ', _repeated(len(singles), 'r.__priv_v# IS NOT DISTINCT FROM x.v#', ' AND '),
+  ' LEFT JOIN __priv_best AS b ON x.t = b.t', CASE WHEN person = '' THEN '' ELSE ' AND r.__priv_person = b.person' END,
+  _repeated(len(singles), ' LEFT JOIN __priv_l# AS l# ON x.z# = l#.z', ''), ' ORDER BY r.__priv_n, b.best.utility');
+
+-- SQL text of the harm to who is not found: psi, and the weights that the list has for that, in the same form.
+CREATE MACRO _missed(form, maps, singles, psi) AS
+list_transform([list_filter(maps, lambda __priv_m: __priv_m['psi'] IS NOT NULL)], lambda __priv_missed:
+  concat('CAST(''', _weight(psi), ''' AS DOUBLE)', CASE WHEN len(__priv_missed) = 0 THEN '' ELSE concat(' + ', _summed(form, __priv_missed, singles, _numbers(__priv_missed, 'psi'))) END))[1];
+-- SQL text of the loss. It is a line in p, so that against the worst of several dictionaries it is that of the largest p, or of the least.
+CREATE MACRO _judged(priors, judge) AS
+CASE WHEN len(priors) > 1 AND judge = 'worst' THEN concat('greatest(', _expected('q.p'), ', ', _expected('q.least_p'), ')') ELSE _expected('q.p') END;
+CREATE MACRO _expected(p) AS concat(_product(p, 'q.phi'), ' + ', _product(concat('(1 - ', p, ')'), 'q.psi'));
+-- SQL text of the chances by all dictionaries: the mean by their priors, or the largest and the least.
+CREATE MACRO _chances(priors, judge) AS
+CASE WHEN coalesce(judge NOT IN ('bayes', 'worst'), true) THEN error('sqlpriv: judge, how several dictionaries are taken together, must be bayes or worst')
+  WHEN len(priors) = 1 THEN concat(_identified('n.e1'), ' AS p')
+  WHEN judge = 'worst' THEN concat('greatest(', _repeated(len(priors), _identified('n.e#'), ', '), ') AS p, least(', _repeated(len(priors), _identified('n.e#'), ', '), ') AS least_p')
+  ELSE concat(list_aggr(list_transform(priors, lambda __priv_prior, __priv_j: concat('CAST(''', __priv_prior, ''' AS DOUBLE) * ', _at_place(_identified('n.e#'), __priv_j))), 'string_agg', ' + '), ' AS p') END;
+
+CREATE MACRO _choices(weights) AS _weights(weights, list_append(_weight_keys(), 'entry'));
 -- Some attribute must be one that the dictionary knows. The others are as if it had none of their cells.
 CREATE MACRO _disclosable(singles) AS
 CASE WHEN len(_linked(singles)) = 0 THEN error('sqlpriv: the weights name no attribute that the table and the dictionary share; give one an entry')
@@ -48,15 +73,15 @@ concat(', __priv_x AS MATERIALIZED (SELECT row_number() OVER () AS t, *, ', _rep
     ', __priv_s# AS MATERIALIZED (SELECT g.z, g.k, e.e, g.p[least(g.k, e.e) + 1] AS key, coalesce(b.price, 0) AS u, coalesce(b.share, 0) AS g FROM __priv_g# AS g CROSS JOIN (SELECT DISTINCT d# AS e FROM __priv_dp) AS e',
     ' LEFT JOIN __priv_b# AS b ON g.p[g.k + 1] = b.id)'), ''));
 
--- SQL text of __priv_offered, every tuple with every choice. What the dictionary knows is counted once for all tuples that share it.
-CREATE MACRO _offered(number, places) AS
+-- SQL text of __priv_offered, every tuple with every choice. What dictionaries know is counted once for all tuples that share it; entries are those of the dictionary that has the fewest, but some.
+CREATE MACRO _offered(number, places, priors, judge) AS
 concat(', __priv_y AS MATERIALIZED (SELECT row_number() OVER () AS y, * FROM (SELECT DISTINCT ', _for_each(places, 'z#', ', '), ' FROM __priv_x))',
   ', __priv_yd AS MATERIALIZED (SELECT * FROM __priv_y CROSS JOIN __priv_dp)',
   ', __priv_m AS (SELECT y, dn, ', _for_each(places, 's#.k AS k#, s#.key AS key#, s#.u AS u#, s#.g AS g#', ', '), ' FROM __priv_yd AS y',
     _for_each(places, ' JOIN __priv_s# AS s# ON y.z# = s#.z AND y.d# = s#.e', ''), ')',
-  ', __priv_n AS MATERIALIZED (SELECT m.y, ', _code('m.k', places), ' AS known_code, ', _for_each(places, 'any_value(m.k#) AS k#, any_value(m.u#) AS u#, any_value(m.g#) AS g#', ', '), ', CAST(coalesce(sum(k.copies), 0) AS BIGINT) AS entries',
+  ', __priv_n AS MATERIALIZED (SELECT m.y, ', _code('m.k', places), ' AS known_code, ', _for_each(places, 'any_value(m.k#) AS k#, any_value(m.u#) AS u#, any_value(m.g#) AS g#', ', '), ', ', _repeated(len(priors), 'CAST(coalesce(sum(k.copies) FILTER (k.which = #), 0) AS BIGINT) AS e#', ', '),
     ' FROM __priv_m AS m LEFT JOIN __priv_k AS k ON k.rn = ', _code('m.k', places), ' AND m.dn = k.dn AND ', _for_each(places, 'm.key# = k.k#', ' AND '), ' GROUP BY 1, 2)',
-  ', __priv_offered AS (SELECT x.t, n.entries, ', _identified('n.entries'), ' AS p, ', _for_each(places, 'n.u#, n.g#', ', '), _for_each(_others(number, places), ', s#.u AS u#, s#.g AS g#', ''),
+  ', __priv_offered AS (SELECT x.t, coalesce(least(', _repeated(len(priors), 'nullif(n.e#, 0)', ', '), '), 0) AS entries, ', _chances(priors, judge), ', ', _for_each(places, 'n.u#, n.g#', ', '), _for_each(_others(number, places), ', s#.u AS u#, s#.g AS g#', ''),
     ', n.known_code', coalesce(' + ' || _for_each(_others(number, places), 's#.k * CAST(pow(100, 9 - #) AS BIGINT)', ' + '), ''), ' AS code, CAST(', _for_each(places, 'n.k#', ' + '),
     coalesce(' + ' || _for_each(_others(number, places), 's#.k', ' + '), ''), ' AS BIGINT) AS utility',
     ' FROM __priv_x AS x JOIN __priv_y AS y ON ', _for_each(places, 'x.z# = y.z#', ' AND '), ' JOIN __priv_n AS n ON y.y = n.y',
@@ -74,7 +99,6 @@ concat(loss, ' - CAST(''', CASE WHEN _bar(c) BETWEEN 0 AND 1e300 THEN _bar(c) EL
 CREATE MACRO _no_choice() AS 'sqlpriv: there is a record for which no choice keeps c; ask for less';
 
 -- The same in steps, for tables of millions: what sqlpriv/risk asks for. First the attributes, checked, as links have them.
-CREATE MACRO _choices(weights) AS _weights(weights, list_append(_weight_keys(), 'entry'));
 CREATE MACRO _chosen_from(weights) AS _disclosable(_singles(_choices(weights)));
 CREATE MACRO _choices_sound(tbl, dictionary, weights) AS
 concat('WITH __priv_one AS (SELECT 1)', _soundness(tbl, [dictionary], _chosen_from(weights)), ' SELECT ok FROM __priv_sound');

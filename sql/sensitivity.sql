@@ -36,16 +36,9 @@ FROM query(list_transform([_weights(weights, _weight_keys())], lambda __priv_all
 -- expect: [(1, 4.0), (2, 2.0), (3, 1.0), (4, 4.0)]
 CREATE MACRO personal_sensitivity(tbl, weights, form, id, personal, total) AS TABLE
 FROM query(list_transform([_weights(weights, _weight_keys())], lambda __priv_all: list_transform([_singles(__priv_all)], lambda __priv_own: concat(
-  _priced(tbl, __priv_own, concat('TRY_CAST(', _holder(id), ' AS VARCHAR) AS __priv_person, ')),
-  ', __priv_l AS MATERIALIZED (SELECT labels[1] AS person, labels[2] AS attribute, ', _weight_text('labels[3]', 'a personal weight'), ' AS weight FROM ', _labels_of(personal), ')',
-  ', __priv_g AS (SELECT person, ', list_aggr(list_transform(__priv_all, lambda __priv_m, __priv_j: concat(
-    'max(CASE WHEN attribute = ', _quoted_text(_entry_name(__priv_m)), ' THEN weight END) AS f', __priv_j)), 'string_agg', ', '),
-  ', CASE WHEN count(*) > count(DISTINCT attribute) THEN error(''sqlpriv: a person has two weights for one attribute'')',
-  ' WHEN sum(weight) > CAST(''', _weight(total), ''' AS DOUBLE) * (1 + 1e-9) THEN error(''sqlpriv: the weights of a person add up to more than the total'') ELSE true END AS fair FROM __priv_l GROUP BY person)',
-  ' SELECT r.__priv_record AS record, CASE WHEN g.fair IS NULL', list_aggr(list_transform(__priv_all, lambda __priv_m, __priv_j: concat(' OR g.f', __priv_j, ' IS NULL')), 'string_agg', ''),
-  ' THEN error(''sqlpriv: a person of the table has no weight for an attribute'') ELSE ',
-  _summed(form, __priv_all, __priv_own, list_transform(__priv_all, lambda __priv_m, __priv_j: concat('g.f', __priv_j))),
-  ' END AS sensitivity', _from_priced(len(__priv_own)), ' LEFT JOIN __priv_g AS g ON r.__priv_person = g.person ORDER BY r.__priv_n'))[1])[1]);
+  _priced(tbl, __priv_own, _whose(id)),
+  _minded(__priv_all, personal, total), ' SELECT r.__priv_record AS record, CASE WHEN ', _unminded(__priv_all), ' ELSE ',
+  _summed(form, __priv_all, __priv_own, _minds(__priv_all)), ' END AS sensitivity', _from_priced(len(__priv_own)), ' LEFT JOIN __priv_g AS g ON r.__priv_person = g.person ORDER BY r.__priv_n'))[1])[1]);
 
 -- disclosure_utility(tbl, weights) -> record, utility
 -- How much each record still tells (Lebanon et al. 2009): the steps of its cells below the tops of their hierarchies, added up. The list is that of sensitivity, or one of
@@ -117,6 +110,18 @@ CREATE MACRO _from_priced(number) AS
 concat(' FROM (SELECT CASE WHEN count(*) = 0 THEN error(''sqlpriv: the table has no rows: there is nothing to check'') ELSE true END AS ok FROM __priv_r) AS s JOIN __priv_r AS r ON s.ok JOIN __priv_q AS q ON ',
   _repeated(number, 'r.__priv_v# IS NOT DISTINCT FROM q.v#', ' AND '));
 
+-- SQL text of whose record it is; of __priv_g, what each person minds (f#, by the place in the list), checked; of the refusal where somebody is missing in it; and of the factors.
+CREATE MACRO _whose(id) AS concat('TRY_CAST(', _holder(id), ' AS VARCHAR) AS __priv_person, ');
+CREATE MACRO _minded(maps, personal, total) AS
+concat(', __priv_l AS MATERIALIZED (SELECT labels[1] AS person, labels[2] AS attribute, ', _weight_text('labels[3]', 'a personal weight'), ' AS weight FROM ', _labels_of(personal), ')',
+  ', __priv_g AS MATERIALIZED (SELECT person, ', list_aggr(list_transform(maps, lambda __priv_m, __priv_j: concat(
+    'max(CASE WHEN attribute = ', _quoted_text(_entry_name(__priv_m)), ' THEN weight END) AS f', __priv_j)), 'string_agg', ', '),
+  ', CASE WHEN count(*) > count(DISTINCT attribute) THEN error(''sqlpriv: a person has two weights for one attribute'')',
+  ' WHEN sum(weight) > CAST(''', _weight(total), ''' AS DOUBLE) * (1 + 1e-9) THEN error(''sqlpriv: the weights of a person add up to more than the total'') ELSE true END AS fair FROM __priv_l GROUP BY person)');
+CREATE MACRO _unminded(maps) AS
+concat('g.fair IS NULL', list_aggr(list_transform(maps, lambda __priv_m, __priv_j: concat(' OR g.f', __priv_j, ' IS NULL')), 'string_agg', ''), ' THEN error(''sqlpriv: a person of the table has no weight for an attribute'')');
+CREATE MACRO _minds(maps) AS list_transform(maps, lambda __priv_m, __priv_j: concat('g.f', __priv_j));
+
 -- SQL text of the sum of all weights, each its factor times the price of the cell, or the shares of two, in one of the forms.
 CREATE MACRO _summed(form, maps, singles, factors) AS _formed(form, list_aggr(_terms(maps, singles, factors), 'string_agg', ' + '));
 CREATE MACRO _formed(form, sum_text) AS
@@ -124,4 +129,5 @@ concat(CASE WHEN lower(form) = 'linear' THEN '(' WHEN lower(form) = 'multiplicat
 CREATE MACRO _terms(maps, singles, factors) AS
 list_transform(maps, lambda __priv_m, __priv_j: _product(factors[__priv_j], CASE WHEN __priv_m['also'] IS NULL THEN concat('q.u', _place_of(singles, __priv_m['attribute']))
   ELSE concat('(q.g', _place_of(singles, __priv_m['attribute']), ' * q.g', _place_of(singles, __priv_m['also']), ')') END));
-CREATE MACRO _factors(maps) AS list_transform(maps, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m['weight'], '1')), ''' AS DOUBLE)'));
+CREATE MACRO _factors(maps) AS _numbers(maps, 'weight');
+CREATE MACRO _numbers(maps, key) AS list_transform(maps, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m[key], '1')), ''' AS DOUBLE)'));

@@ -111,7 +111,7 @@ from .implications import (
 )
 from .linkage import linkage, linkage_risk
 from .operators import gen, generalize, hide, loss
-from .optimal import average_disclosure, disclosure_offers, independent_disclosure, optimal_disclosure
+from .optimal import Harms, average_disclosure, disclosure_offers, independent_disclosure, optimal_disclosure
 from .randomized import (
     alpha_beta_draws,
     alpha_beta_error,
@@ -164,6 +164,7 @@ from .views import alpha_beta, frapp
 from .worlds import belief, minimality_bound, possible_worlds
 
 __all__ = [
+    "Harms",
     "INFINITY",
     "AlphaK",
     "DeltaDisclosure",

@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 from .counting import INFINITY
-from .disclosure import Cell, Cells, Tree, _above, consistent, disclosure_utility, identification
+from .disclosure import (
+    Cell,
+    Cells,
+    Tree,
+    _above,
+    _times,
+    consistent,
+    disclosure_losses,
+    disclosure_utility,
+    identification,
+)
+
+Harms = tuple[Callable[[Cells], float], Callable[[Cells], float]]
 
 
 @dataclass(frozen=True)
@@ -48,12 +60,28 @@ def optimal_disclosure(offered: Sequence[Choice], goal: str, c: float) -> tuple[
     return min((INFINITY if choice.loss == INFINITY else choice.loss - c * choice.utility, 0.0) for choice in offered)
 
 
-def disclosure_offers(offered: Sequence[Choice], psi: float) -> dict[int, float]:
-    """The least loss for every utility, where those who are not found lose psi."""
+def disclosure_offers(
+    record: Cells,
+    dictionaries: Sequence[Sequence[Cells]],
+    trees: Sequence[Tree],
+    known: Sequence[bool],
+    harms: Harms,
+    priors: Sequence[float] | None,
+) -> dict[int, float]:
+    """The least loss for every utility, by trying each choice against each dictionary.
+
+    `harms` are phi and psi of what is told. Without priors it is the worst of the dictionaries that counts.
+    """
+    phi, psi = harms
     found: dict[int, float] = {}
-    for choice in offered:
-        rest = psi * (1 - 1 / choice.entries) if choice.entries else psi
-        found[choice.utility] = min(choice.loss + rest, found.get(choice.utility, INFINITY))
+    for labels in product(*(_above(cell, tree) for cell, tree in zip(record, trees, strict=True))):
+        losses = []
+        for entries in dictionaries:
+            blind = [[cell if know else None for cell, know in zip(entry, known, strict=True)] for entry in entries]
+            losses += disclosure_losses(identification([labels], blind, trees), [phi(labels)], [psi(labels)])
+        loss = max(losses) if priors is None else sum(map(_times, priors, losses))
+        utility = disclosure_utility(labels, trees)
+        found[utility] = min(loss, found.get(utility, INFINITY))
     return found
 
 

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.counting import INFINITY
-from oracles.disclosure import Cell, Cells
-from oracles.optimal import choices
+from oracles.disclosure import Cell
 from support import dictionaries
 from support.dictionaries import Risk, risks, structs
 from support.strategies import EXAMPLES
 
-TESTED = {"average_disclosure", "disclosure_offers", "independent_disclosure"}
+TESTED = {"average_disclosure", "independent_disclosure"}
 Con = duckdb.DuckDBPyConnection
 Offers = list[tuple[int, list[tuple[float, float]]]]
 
@@ -62,38 +61,6 @@ def differs(con: Con, seed: int) -> bool:
     short = risk - best[0] if goal == "risk" else best[1] - mean
     assert -1e-9 <= short <= rows[0][3] + 1e-9
     return short > 1e-9
-
-
-@settings(max_examples=max(EXAMPLES // 4, 3))
-@given(risk=risks(), seed=st.integers(0, 2**32))
-def test_for_every_utility_the_least_loss_is_offered(con: Con, risk: Risk, seed: int) -> None:
-    dictionaries.create(con, risk)
-    chance = random.Random(seed)
-    form, psi = chance.choice(["linear", "multiplicative"]), chance.choice([0.0, 0.0, 0.5])
-    factors = [chance.choice([0.0, 0.25, 1.0, math.inf]) for _ in risk.columns]
-    known = [place == 0 or chance.random() < 0.7 for place in range(len(risk.columns))]
-    items: list[dict[str, object]] = [
-        {
-            "attribute": dictionaries.expression(name),
-            "weight": factors[place],
-            "hierarchy": risk.hierarchy(place),
-            "entry": dictionaries.expression(name) if known[place] else None,
-        }
-        for place, name in enumerate(risk.columns)
-    ]
-
-    def sensitivity(labels: Cells) -> float:
-        return oracles.sensitivity(labels, risk.trees, factors, [1.0] * len(factors), {}, form)
-
-    asked = f"priv.disclosure_offers('t', '\"dictionary # 1\"', {structs(items)}, '{form}', {psi})"
-    rows = con.execute(f'SELECT record."row #", labels, depths, entries, loss, utility FROM {asked}').fetchall()
-    for number, record in enumerate(risk.records):
-        own = list(choices(record, risk.entries[0], risk.trees, known, sensitivity))
-        found = [row for row in rows if row[0] == number]
-        assert {row[5]: row[4] for row in found} == pytest.approx(oracles.disclosure_offers(own, psi), rel=1e-9)
-        for _, labels, depths, entries, _, utility in found:
-            chosen = next(choice for choice in own if list(choice.labels) == labels)
-            assert (entries, utility, sum(depths)) == (chosen.entries, chosen.utility, utility)
 
 
 @settings(max_examples=max(EXAMPLES // 4, 3))

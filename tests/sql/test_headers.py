@@ -10,6 +10,7 @@ import test_bag_shares
 import test_bags
 import test_ck_safety
 import test_closeness
+import test_disclosure_offers
 import test_disclosure_risk
 import test_epsilon
 import test_estimate_macro
@@ -42,6 +43,7 @@ MODULES = (
     test_bags,
     test_ck_safety,
     test_closeness,
+    test_disclosure_offers,
     test_disclosure_risk,
     test_epsilon,
     test_estimate_macro,
