@@ -37,7 +37,7 @@ WITH __priv_losses AS (
 ),
 __priv_dictionaries AS (SELECT map_values(_priors(dictionaries))[which] AS prior, _mean(loss) AS risk FROM __priv_losses GROUP BY which),
 __priv_records AS (SELECT max(loss) AS loss FROM __priv_losses GROUP BY n)
-SELECT sum(CASE WHEN prior = 0 OR risk = 0 THEN 0 ELSE prior * risk END) AS bayes, max(risk) AS minimax, (SELECT _mean(loss) FROM __priv_records) AS bound
+SELECT _taken_together('bayes', prior, risk) AS bayes, max(risk) AS minimax, (SELECT _mean(loss) FROM __priv_records) AS bound
 FROM __priv_dictionaries;
 
 -- dictionary_order(dictionary, other, id, links) -> entries, absent, sharper, precedes
@@ -85,6 +85,8 @@ CREATE MACRO _harm_of(value_text, name) AS
 concat('CASE WHEN TRY_CAST(', value_text, ' AS DOUBLE) BETWEEN 0 AND CAST(''Infinity'' AS DOUBLE) THEN TRY_CAST(', value_text,
   ' AS DOUBLE) ELSE error(''sqlpriv: ', name, ' must be a number of at least 0 for every record'') END');
 
+-- The loss of a record against several dictionaries, an aggregate over them.
+CREATE MACRO _taken_together(judge, prior, loss) AS CASE WHEN judge = 'bayes' THEN sum(CASE WHEN prior = 0 OR loss = 0 THEN 0 ELSE prior * loss END) ELSE max(loss) END;
 -- A mean that may be infinite.
 CREATE MACRO _mean(loss) AS CASE WHEN max(loss) = CAST('Infinity' AS DOUBLE) THEN max(loss) ELSE avg(loss) END;
 

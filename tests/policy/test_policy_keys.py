@@ -106,6 +106,23 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "per": (['"record"', '"average"'], ['"row"', '""', "1", "true", '["record"]']),
     "form": (['"linear"', '"multiplicative"'], ['"cubic"', '""', "1", "true", '["linear"]']),
     "dictionary": TEXTS,
+    "dictionaries": (['[{ source = "a.csv" }, { source = "table:b" }]',
+                      '[{ source = "a", prior = 0.3 }, { source = "b", prior = 0.7, entries = { Q = "x + 1" } }]'],
+                     ["[]", '[{ source = "a", prior = 1 }]', '["a", "b"]', '[{ source = "a" }, { source = "" }]',
+                      '[{ source = "a" }, { prior = 1 }]', '[{ source = "a" }, { source = "b", prior = 0 }]',
+                      '[{ source = "a" }, { source = "b", prior = 1.1 }]', '[{ source = "a" }, { source = "b", p = 1 }]',
+                      '[{ source = "a" }, { source = "b", entries = "q" }]', '"a"', "{}", "5", "true"]),
+    "judge": (['"bayes"', '"worst"'], ['"mean"', '""', "1", "true", '["worst"]']),
+    "pairs": (['[{ columns = ["q", "z"], weight = 2 }]', '[{ columns = ["Z", "Q"] }]',
+               '[{ columns = ["q", "z"], weight = inf }]'],
+              ["[]", "{}", '"q"', "5", "true", '[{ columns = ["q"] }]', '[{ columns = ["q", "z", "x"] }]',
+               '[{ columns = "q z" }]', "[{ weight = 2 }]", '[{ columns = ["q", ""] }]', '[["q", "z"]]',
+               '[{ columns = ["q", "z"], weight = -1 }]', '[{ columns = ["q", "z"], weight = nan }]',
+               '[{ columns = ["q", "z"], wieght = 2 }]']),
+    "personal": (['{ source = "minds.csv", total = 4 }', '{ source = "table:minds", total = inf }'],
+                 ["{}", '"minds.csv"', "5", "true", "[]", '{ source = "minds.csv" }', "{ total = 4 }",
+                  '{ source = "", total = 4 }', '{ source = "m", total = -1 }', '{ source = "m", total = nan }',
+                  '{ source = "m", total = "all" }', '{ source = "m", total = 4, most = 5 }']),
     "weight": (["0", "0.0", "2.5", "1e300", "inf", '"infinity"', '"w.csv"', '"table:w"'],
                ["-1", "-0.1", "1.1e300", "-inf", "nan", HUGE, "true", '""', '" "', "[1]", "{}"]),
     "entry": TEXTS,
@@ -120,6 +137,8 @@ OWN = {
 # What goes with a key, so that the policy as a whole makes sense.
 WITH = {
     "independent": {"form": '"multiplicative"'},
+    "dictionaries": {"dictionary": None},
+    "judge": {"dictionary": None, "dictionaries": TAKEN["dictionaries"][0][1]},
     "d": {"k": None},
     "alpha": {"beta": "0.1"},
     "beta": {"alpha": "0.1"},
@@ -209,7 +228,7 @@ def test_an_option_takes_what_is_inside_its_bounds(method: str, key: Key) -> Non
     for value in taken(method, key)[0]:
         beside = {} if method == "frapp" and key.name != "d" else dict(WITH.get(key.name, {}))
         beside = OWN_WITH.get((method, key.name), {} if method == "sdgs" else beside)
-        own = COLUMNS[method][0] + ('\nw = { role = "person" }' if key.name == "rows_each" else "")
+        own = COLUMNS[method][0] + ('\nw = { role = "person" }' if key.name in {"rows_each", "personal"} else "")
         policy = read(text_of(method, {**beside, key.name: value}, own))
         assert policy.release[key.name] is not None
         assert key.name in policy.written

@@ -3,9 +3,12 @@
 The framework is that of Lebanon, Scannapieco, Fouad and Bertino (2009). Sections, propositions and equations in these
 modules are theirs.
 
+keys        what the keys of a policy may be
 policy      what a policy may say
 entries     what the attacker holds
 dictionary  the attributes as the macros of risk have them
+minds       people's own weights
+priced      what rows lose, by other macros than those that chose them
 offers      all choices that are worth making
 choose      the best level of every cell
 sweep       what other thresholds would give

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, asked, by_their_names
+from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, all_offered, asked, by_their_names
 from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.offers import CHOICE_COLUMNS, MOST, average_choice, choices_at, write_most, write_offers
 from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
@@ -54,11 +54,11 @@ def choose(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> Cho
     write_most(scan, attributes)
     if policy.goal == RISK and not policy.is_average:
         _refuse_more_than_there_is(scan, policy.c)
-    if policy.is_average or policy.psi:
+    if policy.is_average or not policy.is_plain:
         write_offers(scan, policy, attributes)
     if policy.is_average:
         chosen = average_choice(scan, policy, policy.c)
-    elif policy.psi:
+    elif not policy.is_plain:
         chosen = f"SELECT * EXCLUDE (c), 0e0 AS gap FROM ({choices_at(policy.goal, [policy.c])})"
     else:
         chosen = f"SELECT {CHOICE_COLUMNS}, 0e0 AS gap FROM {_write_optimal(scan, policy, attributes)}"
@@ -85,7 +85,7 @@ def _refuse_more_than_there_is(scan: BoxScan, c: float) -> None:
 
 def _write_optimal(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> str:
     """The table of the best choice of every record by itself: what `optimal_disclosure` answers, in steps."""
-    question = Question(RECORDS, ENTRIES, [a.offered for a in attributes], policy.form)
+    question = Question(RECORDS, ENTRIES, all_offered(policy, attributes), policy.form)
     fetch(scan.source.con, f"DROP TABLE IF EXISTS {_BEST}")
     with by_their_names(attributes):
         disclose_optimally(scan.source.con, _BEST, question, policy.goal, policy.c)

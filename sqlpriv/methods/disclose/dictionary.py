@@ -1,6 +1,6 @@
 """The attributes as the macros of risk have them: tables of texts under names of ours.
 
-disclose_records    the combinations of the table: number, a0, a1, ...
+disclose_records    the combinations of the table: number, a0, a1, ..., and the person where people mind differently
 disclose_entries    the dictionary, one row an entry: e0, e1, ... of the attributes that it knows (entries.py)
 disclose_tree_<i>   the hierarchy of attribute i, for all values of the table, the dictionary and the public domain
 disclose_values_<i> its values with weights of their own, where the policy names such a table
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from sqlpriv.engine import Row, fetch
 from sqlpriv.errors import InputError, InternalError, PolicyError
-from sqlpriv.methods.disclose.entries import ENTRIES, described, with_texts, write_entries
+from sqlpriv.methods.disclose.entries import described, with_texts, write_entries
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
 from sqlpriv.methods.labelled.scan import FREQUENCIES
@@ -26,7 +26,9 @@ from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table, wide_rows
 from sqlpriv.table.source import Source
 
-RECORDS = "disclose_records"
+RECORDS, PERSON = "disclose_records", "person"
+Item = dict[str, str | None]
+"""What a list of weights has of an attribute or a pair."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Attribute:
 
     axis: Axis
     weight: float
+    psi: float | None
+    """What it weighs where nobody is found; None where no cell weighs anything then."""
     values: str | None
     """The table of values with weights of their own, if there is one."""
     is_known: bool
@@ -46,18 +50,24 @@ class Attribute:
         return f"disclose_tree_{self.axis.number}"
 
     @property
-    def weighed(self) -> dict[str, str | None]:
+    def weighed(self) -> Item:
         """As `sensitivity` has it."""
-        weight = "Infinity" if self.weight == math.inf else repr(self.weight)
-        return {"attribute": f"a{self.axis.number}", "weight": weight, "hierarchy": self.tree, "values": self.values}
+        names = {"attribute": f"a{self.axis.number}", "also": None, "weight": shown_weight(self.weight)}
+        return {**names, "hierarchy": self.tree, "values": self.values}
 
     @property
-    def offered(self) -> dict[str, str | None]:
-        """As `optimal_disclosure` has it."""
-        return {**self.weighed, "entry": f"e{self.axis.number}" if self.is_known else None}
+    def missed(self) -> Item:
+        """The same where nobody is found."""
+        return {**self.weighed, "weight": repr(self.psi or 0.0)}
 
     @property
-    def link(self) -> dict[str, str | None]:
+    def offered(self) -> Item:
+        """As `disclosure_offers` has it."""
+        entry = f"e{self.axis.number}" if self.is_known else None
+        return {**self.weighed, "psi": None if self.psi is None else repr(self.psi), "entry": entry}
+
+    @property
+    def link(self) -> Item:
         """As `identification` has it."""
         a = self.axis.number
         return {"record": f"a{a}", "entry": f"e{a}", "hierarchy": self.tree}
@@ -66,10 +76,31 @@ class Attribute:
 Attributes = tuple[Attribute, ...]
 
 
+def shown_weight(weight: float) -> str:
+    """A weight as macros read it."""
+    return "Infinity" if weight == math.inf else repr(weight)
+
+
+def paired(policy: DisclosePolicy) -> list[Item]:
+    """The pairs of the policy as `sensitivity` has them, and `disclosure_offers`."""
+    place = {folded(name): f"a{a}" for a, name in enumerate(policy.qis)}
+    return [
+        {"attribute": place[folded(pair.columns[0])], "also": place[folded(pair.columns[1])],
+         "weight": shown_weight(pair.weight), "hierarchy": None, "values": None}
+        for pair in policy.pairs
+    ]  # fmt: skip
+
+
+def all_offered(policy: DisclosePolicy, attributes: Attributes) -> list[Item]:
+    """Attributes and pairs as `disclosure_offers` has them."""
+    return [a.offered for a in attributes] + [{**pair, "psi": None, "entry": None} for pair in paired(policy)]
+
+
 def read_attributes(scan: BoxScan, policy: DisclosePolicy) -> Attributes:
     """Write all four kinds of tables; what does not fit the table or the dictionary is refused."""
     source = scan.source
     listed = "".join(f", CAST({quoted(x.column)} AS VARCHAR) AS a{x.number}" for x in scan.axes)
+    listed += f", CAST({quoted(policy.person)} AS VARCHAR) AS {PERSON}" if policy.person else ""
     fetch(source.con, f"CREATE OR REPLACE TABLE {RECORDS} AS SELECT rowid AS number{listed} FROM {FREQUENCIES}")
     values = []
     for axis in scan.axes:
@@ -84,14 +115,18 @@ def write_attributes(
     source: Source, policy: DisclosePolicy, axes: Sequence[Axis], types: Mapping[str, str], values: Sequence[str]
 ) -> Attributes:
     """All but the records. `values` are queries, one an attribute, for what is known of its values elsewhere."""
-    known = write_entries(source, policy, axes, types)
+    held = write_entries(source, policy, axes, types)
     weights = {folded(c.name): c.given["weight"] for c in policy.columns if "weight" in c.given}
+    missed = {folded(name): psi for name, psi in policy.psi_of_cells.items()}
     found = []
     for axis, own in zip(axes, values, strict=True):
-        _write_tree(source, axis, types[axis.column], own, axis.number in known)
+        entries = " UNION ALL ".join(f"SELECT e{axis.number} AS e FROM {table}" for table in held.tables)
+        is_known = axis.number in held.known
+        _write_tree(source, axis, types[axis.column], own, entries if is_known else None)
         given = weights[folded(axis.column)]
         table = _write_values(source, axis, given) if isinstance(given, str) else None
-        found.append(Attribute(axis, 1.0 if table else float(given), table, axis.number in known))
+        weight, psi = 1.0 if table else float(given), missed.get(folded(axis.column))
+        found.append(Attribute(axis, weight, psi, table, is_known))
     return tuple(found)
 
 
@@ -112,32 +147,19 @@ def asked(source: Source, attributes: Sequence[Attribute], sql: str) -> list[Row
         return fetch(source.con, sql)
 
 
-def priced(source: Source, policy: DisclosePolicy, attributes: Attributes, rows: str) -> tuple[float, float]:
-    """Risk and worst loss of rows of labels a0, a1, ..., by other macros than those that chose them."""
-    prices = "disclose_prices"
-    weights = f"{literal(rows)}, {literal([a.weighed for a in attributes])}, {literal(policy.form)}"
-    records = f"SELECT record.*, sensitivity FROM {source.need('sensitivity')}({weights})"
-    asked(source, attributes, f"CREATE OR REPLACE TABLE {prices} AS {records}")
-    known = [a for a in attributes if a.is_known]
-    links = literal([a.link for a in known])
-    given = f"{literal(prices)}, {literal(ENTRIES)}, {links}, 'sensitivity', {policy.psi!r}"
-    ((risk, worst),) = asked(source, known, f"SELECT risk, worst FROM {source.need('disclosure_risk')}({given})")
-    return float(risk), float(worst)
-
-
 # -------------------- hierarchies and weights
 
 
-def _write_tree(source: Source, axis: Axis, own: str, values: str, is_known: bool) -> None:
-    """The hierarchy of an attribute of a type; refused where it does not cover what the dictionary knows."""
+def _write_tree(source: Source, axis: Axis, own: str, values: str, entries: str | None) -> None:
+    """The hierarchy of an attribute of a type; refused where it does not cover what a dictionary knows."""
     a, given = axis.number, axis.given
     assert given is not None
     con, tree = source.con, f"disclose_tree_{a}"
     _write_labels(source, axis, values)
-    if not is_known:
+    if entries is None:
         return
     missed = (
-        f"SELECT DISTINCT e{a} AS e FROM {ENTRIES} WHERE e{a} IS NOT NULL AND e{a} <> {literal(TOP)} AND e{a} NOT IN "
+        f"SELECT DISTINCT e FROM ({entries}) WHERE e IS NOT NULL AND e <> {literal(TOP)} AND e NOT IN "
         f"(SELECT label FROM (SELECT unnest(list_value(*COLUMNS(*))) AS label FROM {tree}) WHERE label IS NOT NULL)"
     )
     if not comes_from_a_table(given):

@@ -1,12 +1,17 @@
-"""What the attacker holds, as a table of texts: disclose_entries, one row an entry, e0, e1, ... of what it knows."""
+"""What the attacker holds, as a table of texts: disclose_entries, one row an entry, e0, e1, ... of what it knows.
+
+Of several dictionaries each has a table, disclose_entries_1, ...
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InternalError, PolicyError, SqlprivError
+from sqlpriv.methods.disclose.keys import Held
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.labelled.axes import Axis
 from sqlpriv.risk.reading import reading
@@ -18,39 +23,82 @@ ENTRIES = "disclose_entries"
 _CSV = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$", re.IGNORECASE)
 
 
-def write_entries(
-    source: Source, policy: DisclosePolicy, axes: Sequence[Axis], types: Mapping[str, str]
-) -> frozenset[int]:
-    """Table disclose_entries; the numbers of the attributes that the dictionary knows. `types` are of the columns."""
-    name = policy.dictionary
-    if name is None:
+@dataclass(frozen=True)
+class Entries:
+    """What the attacker may hold: a table of each dictionary, and the attributes that one of them knows."""
+
+    tables: tuple[str, ...]
+    known: frozenset[int]
+
+
+def write_entries(source: Source, policy: DisclosePolicy, axes: Sequence[Axis], types: Mapping[str, str]) -> Entries:
+    """A table of each dictionary; `types` are of the columns. What only another one knows could be anything."""
+    if not policy.held:
         listed = ", ".join(f"CAST({quoted(x.column)} AS VARCHAR) AS e{x.number}" for x in axes)
         fetch(source.con, f"CREATE OR REPLACE TABLE {ENTRIES} AS SELECT {listed} FROM {source.table}")
-        return frozenset(x.number for x in axes)
-    columns = described(source, name, "the dictionary")
+        return Entries((ENTRIES,), frozenset(x.number for x in axes))
+    readings = [_readings(source, policy, held, axes) for held in policy.held]
+    known = frozenset(a for own in readings for a in own)
+    tables = entry_tables(policy)
+    for table, held, own in zip(tables, policy.held, readings, strict=True):
+        rows = with_texts(source, held.source, _plain(source, held, own))
+        for axis in axes:
+            if axis.number in own:
+                _refuse_type(source, policy, axis, types[axis.column], own[axis.number], rows)
+        _write_entries(source, held, {a: own.get(a, "CAST(NULL AS VARCHAR)") for a in sorted(known)}, rows, table)
+    return Entries(tables, known)
+
+
+def entry_tables(policy: DisclosePolicy) -> tuple[str, ...]:
+    """The names of the tables of the dictionaries."""
+    several = len(policy.held) > 1
+    return tuple(f"{ENTRIES}_{n}" for n in range(1, len(policy.held) + 1)) if several else (ENTRIES,)
+
+
+def holders(policy: DisclosePolicy) -> str:
+    """The dictionaries as `disclosure_offers` has them. Where the worst counts, priors do not."""
+    tables = entry_tables(policy)
+    if len(tables) == 1:
+        return literal(ENTRIES)
+    shares = (f"{literal(table)}: {prior!r}" for table, prior in zip(tables, priors(policy), strict=True))
+    return f"MAP {{{', '.join(shares)}}}"
+
+
+def priors(policy: DisclosePolicy) -> tuple[float, ...]:
+    """Of each dictionary; without a word all are alike."""
+    return tuple(1 / len(policy.held) if held.prior is None else held.prior for held in policy.held) or (1.0,)
+
+
+def _readings(source: Source, policy: DisclosePolicy, held: Held, axes: Sequence[Axis]) -> dict[int, str]:
+    """What a dictionary knows of each attribute, as SQL."""
+    columns = described(source, held.source, "the dictionary")
     given = {folded(c.name): c.given.get("entry") for c in policy.columns}
+    given |= {folded(name): entry for name, entry in held.entries.items()}
     readings = {x.number: reading(columns, x.column, given[folded(x.column)]) for x in axes}
     known = {a: text for a, text in readings.items() if text is not None}
     if not known:
         raise PolicyError(
-            f"the dictionary {name!r} shares no attribute with the table: it has {', '.join(columns)}; give a column "
-            "an entry"
+            f"the dictionary {held.source!r} shares no attribute with the table: it has {', '.join(columns)}; give a "
+            "column an entry"
         )
-    plain = [c for c in columns if quoted(c) in known.values()]
-    rows = with_texts(source, name, plain)
-    for axis in axes:
-        if axis.number in known:
-            _refuse_type(source, policy, axis, types[axis.column], known[axis.number], rows)
+    return known
+
+
+def _plain(source: Source, held: Held, known: Mapping[int, str]) -> list[str]:
+    """The columns of a dictionary that are compared as they are."""
+    return [c for c in described(source, held.source, "the dictionary") if quoted(c) in known.values()]
+
+
+def _write_entries(source: Source, held: Held, known: Mapping[int, str], rows: str, table: str) -> None:
     listed = ", ".join(f"TRY_CAST({text} AS VARCHAR) AS e{a}" for a, text in known.items())
     # Where a WHERE stands DuckDB takes neither unnest nor a window nor an aggregate: an entry stays one entry.
     each = " AND ".join(f"(({text} IS NULL) IS NOT NULL)" for text in known.values())
     try:
-        fetch(source.con, f"CREATE OR REPLACE TABLE {ENTRIES} AS SELECT {listed} FROM {rows} WHERE {each}")
+        fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS SELECT {listed} FROM {rows} WHERE {each}")
     except SqlprivError:
         raise PolicyError(
-            f"the entries of the policy do not work on the dictionary {name!r}: try them in SQL"
+            f"the entries of the policy do not work on the dictionary {held.source!r}: try them in SQL"
         ) from None
-    return frozenset(known)
 
 
 def described(source: Source, name: str, what: str) -> dict[str, str]:

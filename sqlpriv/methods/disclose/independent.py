@@ -8,10 +8,11 @@ from typing import Any
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, asked, priced
+from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, asked
 from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.offers import OFFERS
 from sqlpriv.methods.disclose.policy import DisclosePolicy
+from sqlpriv.methods.disclose.priced import priced
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.scan import FREQUENCIES
 from sqlpriv.sqltext import literal
@@ -50,7 +51,8 @@ def independents(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) 
 
 def _independent(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes, k: int) -> Independent:
     source, con = scan.source, scan.source.con
-    given = f"{literal(RECORDS)}, {literal(ENTRIES)}, {literal([a.offered for a in attributes])}, {k}"
+    weights = literal([{**a.weighed, "entry": a.offered["entry"]} for a in attributes])
+    given = f"{literal(RECORDS)}, {literal(ENTRIES)}, {weights}, {k}"
     told = f"SELECT record.number AS row, labels, loss FROM {source.need('independent_disclosure')}({given})"
     asked(source, attributes, f"CREATE OR REPLACE TABLE {_TOLD} AS {told}")
     cells = ", ".join(f"labels[{a.axis.number + 1}] AS a{a.axis.number}" for a in attributes)

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, asked
-from sqlpriv.methods.disclose.entries import ENTRIES
+from sqlpriv.methods.disclose.dictionary import PERSON, RECORDS, Attributes, all_offered, asked
+from sqlpriv.methods.disclose.entries import holders
+from sqlpriv.methods.disclose.minds import of_persons
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.scan import FREQUENCIES
@@ -36,9 +37,13 @@ def write_most(scan: BoxScan, attributes: Attributes) -> None:
 
 def write_offers(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> None:
     """Table disclose_offers."""
-    weights, form = literal([a.offered for a in attributes]), literal(policy.form)
-    given = f"{literal(RECORDS)}, {literal(ENTRIES)}, {weights}, {form}, {policy.psi!r}"
-    offers = f"SELECT {CHOICE_COLUMNS} FROM {scan.source.need('disclosure_offers')}({given})"
+    weights, form = literal(all_offered(policy, attributes)), literal(policy.form)
+    persons = of_persons(policy)
+    macro = scan.source.need("personal_disclosure_offers" if persons else "disclosure_offers")
+    given = (
+        f"{literal(RECORDS)}, {holders(policy)}, {weights}, {form}, {policy.psi!r}, {literal(policy.judge)}{persons}"
+    )
+    offers = f"SELECT {CHOICE_COLUMNS} FROM {macro}({given})"
     asked(scan.source, attributes, f"CREATE OR REPLACE TABLE {OFFERS} AS {offers}")
 
 
@@ -57,7 +62,7 @@ def average_choice(scan: BoxScan, policy: DisclosePolicy, c: float) -> str:
     """A query for the choice of every record, as table chosen has it and with the gap, where their mean keeps c."""
     con = scan.source.con
     # Ties go by what records hold: numbers of rows are others in every run.
-    cells = ", ".join(f"a{axis.number}" for axis in scan.axes)
+    cells = ", ".join([*(f"a{axis.number}" for axis in scan.axes), *([PERSON] if policy.person else [])])
     places = f"SELECT number, row_number() OVER (ORDER BY {cells}) AS place FROM {RECORDS}"
     fetch(
         con,

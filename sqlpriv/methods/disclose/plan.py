@@ -10,6 +10,8 @@ from sqlpriv.facts import Facts
 from sqlpriv.methods.disclose.choose import Chosen, choose
 from sqlpriv.methods.disclose.dictionary import Attributes, read_attributes
 from sqlpriv.methods.disclose.independent import Independent, independents
+from sqlpriv.methods.disclose.keys import WITHOUT_A_WORD
+from sqlpriv.methods.disclose.minds import write_minds
 from sqlpriv.methods.disclose.offers import write_offers
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
@@ -60,7 +62,10 @@ class DisclosePlan:
             "per": policy.release["per"],
             "form": policy.form,
             "psi": policy.psi,
-            "dictionary": policy.dictionary,
+            "pairs": [[*pair.columns, str(pair.weight)] for pair in policy.pairs],
+            "personal": policy.personal and [policy.personal.source, str(policy.personal.total)],
+            "dictionaries": [[held.source, held.prior, *sorted(held.entries.items())] for held in policy.held],
+            "judge": policy.judge,
         }
 
     def warnings(self, key: bytes) -> tuple[str, ...]:
@@ -70,7 +75,8 @@ class DisclosePlan:
     @cached_property
     def all_warnings(self) -> tuple[str, ...]:
         """What holds of every such release, and what is to be said of this table."""
-        unweighed = [c.name for c in self.policy.columns if c.given.get("weight") == 1.0 and c.name in self.policy.qis]
+        columns = () if self.policy.personal else self.policy.columns
+        unweighed = [c.name for c in columns if c.given.get("weight") == WITHOUT_A_WORD and c.name in self.policy.qis]
         return warned(self.terms, self.chosen, self.scan.rows, unweighed)
 
     def refuse(self, request: Request) -> None:
@@ -84,7 +90,7 @@ class DisclosePlan:
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
         """What other thresholds would give."""
-        if not self.policy.is_average and not self.policy.psi:  # else they were what was chosen from
+        if not self.policy.is_average and self.policy.is_plain:  # else they were what was chosen from
             write_offers(self.scan, self.policy, self.attributes)
         return sweep(self.scan, self.policy, self.attributes)
 
@@ -116,4 +122,5 @@ def plan_disclosure(source: Source, policy: DisclosePolicy) -> DisclosePlan:
     scan = scan_points(source, policy)
     refuse_names(describe_boxes(scan), published_columns(scan))
     attributes = read_attributes(scan, policy)
+    write_minds(source, policy)
     return DisclosePlan(policy, source, scan, attributes, choose(scan, policy, attributes))

@@ -5,59 +5,49 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from sqlpriv.methods.disclose.keys import (
+    AT_LEAST_0,
+    DICTIONARIES,
+    PAIRS,
+    PERSONAL,
+    WEIGHT,
+    WITHOUT_A_WORD,
+    Held,
+    Pair,
+    Personal,
+)
 from sqlpriv.methods.labelled.box_policy import PUBLIC, BoxPolicy
 from sqlpriv.policy.domains import COARSE_KEYS
-from sqlpriv.policy.keys import FLAG, TEXT, Fail, Key, Keys, Kind, choice
+from sqlpriv.policy.keys import FLAG, TEXT, Fail, Key, Keys, choice
+from sqlpriv.sqltext import folded
 
 RISK, UTILITY, BOTH = "risk", "utility", "both"
 RECORD, AVERAGE = "record", "average"
+BAYES, WORST = "bayes", "worst"
 ATTRIBUTES = ("quasi-identifier", "sensitive")
 """The roles of columns whose cells have a weight, and are disclosed on a level of their own."""
-_MOST = 1e300
 _MOST_ATTRIBUTES = 9
 _WITHOUT = "suppression"
 
 
-def _is_number(value: Any) -> bool:
-    if isinstance(value, float):
-        return not math.isnan(value)
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _read_weight(value: Any) -> float | str | None:
-    if _is_number(value):
-        return float(value) if value == math.inf or 0 <= value <= _MOST else None
-    if isinstance(value, str) and value.strip().lower() in {"inf", "infinity"}:
-        return math.inf
-    return value if isinstance(value, str) and value.strip() else None
-
-
-def _told_weight(value: Any) -> float | str:
-    """A number; of a table no more than that it is one. JSON has no infinity."""
-    if isinstance(value, str):
-        return "infinity" if value == "infinity" else "table"
-    return "infinity" if value == math.inf else float(value)
-
-
-def _read_c(value: Any) -> float | None:
-    return float(value) if _is_number(value) and 0 <= value <= _MOST else None
-
-
-_WEIGHT = Kind("a number of at least 0, infinity, or a table of values and weights", _read_weight, _told_weight)
 _OWN_KEYS: Keys = (
-    Key("weight", _WEIGHT,
+    Key("weight", WEIGHT,
         "how much a person minds that its value is known: one number for all values, or a file or table:NAME of values "
-        "and weights; a label above weighs 1 / sum(1 / weight) of what is below it", 1.0,
+        "and weights; a label above weighs 1 / sum(1 / weight) of what is below it", WITHOUT_A_WORD,
         complaint="the weight of {column} must be a number of at least 0, infinity, or a table of values and weights"),
     Key("entry", TEXT,
         "what the dictionary knows of it: a column or an expression of the dictionary; without it the column of the "
         "same name, if there is one",
         complaint="the entry of {column} must be a column or an expression of the dictionary, as text"),
+    Key("psi", AT_LEAST_0,
+        "how much a person who is not found minds that its value is told: as weight, which is for those who are; of a "
+        "table of weights it is the part that counts then", 0.0,
+        complaint="the psi of {column} must be a number of at least 0"),
 )  # fmt: skip
 ROLES: Mapping[str, Keys] = {
     "identifier": (),
+    "person": (),
     "quasi-identifier": (*COARSE_KEYS, *_OWN_KEYS),
     "sensitive": (*COARSE_KEYS, *_OWN_KEYS),
     "other": COARSE_KEYS,
@@ -67,17 +57,25 @@ OPTIONS: Keys = (
     Key("goal", choice(RISK, UTILITY, BOTH),
         "what is best: the least risk with a utility of at least c, the most utility with a risk of at most c, or the "
         "least risk - c utility", required=True, proposed=lambda qis: UTILITY),
-    Key("c", Kind("a number of at least 0", _read_c, _read_c),
+    Key("c", AT_LEAST_0,
         "the bound of the goal, or what utility is worth", required=True, proposed=lambda qis: 0.1),
     Key("per", choice(RECORD, AVERAGE), "whether every record keeps c, or their mean does", RECORD),
     Key("form", choice("linear", "multiplicative"), "how the weights of a record add up: their sum, or e to it",
         "linear"),
-    Key("psi", Kind("a number of at least 0", _read_c, _read_c),
+    Key("psi", AT_LEAST_0,
         "how much a person minds who is not found: the rest of the loss, by the chance of that", 0.0),
     Key("independent", FLAG, "whether a plan tells, too, what the closed form for independent attributes would choose, "
         "and how far that is from the best; for the multiplicative form", False),
+    Key("pairs", PAIRS, "columns that are worse together: what a value of the one and one of the other weigh more, "
+        "and labels above them their share"),
+    Key("personal", PERSONAL, "where people mind differently: a file or table:NAME of persons, attributes and weights, "
+        "in the place of those of columns and pairs, and the most that those of one person may add up to"),
     Key("dictionary", TEXT, "what the attacker holds: a file, or table:NAME beside the table; without it the table "
         "itself, which bounds the risk against all that say less"),
+    Key("dictionaries", DICTIONARIES, "in the place of dictionary, where it is not known which of several the attacker "
+        "holds: each with its prior, and with entries of its own where it calls columns otherwise"),
+    Key("judge", choice(BAYES, WORST), "how several dictionaries are taken together: by their priors, or the worst of "
+        "them for every row", WORST),
 )  # fmt: skip
 
 
@@ -136,9 +134,41 @@ class DisclosePolicy(BoxPolicy):
         return bool(self.release["independent"])
 
     @property
-    def dictionary(self) -> str | None:
-        """What the attacker holds; None: the table itself."""
-        return self.release["dictionary"]  # type: ignore[no-any-return]
+    def pairs(self) -> tuple[Pair, ...]:
+        """Columns that are worse together."""
+        return self.release["pairs"] or ()
+
+    @property
+    def personal(self) -> Personal | None:
+        """People's own weights, if they have some."""
+        return self.release["personal"]  # type: ignore[no-any-return]
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whose row it is, where that is asked for."""
+        return super().person if self.personal else None
+
+    @property
+    def psi_of_cells(self) -> dict[str, float]:
+        """How much it weighs that a cell is told of somebody who is not found; empty where it never does."""
+        found = {c.name: float(c.given["psi"]) for c in self.columns if c.role in ATTRIBUTES}
+        return found if any(found.values()) else {}
+
+    @property
+    def held(self) -> tuple[Held, ...]:
+        """What the attacker may hold, one of them; none: the table itself."""
+        one = self.release["dictionary"]
+        return (Held(one, None, {}),) if one else self.release["dictionaries"] or ()
+
+    @property
+    def judge(self) -> str:
+        """How several dictionaries are taken together."""
+        return str(self.release["judge"])
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the loss is a weight that all share over the entries of one dictionary: then large tables do, too."""
+        return not (self.psi or self.psi_of_cells or self.personal or len(self.held) > 1)
 
     def check(self, fail: Fail) -> None:
         """There is something to disclose, by levels that do not depend on the rows."""
@@ -150,18 +180,22 @@ class DisclosePolicy(BoxPolicy):
                 "chosen together; drop some",
                 "columns",
             )
-        if self.psi and self.dictionary is None:
+        if (self.psi or self.psi_of_cells) and not self.held:
+            where = ("release",) if self.psi else ("columns", next(c for c, psi in self.psi_of_cells.items() if psi))
             raise fail(
                 "with psi the table itself bounds no risk: a row may harm less where it is found than where it is not "
                 "(Proposition 1); name a dictionary, or leave psi out",
-                "release", "psi",
+                *where, "psi",
             )  # fmt: skip
-        if self.independent and (self.form != "multiplicative" or self.psi):
+        if self.independent and (self.form != "multiplicative" or not self.is_plain or self.pairs):
             raise fail(
                 'the closed form for independent attributes is one of products: it needs form = "multiplicative", '
-                "and no psi",
+                "and no psi, pairs, personal weights or several dictionaries",
                 "release", "independent",
             )  # fmt: skip
+        self._check_dictionaries(fail)
+        self._check_pairs(fail)
+        self._check_personal(fail)
         for column in self.columns:
             if column.role not in ATTRIBUTES:
                 continue
@@ -172,9 +206,65 @@ class DisclosePolicy(BoxPolicy):
                     "take ranges, as in ranges:10,20",
                     "columns", column.name, "hierarchy",
                 )  # fmt: skip
-            if self.dictionary is None and column.given["entry"] is not None:
+            if not self.held and column.given["entry"] is not None:
                 raise fail(
                     f"the entry of {column.name!r} is about a dictionary, and the policy names none; write dictionary "
                     "in [release]",
                     "columns", column.name, "entry",
                 )  # fmt: skip
+
+    def _check_dictionaries(self, fail: Fail) -> None:
+        several = self.release["dictionaries"]
+        if several is None:
+            if "judge" in self.written:
+                raise fail(
+                    "judge says how several dictionaries are taken together; write dictionaries", "release", "judge"
+                )
+            return
+        where = ("release", "dictionaries")
+        if self.release["dictionary"] is not None:
+            raise fail("dictionary is for one, and dictionaries for several; leave one of the two out", *where)
+        priors = [held.prior for held in several]
+        known = [prior for prior in priors if prior is not None]
+        if self.judge == BAYES and len(known) < len(priors):
+            raise fail('with judge = "bayes" each of the dictionaries needs a prior; write prior = 0.5', *where)
+        if known and (len(known) < len(priors) or abs(math.fsum(known) - 1) > 1e-9):
+            raise fail("the priors of the dictionaries must add up to 1, and all or none have one", *where)
+        columns = {folded(name) for name in self.qis}
+        for name in (name for held in several for name in held.entries):
+            if folded(name) not in columns:
+                raise fail(f"dictionaries have an entry for {name!r}, which is no column with a weight", *where)
+
+    def _check_pairs(self, fail: Fail) -> None:
+        columns, seen = {folded(name) for name in self.qis}, set()
+        for pair in self.pairs:
+            both = frozenset(map(folded, pair.columns))
+            if len(both) < 2 or not both <= columns:
+                raise fail(
+                    f"the pair of {' and '.join(map(repr, pair.columns))} needs two columns that are quasi-identifiers "
+                    "or sensitive",
+                    "release", "pairs",
+                )  # fmt: skip
+            if both in seen:
+                raise fail(
+                    f"the pair of {' and '.join(map(repr, pair.columns))} stands in pairs twice", "release", "pairs"
+                )
+            seen.add(both)
+
+    def _check_personal(self, fail: Fail) -> None:
+        if self.personal is None:
+            return
+        persons = self.named("person")
+        if len(persons) != 1:
+            raise fail(
+                'personal needs to know whose row it is: give one column, and only one, the role "person"',
+                "release", "personal",
+            )  # fmt: skip
+        numbers = {c.name: c.given.get("weight") for c in self.columns if c.role in ATTRIBUTES}
+        weighed = [name for name, own in numbers.items() if isinstance(own, float) and own != WITHOUT_A_WORD]
+        if weighed or any(pair.weight != WITHOUT_A_WORD for pair in self.pairs):
+            what = repr(weighed[0]) if weighed else "a pair"
+            raise fail(
+                f"{what} has a weight, and people's own stand in its place; leave it out, or leave personal out",
+                "release", "personal",
+            )  # fmt: skip

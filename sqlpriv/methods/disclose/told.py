@@ -9,7 +9,7 @@ from typing import Any
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.independent import Independent
-from sqlpriv.methods.disclose.policy import RISK, UTILITY, DisclosePolicy
+from sqlpriv.methods.disclose.policy import BAYES, RISK, UTILITY, WORST, DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold
 from sqlpriv.methods.method import Written
 from sqlpriv.version import __version__
@@ -21,6 +21,16 @@ CHOICE = (
 )
 """Minimality: the one thing that every reader has to be told."""
 
+GIVEN, ITSELF = "given", "the table"
+_HOLDERS = {
+    GIVEN: "Whoever holds the dictionary of the policy",
+    ITSELF: "Whoever holds the table itself, or any dictionary that has its people and says no more of them "
+    "(Proposition 1),",
+    BAYES: "Whoever holds one of the dictionaries of the policy, each as likely as its prior says,",
+    WORST: "Whoever holds one of the dictionaries of the policy",
+}
+_JUDGED = {BAYES: ", in the mean by the priors", WORST: ", by the dictionary that is worst for it"}
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -31,7 +41,10 @@ class Terms:
     c: float
     form: str
     psi: float
-    has_dictionary: bool
+    psi_of_cells: bool
+    personal: bool
+    dictionary: str
+    """One that is given, the table itself, or how several are taken together."""
 
 
 @dataclass(frozen=True)
@@ -44,22 +57,23 @@ class Others:
 
 def terms_of(policy: DisclosePolicy) -> Terms:
     """What a policy asks for."""
-    has_dictionary = policy.dictionary is not None
-    return Terms(policy.goal, policy.is_average, policy.c, policy.form, policy.psi, has_dictionary)
+    number = len(policy.held)
+    dictionary = policy.judge if number > 1 else GIVEN if number else ITSELF
+    psi_of_cells, personal = bool(policy.psi_of_cells), policy.personal is not None
+    return Terms(policy.goal, policy.is_average, policy.c, policy.form, policy.psi, psi_of_cells, personal, dictionary)
 
 
 def promise(terms: Terms) -> str:
     """The guarantee: whom it is against, and what it says."""
-    holder = (
-        "Whoever holds the dictionary of the policy"
-        if terms.has_dictionary
-        else "Whoever holds the table itself, or any dictionary that has its people and says no more of them "
-        "(Proposition 1),"
-    )
+    holder = _HOLDERS[terms.dictionary]
     picks = f"{holder} and picks by lot one of the entries that fit a row, finds its person with some chance p"
     loss = "the loss of the row is p times the weight of what it tells"
-    if terms.psi:
-        loss += f" and 1 - p times {shown_number(terms.psi, 6)}"
+    if terms.personal:
+        loss += ", by the weights of its person"
+    missed = [shown_number(terms.psi, 6)] if terms.psi else []
+    missed += ["what its cells weigh where nobody is found"] if terms.psi_of_cells else []
+    loss += f" and 1 - p times {' and '.join(missed)}" if missed else ""
+    loss += _JUDGED.get(terms.dictionary, "")
     c = shown_number(terms.c, 6)
     if terms.goal == UTILITY:
         bound = f"on average it is at most {c}" if terms.is_average else f"it is at most {c} for every row"

@@ -16,8 +16,8 @@ from sqlpriv.engine import fetch
 from sqlpriv.facts import Facts, Line, shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.policy import ATTRIBUTES, BOTH, RISK, UTILITY, DisclosePolicy
-from sqlpriv.methods.disclose.told import CHOICE, Terms, promise, share_grid, terms_of
+from sqlpriv.methods.disclose.policy import ATTRIBUTES, BAYES, BOTH, RISK, UTILITY, WORST, DisclosePolicy
+from sqlpriv.methods.disclose.told import CHOICE, GIVEN, ITSELF, Terms, promise, share_grid, terms_of
 from sqlpriv.methods.disclose.verify_risk import check_risk
 from sqlpriv.methods.labelled.answers import show_labelled
 from sqlpriv.methods.labelled.box_verify import boxed_tables, is_boxed_column, unread_boxes
@@ -34,11 +34,13 @@ from sqlpriv.table.hierarchies import TOP
 
 _ABOUT = frozenset({
     "format", "sqlpriv", "method", "table", "suppressed_rows", "counts", "goal", "average", "form", "dictionary",
+    "psi_of_cells", "personal",
     "promise", "warnings", "release", "beside", *STAMPED,
 })  # fmt: skip
 _NUMBERS = ("c", "psi", "risk", "worst", "utility")
 _WORDS = {"goal": (RISK, UTILITY, BOTH), "average": ("yes", "no"), "form": ("linear", "multiplicative"),
-          "dictionary": ("given", "the table"), "counts": ("rows",)}  # fmt: skip
+          "dictionary": (GIVEN, ITSELF, BAYES, WORST), "counts": ("rows",), "psi_of_cells": ("yes", "no"),
+          "personal": ("yes", "no")}  # fmt: skip
 _HAIR = 1e-9
 _ROWS = "disclosed_rows"
 
@@ -99,9 +101,11 @@ def _unknown(file: ReleaseFile) -> str:
 
 def _terms(file: ReleaseFile) -> Terms:
     about = file.about
-    given = about["dictionary"] == "given"
     numbers = file.parameters
-    return Terms(about["goal"], about["average"] == "yes", numbers["c"], about["form"], numbers["psi"], given)
+    average, cells, personal = (about[name] == "yes" for name in ("average", "psi_of_cells", "personal"))
+    return Terms(
+        about["goal"], average, numbers["c"], about["form"], numbers["psi"], cells, personal, about["dictionary"]
+    )
 
 
 def _keeps_to(file: ReleaseFile, policy: DisclosePolicy) -> Check:
@@ -109,7 +113,7 @@ def _keeps_to(file: ReleaseFile, policy: DisclosePolicy) -> Check:
     if folded(about["table"]) != folded(policy.table.name):
         wrong.append(f"the table of the policy is {policy.table.name!r}")
     if _terms(file) != terms_of(policy):
-        wrong.append("the policy has another goal, c, form or dictionary")
+        wrong.append("the policy has another goal, c, form, psi or dictionary, or other weights")
     if about.get("beside") != policy.beside:
         wrong.append("beside is not what the policy says")
     return Check("table, goal and dictionary are those of the policy", not wrong, "; ".join(wrong))

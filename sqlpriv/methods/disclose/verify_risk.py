@@ -14,8 +14,9 @@ from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import priced, write_attributes
+from sqlpriv.methods.disclose.dictionary import write_attributes
 from sqlpriv.methods.disclose.policy import UTILITY, DisclosePolicy
+from sqlpriv.methods.disclose.priced import priced
 from sqlpriv.methods.labelled.axes import Axis
 from sqlpriv.methods.labelled.verify_requirements import Stated
 from sqlpriv.policy.file import Policy
@@ -49,10 +50,12 @@ def check_risk(file: ReleaseFile, policy: Policy | None, chosen: Sequence[Stated
 
 def _why_not(policy: Policy | None, chosen: Sequence[Stated]) -> str:
     """Why the risk cannot be computed from the file and the policy; empty where it can."""
-    if not isinstance(policy, DisclosePolicy) or policy.dictionary is None:
+    if not isinstance(policy, DisclosePolicy) or not policy.held:
         return "that takes the dictionary"
-    if not policy.table.is_file(policy.dictionary):
-        return "the dictionary of the policy is no file"
+    if policy.personal is not None:
+        return "people's weights are their own, and the release does not tell whose row it is"
+    if not all(policy.table.is_file(held.source) for held in policy.held):
+        return "the dictionary of the policy is no file" if len(policy.held) == 1 else "a dictionary is no file"
     weights = {folded(c.name): c.given.get("weight") for c in policy.columns}
     given = {folded(name): words for name, words in policy.hierarchies.items()}
     for column in chosen:

@@ -14,9 +14,10 @@ from pathlib import Path
 from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import priced
+from sqlpriv.methods.disclose.dictionary import PERSON, RECORDS
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.methods.disclose.policy import UTILITY
+from sqlpriv.methods.disclose.priced import priced
 from sqlpriv.methods.disclose.told import CHOICE, promise
 from sqlpriv.methods.labelled.box_write import compare_release, write_boxed
 from sqlpriv.methods.method import Made
@@ -41,7 +42,9 @@ def _about(plan: DisclosePlan) -> dict[str, str]:
         "goal": terms.goal,
         "average": "yes" if terms.is_average else "no",
         "form": terms.form,
-        "dictionary": "given" if terms.has_dictionary else "the table",
+        "dictionary": terms.dictionary,
+        "psi_of_cells": "yes" if terms.psi_of_cells else "no",
+        "personal": "yes" if terms.personal else "no",
         "promise": promise(terms),
         "warnings": json.dumps([CHOICE]),
     }
@@ -63,10 +66,20 @@ def compare(plan: DisclosePlan, path: Path) -> None:
     """Refuse a file with other rows, or whose rows, priced by themselves, do not come to what was planned."""
     compare_release(plan.scan, path)
     source, con = plan.source, plan.source.con
+    if plan.policy.personal is None:
+        _read_written(plan, path)
+    else:  # whose row it is, the file does not tell; that its rows are these was just seen
+        labels = "".join(f", label{a.axis.number} AS a{a.axis.number}" for a in plan.attributes)
+        rows = f"SELECT r.{PERSON}{labels}, unnest(range(b.rows)) AS copy FROM boxes AS b JOIN {RECORDS} AS r"
+        fetch(con, f"CREATE OR REPLACE TABLE {_WRITTEN_ROWS} AS {rows} ON b.class = r.number")
+    found, planned = priced(source, plan.policy, plan.attributes, _WRITTEN_ROWS), (plan.chosen.risk, plan.chosen.worst)
+    if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(found, planned, strict=True)):
+        raise ReleaseError("the rows that were written have another risk than those that were planned; run it again")
+
+
+def _read_written(plan: DisclosePlan, path: Path) -> None:
+    con = plan.source.con
     listed = "".join(f", CAST({quoted(a.axis.column)} AS VARCHAR) AS a{a.axis.number}" for a in plan.attributes)
     with attached(con, path, WRITTEN, error=ReleaseError):
         rows = f"SELECT 1 AS one{listed} FROM {quoted(WRITTEN, SCHEMA, 'published')}"
         fetch(con, f"CREATE OR REPLACE TABLE {_WRITTEN_ROWS} AS {rows}")
-    found, planned = priced(source, plan.policy, plan.attributes, _WRITTEN_ROWS), (plan.chosen.risk, plan.chosen.worst)
-    if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(found, planned, strict=True)):
-        raise ReleaseError("the rows that were written have another risk than those that were planned; run it again")
