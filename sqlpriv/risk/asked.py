@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError
@@ -46,6 +47,12 @@ class Held:
 
     name: str
     prior: float | None = None
+    entries: Mapping[str, str] = field(default_factory=dict)
+    """What it knows of columns, by their folded names, where that is something else than of other dictionaries."""
+
+    def entry(self, own: Weighed) -> str | None:
+        """What it knows of a column, as it is given."""
+        return self.entries.get(folded(own.column), own.entry)
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,8 @@ class Asked:
     """None: the table itself, which bounds what others could find out who know no more of its people."""
     form: str = "linear"
     psi: float = 0.0
+    pairs: Sequence[tuple[str, str, str]] = ()
+    """Two columns and what they weigh together."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +105,23 @@ def from_policy(policy: Policy, held: Sequence[Held], table: TableReference | No
         Weighed(c.name, str(c.given.get("weight") or 1), c.given.get("hierarchy"), c.given.get("entry"))
         for c in columns
     ]
-    own = policy.release.get("dictionary")
-    found = held or ([Held(str(own))] if own else [])
-    form, psi = policy.release.get("form") or "linear", policy.release.get("psi") or 0.0
-    return Asked(table or policy.table, weighed, found, str(form), float(psi))
+    given = policy.release
+    if given.get("personal") or any(c.given.get("psi") for c in columns):
+        raise PolicyError(
+            "people's own weights, and psi of columns, are not priced here: `sqlpriv plan` tells what the release loses"
+        )
+    found = held or ([Held(str(given["dictionary"]))] if given.get("dictionary") else _several(given))
+    form, psi = given.get("form") or "linear", given.get("psi") or 0.0
+    pairs = [(*pair.columns, str(pair.weight)) for pair in given.get("pairs") or ()]
+    return Asked(table or policy.table, weighed, found, str(form), float(psi), pairs)
+
+
+def _several(given: Mapping[str, Any]) -> list[Held]:
+    """The dictionaries of a policy, where it has several."""
+    return [
+        Held(own.source, own.prior, {folded(name): entry for name, entry in own.entries.items()})
+        for own in given.get("dictionaries") or ()
+    ]
 
 
 @contextmanager
@@ -114,19 +136,20 @@ def opened(asked: Asked) -> Iterator[Opened]:
         listed = ", ".join(quoted(own.column) for own in spelt)
         fetch(source.con, f"CREATE TABLE {_VALUES} AS SELECT DISTINCT {listed} FROM {source.table}")
         settle_types(source, _VALUES)
-        tables = [_read(source, held.name, f"__held_{n}", spelt) for n, held in enumerate(asked.held, start=1)]
+        tables = [_read(source, held, f"__held_{n}", spelt) for n, held in enumerate(asked.held, start=1)]
         trees = _trees(source, asked, tables)
-        links = [_links(source, table, asked, trees) for table in tables or [source.table]]
+        known = zip(tables, asked.held, strict=True) if tables else [(source.table, None)]
+        links = [_links(source, table, held, asked, trees) for table, held in known]
         fetch(source.con, f"CREATE TABLE {PRICED} AS {priced(source, asked, trees, source.table)}")
         yield Opened(source, asked, trees, tables or [PRICED], links)
 
 
-def _read(source: Source, name: str, table: str, weighed: Sequence[Weighed]) -> str:
+def _read(source: Source, held: Held, table: str, weighed: Sequence[Weighed]) -> str:
     """A dictionary as a view. A file's codes keep their zeros, as those of the table do."""
-    options = ""
+    name, options = held.name, ""
     if source.reference.is_file(name) and _CSV.search(name):
         found = [str(c) for c, *_ in fetch(source.con, f"DESCRIBE FROM {find_named(source, name)}")]
-        texts = {folded(own.entry or own.column) for own in weighed}
+        texts = {folded(held.entry(own) or own.column) for own in weighed}
         types = {c: "VARCHAR" for c in found if folded(c) in texts}
         options = f", types = {literal(types)}" if types else ""
     elif not source.reference.is_in_database and not source.reference.is_file(name):
@@ -135,12 +158,12 @@ def _read(source: Source, name: str, table: str, weighed: Sequence[Weighed]) -> 
     return table
 
 
-def _links(source: Source, table: str, asked: Asked, trees: Mapping[str, str]) -> list[Link]:
-    """What the table and a dictionary share."""
+def _links(source: Source, table: str, held: Held | None, asked: Asked, trees: Mapping[str, str]) -> list[Link]:
+    """What the table and a dictionary share; None: the dictionary is the table itself."""
     columns = [str(c) for c, *_ in fetch(source.con, f"DESCRIBE FROM {table}")]
     links = []
     for own in asked.weighed:
-        known = reading(columns, own.column, None if table == source.table else own.entry)
+        known = reading(columns, own.column, None if held is None else held.entry(own))
         if known is not None:
             links.append(Link(own.column, known, trees.get(own.column)))
     if not links:
@@ -159,8 +182,8 @@ def _trees(source: Source, asked: Asked, tables: Sequence[str]) -> dict[str, str
         column, tree, values = quoted(own.column), f"__tree_{number}", f"__values_{number}"
         parts = [f"SELECT {column} FROM {_VALUES}"]
         [(kind,)] = fetch(source.con, f"SELECT column_type FROM (DESCRIBE SELECT {column} FROM {_VALUES})")
-        for table in tables:
-            entry = own.entry or own.column
+        for table, held in zip(tables, asked.held, strict=True):
+            entry = held.entry(own) or own.column
             if folded(entry) in {folded(str(c)) for c, *_ in fetch(source.con, f"DESCRIBE FROM {table}")}:
                 parts.append(f"SELECT TRY_CAST({quoted(entry)} AS {kind}) FROM {table}")
         fetch(source.con, f"CREATE TABLE {values} AS {' UNION '.join(parts)}")
@@ -171,9 +194,14 @@ def _trees(source: Source, asked: Asked, tables: Sequence[str]) -> dict[str, str
 
 def priced(source: Source, asked: Asked, trees: Mapping[str, str], table: str) -> str:
     """SQL text of a table with the sensitivity of each record."""
+    spelt = {folded(own.column): quoted(own.column) for own in asked.weighed}
     weights = [
-        {"attribute": quoted(own.column), "weight": own.weight, "hierarchy": trees.get(own.column)}
+        {"attribute": quoted(own.column), "also": None, "weight": own.weight, "hierarchy": trees.get(own.column)}
         for own in asked.weighed
+    ]
+    weights += [
+        {"attribute": spelt[folded(one)], "also": spelt[folded(other)], "weight": weight, "hierarchy": None}
+        for one, other, weight in asked.pairs
     ]
     call = f"{source.need('sensitivity')}({literal(table)}, {literal(weights)}, {literal(asked.form)})"
     return f"SELECT record.*, sensitivity AS {SENSITIVITY} FROM {call}"

@@ -75,6 +75,31 @@ def test_a_policy_says_what_is_above_values(folder: Path) -> None:
     assert [(own["dictionary"], own["found"]) for own in found["dictionaries"]] == [("the table itself", 4)]
 
 
+@pytest.mark.slow
+def test_a_policy_says_who_may_hold_what_and_what_is_worse_together(folder: Path) -> None:
+    """Each dictionary with entries of its own; what has no weight for everybody is refused."""
+    text, _, _ = POLICY.partition("[require]")
+    held = (
+        '[{ source = "phone_book.csv", prior = 0.75 }, '
+        '{ source = "town_book.csv", prior = 0.25, entries = { City = "upper(city[1]) || city[2:]" } }]'
+    )
+    pairs = 'pairs = [{ columns = ["born", "city"], weight = 2 }]\n'
+    release = f'[release]\nmethod = "disclose"\ngoal = "risk"\nc = 1\ndictionaries = {held}\n'
+    risks = []
+    for more in ("", pairs):
+        (folder / "policy.toml").write_text(text + release + more, encoding="utf-8")
+        done = run(folder, "risk", "--policy", "policy.toml", "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert [own["prior"] for own in found["dictionaries"]] == [0.75, 0.25]
+        risks.append(found["bayes"])
+    assert risks[0] < risks[1]
+    (folder / "policy.toml").write_text(text.replace("births.csv", 'births.csv", psi = 1, entry = "born') + release)
+    refused = run(folder, "risk", "--policy", "policy.toml")
+    assert refused.returncode == 2
+    assert "are not priced here" in " ".join(refused.stderr.split())
+
+
 BAD: dict[str, tuple[list[str], str]] = {
     "no weights": ([], "say what values weigh, as in --weights city=0.3"),
     "a weight that is none": (["--weights", "city"], "is no pair; write it like city=0.3"),
