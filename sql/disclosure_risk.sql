@@ -87,6 +87,8 @@ concat('CASE WHEN TRY_CAST(', value_text, ' AS DOUBLE) BETWEEN 0 AND CAST(''Infi
 
 -- The loss of a record against several dictionaries, an aggregate over them.
 CREATE MACRO _taken_together(judge, prior, loss) AS CASE WHEN judge = 'bayes' THEN sum(CASE WHEN prior = 0 OR loss = 0 THEN 0 ELSE prior * loss END) ELSE max(loss) END;
+-- The harm to who is not found: what it is for everybody, and what cells add to it.
+CREATE MACRO _psi_with(cells, psi) AS (psi + cells);
 -- A mean that may be infinite.
 CREATE MACRO _mean(loss) AS CASE WHEN max(loss) = CAST('Infinity' AS DOUBLE) THEN max(loss) ELSE avg(loss) END;
 

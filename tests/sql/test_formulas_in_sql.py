@@ -33,6 +33,7 @@ ALLOWED = {
     "methods/alpha_beta/draw.py: math.ceil(mean / _DRAWS)": "how many ranges to draw in",
     "methods/alpha_beta/draw.py: f'{mean!r} * ({high - low} / {top})'": "the part of the draws in one range",
     # Questions about what is given, answered before any formula is asked.
+    "methods/disclose/policy.py: math.fsum(known) - 1": "do priors add up to 1: the sentence names the policy's line",
     "methods/labelled/beliefs.py: sigma * smallest": "is some sigma(s) below 1: the sentence names the policy's line",
     "methods/generalize/stubbornness.py: sigma * share": "which points a curve has",
     "methods/labelled/evaluate.py: Fraction(str(scan.policy.suppression)) * scan.rows": "a share as written",

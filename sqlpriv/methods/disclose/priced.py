@@ -20,7 +20,7 @@ def priced(source: Source, policy: DisclosePolicy, attributes: Attributes, rows:
     """Risk and worst loss of rows of labels a0, a1, ..., and of the person where people mind differently."""
     _write_prices(source, policy, attributes, rows)
     known = [a for a in attributes if a.is_known]
-    psi = literal(f"{_PSI} + {policy.psi!r}") if policy.psi_of_cells else repr(policy.psi)
+    psi = literal(_PSI) if policy.psi_of_cells else repr(policy.psi)
     harms = f"{literal([a.link for a in known])}, {literal(_PHI)}, {psi}"
     if len(policy.held) > 1:
         _write_losses(source, policy, known, harms)
@@ -56,5 +56,5 @@ def _steps(source: Source, policy: DisclosePolicy, attributes: Attributes, rows:
     numbered = f"record.*, row_number() OVER () AS place, sensitivity AS {_PHI}"
     yield f"{macro}({literal(rows)}, {weights}, {form}{persons})", numbered
     if policy.psi_of_cells:
-        missed = literal([a.missed for a in attributes])
-        yield f"{source.need('sensitivity')}({literal(_PRICES)}, {missed}, {form})", f"record.*, sensitivity AS {_PSI}"
+        missed, psi = literal([a.missed for a in attributes]), inlined(f"_psi_with(sensitivity, {policy.psi!r})")
+        yield f"{source.need('sensitivity')}({literal(_PRICES)}, {missed}, {form})", f"record.*, {psi} AS {_PSI}"
