@@ -1,8 +1,9 @@
 -- belief(tbl, qis, sensitive, who, known) -> value, before, belief
 -- What an attacker believes of a person's sensitive value after a release: who says the person's quasi-identifiers, {zip: '130**', age: '< 30'}, and known is a list of what else
 -- the attacker knows: {'not': 'Heart'}, {person: 'Tom', has: 'Flu'}, or {person: 'Tom', has: 'Flu', other: 'Ann', 'then': 'Flu'}, if Tom has it Ann has it. Without a name it is about who.
+-- {'null': 'not'} says that the value is not NULL, {'null': 'has'} that it is: null names the parts of a statement, one or more of not, has and then, whose value is NULL.
 -- Others are in the same class, unless a statement says their quasi-identifiers, too. before is the belief with nothing known.
--- nulls: NULL is a value of its own, but cannot be named in known, where it is as if nothing were said.
+-- nulls: NULL is a value of its own. In known a part that is NULL is as if nothing were said; null names it.
 -- guarantee: exact: the share of all assignments of the values of each class to its people, one row a person, that agree with what is known. Rows are counted, not persons: where some have
 -- several, give it a view with one row of each, or what it says is about a row. Knowledge that no assignment agrees with is an error,
 -- and so are so many people and values that the assignments to them could not be listed.
@@ -13,7 +14,7 @@ WITH RECURSIVE __priv_counts AS MATERIALIZED (
   FROM query(concat('SELECT [', list_aggr(list_transform(_columns(qis), lambda __priv_q: concat('CAST(', _field(__priv_q), ' AS VARCHAR)')), 'string_agg', ', '),
     '] AS class, CAST(', _field(_sensitive(qis, sensitive)), ' AS VARCHAR) AS word, first(', _field(sensitive), ') AS value, count(*) AS n', _from(tbl), ' GROUP BY ALL'))
 ),
-__priv_known AS (SELECT unnest(_knowledge(known, qis)) AS m),
+__priv_known AS (SELECT m, _said(m, 'not') AS no, _said(m, 'has') AS has, _said(m, 'then') AS so FROM (SELECT unnest(_knowledge(known, qis)) AS m)),
 -- Everybody who is named, the person asked about first, and the class each is in.
 __priv_named AS (
   SELECT '' AS name, _class_of(_who(who, qis), qis) AS class, true AS placed
@@ -28,11 +29,11 @@ __priv_people AS MATERIALIZED (
   FROM __priv_named GROUP BY name
 ),
 __priv_words AS MATERIALIZED (
-  SELECT list(DISTINCT word) AS words FROM (SELECT unnest([m['not'], m['has'], m['then']]) AS word FROM __priv_known) WHERE word IS NOT NULL
+  SELECT list(DISTINCT word) AS words FROM (SELECT unnest([no, has, so]) AS word FROM __priv_known) WHERE word IS NOT NULL
 ),
 -- In each class the values that are named, and all others as one: nothing is known that would tell these apart.
 __priv_kinds AS MATERIALIZED (
-  SELECT p.class, CASE WHEN list_contains((SELECT words FROM __priv_words), word) THEN concat('=', word) ELSE '' END AS kind, sum(n) AS n
+  SELECT p.class, CASE WHEN list_contains((SELECT words FROM __priv_words), _coded(word)) THEN _coded(word) ELSE '' END AS kind, sum(n) AS n
   FROM __priv_counts AS c JOIN (SELECT DISTINCT class FROM __priv_people) AS p ON c.class = p.class GROUP BY ALL
 ),
 __priv_size AS (
@@ -45,10 +46,9 @@ __priv_size AS (
 ),
 -- What is known, by the last of its people, in the order in which values are given to them.
 __priv_facts AS (
-  SELECT a.number AS first_person, b.number AS second_person, concat('=', m['not']) AS no, concat('=', m['has']) AS has, concat('=', m['then']) AS so,
-    m['not'] IS NOT NULL AS denies, m['then'] IS NOT NULL AS implies, greatest(a.number, b.number) AS last_person
-  FROM __priv_known AS k JOIN __priv_people AS a ON a.name = coalesce('=' || m['person'], '') AND (m['not'] IS NOT NULL OR m['has'] IS NOT NULL)
-  JOIN __priv_people AS b ON b.name = CASE WHEN m['then'] IS NULL THEN a.name WHEN m['other'] IS NULL THEN '' ELSE concat('=', m['other']) END
+  SELECT a.number AS first_person, b.number AS second_person, no, has, so, no IS NOT NULL AS denies, so IS NOT NULL AS implies, greatest(a.number, b.number) AS last_person
+  FROM __priv_known AS k JOIN __priv_people AS a ON a.name = coalesce('=' || m['person'], '') AND (no IS NOT NULL OR has IS NOT NULL)
+  JOIN __priv_people AS b ON b.name = CASE WHEN so IS NULL THEN a.name WHEN m['other'] IS NULL THEN '' ELSE concat('=', m['other']) END
 ),
 __priv_steps AS MATERIALIZED (
   SELECT p.number, p.class, dense_rank() OVER (ORDER BY p.class) AS place,
@@ -73,7 +73,7 @@ __priv_agreeing AS (
 __priv_all AS (SELECT CASE WHEN coalesce(sum(ways), 0) = 0 THEN error('sqlpriv: what is known contradicts the table: no assignment of its values agrees') ELSE sum(ways) END AS ways FROM __priv_agreeing)
 SELECT c.value, n / sum(n) OVER () AS before, coalesce(g.ways, 0) / t.ways * n / k.kind_size AS belief
 FROM (
-  SELECT value, word, n, CASE WHEN list_contains((SELECT words FROM __priv_words), word) THEN concat('=', word) ELSE '' END AS kind
+  SELECT value, word, n, CASE WHEN list_contains((SELECT words FROM __priv_words), _coded(word)) THEN _coded(word) ELSE '' END AS kind
   FROM __priv_counts WHERE class = _class_of(_who(who, qis), qis)
 ) AS c
 JOIN (SELECT kind, n AS kind_size FROM __priv_kinds WHERE class = _class_of(_who(who, qis), qis)) AS k ON c.kind = k.kind
@@ -87,17 +87,24 @@ CASE WHEN regexp_matches(typeof(who), '^(STRUCT[(]|MAP[(]VARCHAR, )') AND list_s
 CREATE MACRO _class_of(person, qis) AS list_transform(TRY_CAST(qis AS VARCHAR[]), lambda __priv_q: person[__priv_q]);
 CREATE MACRO _placed_by(statement, qis) AS list_count(_class_of(statement, qis)) > 0;
 
+-- A value so that NULL is one that no text is, and what a part of a statement names.
+CREATE MACRO _coded(word) AS coalesce('=' || word, 'null');
+CREATE MACRO _said(statement, part) AS CASE WHEN list_contains(_null_parts(statement), part) THEN 'null' ELSE '=' || statement[part] END;
+CREATE MACRO _null_parts(statement) AS coalesce(regexp_split_to_array(trim(statement['null']), '[ ,]+'), []);
+
 -- What is known, as maps, checked.
 CREATE MACRO _knowledge(known, qis) AS
 list_transform([CASE
     WHEN typeof(known) IN ('"NULL"[]', 'INTEGER[]') AND len(TRY_CAST(known AS VARCHAR[])) = 0 THEN CAST([] AS MAP(VARCHAR, VARCHAR)[])
     WHEN regexp_matches(typeof(known), '^(STRUCT|MAP)[(].*[)][[]]$') THEN TRY_CAST(known AS MAP(VARCHAR, VARCHAR)[])
     ELSE error('sqlpriv: known must be a list of statements, as in [{''not'': ''Heart''}]') END], lambda __priv_maps: CASE
-  WHEN len(list_filter(_columns(qis), lambda __priv_q: list_contains(['person', 'not', 'has', 'other', 'then'], lower(__priv_q)))) > 0
+  WHEN len(list_filter(_columns(qis), lambda __priv_q: list_contains(['person', 'not', 'has', 'other', 'then', 'null'], lower(__priv_q)))) > 0
     THEN error('sqlpriv: a quasi-identifier is called like a part of a statement; rename it in a view')
-  WHEN list_bool_or(list_transform(__priv_maps, lambda __priv_m: coalesce(len(list_filter(map_keys(__priv_m), lambda __priv_k: NOT list_contains(list_concat(['person', 'not', 'has', 'other', 'then'], _columns(qis)), __priv_k))) > 0, true)
-      OR __priv_m['not'] IS NOT NULL AND (__priv_m['has'] IS NOT NULL OR __priv_m['then'] IS NOT NULL) OR __priv_m['then'] IS NOT NULL AND __priv_m['has'] IS NULL
-      OR __priv_m['other'] IS NOT NULL AND __priv_m['then'] IS NULL OR coalesce(__priv_m['not'], __priv_m['has']) IS NULL AND NOT (__priv_m['person'] IS NOT NULL AND _placed_by(__priv_m, qis))
+  WHEN list_bool_or(list_transform(__priv_maps, lambda __priv_m: len(list_filter(_null_parts(__priv_m), lambda __priv_k: NOT list_contains(['not', 'has', 'then'], __priv_k) OR __priv_m[__priv_k] IS NOT NULL)) > 0))
+    THEN error('sqlpriv: null in a statement in known names the parts whose value is NULL, not, has or then, which have no other value')
+  WHEN list_bool_or(list_transform(__priv_maps, lambda __priv_m: coalesce(len(list_filter(map_keys(__priv_m), lambda __priv_k: NOT list_contains(list_concat(['person', 'not', 'has', 'other', 'then', 'null'], _columns(qis)), __priv_k))) > 0, true)
+      OR _said(__priv_m, 'not') IS NOT NULL AND (_said(__priv_m, 'has') IS NOT NULL OR _said(__priv_m, 'then') IS NOT NULL) OR _said(__priv_m, 'then') IS NOT NULL AND _said(__priv_m, 'has') IS NULL
+      OR __priv_m['other'] IS NOT NULL AND _said(__priv_m, 'then') IS NULL OR coalesce(_said(__priv_m, 'not'), _said(__priv_m, 'has')) IS NULL AND NOT (__priv_m['person'] IS NOT NULL AND _placed_by(__priv_m, qis))
       OR __priv_m['person'] IS NULL AND _placed_by(__priv_m, qis)))
     THEN error('sqlpriv: a statement in known has not, or has, or has and then, with the person and the other it is about, and the quasi-identifiers of the person')
   ELSE __priv_maps END)[1];

@@ -164,12 +164,12 @@ from .views import alpha_beta, frapp
 from .worlds import belief, minimality_bound, possible_worlds
 
 __all__ = [
-    "Harms",
     "INFINITY",
     "AlphaK",
     "DeltaDisclosure",
     "DeltaPresence",
     "Estimate",
+    "Harms",
     "LDiversity",
     "alpha_beta",
     "alpha_beta_draws",

@@ -31,12 +31,15 @@ def belief(
 
 
 def _holds(statement: Statement, world: Mapping[str, str | None]) -> bool:
+    """Whether a statement is true; the parts that `null` lists name NULL."""
+    missing = (statement.get("null") or "").split()
+    said = {part for part in ("not", "has", "then") if part in missing or statement.get(part) is not None}
     own = world[statement.get("person") or ""]
-    if statement.get("not") is not None:
-        return own != statement["not"]
-    if statement.get("then") is not None:
-        return own != statement["has"] or world[statement.get("other") or ""] == statement["then"]
-    return statement.get("has") is None or own == statement["has"]
+    if "not" in said:
+        return own != statement.get("not")
+    if "then" in said:
+        return own != statement.get("has") or world[statement.get("other") or ""] == statement.get("then")
+    return "has" not in said or own == statement.get("has")
 
 
 def possible_worlds(classes: Sequence[Sequence[str | None]]) -> tuple[int, float]:

@@ -160,6 +160,6 @@ def test_dictionaries_that_cannot_be_judged_are_refused(
     example_tables: Con, held: str, judge: str, complaint: str
 ) -> None:
     weights = "[{attribute: 'city', hierarchy: 'cities', entry: 'city'}]"
+    call = f"FROM priv.disclosure_offers('members', {held}, {weights}, 'linear', 0, {judge})"
     with pytest.raises(duckdb.Error, match=complaint):
-        call = f"FROM priv.disclosure_offers('members', {held}, {weights}, 'linear', 0, {judge})"
         example_tables.execute(call).fetchall()

@@ -18,22 +18,18 @@ from support.strategies import EXAMPLES, quote, same_name
 TESTED = {"belief", "minimality_bound", "possible_worlds"}
 Con = duckdb.DuckDBPyConnection
 VALUES = ["", "a", "o'x", "NULL", "=", None]
-NAMES = [name for name in strategies.NAMES if name != "person"]
+NAMES = [name for name in strategies.NAMES if name not in {"person", "null"}]
 
 
 def statements(chance: random.Random, people: list[str]) -> list[Statement]:
-    """Up to three statements of any kind, about anybody."""
-    words = [value for value in VALUES if value is not None]
+    """Up to three statements of any kind, about anybody and any value, NULL too."""
     found = []
     for _ in range(chance.randint(0, 3)):
         who, other = (chance.choice(people) or None for _ in range(2))
-        kind = chance.choice(["not", "not", "has", "then"])
-        said = {"person": who, "not": chance.choice(words)}
-        if kind != "not":
-            said = {"person": who, "has": chance.choice(words)}
-        if kind == "then":
-            said |= {"other": other, "then": chance.choice(words)}
-        found.append(said)
+        parts = chance.choice([["not"], ["not"], ["has"], ["has", "then"]])
+        said = {"person": who, **{part: chance.choice(VALUES) for part in parts}}
+        said["null"] = " ".join(part for part in parts if said[part] is None) or None
+        found.append(said | ({"other": other} if "then" in parts else {}))
     return found
 
 
@@ -83,6 +79,16 @@ def who(one: str, two: str) -> str:
     return f"{{{quote(one)}: 'x', {quote(two)}: 1}}"
 
 
+def test_what_is_missing_can_be_known(con: Con) -> None:
+    """That somebody's value is not NULL leaves the others; a text of these letters is something else."""
+    con.execute("CREATE OR REPLACE TABLE ill AS FROM (VALUES (1, 'null'), (1, NULL), (1, 'Flu')) AS v(q, s)").fetchall()
+    asked = "SELECT value, belief FROM priv.belief('ill', ['q'], 's', {q: '1'}, "
+    assert con.execute(f"{asked}[{{'null': 'not'}}]) ORDER BY 1").fetchall() == [("Flu", 0.5), ("null", 0.5), (None, 0)]
+    assert con.execute(f"{asked}[{{'null': 'has'}}]) ORDER BY 1").fetchall() == [("Flu", 0), ("null", 0), (None, 1)]
+    other = "[{person: 'Tom', 'null': 'has'}, {'not': 'null'}]"
+    assert con.execute(f"{asked}{other}) ORDER BY 1").fetchall() == [("Flu", 1), ("null", 0), (None, 0)]
+
+
 def test_umeko_has_the_flu(example_tables: Con) -> None:
     """The lecture's second attack: one half each before, certain once it is known that she has no heart disease."""
     asked = "FROM priv.belief('patients', ['zip', 'age'], 'disease', {zip: '130**', age: '< 30'}, "
@@ -117,6 +123,10 @@ def test_no_knowledge_passes_the_bound_of_ck_safety(
         ("{zip: '130**', age: '< 30'}", "[{isnt: 'Heart'}]", "a statement in known has"),
         ("{zip: '130**', age: '< 30'}", "[{'then': 'Heart'}]", "a statement in known has"),
         ("{zip: '130**', age: '< 30'}", "[{'not': 'Flu', has: 'Heart'}]", "a statement in known has"),
+        ("{zip: '130**', age: '< 30'}", "[{'null': 'has'}]", "contradicts the table"),
+        ("{zip: '130**', age: '< 30'}", "[{'null': 'disease'}]", "null in a statement in known names the parts"),
+        ("{zip: '130**', age: '< 30'}", "[{'not': 'Flu', 'null': 'not'}]", "null in a statement in known names the"),
+        ("{zip: '130**', age: '< 30'}", "[{'null': 'not, has'}]", "a statement in known has"),
         (
             "{zip: '130**', age: '< 30'}",
             "[{person: 'A', zip: '130**', age: '< 30'}, {person: 'A', zip: '130**', age: '30-40'}]",
