@@ -75,7 +75,7 @@ def _why_not(scene: Scene, most: int) -> str | None:
         return "nothing was searched for: this is no release"
     if not isinstance(scene.method, Searches):
         return f"how {scene.method.name} chooses is not retraced here, so what its choice tells is not counted"
-    if scene.files[0].about.get("optimal") != "yes":
+    if scene.files[0].about.get("optimal", "yes") != "yes":
         return "the owner named what to publish, or the search was stopped before its end: its choice follows no rule"
     if not scene.own:
         return "no column is sensitive, so there is no value to guess"

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from support.policies import generalize, policy_text, qi, role, write_policy
 
 import sqlpriv
 from sqlpriv.attacking.minimality import ATTACK
+from sqlpriv.methods.mondrian.method import METHOD as MONDRIAN
+from sqlpriv.publishing import planned, publish, read_policy
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 COLUMNS = {"q": qi(), "s": role("sensitive")}
 
 
-def attack(folder: Path, rows: list[tuple[str, str]], require: str, **given: Any) -> dict[str, Any]:
-    listed = ", ".join(map(repr, rows))
+def attack(
+    folder: Path, rows: list[tuple[Any, str]], require: str, method: str = "generalize", **given: Any
+) -> dict[str, Any]:
+    listed = ", ".join(f"({'NULL' if q is None else repr(q)}, {s!r})" for q, s in rows)
     sql = f"CREATE TABLE people AS FROM (VALUES {listed}) AS v(q, s)"
-    path = write_policy(folder, policy_text(COLUMNS, require), sql)
-    output = generalize(path, ledger=folder / "ledger").output
+    columns = COLUMNS if method == "generalize" else {**COLUMNS, "q": role("quasi-identifier")}
+    path = write_policy(folder, policy_text(columns, require).replace('"generalize"', f'"{method}"'), sql)
+    output = publish(path, ledger_file=folder / "ledger").written.output
     facts = sqlpriv.attack(output, policy=path, negations=0, implications=0, **given)
     found: list[dict[str, Any]] = [a for a in facts.content["attacks"] if a["attack"] == ATTACK]
     return found[0]
@@ -44,6 +51,44 @@ def test_worlds_in_which_less_would_do_are_ruled_out(tmp_path: Path) -> None:
     assert found["surest_before"] == 0.5
     assert found["surest_after"] == pytest.approx(float(max(beliefs)))
     assert (found["certain_before"], found["certain_after"]) == (0, sum(b == 1 for b in beliefs))
+
+
+def test_worlds_in_which_more_would_be_cut_are_ruled_out(tmp_path: Path) -> None:
+    """Mondrian cuts between 2 and 3 where both sides have two values, and did not; 1 and 2 are never apart."""
+    rows = [(1, "a"), (2, "a"), (3, "b"), (4, "c")]
+    found = values(attack(tmp_path, rows, "distinct_l = 2", "mondrian"))
+    worlds = set(permutations([s for _, s in rows]))
+    left = [w for w in worlds if min(len(set(w[:2])), len(set(w[2:]))) < 2]
+    beliefs = [Fraction(sum(w[i] == v for w in left), len(left)) for i in range(4) for v in "abc"]
+    assert found["worlds"] == len(worlds)
+    assert found["excluded_share"] == pytest.approx(1 - len(left) / len(worlds))
+    assert (found["surest_before"], found["surest_after"]) == (0.5, pytest.approx(float(max(beliefs))))
+    assert (found["certain_before"], found["certain_after"]) == (0, sum(b == 1 for b in beliefs))
+
+
+def test_cuts_by_numbers_of_rows_do_not_look_at_values(tmp_path: Path) -> None:
+    """What is claimed of k alone, seen: whoever has which value, the boxes are the same."""
+    chosen = set()
+    for seed in range(3):
+        chance = random.Random(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        rows = [(i * i % 23, chance.choice("abc")) for i in range(20)]
+        assert values(attack(folder, rows, "k = 2", "mondrian")) == {"excluded_share": 0}
+        with planned(read_policy(folder / "policy.toml")) as plan:
+            chosen.add(repr(MONDRIAN.choice(plan)))
+    assert len(chosen) == 1
+
+
+def test_boxes_share_no_row(tmp_path: Path) -> None:
+    """Values are dealt within boxes, so each row must be in one: a missing cell is on a side of its own."""
+    rows = [(q, s) for q in (None, 1, 2, 3, 9) for s in "ab"]
+    found = values(attack(tmp_path, rows, "distinct_l = 2", "mondrian", worlds=3))
+    with duckdb.connect(str(tmp_path / "people-release.duckdb"), read_only=True) as con:
+        boxes = con.execute("SELECT DISTINCT q FROM sqlpriv_release.published").fetchall()
+    assert (None,) in boxes
+    assert ("*",) not in boxes
+    assert found["looked_at"] == 3
 
 
 def test_shares_are_judged_in_every_world(tmp_path: Path) -> None:

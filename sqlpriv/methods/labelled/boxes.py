@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlpriv.engine import fetch
+from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
 from sqlpriv.methods.labelled.evaluate import class_columns, judged_ctes
@@ -58,6 +58,12 @@ def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
     ((classes, mean),) = fetch(con, f"SELECT count(DISTINCT box), {loss} FROM boxes")
     worst, failing = judge(scan, measures, boxed_rows(scan, measures))
     return Boxed(int(classes), float(mean), worst, failing)
+
+
+def box_rows(scan: BoxScan) -> list[Row]:
+    """Every box as a reader sees it, in the order of its labels: these, and how many rows have them."""
+    labels = ", ".join(f"label{x.number}" for x in scan.axes)
+    return fetch(scan.source.con, f"SELECT {labels}, CAST(sum(rows) AS BIGINT) FROM boxes GROUP BY ALL ORDER BY ALL")
 
 
 def spans(scan: BoxScan) -> str:
