@@ -102,7 +102,7 @@ def offered(con: Con, call: str) -> dict[int, dict[int, float]]:
     return found
 
 
-@settings(max_examples=max(EXAMPLES // 4, 3))
+@settings(max_examples=max(EXAMPLES // 8, 3))
 @given(risk=risks(), seed=st.integers(0, 2**32))
 def test_for_every_utility_the_least_loss_is_offered(con: Con, risk: Risk, seed: int) -> None:
     dictionaries.create(con, risk)
