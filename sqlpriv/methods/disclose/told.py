@@ -20,6 +20,11 @@ CHOICE = (
     "This is not in the risk (section 10 of Lebanon et al. 2009 leaves it out, too)"
 )
 """Minimality: the one thing that every reader has to be told."""
+MINDED = (
+    "How much is told of a row depends on how much its person minds, so the row shows that, too: who is told less of "
+    "than others with such cells has something that matters to them"
+)
+"""And where people have weights of their own, another."""
 
 GIVEN, ITSELF = "given", "the table"
 _HOLDERS = {
@@ -85,9 +90,14 @@ def promise(terms: Terms) -> str:
     return f"{picks}; {loss}, and {bound}. It is about this attacker alone: who knows more finds more."
 
 
+def of_the_rule(terms: Terms) -> tuple[str, ...]:
+    """What every reader has to know of the rule by which cells were chosen."""
+    return (CHOICE, MINDED) if terms.personal else (CHOICE,)
+
+
 def warned(terms: Terms, chosen: Chosen, rows: int, unweighed: Sequence[str]) -> tuple[str, ...]:
     """What the owner has to know: of every such release, and of this table."""
-    found = [CHOICE]
+    found = [*of_the_rule(terms)]
     if chosen.unmatched:
         found.append(
             f"{chosen.unmatched:,} of {rows:,} rows fit no entry of the dictionary as they are published: their loss "

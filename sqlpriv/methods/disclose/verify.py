@@ -17,7 +17,7 @@ from sqlpriv.facts import Facts, Line, shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.policy import ATTRIBUTES, BAYES, BOTH, RISK, UTILITY, WORST, DisclosePolicy
-from sqlpriv.methods.disclose.told import CHOICE, GIVEN, ITSELF, Terms, promise, share_grid, terms_of
+from sqlpriv.methods.disclose.told import GIVEN, ITSELF, Terms, of_the_rule, promise, share_grid, terms_of
 from sqlpriv.methods.disclose.verify_risk import check_risk
 from sqlpriv.methods.labelled.answers import show_labelled
 from sqlpriv.methods.labelled.box_verify import boxed_tables, is_boxed_column, unread_boxes
@@ -94,7 +94,8 @@ def _unknown(file: ReleaseFile) -> str:
         return f"{SCHEMA}.parameters does not say what the release comes to"
     if file.rows("requirements"):
         return f"{SCHEMA}.requirements holds something, and a disclosure requires nothing"
-    if about["promise"] != promise(_terms(file)) or about["warnings"] != json.dumps([CHOICE]):
+    terms = _terms(file)
+    if about["promise"] != promise(terms) or about["warnings"] != json.dumps(of_the_rule(terms)):
         return f"{SCHEMA}.about promises or warns of something else than such a release does"
     return ""
 

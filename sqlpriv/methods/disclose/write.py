@@ -18,7 +18,7 @@ from sqlpriv.methods.disclose.dictionary import PERSON, RECORDS
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.methods.disclose.policy import UTILITY
 from sqlpriv.methods.disclose.priced import priced
-from sqlpriv.methods.disclose.told import CHOICE, promise
+from sqlpriv.methods.disclose.told import of_the_rule, promise
 from sqlpriv.methods.labelled.box_write import compare_release, write_boxed
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN
@@ -46,7 +46,7 @@ def _about(plan: DisclosePlan) -> dict[str, str]:
         "psi_of_cells": "yes" if terms.psi_of_cells else "no",
         "personal": "yes" if terms.personal else "no",
         "promise": promise(terms),
-        "warnings": json.dumps([CHOICE]),
+        "warnings": json.dumps(of_the_rule(terms)),
     }
     return about | ({"beside": policy.beside} if policy.beside else {})
 

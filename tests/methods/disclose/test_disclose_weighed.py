@@ -216,6 +216,7 @@ def test_it_is_published_and_its_risk_verified_without_the_table(tmp_path: Path,
     policy = written_policy(tmp_path, release, TABLES, **columns)
     content = publish(policy).facts.content
     assert 0 < content["risk"] <= content["worst"]
+    assert any("how much its person minds" in text for text in content["warnings"]) is (case == "personal")
     with duckdb.connect(str(tmp_path / "private.duckdb"), read_only=True) as con:
         for table in ("book", "town", "minds"):
             con.execute(f"COPY {table} TO '{tmp_path / table}.csv'").fetchall()
