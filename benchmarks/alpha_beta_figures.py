@@ -3,51 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlpriv.showing.charts.canvas import COLOURS, FAINT, INK, draw, plain_numbers
+import numpy as np
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sqlpriv.showing.charts import Picture, draw
+from sqlpriv.showing.charts.data import Data, altair, logarithmic
+from sqlpriv.showing.charts.look import COLOURS, DASHES, Rows
+from sqlpriv.showing.charts.marks import dashed
 
 _FEWEST = 30  # queries that a mean is shown of
 _NOT_PRIVATE = {"FRAPP": "FRAPP, comparison level: NOT private"}
+_PANEL = 330
+_PLACES = 300  # along an axis: of the hundreds of thousands of dots, those in one place are drawn once
+_COUNT, _ERROR = "Q(I)", "mean error over the queries with Q(I) >= x"
 
 
 def draw_estimates(path: Path, points: Mapping[str, Mapping[str, Any]], note: str) -> Path:
     """Figure 2: a dot for every query, x = Q(I) and y = its estimate; a perfect one lies on the line y = x."""
+    low = min(float(found[name].min()) for found in points.values() for name in ("truth", "estimate"))
+    high = max(float(found[name].max()) for found in points.values() for name in ("truth", "estimate"))
+    dots = {_NOT_PRIVATE.get(name, name): _places(found, (high - low) / _PLACES) for name, found in points.items()}
+    said = f"Every selection by up to three attributes: its true answer against the estimate from the view. {note}"
+    rows = [{"release": name, **dot} for name, own in dots.items() for dot in own]
+    paint = partial(_estimates, dots, [low, high])
+    return draw(Picture("Figure 2", said, rows, paint, width=_PANEL * len(dots), elastic=False), path)
 
-    def paint(figure: Figure) -> None:
-        panels = figure.subplots(1, len(points), sharex=True, sharey=True, squeeze=False)[0]
-        for panel, (name, found), colour in zip(panels, points.items(), COLOURS, strict=False):
-            # Hundreds of thousands of dots become one embedded picture; text and axes stay vectors.
-            panel.plot(found["truth"], found["estimate"], ".", markersize=2, color=colour, rasterized=True)
-            panel.axline((0, 0), slope=1, color=INK, linewidth=0.8)
-            panel.set_title(_NOT_PRIVATE.get(name, name))
-            panel.set_xlabel("true answer Q(I)")
-        panels[0].set_ylabel("estimate from the view")
-        figure.suptitle(f"Figure 2: every selection by up to three attributes\n{note}")
 
-    return draw(path, paint, height=5.0)
+def _places(found: Mapping[str, Any], step: float) -> list[dict[str, float]]:
+    """Where the dots are, each place once."""
+    both = np.column_stack([np.asarray(found[name], dtype=float) for name in ("truth", "estimate")])
+    return [{"truth": x * step, "estimate": y * step} for x, y in np.unique(np.round(both / step), axis=0).tolist()]
+
+
+def _estimates(dots: Mapping[str, Rows], ends: list[float]) -> Any:
+    alt, scale = altair(), altair().Scale(domain=ends, nice=False)
+    panels = []
+    for (name, rows), colour in zip(dots.items(), COLOURS, strict=False):
+        data = Data(rows)
+        marks = alt.Chart(data.values).mark_square(size=2, color=colour, opacity=1)
+        axes = {
+            "x": alt.X(data.field("truth"), title="true answer Q(I)", scale=scale),
+            "y": alt.Y(data.field("estimate"), title="estimate from the view", scale=scale),
+        }
+        line = {"x": alt.XDatum(ends[0]), "x2": alt.X2Datum(ends[1])} | {
+            "y": alt.YDatum(ends[0]), "y2": alt.Y2Datum(ends[1])
+        }  # fmt: skip
+        diagonal = alt.Chart(Data([{"end": 0}]).values).mark_rule().encode(**line)
+        titled = {"title": alt.TitleParams(name, fontSize=13), "width": _PANEL, "height": _PANEL}
+        panels.append((marks.encode(**axes) + diagonal).properties(**titled))
+    return alt.hconcat(*panels)
 
 
 def draw_cumulative(path: Path, curves: Mapping[str, Sequence[tuple[int, float, int]]], note: str) -> Path:
     """Figure 3: y is the mean error over all queries with Q(I) >= x."""
+    rows = [
+        {"release": _NOT_PRIVATE.get(name, name), _COUNT: max(x, 0.5), _ERROR: error}
+        for name, curve in curves.items()
+        for x, error, queries in curve
+        if queries >= _FEWEST
+    ]
+    said = f"The mean error over the queries with Q(I) >= x. {note}"
+    return draw(Picture("Figure 3", said, rows, partial(_cumulative, rows)), path)
 
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        for (name, curve), colour in zip(curves.items(), COLOURS, strict=False):
-            shown = [(max(x, 0.5), error) for x, error, queries in curve if queries >= _FEWEST]
-            axes.plot(*zip(*shown, strict=True), color=colour, label=_NOT_PRIVATE.get(name, name))
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        plain_numbers(axes.xaxis)
-        plain_numbers(axes.yaxis)
-        axes.grid(color=FAINT, linewidth=0.3)
-        axes.set_xlabel("x (all queries are drawn at 0.5)")
-        axes.set_ylabel("mean error over the queries with Q(I) >= x")
-        axes.legend(frameon=False)
-        axes.set_title(f"Figure 3: mean error over the queries with Q(I) >= x\n{note}")
 
-    return draw(path, paint, width=9.0, height=6.0)
+def _cumulative(rows: Rows) -> Any:
+    alt, data = altair(), Data(rows)
+    names = list(dict.fromkeys(row["release"] for row in rows))
+    axes = {
+        "x": logarithmic(alt.X, data.field(_COUNT), "x (all queries are drawn at 0.5)", [row[_COUNT] for row in rows]),
+        "y": logarithmic(alt.Y, data.field(_ERROR), _ERROR, [row[_ERROR] for row in rows]),
+    }
+    return alt.Chart(data.values).mark_line().encode(**axes, **dashed(data.field("release"), names, DASHES))

@@ -31,7 +31,7 @@ from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.measures import write_measures
 from sqlpriv.methods.labelled.scan import scan_table
 from sqlpriv.publishing import open_private
-from sqlpriv.showing.charts import draw_lattice, draw_stubbornness
+from sqlpriv.showing.charts import draw, lattice_picture, stubbornness_picture
 
 ORIGIN = 17
 SIGMAS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7)
@@ -122,7 +122,7 @@ def draw_figures(file: Path, measured: Measured, folder: Path) -> list[Path]:
         measures = write_measures(domain)
         nodes = all_nodes(domain, measures)
     least = {"discernibility": ("b", "all_squares", 1), "average class size": ("c", "all_classes", -1)}
-    drawn = [draw_stubbornness(curves, folder / "figure2a.svg", f"Minimum epsilon of {list(FIGURE_2_NODE)}")]
+    pictures = {"figure2a": stubbornness_picture(curves, f"Minimum epsilon of {list(FIGURE_2_NODE)}")}
     for cost, (letter, count, power) in least.items():
         title = f"Least {cost} of a table that is {LIMIT:g}-private"
         scale = 1.0 if power > 0 else float(measured.figures.rows)
@@ -131,9 +131,10 @@ def draw_figures(file: Path, measured: Measured, folder: Path) -> list[Path]:
             for name, kind, shape in (("I, uniform", "class1", "uniform"), ("I, shape of the table", "class1", "table"),
                                       ("II, any shape", "class2", ""))
         }  # fmt: skip
-        drawn.append(draw_stubbornness(curve, folder / f"figure2{letter}.svg", title, f"least {cost}"))
+        pictures[f"figure2{letter}"] = stubbornness_picture(curve, title, f"least {cost}")
     texts = [m.requirement.text for m in measures]
-    return [*drawn, draw_lattice(nodes, policy.qis, texts, folder / "figure3.svg")]
+    pictures["figure3"] = lattice_picture(nodes, policy.qis, texts)
+    return [draw(picture, folder / f"{name}.svg") for name, picture in pictures.items()]
 
 
 def least_cost(measured: Measured, kind: str, shape: str, count: str, power: int, scale: float) -> Curve:

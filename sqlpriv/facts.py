@@ -1,8 +1,8 @@
 """What every command returns: facts, once as data for machines and once as parts for people.
 
 `content` is the JSON, by names that stay. `parts` are what a person reads, in their order: lines and grids of plain
-values, which the terminal (showing/terminal.py) and a notebook (`_repr_html_`) only render. Nobody prints anything on
-the way.
+values, which the terminal (showing/terminal.py) and a notebook (`_repr_html_`) only render. `pictures` are drawn when a
+notebook shows them, by whoever put them there (showing/charts). Nobody prints anything on the way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, Protocol
 
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What is no part of a line: escapes, line breaks, halves of characters, and what turns the direction of a text."""
@@ -56,6 +56,13 @@ class Grid:
 Part = Line | Grid
 
 
+class Drawn(Protocol):
+    """A picture of facts. It holds no values of people, and draws itself when it is looked at."""
+
+    def inline_svg(self) -> str:
+        """The picture as a part of an HTML page that needs nothing else; empty where nothing can draw it."""
+
+
 @dataclass(frozen=True)
 class Facts:
     """What a command found or did."""
@@ -67,6 +74,7 @@ class Facts:
     warnings: tuple[str, ...] = ()
     passed: bool = True
     """False where something that was required fails: the exit code 1."""
+    pictures: tuple[Drawn, ...] = field(default=(), repr=False, compare=False)
 
     def shown(self, values: bool = False) -> tuple[Part, ...]:
         """The parts to show: those with values of people only when asked for."""
@@ -189,6 +197,8 @@ def _html(facts: Facts) -> Iterator[str]:
     yield from map(html_part, facts.shown())
     for warning in facts.warnings:
         yield _html_line(Line(warning, "warning"))
+    for drawn in filter(None, (picture.inline_svg() for picture in facts.pictures)):
+        yield f"<figure>{drawn}</figure>"
 
 
 def html_part(part: Part) -> str:

@@ -17,7 +17,7 @@ There is never a second view: the key of an unfinished entry is the only one by 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +28,7 @@ import duckdb
 from sqlpriv.arguments import checked
 from sqlpriv.engine import translate
 from sqlpriv.errors import InputError, PolicyError, ReleaseError
-from sqlpriv.facts import Facts, Line, OnProgress
+from sqlpriv.facts import Drawn, Facts, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.draft import Draft, given_key, make_draft
 from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
@@ -79,14 +79,16 @@ def plan(
     queries: Sequence[str] = (),
     time_limit: float | None = None,
     on_progress: OnProgress = None,
+    pictures_of: Callable[[Plan], tuple[Drawn, ...]] = lambda _: (),
 ) -> Facts:
     """What a policy would publish, guarantee and cost; nothing is written.
 
     Of `queries`, what one would ask the release, it tells the standard errors of the answers: for the owner alone.
+    Pictures are made while the table is open.
     """
     request = Request(time_limit=time_limit, on_progress=on_progress, queries=tuple(queries))
     with planned(_read(policy), request) as found:
-        return foretold(found)
+        return replace(foretold(found), pictures=pictures_of(found))
 
 
 def foretold(found: Plan, output: Path | None = None) -> Facts:

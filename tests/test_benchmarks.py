@@ -18,7 +18,7 @@ def test_alpha_beta_beats_frapp_as_in_the_paper(
 ) -> None:
     if not (shared_data / "adult" / "adult.csv").is_file():
         pytest.skip("the Adult data set is not in ../shared/data/adult")
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("altair")
     errors = alpha_beta.run(quick=True, charts=tmp_path / "charts", seed=1)
     ratio = errors[Variant(DISTINCT, FRAPP)].overall / errors[Variant(DISTINCT, PAPER)].overall
     assert 3.5 < ratio < 6, "the paper finds about 4.3, over all queries it is 4.5"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.release.attach import attach as attach_release
 from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.rewrite.clauses import BUDGET
+from sqlpriv.showing.charts import Picture, attacks_picture, comparison_picture, pictures_of, ready
 from sqlpriv.table.source import open_source
 
 
@@ -81,7 +83,9 @@ def attack(
     columns = Columns(_names(qis), _names(sensitive), person)
     asked = AskedAttack(Knows(negations, implications), truth, worlds, show_values)
     with opened(Given(data, other, read, more, held, columns, dictionary)) as scene:
-        return told_attacks(scene, run_attacks(scene, asked, on_progress))
+        found = run_attacks(scene, asked, on_progress)
+        facts = told_attacks(scene, found)
+    return replace(facts, pictures=_if_any(attacks_picture, facts.title, found))
 
 
 @checked
@@ -178,7 +182,9 @@ def plan(
     ({'age': 1}, 4)
     """
     read = _policy(policy, data)
-    return publishing.plan(read, queries=queries, time_limit=time_limit, on_progress=on_progress)
+    return publishing.plan(
+        read, queries=queries, time_limit=time_limit, on_progress=on_progress, pictures_of=pictures_of
+    )
 
 
 @checked
@@ -240,7 +246,8 @@ def compare(
     """
     queries, key = (None if file is None else Path(file) for file in (workload, key_file))
     asked = Asked(queries, seed, key, time_limit, tune)
-    return told(run(_policy(policy, data), methods, asked, on_progress))
+    found = run(_policy(policy, data), methods, asked, on_progress)
+    return replace(told(found), pictures=_if_any(comparison_picture, found.rows))
 
 
 @checked
@@ -276,10 +283,18 @@ def report(
         return write.write_page(make.report_release(path), page, folder)
     if policy is not None and of_policy:
         raise InputError(f"{path.name} is a policy already; give a release, or leave `policy` out")
-    write.ready()
+    ready()
     read = _policy(path if policy is None else policy, None)
     made = make.report_policy(read, None if of_policy else path, questions, show_values, on_progress)
     return write.write_page(made, page, folder)
+
+
+def _if_any(picture: Callable[..., Picture], *given: Any) -> tuple[Picture, ...]:
+    """The picture, where there is something to draw."""
+    try:
+        return (picture(*given),)
+    except InputError:
+        return ()
 
 
 def _policy(policy: Policy | str | Path, data: Any) -> Policy:

@@ -9,8 +9,8 @@ tells of the private table: it says so on top, and is for the owner. Neither hol
 person unless `show_values` asks for it.
 
 sections.py   what a page is made of                  page.py, page.css, page.js   the HTML around it
-claims.py     what a release promises, to whom        charts.py   Vega-Lite, interactive, drawn by what the page brings
-asked.py      what the policy asks, the table shows    recheck.py  the SQL that checks it in any DuckDB
+claims.py     what a release promises, to whom        recheck.py   the SQL that checks it in any DuckDB
+asked.py      what the policy asks, the table shows   choice.py    the pictures, made by showing/charts
 attacks.py    what attackers still learn
 make.py       the pages: of a release, of a policy, of two releases
 """

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from sqlpriv.attacking.background import Knows
 from sqlpriv.attacking.findings import Finding, NotRun
 from sqlpriv.attacking.run import Asked, run
 from sqlpriv.attacking.scene import Given, opened
 from sqlpriv.attacking.told import told
+from sqlpriv.errors import InputError
 from sqlpriv.facts import Line
 from sqlpriv.policy.file import Policy
-from sqlpriv.reporting import charts
-from sqlpriv.reporting.sections import Chart, Piece, Section
+from sqlpriv.reporting.sections import Piece, Section
+from sqlpriv.showing.charts import Picture, attacks_picture
 
 _WORLDS = 10
 """In how many other worlds the search runs again: a page should not take longer than publishing."""
@@ -28,23 +28,11 @@ def attacks(path: Path, policy: Policy | None, show_values: bool, with_chart: bo
         facts = told(scene, found)
     # The page says for whom it is, once for all of it.
     pieces: list[Piece] = [p for p in facts.shown(show_values) if not (isinstance(p, Line) and p.mark == "private")]
-    return Section(_NAME, _TITLE, (*pieces, *(_chart(found) if with_chart else ())))
+    return Section(_NAME, _TITLE, (*pieces, *(_picture(found) if with_chart else ())))
 
 
-def _chart(found: Sequence[Finding | NotRun]) -> Iterator[Chart]:
-    rows: list[dict[str, Any]] = [
-        {"attack": _named(one, figure.words), "people": float(value), "in": where}
-        for one in found
-        if isinstance(one, Finding)
-        for figure in one.figures
-        if figure.is_drawn
-        for where, value in (("the private table", figure.raw), ("the release", figure.value))
-        if value is not None
-    ]
-    if rows:
-        said = "How many people each attack reaches, in the private table as it was and in the release."
-        yield charts.bars("People reached by attacks", said, rows, "attack", "people", "in")
-
-
-def _named(finding: Finding, words: str) -> str:
-    return " - ".join(filter(None, (finding.attack, finding.case, words)))
+def _picture(found: Sequence[Finding | NotRun]) -> Iterator[Picture]:
+    try:
+        yield attacks_picture("People reached by attacks", found)
+    except InputError:  # none of them counts people
+        return

@@ -10,7 +10,8 @@ from importlib.resources import files
 from typing import Any
 
 from sqlpriv.facts import Grid, Part, html_part, legible, plain
-from sqlpriv.reporting.sections import Chart, Code, Page, Piece, Section, Signature
+from sqlpriv.reporting.sections import Code, Page, Piece, Section, Signature
+from sqlpriv.showing.charts import Picture
 
 # No address may be asked, whatever a page holds; Vega compiles its expressions, which needs 'unsafe-eval'.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
@@ -24,10 +25,10 @@ def escape(text: str) -> str:
 
 def render(page: Page) -> str:
     """The HTML of a page."""
-    charts = [piece for section in page.sections for piece in section.pieces if isinstance(piece, Chart)]
+    has_pictures = any(isinstance(piece, Picture) for section in page.sections for piece in section.pieces)
     body = "\n".join(_section(section) for section in page.sections)
     contents = "".join(f'<li><a href="#{s.name}">{escape(s.title)}</a></li>' for s in page.sections)
-    scripts = f"<script>{_vega()}</script>\n<script>{_own('page.js')}</script>" if charts else ""
+    scripts = f"<script>{_vega()}</script>\n<script>{_own('page.js')}</script>" if has_pictures else ""
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -62,8 +63,8 @@ def _section(section: Section) -> str:
 
 
 def _piece(piece: Piece, name: str) -> str:
-    if isinstance(piece, Chart):
-        return "".join(_chart(piece, name))
+    if isinstance(piece, Picture):
+        return "".join(_picture(piece, name))
     if isinstance(piece, Code):
         return f'<pre tabindex="0"><code>{escape_html(legible(piece.text, breaks=True))}</code></pre>'
     if isinstance(piece, Signature):
@@ -80,12 +81,12 @@ def _part(part: Part) -> str:
     return html_part(part)
 
 
-def _chart(chart: Chart, name: str) -> Iterator[str]:
-    yield f"<figure><figcaption>{escape(chart.title)}</figcaption>"
-    yield f'<div class="chart" id="{name}" role="img" tabindex="0" aria-label="{escape(chart.description)}"></div>'
-    yield f'<script type="application/json" data-chart="{name}">{_json(chart.spec)}</script>'
-    yield f"<p>{escape(chart.description)}</p>"
-    yield f"<details><summary>The same in numbers</summary>{_part(chart.numbers)}</details></figure>"
+def _picture(picture: Picture, name: str) -> Iterator[str]:
+    yield f"<figure><figcaption>{escape(picture.title)}</figcaption>"
+    yield f'<div class="chart" id="{name}" role="img" tabindex="0" aria-label="{escape(picture.description)}"></div>'
+    yield f'<script type="application/json" data-chart="{name}">{_json(picture.spec())}</script>'
+    yield f"<p>{escape(picture.description)}</p>"
+    yield f"<details><summary>The same in numbers</summary>{_part(picture.numbers)}</details></figure>"
 
 
 def _json(value: object) -> str:

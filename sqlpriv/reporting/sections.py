@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from sqlpriv.facts import Grid, Part
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A chart, and the same in words and numbers for who cannot see it."""
-
-    title: str
-    description: str
-    spec: Mapping[str, Any] = field(repr=False)
-    numbers: Grid
+from sqlpriv.facts import Part
+from sqlpriv.showing.charts import Picture
 
 
 @dataclass(frozen=True)
@@ -33,7 +22,7 @@ class Signature:
     places: tuple[str, ...]
 
 
-Piece = Part | Chart | Code | Signature
+Piece = Part | Picture | Code | Signature
 
 
 @dataclass(frozen=True)

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts, Line
 from sqlpriv.reporting.page import render
-from sqlpriv.reporting.sections import Chart, Page
-
-NEEDED = ("altair", "vl_convert")
-_MISSING = "reports need altair and vl-convert: pip install 'sqlpriv[report]'"
-
-
-def can_report() -> bool:
-    """Whether what draws the charts is installed."""
-    return all(find_spec(name) is not None for name in NEEDED)
-
-
-def ready() -> None:
-    """Refuse a report whose charts could not be drawn: asked before the work."""
-    if not can_report():
-        raise InputError(_MISSING)
+from sqlpriv.reporting.sections import Page
+from sqlpriv.showing.charts import Picture, draw
 
 
 def refuse_target(target: Path) -> None:
@@ -45,14 +31,9 @@ def write_page(page: Page, target: Path, pictures: Path | None = None) -> Facts:
 
 
 def _draw(page: Page, folder: Path) -> list[str]:
-    import vl_convert
-
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for section in page.sections:
-        for number, chart in enumerate(c for c in section.pieces if isinstance(c, Chart)):
-            spec = {**chart.spec, "width": 800, "background": "white"}
-            name = f"{section.name}-{number + 1}.png"
-            (folder / name).write_bytes(vl_convert.vegalite_to_png(spec, scale=2))
-            drawn.append(name)
+        for number, picture in enumerate(c for c in section.pieces if isinstance(c, Picture)):
+            drawn.append(draw(picture, folder / f"{section.name}-{number + 1}.png").name)
     return drawn

@@ -99,7 +99,7 @@ def test_the_file_alone_says_what_was_not_run(folder: Path) -> None:
 
 
 def test_a_picture(folder: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("altair")
     done = run(
         folder, "attack", "people-release.duckdb", "-p", "policy.toml", "--chart", "a.svg", "--implications", "0"
     )
@@ -125,7 +125,7 @@ REFUSED = {
     ("people-release.duckdb", "-p", "policy.toml", "--dictionary", "book.csv", "--truth", "x"): "has no column 'x'",
     ("people-release.duckdb", "--truth", "who"): "--truth is a column of a dictionary",
     ("people-release.duckdb", "--json", "--show-values"): "--json never holds values",
-    ("people-release.duckdb", "--chart", "a.gif"): "pictures are written as .svg or .png",
+    ("people-release.duckdb", "--chart", "a.gif"): "pictures are written as .svg, .png",
 }
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.one_version
 
 # The command that tells the whole story is not there yet while it is being rewritten.
 LOADED = [name for name, (place, _) in COMMANDS.items() if "." not in place or find_spec(place.partition(":")[0])]
-HEAVY = ("duckdb", "sqlglot", "pyarrow", "numpy", "matplotlib")
+HEAVY = ("duckdb", "sqlglot", "pyarrow", "numpy", "altair", "vl_convert")
 
 
 def first_paragraph(name: str) -> str:

@@ -48,7 +48,7 @@ def test_all_points_are_above_the_diagonal(tmp_path: Path, seed: int) -> None:
     assert all(point["precedes"] for point in points)
     assert all(point["estimated"] >= point["true"] * (1 - 1e-12) for point in points)
     assert any(point["estimated"] > point["true"] * 1.01 for point in points), "or the test would prove nothing"
-    drawn = charts.draw_risk_bound(points, tmp_path / "bound.svg").read_text(encoding="utf-8")
+    drawn = charts.risk_bound_picture(points).written("svg").decode()
     assert "the estimate bounds the true risk" in drawn
 
 

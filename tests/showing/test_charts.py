@@ -1,12 +1,14 @@
-"""The pictures: written by suffix, readable as text in SVG, without a value of the table; and the curves they show."""
+"""The pictures: written by ending, readable as text in SVG, without a value of the table; and the curves they show."""
 
 import itertools
+import json
 import math
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -20,11 +22,21 @@ from sqlpriv.methods.labelled.evaluate import Node, Outcome
 from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
 from sqlpriv.methods.labelled.scan import Scan, scan_table
 from sqlpriv.publishing import open_private
-from sqlpriv.showing.charts import draw_deltas, draw_lattice, draw_privacy_cost, draw_stubbornness, draw_tradeoff
-from sqlpriv.showing.charts.canvas import COLOURS, shown
+from sqlpriv.showing.charts import (
+    Picture,
+    deltas_picture,
+    draw,
+    lattice_picture,
+    privacy_cost_picture,
+    stubbornness_picture,
+    tradeoff_picture,
+)
 from sqlpriv.showing.charts.lattice import MOST_DRAWN, holds_suppressed
+from sqlpriv.showing.charts.look import COLOURS, shown
 from sqlpriv.showing.charts.tradeoff import frontier
 
+pytest.importorskip("altair", reason="the extra `report` is not installed")
+pytest.importorskip("vl_convert", reason="the extra `report` is not installed")
 pytestmark = pytest.mark.one_version
 
 POLICY = """
@@ -91,26 +103,31 @@ def of_persons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lattice]:
     yield from open_lattice(tmp_path_factory.mktemp("persons"), person=True)
 
 
+def texts_of(picture: Picture) -> str:
+    """What describes a picture, and all texts and colours of its SVG, a line each."""
+    svg = picture.written("svg").decode()
+    found = [unescape(text) for text in re.findall(r">([^<>]+)</t", svg)]
+    return "\n".join([picture.description, *found, *sorted(set(re.findall(r"#[0-9A-Fa-f]{6}", svg)))])
+
+
 def assert_no_value(svg: str) -> None:
     for value in {cell for row in ROWS for cell in row[1:]}:
         assert str(value) not in svg
 
 
-def test_the_lattice_names_every_node_and_requirement(lattice: Lattice, tmp_path: Path) -> None:
-    path = draw_lattice(lattice.rows, ["age", "city"], lattice.texts, tmp_path / "l.svg", lattice.best)
-    svg = path.read_text()
-    for row in lattice.rows:
-        assert shown(row.node) in svg
-    for text in lattice.texts:
-        assert text.replace("<", "&lt;").replace(">", "&gt;") in svg
-    assert "[age, city]" in svg
-    assert f"chosen: {shown(lattice.best)}" in svg
-    assert "minimal" in svg
-    assert all(colour.lower() in svg for colour in COLOURS[: len(lattice.texts)])
-    assert_no_value(svg)
+def test_the_lattice_names_every_node_and_requirement(lattice: Lattice) -> None:
+    told = texts_of(lattice_picture(lattice.rows, ["age", "city"], lattice.texts, lattice.best))
+    lines = told.splitlines()
+    assert all(shown(row.node) in lines for row in lattice.rows)
+    assert all(f"segment {i}: {text}" in lines for i, text in enumerate(lattice.texts, 1))
+    assert "Levels of [age, city]" in lines
+    assert f"chosen: {shown(lattice.best)}" in lines
+    assert "meets all requirements" in lines
+    assert set(COLOURS[: len(lattice.texts)]) <= set(lines)
+    assert_no_value(told)
 
 
-def test_the_lattice_counts_suppression(tmp_path: Path) -> None:
+def test_the_lattice_counts_suppression() -> None:
     """A node that meets the policy with a few rows suppressed must not look like one that fails everything."""
     outcome = Outcome(7, 0, 3, 4, 1, 1, 0.0, 0.0, False, (7, 2, 0), (1.0, 1.0, 0.5))
     row = NodeRow((1, 0), outcome, (False, False, False), True, True, {"loss": 0.1})
@@ -119,20 +136,22 @@ def test_the_lattice_counts_suppression(tmp_path: Path) -> None:
     failing = replace(row, outcome=replace(outcome, table_fails=True))
     assert [holds_suppressed(failing, i, 7) for i in range(3)] == [True, True, False]
     texts = ["k>=2", "t<=0.1", "uniques<=0"]
-    svg = draw_lattice([row], ["age", "city"], texts, tmp_path / "l.svg", None, 7).read_text()
-    assert "half filled: holds once the rows that fail it are suppressed (-n; up to 7)" in svg
-    assert ">-7<" in svg
-    assert "half filled" not in draw_lattice([row], ["age", "city"], texts, tmp_path / "l.svg").read_text()
+    lines = texts_of(lattice_picture([row], ["age", "city"], texts, None, 7)).splitlines()
+    assert "half filled: holds once the rows that fail it are suppressed (-n; up to 7)" in lines
+    assert "-7" in lines
+    assert "minimal: nothing below it does" in lines
+    assert "half filled" not in texts_of(lattice_picture([row], ["age", "city"], texts))
 
 
-def test_the_tradeoff_shows_risk_where_k_is_measured(lattice: Lattice, tmp_path: Path) -> None:
-    svg = draw_tradeoff(lattice.rows, lattice.best, "loss", tmp_path / "t.svg", lattice.measures).read_text()
-    assert "re-identification risk" in svg
-    assert f"chosen {shown(lattice.best)}" in svg
-    assert_no_value(svg)
-    svg = draw_tradeoff(lattice.rows, None, "discernibility", tmp_path / "t.svg").read_text()
-    assert "share of rows suppressed" in svg
-    assert "chosen" not in svg
+def test_the_tradeoff_shows_risk_where_k_is_measured(lattice: Lattice) -> None:
+    told = texts_of(tradeoff_picture(lattice.rows, lattice.best, "loss", lattice.measures))
+    assert "re-identification risk" in told
+    assert f"Chosen: {shown(lattice.best)}." in told
+    assert "chosen" in told.splitlines()
+    assert_no_value(told)
+    told = texts_of(tradeoff_picture(lattice.rows, None, "discernibility"))
+    assert "share of rows suppressed" in told
+    assert "chosen" not in told.lower()
 
 
 @pytest.mark.parametrize("objective", ["loss", "precision", "kl", "height"])
@@ -150,36 +169,62 @@ def test_the_frontier_is_what_no_valid_node_beats(lattice: Lattice, objective: s
     assert {(p[1], p[2]) for p in line} == {(p[1], p[2]) for p in valid if p[0].node not in beaten}
 
 
-def test_stubbornness_has_a_line_for_each_adversary(tmp_path: Path) -> None:
+def test_stubbornness_has_a_line_for_each_adversary() -> None:
     curves = {"gentle": [(10.0, 1.1), (100.0, 1.4), (math.inf, 1.5)], "stern": [(10.0, math.inf)]}
-    svg = draw_stubbornness(curves, tmp_path / "s.svg", "of a node", "least cost").read_text()
-    for text in ("gentle", "stern (infinite)", "∞", "1e2", "of a node", "least cost"):
-        assert text in svg
+    lines = texts_of(stubbornness_picture(curves, "of a node", "least cost")).splitlines()
+    for text in ("gentle", "stern (infinite)", "∞", "100", "of a node", "least cost"):
+        assert text in lines
 
 
-def test_pictures_are_written_by_their_suffix(lattice: Lattice, tmp_path: Path) -> None:
-    draw_lattice(lattice.rows, ["age", "city"], lattice.texts, tmp_path / "l.PNG")
-    draw_tradeoff(lattice.rows, None, "loss", tmp_path / "t.png")
-    draw_stubbornness({"one": [(2.0, 1.0)]}, tmp_path / "s.png")
-    assert {path.name for path in tmp_path.iterdir()} == {"l.PNG", "t.png", "s.png"}
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in tmp_path.iterdir())
-    with pytest.raises(InputError, match=r"written as \.svg or \.png"):
-        draw_stubbornness({"one": [(2.0, 1.0)]}, tmp_path / "s.pdf")
+ONE = stubbornness_picture({"one": [(2.0, 1.0)]})
+
+
+def test_pictures_are_written_by_their_ending(tmp_path: Path) -> None:
+    for name in ("s.PNG", "s.svg", "s.json"):
+        assert draw(ONE, tmp_path / name) == tmp_path / name
+    assert (tmp_path / "s.PNG").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "s.svg").read_text().startswith("<svg ")
+    assert json.loads((tmp_path / "s.json").read_text())["title"]["text"] == "Minimum epsilon against stubbornness"
+    with pytest.raises(InputError, match=r"written as \.svg, \.png, \.html or \.json"):
+        draw(ONE, tmp_path / "s.pdf")
     with pytest.raises(InputError, match="no folder"):
-        draw_stubbornness({"one": [(2.0, 1.0)]}, tmp_path / "nowhere" / "s.svg")
+        draw(ONE, tmp_path / "nowhere" / "s.svg")
+    (tmp_path / "folder.svg").mkdir()
+    with pytest.raises(InputError, match=r"cannot write the picture 'folder\.svg'"):
+        draw(ONE, tmp_path / "folder.svg")
 
 
-def test_the_same_picture_is_the_same_file(lattice: Lattice, tmp_path: Path) -> None:
-    one, two = (draw_lattice(lattice.rows, ["$a$", "b"], [], tmp_path / f"{i}.svg").read_text() for i in "12")
+@pytest.mark.slow
+def test_a_page_of_one_picture_needs_no_network(tmp_path: Path) -> None:
+    page = draw(ONE, tmp_path / "s.html").read_text()
+    assert not re.search(r"""<(?:script|link|img)[^>]+(?:src|href)=["']?(?:https?:)?//""", page)
+    assert "vegaEmbed" in page
+
+
+def test_the_same_picture_is_the_same_file(lattice: Lattice) -> None:
+    one, two = (lattice_picture(lattice.rows, ["$a$", "b"], []).written("svg").decode() for _ in "12")
     assert one == two
     assert "[$a$, b]" in one  # and no mathematics in names
 
 
-def test_without_matplotlib_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+def test_names_are_never_read_as_vega_or_html() -> None:
+    evil = "a[0].b: <b>\x1b"
+    picture = stubbornness_picture({evil: [(10.0, 1.1), (100.0, 1.4)], "datum.label": [(10.0, 1.2)]}, evil)
+    lines = texts_of(picture).splitlines()
+    assert lines.count("a[0].b: <b>\\x1b") == 2, "in the title and in the legend"
+    assert "datum.label" in lines
+    assert not re.search("<b>|\x1b", picture.written("svg").decode() + picture.inline_svg())
+
+
+@pytest.mark.parametrize("missing", ["altair", "vl_convert"])
+def test_without_the_extra_the_message_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(InputError, match=r"pip install 'sqlpriv\[report\]'"):
-        draw_stubbornness({"one": [(2.0, 1.0)]}, tmp_path / "s.svg")
+        draw(ONE, tmp_path / "s.svg")
     assert not list(tmp_path.iterdir())
+    assert ONE.inline_svg() == ""
 
 
 def grid(levels: int, minimal: set[Node]) -> list[NodeRow]:
@@ -192,42 +237,43 @@ def grid(levels: int, minimal: set[Node]) -> list[NodeRow]:
     ]  # fmt: skip
 
 
-def test_of_a_large_lattice_the_border_is_drawn(tmp_path: Path) -> None:
-    svg = draw_lattice(grid(9, {(2, 3, 4), (5, 1, 6)}), "abc", ["k>=5"], tmp_path / "l.svg").read_text()
-    assert "729" in svg
-    assert "all minimal nodes and their neighbours (14 nodes)" in svg
-    assert all(shown(node) in svg for node in [(2, 3, 4), (2, 3, 3), (2, 4, 4), (5, 1, 6), (5, 0, 6)])
-    assert "[0,0,0]" not in svg
+def test_of_a_large_lattice_the_border_is_drawn() -> None:
+    told = texts_of(lattice_picture(grid(9, {(2, 3, 4), (5, 1, 6)}), "abc", ["k>=5"]))
+    assert "729" in told
+    assert "all minimal nodes and their neighbours (14 nodes)" in told
+    assert {shown(n) for n in [(2, 3, 4), (2, 3, 3), (2, 4, 4), (5, 1, 6), (5, 0, 6)]} <= set(told.splitlines())
+    assert "[0,0,0]" not in told
 
 
-def test_of_a_long_border_the_least_lossy_part_is_drawn(tmp_path: Path) -> None:
+def test_of_a_long_border_the_least_lossy_part_is_drawn() -> None:
     border = {node for node in itertools.product(range(20), repeat=3) if sum(node) == 19}
     chosen = (19, 0, 0)
-    svg = draw_lattice(grid(20, border), "abc", ["k>=5"], tmp_path / "l.svg", chosen).read_text()
-    assert f"least lossy of the {len(border)} minimal" in svg
-    assert shown(chosen) in svg
-    labels = re.findall(r">\[([\d,]+)\]<", svg)
+    told = texts_of(lattice_picture(grid(20, border), "abc", ["k>=5"], chosen))
+    assert f"least lossy of the {len(border)} minimal" in told
+    labels = re.findall(r"^\[([\d,]+)\]$", told, re.MULTILINE)
+    assert shown(chosen)[1:-1] in labels
     assert len(labels) <= MOST_DRAWN
     assert max(Counter(sum(map(int, label.split(","))) for label in labels).values()) <= 24
 
 
-def test_a_large_lattice_without_a_border_is_refused(tmp_path: Path) -> None:
+def test_a_large_lattice_without_a_border_is_refused() -> None:
     with pytest.raises(InputError, match="none of them meets all requirements"):
-        draw_lattice(grid(9, set()), "abc", ["k>=5"], tmp_path / "l.svg")
+        lattice_picture(grid(9, set()), "abc", ["k>=5"])
 
 
-def test_nothing_to_draw_is_refused(tmp_path: Path) -> None:
+def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(InputError, match="no nodes"):
-        draw_lattice([], "abc", [], tmp_path / "l.svg")
+        lattice_picture([], "abc", [])
     with pytest.raises(InputError, match="no nodes"):
-        draw_tradeoff([], None, "loss", tmp_path / "l.svg")
+        tradeoff_picture([], None, "loss")
     with pytest.raises(InputError, match="no objective 'beauty'"):
-        draw_tradeoff(grid(2, set()), None, "beauty", tmp_path / "l.svg")
+        tradeoff_picture(grid(2, set()), None, "beauty")
     with pytest.raises(InputError, match="every sigma was too small"):
-        draw_stubbornness({"one": []}, tmp_path / "l.svg")
+        stubbornness_picture({"one": []})
     with pytest.raises(InputError, match="no epsilon holds"):
-        draw_stubbornness({"one": [(10.0, math.inf)]}, tmp_path / "l.svg")
-    assert not list(tmp_path.iterdir())
+        stubbornness_picture({"one": [(10.0, math.inf)]})
+    with pytest.raises(InputError, match="all of them are 0"):
+        deltas_picture({"one": [(0.5, 0.0)]}, (0.5, 0.0))
 
 
 def test_curves_pass_through_what_the_policy_measures(lattice: Lattice, of_persons: Lattice) -> None:
@@ -258,14 +304,13 @@ def test_sigmas_too_small_for_the_values_are_skipped(lattice: Lattice) -> None:
         stubbornness_curves(lattice.domain, NODE, "age", [100])
 
 
-def test_delta_is_drawn_against_epsilon_with_the_policys_own_pair(tmp_path: Path) -> None:
+def test_delta_is_drawn_against_epsilon_with_the_policys_own_pair() -> None:
     curves = {"k = 20, beta = 0.1": [(0.5, 1e-5), (1.0, 1e-9)], "bound, k = 20, beta = 0.1": [(0.5, 1e-3), (1.0, 1e-5)]}
-    text = draw_deltas(curves, (1.0, 1e-6), tmp_path / "deltas.svg").read_text(encoding="utf-8")
-    assert all(word in text for word in (*curves, "this policy", "delta against epsilon", "1e-06"))
+    lines = texts_of(deltas_picture(curves, (1.0, 1e-6))).splitlines()
+    assert all(word in lines for word in (*curves, "this policy", "epsilon", "delta", "1e-6"))
 
 
-def test_what_privacy_costs_is_drawn_with_the_policys_own_gamma(tmp_path: Path) -> None:
-    path = draw_privacy_cost([(0.1, 0.5), (0.2, 0.25), (0.5, 0.1)], 0.2, tmp_path / "cost.svg")
-    text = path.read_text(encoding="utf-8")
-    assert "this policy: gamma = 0.2" in text
-    assert "standard error of a count over half the domain" in text
+def test_what_privacy_costs_is_drawn_with_the_policys_own_gamma() -> None:
+    told = texts_of(privacy_cost_picture([(0.1, 0.5), (0.2, 0.25), (0.5, 0.1)], 0.2))
+    assert "this policy: gamma = 0.2" in told.splitlines()
+    assert "standard error of a count over half the domain" in told

@@ -88,7 +88,7 @@ def attack_command(
         found = run(scene, asked, on_progress)
         facts = told(scene, found)
     if chart is not None:
-        charts.draw_attacks(facts.title, found, chart)
+        charts.draw(charts.attacks_picture(facts.title, found), chart)
     tell(facts, as_json, show_values)
 
 

@@ -50,5 +50,5 @@ def compare_command(
     with progress("comparing") as on_progress:
         found = run(publishing.read_policy(policy), () if methods is None else methods, asked, on_progress)
     if chart is not None:
-        charts.draw_comparison(found.rows, chart)
+        charts.draw(charts.comparison_picture(found.rows), chart)
     tell(told(found), as_json)

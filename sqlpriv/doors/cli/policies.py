@@ -74,7 +74,7 @@ def lattice_command(
     charts: Annotated[
         Path | None, typer.Option(help="Draw the pictures into this folder (needs sqlpriv[report]).")
     ] = None,
-    kind: Annotated[str, typer.Option("--format", help="Of the pictures: svg or png.")] = "svg",
+    kind: Annotated[str, typer.Option("--format", help="Of the pictures: svg, png, html or json.")] = "svg",
     as_json: AsJson = False,
 ) -> None:
     """Show every node of the lattice: what it meets and what it costs."""
@@ -101,7 +101,7 @@ def _can_draw(folder: Path, kind: str) -> None:
     from sqlpriv.showing import charts
 
     if kind not in charts.KINDS:
-        raise InputError(f"--format {kind} is no format of pictures here; it is {' or '.join(charts.KINDS)}")
+        raise InputError(f"--format {kind} is no format of pictures here; it is {', '.join(charts.KINDS)}")
     charts.ready()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -128,23 +128,23 @@ def _draw(
     from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
     from sqlpriv.showing import charts
 
-    def stubborn(column: str, path: Path) -> Path:
+    def stubborn(column: str) -> charts.Picture:
         curves = stubbornness_curves(scan, chosen or scan.heights, column, _SIGMAS)
-        return charts.draw_stubbornness(curves, path, title=f"{column}: minimum epsilon against stubbornness")
+        return charts.stubbornness_picture(curves, f"{column}: minimum epsilon against stubbornness")
 
     texts, allowed = [m.requirement.text for m in measures], allowance(scan)
-    pictures: dict[str, Callable[[Path], Path]] = {
-        "lattice": lambda path: charts.draw_lattice(rows, scan.policy.qis, texts, path, chosen, allowed),
-        "tradeoff": lambda path: charts.draw_tradeoff(rows, chosen, "loss", path, measures=measures),
+    pictures: dict[str, Callable[[], charts.Picture]] = {
+        "lattice": lambda: charts.lattice_picture(rows, scan.policy.qis, texts, chosen, allowed),
+        "tradeoff": lambda: charts.tradeoff_picture(rows, chosen, "loss", measures),
     }
     bounded = {m.requirement.sensitive for m in measures if m.requirement.name.startswith("epsilon")}
     for number, column in enumerate(scan.policy.sensitive, 1):
         if column in bounded:
             pictures[f"stubbornness-{number}"] = partial(stubborn, column)
     told = []
-    for name, paint in pictures.items():
+    for name, picture in pictures.items():
         try:
-            told.append(f"drawn: {paint(folder / f'{name}.{kind}').name}")
+            told.append(f"drawn: {charts.draw(picture(), folder / f'{name}.{kind}').name}")
         except InputError as error:
             told.append(f"not drawn: {name}.{kind}: {error}")
     return told

@@ -25,7 +25,7 @@ from sqlpriv.dry_run import dry_run as run_dry
 from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.facts import Facts, Line
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.method import CannotPublish, HasDeltas, HasSweep, Request
+from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.show import show_ledger, void_entry
 from sqlpriv.rewrite.bind.parse import statements
@@ -86,21 +86,14 @@ def plan_command(
             publishing.planned(read, replace(request, on_progress=on_progress)) as plan,
         ):
             facts = publishing.foretold(plan)
-            curve = plan.curve() if chart is not None else []
-            sweep = plan.sweep() if chart is not None and isinstance(plan, HasSweep) else None
-            deltas = plan.deltas() if chart is not None and isinstance(plan, HasDeltas) else None
+            pictures = charts.choice_pictures(plan) if chart is not None else []
     except CannotPublish as refused:
         tell(refused.facts, as_json, show_values)
     if chart is not None:
-        if sweep is not None:
-            charts.draw_disclosure(sweep.thresholds, chart, sweep.chosen)
-            charts.draw_disclosure_levels(sweep.levels, chart.with_stem(f"{chart.stem}-levels"))
-        elif deltas is not None:
-            charts.draw_deltas(deltas.curves, deltas.chosen, chart)
-        elif not curve:
+        if not pictures:
             raise InputError(f"a plan by {read.method} has no curve to draw; `sqlpriv lattice --charts` draws a search")
-        else:
-            charts.draw_privacy_cost(curve, read.release["gamma"], chart)
+        for picture, name in zip(pictures, (chart, chart.with_stem(f"{chart.stem}-levels")), strict=False):
+            charts.draw(picture, name)
     tell(facts, as_json, show_values)
 
 

@@ -84,9 +84,9 @@ def risk_command(
         if bound_chart is not None and person is not None:
             pictures["estimated_and_true"] = estimated_and_true(found, person)
     if chart is not None:
-        charts.draw_risk_by_entries(pictures["by_entries"], chart)
+        charts.draw(charts.risk_by_entries_picture(pictures["by_entries"]), chart)
     if bound_chart is not None:
-        charts.draw_risk_bound(pictures["estimated_and_true"], bound_chart)
+        charts.draw(charts.risk_bound_picture(pictures["estimated_and_true"]), bound_chart)
     tell(told(asked, risks, pictures), as_json)
 
 

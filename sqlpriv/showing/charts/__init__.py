@@ -1,36 +1,43 @@
 """Pictures: what each node of a lattice allows and costs, what stubbornness changes, what privacy costs,
 how methods compare, what attacks find, what disclosure risks.
 
-They show levels, requirements and measures, never a value of the table. matplotlib is imported when a picture is drawn.
+They show levels, requirements and measures, never a value of the table. Each is one function that gives a Picture, for
+files (draw), for the page to sign and for notebooks alike.
+
+    picture.py  a picture, and files of it      look.py   colours and sizes
+    data.py     rows and axes for Vega          marks.py  layers that several charts have
+    plans.py    the pictures of a plan
 """
 
-from sqlpriv.showing.charts.attacks import draw_attacks
-from sqlpriv.showing.charts.canvas import KINDS, ready
-from sqlpriv.showing.charts.comparison import draw_comparison
-from sqlpriv.showing.charts.deltas import draw_deltas
-from sqlpriv.showing.charts.disclosure import (
-    draw_disclosure,
-    draw_disclosure_levels,
-    draw_risk_bound,
-    draw_risk_by_entries,
-)
-from sqlpriv.showing.charts.lattice import draw_lattice
-from sqlpriv.showing.charts.privacy_cost import draw_privacy_cost
-from sqlpriv.showing.charts.stubbornness import draw_stubbornness
-from sqlpriv.showing.charts.tradeoff import draw_tradeoff
+from sqlpriv.showing.charts.attacks import attacks_picture
+from sqlpriv.showing.charts.comparison import comparison_picture
+from sqlpriv.showing.charts.deltas import deltas_picture
+from sqlpriv.showing.charts.dictionaries import risk_bound_picture, risk_by_entries_picture
+from sqlpriv.showing.charts.disclosure import disclosure_levels_picture, disclosure_picture
+from sqlpriv.showing.charts.lattice import lattice_picture
+from sqlpriv.showing.charts.picture import KINDS, Picture, can_draw, draw, ready
+from sqlpriv.showing.charts.plans import choice_pictures, pictures_of
+from sqlpriv.showing.charts.privacy_cost import privacy_cost_picture
+from sqlpriv.showing.charts.stubbornness import stubbornness_picture
+from sqlpriv.showing.charts.tradeoff import tradeoff_picture
 
 __all__ = [
     "KINDS",
-    "draw_attacks",
-    "draw_comparison",
-    "draw_deltas",
-    "draw_disclosure",
-    "draw_disclosure_levels",
-    "draw_lattice",
-    "draw_privacy_cost",
-    "draw_risk_bound",
-    "draw_risk_by_entries",
-    "draw_stubbornness",
-    "draw_tradeoff",
+    "Picture",
+    "attacks_picture",
+    "can_draw",
+    "choice_pictures",
+    "comparison_picture",
+    "deltas_picture",
+    "disclosure_levels_picture",
+    "disclosure_picture",
+    "draw",
+    "lattice_picture",
+    "pictures_of",
+    "privacy_cost_picture",
     "ready",
+    "risk_bound_picture",
+    "risk_by_entries_picture",
+    "stubbornness_picture",
+    "tradeoff_picture",
 ]

@@ -3,62 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import Any
 
 from sqlpriv.attacking.findings import Figure as Number
 from sqlpriv.attacking.findings import Finding, NotRun
 from sqlpriv.errors import InputError
-from sqlpriv.facts import shown_number
-from sqlpriv.showing.charts.canvas import COLOURS, FAINT, draw
+from sqlpriv.facts import legible, shown_number
+from sqlpriv.showing.charts.data import Data, altair, from_none
+from sqlpriv.showing.charts.look import BLUE, FAINT, Rows
+from sqlpriv.showing.charts.marks import legend, texts
+from sqlpriv.showing.charts.picture import Picture
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Bar = tuple[str, Number]
-_HIGH = 0.38
+_HERE, _RAW = "here", "private table"
+_LETTERS = 38  # of a line of a label: longer ones would leave no room for bars on a phone
+_BAR, _GAP = 16, 14
 
 
-def draw_attacks(title: str, found: Sequence[Finding | NotRun], path: str | Path) -> Path:
+def attacks_picture(title: str, found: Sequence[Finding | NotRun]) -> Picture:
     """Bars for every number of people that an attack gave."""
-    bars = [
-        (_label(f, number), number) for f in found if isinstance(f, Finding) for number in f.figures if number.is_drawn
+    rows = [
+        {"attack": _label(one, number), "people": float(value), "in": where, "shown": shown_number(value)}
+        for one in found
+        if isinstance(one, Finding)
+        for number in one.figures
+        if number.is_drawn
+        for where, value in ((_HERE, number.value), (_RAW, number.raw))
+        if value is not None
     ]
-    if not bars:
+    if not rows:
         raise InputError("no attack that was run counts people, so there is nothing to draw")
-    return draw(path, lambda figure: _paint(figure, title, bars), width=11, height=1.6 + 0.6 * len(bars))
+    beside = " and, beside it, in the private table as it was" if any(row["in"] == _RAW for row in rows) else ""
+    said = f"How many people each attack reaches here{beside}. For the owner alone."
+    told = [{name: " ".join(str(v).split()) if name == "attack" else v for name, v in row.items()} for row in rows]
+    numbers = [{name: value for name, value in row.items() if name != "shown"} for row in told]
+    return Picture(title, said, numbers, partial(_chart, rows))
 
 
 def _label(finding: Finding, number: Number) -> str:
     parts = (finding.case, finding.about, number.words)
-    return fill(f"{finding.attack}: {', '.join(filter(None, parts))}", 52)
+    return fill(legible(f"{finding.attack}: {', '.join(filter(None, parts))}"), _LETTERS)
 
 
-def _paint(figure: Figure, title: str, bars: Sequence[Bar]) -> None:
-    axes = figure.subplots()
-    has_raw = any(number.raw is not None for _, number in bars)
-    _paint_row(axes, [number.value for _, number in bars], 0.0 if not has_raw else -_HIGH / 2, COLOURS[0], "here")
-    if has_raw:
-        _paint_row(axes, [number.raw for _, number in bars], _HIGH / 2, FAINT, "private table")
-    axes.set_yticks(range(len(bars)), [label for label, _ in bars], fontsize=8)
-    axes.set_ylim(len(bars) - 0.4, -0.6)
-    # From nobody to everybody: nobody has a place, and the rest is told apart by its digits.
-    axes.set_xscale("symlog", linthresh=1)
-    axes.set_xlim(0, max(1.0, *(max(n.value or 0.0, n.raw or 0.0) for _, n in bars)) * 4)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.set_title(title)
-    axes.set_xlabel("people. For the owner alone")
-    axes.grid(axis="x", alpha=0.3)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-
-
-def _paint_row(axes: Axes, values: Sequence[float | None], shift: float, colour: str, label: str) -> None:
-    places = [i + shift for i in range(len(values))]
-    axes.barh(places, [value or 0.0 for value in values], height=_HIGH, color=colour, label=label)
-    for place, value in zip(places, values, strict=True):
-        if value is not None:
-            axes.annotate(
-                shown_number(value), (value, place), (3, 0), textcoords="offset points", va="center", fontsize=8
-            )
+def _chart(rows: Rows) -> Any:
+    alt, data = altair(), Data(rows, breaks=["attack"])
+    sides = [side for side in (_HERE, _RAW) if any(row["in"] == side for row in rows)]
+    labels = list(dict.fromkeys(row["attack"] for row in rows))
+    lines = max(label.count("\n") + 1 for label in labels)
+    step = max(_BAR * len(sides), 14 * lines) + _GAP
+    wrapped = alt.Axis(labelLimit=0, labelExpr="split(datum.label, '\\n')", labelLineHeight=13, labelPadding=8)
+    axes = {
+        "y": alt.Y(data.field("attack"), sort=None, title=None, axis=wrapped, scale=alt.Scale(paddingInner=0.25)),
+        "yOffset": alt.YOffset(data.field("in"), sort=sides, scale=alt.Scale(domain=sides)),
+        "x": from_none(alt.X, data.field("people"), "people", max(row["people"] for row in rows), room=5),
+    }
+    colours = alt.Scale(domain=sides, range=[BLUE, FAINT][: len(sides)])
+    coloured = alt.Color(data.field("in"), scale=colours, legend=legend())
+    bars = alt.Chart(data.values).mark_bar(height={"band": 0.9})
+    drawn = bars.encode(**axes, color=coloured, tooltip=data.tips("attack", "people", "in"))
+    return (drawn + texts(data, "shown", axes, dx=4, dy=0)).properties(height=step * len(labels))

@@ -3,77 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
-from sqlpriv.comparing.measure import Measured
 from sqlpriv.comparing.run import Row
 from sqlpriv.errors import InputError
 from sqlpriv.facts import shown_number
-from sqlpriv.showing.charts.canvas import COLOURS, INK, MARKERS, draw
+from sqlpriv.showing.charts.data import Data, altair, from_none
+from sqlpriv.showing.charts.look import BLUE, Rows
+from sqlpriv.showing.charts.marks import named, texts
+from sqlpriv.showing.charts.picture import Picture
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Done = tuple[Row, Measured]
-_ROOM = 8.0  # for what is written beside the largest
+_PANEL, _ROW = 380, 46
+_MEDIAN, _P90, _TOLD, _SIZE = "median error", "90th percentile", "told", "size of the true count"
 
 
-def draw_comparison(rows: Sequence[Row], path: str | Path) -> Path:
-    """Two pictures: all errors, and those of counts by size. Methods that refuse are named below."""
+def comparison_picture(rows: Sequence[Row]) -> Picture:
+    """Two panels: all errors, and those of counts by size. Methods that refuse are named below the title."""
     done = [(row, row.measured) for row in rows if row.measured is not None]
     if not done:
         raise InputError("every method refuses, so there are no errors to draw")
+    errors = [
+        {"method": _name(row), _MEDIAN: found.median_error or 0.0, _P90: found.p90_error or 0.0, _TOLD: _told(row)}
+        for row, found in done
+    ]
+    sizes = [
+        {"method": _name(row), _SIZE: size.size, _MEDIAN: size.median_error}
+        for row, found in done
+        for size in found.by_size
+        if size.median_error is not None
+    ]
     refused = [row.method for row in rows if row.measured is None]
-    return draw(path, lambda figure: _paint(figure, done, refused), width=11, height=2.4 + 0.55 * len(done))
-
-
-def _paint(figure: Figure, done: Sequence[Done], refused: Sequence[str]) -> None:
-    left, right = figure.subplots(1, 2, sharey=True)
-    _paint_errors(left, done)
-    _paint_sizes(right, done)
-    most = max(1.0, *(found.p90_error or 0.0 for _, found in done))
-    for axes in (left, right):
-        # Errors run from none to the whole table: none has its place, and the rest is told apart by its digits.
-        axes.set_xscale("symlog", linthresh=1)
-        axes.xaxis.set_major_formatter(_tick)
-        axes.set_xlim(-0.3, most * _ROOM)
-        axes.grid(axis="x", alpha=0.3)
-    left.set_yticks(range(len(done)), [_name(row) for row, _ in done])
-    left.set_ylim(len(done) - 0.4, -0.6)
-    notes = ["* chosen by the private table"] if any(row.chosen for row, _ in done) else []
-    notes += [f"no release by {', '.join(refused)}"] if refused else []
-    figure.supxlabel("; ".join(["|estimate - truth|, of counts in rows. For the owner alone", *notes]), fontsize=9)
-
-
-def _tick(value: float, _place: int) -> str:
-    return f"{value:,.0f}"
-
-
-def _paint_errors(axes: Axes, done: Sequence[Done]) -> None:
-    for place, (row, found) in enumerate(done):
-        middle, far = found.median_error or 0.0, found.p90_error or 0.0
-        axes.plot([middle, far], [place, place], color=COLOURS[0], linewidth=2)
-        axes.plot([middle], [place], color=COLOURS[0], marker="o", markersize=9)
-        axes.plot([far], [place], color=COLOURS[0], marker="|", markersize=14, markeredgewidth=2)
-        believed = "not known" if row.posterior is None else shown_number(row.posterior, 3)
-        text = f"{shown_number(middle, 3)} to {shown_number(far, 3)}; posterior {believed}"
-        axes.annotate(text, (middle, place), (0, 9), textcoords="offset points", fontsize=8, color=INK)
-    axes.set_title("Median error, up to the 90th percentile")
-
-
-def _paint_sizes(axes: Axes, done: Sequence[Done]) -> None:
-    for number, size in enumerate(done[0][1].by_size):
-        errors = [found.by_size[number].median_error for _, found in done]
-        known = [(e, i) for i, e in enumerate(errors) if e is not None]
-        axes.plot(
-            [e for e, _ in known], [i for _, i in known], linestyle="none", color=COLOURS[number],
-            marker=MARKERS[number], markersize=9, label=size.size,
-        )  # fmt: skip
-    axes.set_title("Median error by the size of the true count")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
+    notes = ["* is chosen by the private table."] if any(row.chosen for row, _ in done) else []
+    notes += [f"There is no release by {', '.join(refused)}."] if refused else []
+    said = " ".join(["How far estimates are from the truth, of counts in rows.", *notes, "For the owner alone."])
+    paint = partial(_chart, errors, sizes)
+    return Picture("Errors of methods compared", said, errors, paint, width=2 * _PANEL, elastic=False)
 
 
 def _name(row: Row) -> str:
     return f"{row.method} *" if row.chosen else row.method
+
+
+def _told(row: Row) -> str:
+    found = row.measured
+    assert found is not None
+    believed = "not known" if row.posterior is None else shown_number(row.posterior, 3)
+    ends = (shown_number(error or 0.0, 3) for error in (found.median_error, found.p90_error))
+    return f"{' to '.join(ends)}; posterior {believed}"
+
+
+def _chart(errors: Rows, sizes: Rows) -> Any:
+    most = max(max(row[_MEDIAN], row[_P90]) for row in errors)
+    left = _errors(errors, most)
+    # Where no question is a count, there are no sizes to tell errors apart by.
+    panels = (left, _sizes(sizes, [row["method"] for row in errors], most)) if sizes else (left,)
+    return altair().hconcat(*panels, spacing=24)
+
+
+def _across(of: Data, name: str, most: float) -> Any:
+    return from_none(altair().X, of.field(name), "|estimate - truth|", most, room=2)
+
+
+def _panel(chart: Any, title: str, rows: int) -> Any:
+    return chart.properties(width=_PANEL, height=_ROW * rows, title=altair().TitleParams(title, fontSize=13))
+
+
+def _errors(rows: Rows, most: float) -> Any:
+    alt, data = altair(), Data(rows)
+    up = alt.Y(data.field("method"), sort=None, title=None, axis=alt.Axis(labelLimit=0))
+    middle, far = _across(data, _MEDIAN, most), _across(data, _P90, most)
+    base = alt.Chart(data.values)
+    lines = base.mark_rule(color=BLUE, strokeWidth=2).encode(y=up, x=middle, x2=alt.X2(data.key(_P90)))
+    ends = base.mark_tick(color=BLUE, thickness=2, size=14).encode(y=up, x=far)
+    points = base.mark_point(filled=True, color=BLUE, size=90, opacity=1)
+    dots = points.encode(y=up, x=middle, tooltip=data.tips("method", _MEDIAN, _P90))
+    # The text starts at the left edge, above its line: beside a large error there would be no room for it.
+    words = texts(data, _TOLD, {"y": up, "x": alt.value(4)}, dx=0, dy=-14)
+    return _panel(lines + ends + dots + words, "Median error, up to the 90th percentile", len(rows))
+
+
+def _sizes(rows: Rows, methods: Sequence[str], most: float) -> Any:
+    alt, data = altair(), Data(rows)
+    names = list(dict.fromkeys(row[_SIZE] for row in rows))
+    axis = alt.Axis(labels=False, ticks=False)
+    up = alt.Y(data.field("method"), sort=list(methods), scale=alt.Scale(domain=list(methods)), title=None, axis=axis)
+    points = alt.Chart(data.values).mark_point(filled=True, size=90, opacity=1)
+    told = named(data.field(_SIZE), names, other=alt.Legend(title=_SIZE, orient="right", labelLimit=0))
+    drawn = points.encode(y=up, x=_across(data, _MEDIAN, most), **told, tooltip=data.tips())
+    return _panel(drawn, "Median error by the size of the true count", len(methods))

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
-from sqlpriv.showing.charts.canvas import COLOURS, INK, draw, plain_numbers
+from sqlpriv.facts import shown_number
+from sqlpriv.showing.charts.data import Data, altair, logarithmic
+from sqlpriv.showing.charts.look import BLUE, Rows
+from sqlpriv.showing.charts.marks import texts
+from sqlpriv.showing.charts.picture import Picture
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+_ERROR = "standard error, % of the rows"
 
 
-def draw_privacy_cost(points: Sequence[tuple[float, float]], chosen: float, path: str | Path) -> Path:
+def privacy_cost_picture(points: Sequence[tuple[float, float]], chosen: float) -> Picture:
     """Pairs (gamma, standard error of a count over half the domain as a share of the rows)."""
-    return draw(path, lambda figure: _paint(figure, points, chosen), width=9, height=6)
+    rows = [{"gamma": gamma, _ERROR: 100 * error} for gamma, error in points]
+    said = (
+        "The standard error of a count over half the domain, as a share of the rows, against gamma: the largest belief "
+        f"of anybody after seeing the release. The line across is this policy, at gamma = {shown_number(chosen)}."
+    )
+    return Picture("What privacy costs", said, rows, partial(_chart, rows, chosen))
 
 
-def _paint(figure: Figure, points: Sequence[tuple[float, float]], chosen: float) -> None:
-    axes = figure.subplots()
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.plot([g for g, _ in points], [100 * e for _, e in points], color=COLOURS[0], marker="o", linewidth=2)
-    axes.axvline(chosen, color=INK, linestyle="--", linewidth=1, label=f"this policy: gamma = {chosen:g}")
-    plain_numbers(axes.xaxis)
-    plain_numbers(axes.yaxis)
-    axes.set_xlabel("gamma: the largest belief after seeing the release")
-    axes.set_ylabel("standard error of a count over half the domain, % of the rows")
-    axes.set_title("What privacy costs")
-    axes.grid(alpha=0.3, which="both")
-    axes.legend(loc="best", framealpha=0.9)
+def _chart(rows: Rows, chosen: float) -> Any:
+    alt, data = altair(), Data(rows)
+    own = Data([{"gamma": chosen, "name": f"this policy: gamma = {shown_number(chosen)}"}])
+    gammas, errors = [*(row["gamma"] for row in rows), chosen], [row[_ERROR] for row in rows]
+
+    def across(of: Data) -> Any:
+        title = "gamma: the largest belief after seeing the release"
+        return logarithmic(alt.X, of.field("gamma"), title, gammas)
+
+    up = logarithmic(alt.Y, data.field(_ERROR), _ERROR, errors)
+    line = alt.Chart(data.values).mark_line(color=BLUE, strokeWidth=2, point=alt.OverlayMarkDef(size=60, color=BLUE))
+    drawn = line.encode(x=across(data), y=up, tooltip=data.tips())
+    rule = alt.Chart(own.values).mark_rule(strokeDash=[5, 4]).encode(x=across(own))
+    # The text stands on the side of the line that has more room.
+    side = {"align": "right", "dx": -6} if chosen > math.sqrt(min(gammas) * max(gammas)) else {"dx": 6}
+    return drawn + rule + texts(own, "name", {"x": across(own), "y": alt.value(8)}, dy=0, **side)

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
 from sqlpriv.errors import InputError
+from sqlpriv.facts import shown_number
 from sqlpriv.methods.generalize.nodes import NodeRow
 from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.showing.charts.canvas import COLOURS, FAINT, INK, PAPER, draw, plain_numbers, shown
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sqlpriv.showing.charts.data import Data, altair, logarithmic
+from sqlpriv.showing.charts.look import BLUE, FAINT, ORANGE, RED, Rows, shown
+from sqlpriv.showing.charts.marks import legend, ring, texts
+from sqlpriv.showing.charts.picture import Picture
 
 Point = tuple[NodeRow, float, float]  # with its cost and its risk
 
-_BLUE, _ORANGE, _RED = COLOURS[0], COLOURS[1], COLOURS[5]
 _HIGHEST_RISK = "highest re-identification risk: 1 / size of the smallest published class"
 _LABELLED = 8  # more names along the frontier would cover each other
 _LOGARITHMIC = {"discernibility", "average_class_size"}
 _GROWS = {"precision"}  # here more is better
+_LOOKS = (("fails a requirement", FAINT, "circle"), ("meets all requirements", BLUE, "triangle-up"),
+          ("frontier", ORANGE, "square"), ("chosen", RED, "diamond"))  # fmt: skip
 
 
-def draw_tradeoff(
-    rows: Sequence[NodeRow],
-    chosen: Node | None,
-    objective: str,
-    path: str | Path,
-    measures: Sequence[ClassMeasure] = (),
-) -> Path:
+def tradeoff_picture(
+    rows: Sequence[NodeRow], chosen: Node | None, objective: str, measures: Sequence[ClassMeasure] = ()
+) -> Picture:
     """What the nodes cost (x) against what they risk (y).
 
     The risk is that of the smallest published class where the measures tell it (k or prosecutor); else the share of
@@ -47,8 +45,14 @@ def draw_tradeoff(
         raise InputError("every node would suppress the whole table, so there is no trade-off to draw")
     label, risk = risk_of(measures)
     points = [(row, row.objectives[objective], risk(row)) for row in publishing]
-    left_out = len(rows) - len(publishing)
-    return draw(path, lambda figure: _paint(figure, points, chosen, objective, label, left_out))
+    best = [row.node for row, _, _ in frontier(points, objective in _GROWS)]
+    cost = objective.replace("_", " ")
+    told = [
+        {cost: x, label: y, "kind": _kind(row, chosen, best), "node": shown(row.node)} for row, x, y in points
+    ]  # fmt: skip
+    said = _description(points, best, chosen, cost, objective in _GROWS, len(rows) - len(publishing))
+    paint = partial(_chart, told, [shown(node) for node in best], objective, label)
+    return Picture(f"Risk against {cost}", said, told, paint)
 
 
 def risk_of(measures: Sequence[ClassMeasure]) -> tuple[str, Callable[[NodeRow], float]]:
@@ -82,42 +86,83 @@ def frontier(points: Iterable[Point], grows: bool = False) -> list[Point]:
     return kept
 
 
-def _paint(figure: Figure, points: list[Point], chosen: Node | None, objective: str, label: str, left_out: int) -> None:
-    axes = figure.subplots()
-    failing = [p for p in points if not p[0].valid]
-    valid = [p for p in points if p[0].valid]
-    best = frontier(points, objective in _GROWS)
-    for group, name, face, edge in (
-        (failing, f"fails a requirement ({len(failing)})", PAPER, FAINT),
-        (valid, f"meets all requirements ({len(valid)})", _BLUE, _BLUE),
-    ):
-        if group:
-            axes.scatter([p[1] for p in group], [p[2] for p in group], s=36, c=face, edgecolors=edge, label=name)
-    if best:
-        xs, ys = [p[1] for p in best], [p[2] for p in best]
-        # Steps, because there is nothing between two nodes: to pay more without reaching the next one buys nothing.
-        axes.step(
-            xs, ys, where="post", color=_ORANGE, marker="s", markersize=8, zorder=3, label=f"frontier ({len(best)})",
-        )  # fmt: skip
-    ringed = [p for p in points if p[0].node == chosen]
-    for row, cost, risk in ringed:
-        name = f"chosen {shown(row.node)}"
-        axes.scatter([cost], [risk], s=260, c="none", edgecolors=_RED, linewidths=2.5, zorder=4, label=name)
-    step = math.ceil(len(best) / _LABELLED) if best else 1
-    for row, cost, risk in best[::step]:
-        axes.annotate(shown(row.node), (cost, risk), (8, 8), textcoords="offset points", fontsize=9, color=INK)
-    if objective in _LOGARITHMIC:
-        axes.set_xscale("log")
-        plain_numbers(axes.xaxis)
+def _kind(row: NodeRow, chosen: Node | None, best: Sequence[Node]) -> str:
+    if row.node == chosen:
+        return "chosen"
+    return "frontier" if row.node in best else "meets all requirements" if row.valid else "fails a requirement"
+
+
+def _description(
+    points: Sequence[Point], best: Sequence[Node], chosen: Node | None, cost: str, grows: bool, left_out: int
+) -> str:
+    said = [f"Every node by its {cost} and by what it risks: {len(points):,} nodes, {len(best)} of them beaten by "
+            "no other that meets all requirements, the frontier."]  # fmt: skip
+    valid = [x for row, x, _ in points if row.valid]
+    if valid:
+        most, end = ("Most", max(valid)) if grows else ("Least", min(valid))
+        said.append(f"{most} {cost} of a node that meets all requirements: {shown_number(end)}.")
+    if any(row.node == chosen for row, _, _ in points):
+        said.append(f"Chosen: {shown(chosen or ())}.")
+    if left_out:
+        said.append(f"{left_out:,} more would publish nothing.")
+    return " ".join(said)
+
+
+def _chart(rows: Rows, best: Sequence[str], objective: str, label: str) -> Any:
+    alt, cost = altair(), objective.replace("_", " ")
+    counts = {kind: sum(row["kind"] == kind for row in rows) for kind, _, _ in _LOOKS}
+    failing = counts["fails a requirement"]
+    # Each with all that are of its kind: what is chosen is on the frontier, and what is there meets all requirements.
+    totals = (f" ({failing:,})", f" ({len(rows) - failing:,})", f" ({len(best):,})", "")
+    names = {kind: f"{kind}{total}" for (kind, _, _), total in zip(_LOOKS, totals, strict=True)}
+    data = Data([{**row, "kind": names[row["kind"]]} for row in rows])
+    by_name = {row["node"]: row for row in rows}
     better = "more is better" if objective in _GROWS else "less is better"
-    axes.set_xlabel(f"{objective.replace('_', ' ')} ({better})")
-    if label == _HIGHEST_RISK:
+
+    def axes(of: Data) -> dict[str, Any]:
+        title, xs, ys = f"{cost} ({better})", [row[cost] for row in rows], [row[label] for row in rows]
         # Risks run from one in a million to one: on a linear axis most nodes would lie on one line.
-        axes.set_yscale("log")
-        plain_numbers(axes.yaxis)
-    axes.set_ylabel(label)
-    axes.margins(x=0.08)  # room for the names at the right
-    axes.grid(alpha=0.3)
-    rest = f"; {left_out:,} more would publish nothing" if left_out else ""
-    axes.set_title(f"Risk against {objective.replace('_', ' ')}: {len(points):,} nodes{rest}")
-    axes.legend(loc="best", framealpha=0.9)
+        x = (
+            logarithmic(alt.X, of.field(cost), title, xs)
+            if objective in _LOGARITHMIC
+            else alt.X(of.field(cost), title=title, scale=alt.Scale(zero=False, padding=20, nice=False))
+        )
+        y = (
+            logarithmic(alt.Y, of.field(label), label, ys)
+            if label == _HIGHEST_RISK
+            else alt.Y(of.field(label), title=label)
+        )
+        return {"x": x, "y": y}
+
+    layers = []
+    if best:
+        line = Data([by_name[name] for name in best])
+        # Steps, because there is nothing between two nodes: to pay more without reaching the next one buys nothing.
+        steps = alt.Chart(line.values).mark_line(interpolate="step-after", color=ORANGE, strokeWidth=2)
+        order = alt.Order(line.field(cost), sort="descending" if objective in _GROWS else "ascending")
+        layers.append(steps.encode(**axes(line), order=order))
+    layers.append(_points(data, [names[kind] for kind, _, _ in _LOOKS if counts[kind]], axes(data)))
+    named = [by_name[name] for name in best[:: max(1, math.ceil(len(best) / _LABELLED))]]
+    own = [row for row in rows if row["kind"] == "chosen"]
+    if own:
+        layers.append(ring(Data(own), axes(Data(own))))
+        named += [row for row in own if row not in named]
+    if named:
+        layers.append(texts(Data(named), "node", axes(Data(named)), dx=11, dy=-9))
+    return alt.layer(*layers)
+
+
+def _points(data: Data, names: Sequence[str], axes: dict[str, Any]) -> Any:
+    """Colour and shape say the same; a click on a name shows it alone."""
+    alt, kind = altair(), data.field("kind")
+    picked = alt.selection_point(fields=[data.key("kind")], bind="legend")
+    looks = [next((c, s) for k, c, s in _LOOKS if name.startswith(k)) for name in names]
+    coloured = alt.Scale(domain=list(names), range=[colour for colour, _ in looks])
+    shaped = alt.Scale(domain=list(names), range=[shape for _, shape in looks])
+    encoded = {
+        "color": alt.Color(kind, scale=coloured, legend=legend()),
+        "shape": alt.Shape(kind, scale=shaped, legend=legend()),
+        "opacity": alt.condition(picked, alt.value(1), alt.value(0.1)),
+        "tooltip": data.tips(),
+    }
+    return alt.Chart(data.values).mark_point(filled=True, size=60).encode(**axes, **encoded).add_params(picked)
