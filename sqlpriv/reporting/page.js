@@ -5,7 +5,7 @@
     background: "transparent",
     title: { color: ink }, style: { "guide-label": { fill: ink }, "guide-title": { fill: ink } },
     axis: { domainColor: ink, gridColor: line, tickColor: ink, labelColor: ink, titleColor: ink },
-    legend: { labelColor: ink, titleColor: ink }, view: { stroke: null }, text: { color: ink }, rule: { color: ink },
+    legend: { labelColor: ink, titleColor: ink, layout: { top: { anchor: "start", direction: "vertical" } } }, view: { stroke: null }, text: { color: ink }, rule: { color: ink },
   });
   const draw = (light) => Promise.all([...document.querySelectorAll("script[data-chart]")].map((text) =>
     vegaEmbed(document.getElementById(text.dataset.chart), JSON.parse(text.textContent), {

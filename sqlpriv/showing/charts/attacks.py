@@ -59,7 +59,7 @@ def _chart(rows: Rows) -> Any:
         "x": from_none(alt.X, data.field("people"), "people", max(row["people"] for row in rows), room=5),
     }
     colours = alt.Scale(domain=sides, range=[BLUE, FAINT][: len(sides)])
-    coloured = alt.Color(data.field("in"), scale=colours, legend=legend())
+    coloured = alt.Color(data.field("in"), scale=colours, legend=legend(1))
     bars = alt.Chart(data.values).mark_bar(height={"band": 0.9})
     drawn = bars.encode(**axes, color=coloured, tooltip=data.tips("attack", "people", "in"))
     return (drawn + texts(data, "shown", axes, dx=4, dy=0)).properties(height=step * len(labels))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from sqlpriv.facts import legible, plain
 from sqlpriv.showing.charts.look import Rows
+
+_TITLE = 40  # letters of a line of a title
 
 
 def altair() -> Any:
@@ -48,13 +51,34 @@ def _told(value: Any, breaks: bool) -> Any:
     return legible(value, breaks) if isinstance(value, str) else plain(value)
 
 
+def lines(title: str) -> list[str]:
+    """The title of an axis in lines that fit a phone."""
+    return wrap(legible(title), _TITLE)
+
+
+def apart(rows: Rows, x: str, y: str, log_y: bool = False) -> list[Mapping[str, Any]]:
+    """Of points in the order of their importance, those whose names would not cover each other.
+
+    >>> points = [{"x": x, "y": y} for x, y in ((0, 0), (1, 0), (1, 9), (9, 0), (9, 9))]
+    >>> [(p["x"], p["y"]) for p in apart(points, "x", "y")]
+    [(0, 0), (1, 9), (9, 0), (9, 9)]
+    """
+    places = [(row[x], math.log(row[y]) if log_y else row[y]) for row in rows]
+    wide, high = (max(along) - min(along) or 1.0 for along in zip(*places, strict=True))
+    kept: list[int] = []
+    for i, (a, b) in enumerate(places):
+        if all(abs(a - places[k][0]) > wide / 3 or abs(b - places[k][1]) > high / 16 for k in kept):
+            kept.append(i)
+    return [rows[i] for i in kept]
+
+
 def logarithmic(axis: Any, field: str, title: str, over: Iterable[float], **more: Any) -> Any:
     """An axis (alt.X or alt.Y) over powers of ten, with ticks like 0.01, 2, 500."""
     alt, low, high = altair(), *_ends(over)
     # A fifth of room at both ends, so that no point lies on the frame.
     scale = alt.Scale(type="log", domain=[low / 1.2, high * 1.2], nice=False)
     ticks = {"values": log_ticks(low, high), "format": ",~g"} | more
-    return axis(field, title=title, scale=scale, axis=alt.Axis(**ticks))
+    return axis(field, title=lines(title), scale=scale, axis=alt.Axis(**ticks))
 
 
 def log_ticks(low: float, high: float) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from sqlpriv.showing.charts.data import Data, altair
+from sqlpriv.showing.charts.data import Data, altair, lines
 from sqlpriv.showing.charts.disclosure import RISK, finite
 from sqlpriv.showing.charts.look import BLUE, RED, Rows
 from sqlpriv.showing.charts.marks import curves, legend
@@ -58,7 +58,7 @@ def _bound_chart(rows: Rows) -> Any:
         alt.Chart(data.values)
         .mark_point(filled=True, size=70, opacity=1)
         .encode(
-            x=alt.X(data.field("true"), title="true risk, with the dictionary that the attacker holds"),
+            x=alt.X(data.field("true"), title=lines("true risk, with the dictionary that the attacker holds")),
             y=alt.Y(data.field("estimated"), title="estimated risk"),
             color=alt.Color(kind, scale=alt.Scale(domain=kinds, range=[colours[k] for k in kinds]), **shared),
             shape=alt.Shape(kind, scale=alt.Scale(domain=kinds, range=[shapes[k] for k in kinds]), **shared),

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlpriv.errors import InputError
 from sqlpriv.facts import legible, shown_number
-from sqlpriv.showing.charts.data import Data, altair
+from sqlpriv.showing.charts.data import Data, altair, apart, lines
 from sqlpriv.showing.charts.look import BLUE, COLOURS, FAINT, ORANGE, RED, Rows, cycled
 from sqlpriv.showing.charts.marks import legend, ring, texts
 from sqlpriv.showing.charts.picture import Picture
@@ -20,7 +20,6 @@ from sqlpriv.showing.charts.picture import Picture
 RISK = "risk: mean loss of a record"
 _UTILITY = "utility: mean steps of a record below the tops of its hierarchies"
 _ACROSS = 2  # panels beside each other
-_LABELLED = 10  # more names along the frontier would cover each other
 _PANEL = 280
 
 
@@ -84,8 +83,8 @@ def _number(value: Any) -> str:
 def _frontier_chart(points: Rows, best: Rows, chosen: float | None) -> Any:
     alt = altair()
     kept = {row["c"] for row in best}
-    step = math.ceil(len(best) / _LABELLED)
-    named = {row["c"] for row in best[::step]} | {chosen}
+    own = [p for p in points if p["c"] == chosen]
+    named = {row["c"] for row in apart([*own, *best], "utility", "risk")}
     names = ("a threshold c", f"frontier ({len(best)})", f"chosen: c = {_number(chosen or 0)}")
     rows = [
         {
@@ -100,7 +99,7 @@ def _frontier_chart(points: Rows, best: Rows, chosen: float | None) -> Any:
     kinds = [name for name in names if any(row["kind"] == name for row in rows)]
     looks = {names[0]: (BLUE, "circle"), names[1]: (ORANGE, "square"), names[2]: (RED, "diamond")}
     axes = {
-        "x": alt.X(data.field("utility"), scale=padded, title=_UTILITY),
+        "x": alt.X(data.field("utility"), scale=padded, title=lines(_UTILITY)),
         "y": alt.Y(data.field("risk"), scale=padded, title=RISK),
     }
     kind = data.field("kind")
@@ -119,9 +118,8 @@ def _frontier_chart(points: Rows, best: Rows, chosen: float | None) -> Any:
     joined = Data([{"utility": p["utility"], "risk": p["risk"]} for p in best])
     line = alt.Chart(joined.values).mark_line(color=ORANGE, strokeWidth=2)
     layers = line.encode(**_placed(joined)) + dots
-    own = [{"utility": p["utility"], "risk": p["risk"]} for p in points if p["c"] == chosen]
     if own:
-        ringed = Data(own)
+        ringed = Data([{"utility": p["utility"], "risk": p["risk"]} for p in own])
         layers += ring(ringed, _placed(ringed))
     return layers + texts(data, "name", axes, dx=10, dy=12)
 
@@ -147,8 +145,9 @@ def _levels_of(attribute: str, rows: Rows, levels: Sequence[int]) -> Any:
     data = Data(told)
     order = list(dict.fromkeys(row["threshold c"] for row in told))
     colours = [FAINT if level == 0 else cycled(COLOURS[:6], level)[-1] for level in levels]
+    slanted = alt.Axis(labelAngle=0 if max(map(len, order)) < 4 else -45)
     encoded = {
-        "x": alt.X(f"{data.key('threshold c')}:N", sort=order, title="threshold c", axis=alt.Axis(labelAngle=0)),
+        "x": alt.X(f"{data.key('threshold c')}:N", sort=order, title="threshold c", axis=slanted),
         "y": alt.Y(data.field("share"), title="share of the records", scale=alt.Scale(domain=[0, 1], nice=False)),
         "order": alt.Order(data.field("step")),
         "color": alt.Color(

@@ -37,7 +37,8 @@ def _look(ink: str, paper: str) -> dict[str, Any]:
         | {"fontSize": 15, "subtitleFontSize": 12, "subtitlePadding": 6},
         "axis": {"labelColor": ink, "titleColor": ink, "domainColor": ink, "tickColor": ink}
         | {"gridColor": FAINT, "gridOpacity": 0.25, "titleFontSize": 12, "labelFontSize": 11},
-        "legend": {"labelColor": ink, "titleColor": ink, "labelFontSize": 12, "labelLimit": 0},
+        "legend": {"labelColor": ink, "titleColor": ink, "labelFontSize": 12, "labelLimit": 0}
+        | {"layout": {"top": {"anchor": "start", "direction": "vertical"}}},
         "header": {"labelColor": ink, "titleColor": ink},
         "view": {"stroke": None},
         "text": {"color": ink},

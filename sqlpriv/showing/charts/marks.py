@@ -26,7 +26,7 @@ def named(field: str, names: Sequence[str], other: Any = None) -> dict[str, Any]
 
 def dashed(field: str, names: Sequence[str], dashes: Sequence[Sequence[int]]) -> dict[str, Any]:
     """Encodings that tell lines apart, by colour and by dashes."""
-    alt, shared = altair(), {"sort": None, "legend": legend(symbolType="stroke", symbolSize=300)}
+    alt, shared = altair(), {"sort": None, "legend": legend(1, symbolType="stroke", symbolSize=300)}
     return {
         "color": alt.Color(field, scale=_scale(names, COLOURS), **shared),
         "strokeDash": alt.StrokeDash(field, scale=_scale(names, dashes), **shared),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +11,7 @@ from sqlpriv.facts import shown_number
 from sqlpriv.methods.generalize.nodes import NodeRow
 from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.showing.charts.data import Data, altair, logarithmic
+from sqlpriv.showing.charts.data import Data, altair, apart, logarithmic
 from sqlpriv.showing.charts.look import BLUE, FAINT, ORANGE, RED, Rows, shown
 from sqlpriv.showing.charts.marks import legend, ring, texts
 from sqlpriv.showing.charts.picture import Picture
@@ -20,7 +19,6 @@ from sqlpriv.showing.charts.picture import Picture
 Point = tuple[NodeRow, float, float]  # with its cost and its risk
 
 _HIGHEST_RISK = "highest re-identification risk: 1 / size of the smallest published class"
-_LABELLED = 8  # more names along the frontier would cover each other
 _LOGARITHMIC = {"discernibility", "average_class_size"}
 _GROWS = {"precision"}  # here more is better
 _LOOKS = (("fails a requirement", FAINT, "circle"), ("meets all requirements", BLUE, "triangle-up"),
@@ -115,7 +113,9 @@ def _chart(rows: Rows, best: Sequence[str], objective: str, label: str) -> Any:
     # Each with all that are of its kind: what is chosen is on the frontier, and what is there meets all requirements.
     totals = (f" ({failing:,})", f" ({len(rows) - failing:,})", f" ({len(best):,})", "")
     names = {kind: f"{kind}{total}" for (kind, _, _), total in zip(_LOOKS, totals, strict=True)}
-    data = Data([{**row, "kind": names[row["kind"]]} for row in rows])
+    rank = [kind for kind, _, _ in _LOOKS]
+    # What matters most is drawn last: several nodes may lie in one place.
+    data = Data([{**row, "kind": names[row["kind"]]} for row in sorted(rows, key=lambda row: rank.index(row["kind"]))])
     by_name = {row["node"]: row for row in rows}
     better = "more is better" if objective in _GROWS else "less is better"
 
@@ -142,12 +142,11 @@ def _chart(rows: Rows, best: Sequence[str], objective: str, label: str) -> Any:
         order = alt.Order(line.field(cost), sort="descending" if objective in _GROWS else "ascending")
         layers.append(steps.encode(**axes(line), order=order))
     layers.append(_points(data, [names[kind] for kind, _, _ in _LOOKS if counts[kind]], axes(data)))
-    named = [by_name[name] for name in best[:: max(1, math.ceil(len(best) / _LABELLED))]]
     own = [row for row in rows if row["kind"] == "chosen"]
     if own:
         layers.append(ring(Data(own), axes(Data(own))))
-        named += [row for row in own if row not in named]
-    if named:
+    if own or best:
+        named = apart([*own, *(by_name[name] for name in best)], cost, label, label == _HIGHEST_RISK)
         layers.append(texts(Data(named), "node", axes(Data(named)), dx=11, dy=-9))
     return alt.layer(*layers)
 
