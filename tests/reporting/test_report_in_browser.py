@@ -58,13 +58,17 @@ def test_it_renders_and_nothing_leaves_it(opened: Any, page_file: Path, width: i
 
 def test_charts_respond(opened: Any, page_file: Path) -> None:
     seen = Seen(opened, page_file, 1280, "light")
-    point = seen.page.locator(".chart").nth(2).locator("path[aria-roledescription=point]").last
-    point.scroll_into_view_if_needed()
-    place = point.bounding_box()
-    seen.page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
-    tip = seen.page.locator("#vg-tooltip-element.visible")
-    tip.wait_for(timeout=5_000)
-    assert "node" in tip.inner_text()
+    charts = seen.page.locator(".chart")
+    of_lattice, of_tradeoff = charts.nth(2), charts.nth(3)
+    named = of_lattice.get_by_text("[3,5]", exact=True)
+    last = of_tradeoff.locator("path[aria-roledescription=point]").last
+    for pointed, told in ((named, "classes"), (last, "loss")):
+        pointed.scroll_into_view_if_needed()
+        place = pointed.bounding_box()
+        seen.page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+        tip = seen.page.locator("#vg-tooltip-element.visible").filter(has_text=told)
+        tip.wait_for(timeout=5_000)
+        assert "node" in tip.inner_text()
     seen.context.close()
 
 

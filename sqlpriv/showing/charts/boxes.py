@@ -29,15 +29,18 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Box:
-    """A node: where it stands, what it is, and of each requirement whether it holds, half holds or fails."""
+    """A node: where it stands, what it is, and of each requirement whether it holds, half holds or fails.
+
+    `note` stands below its name; `told` is what it says when it is pointed at.
+    """
 
     name: str
     x: float
     y: float
     kind: str
     segments: Sequence[str]
-    suppressed: int
-    loss: float
+    note: str
+    told: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,7 @@ def _boxes(lattice: Lattice, axes: Any) -> Any:
         called["chosen"] = f"chosen: {lattice.chosen}"
     rows = [
         {
-            "node": box.name, "is": called[box.kind], "loss": box.loss, "rows suppressed": box.suppressed,
-            "edge": _KINDS[box.kind][3],
+            "is": called[box.kind], "edge": _KINDS[box.kind][3], **box.told,
             **_corners(box.x - _WIDE / 2, box.y - _HIGH / 2, _WIDE, _HIGH),
         }
         for box in lattice.boxes
@@ -103,7 +105,7 @@ def _boxes(lattice: Lattice, axes: Any) -> Any:
         "fill": alt.Fill(field, scale=scale(1), **shared),
         "stroke": alt.Stroke(field, scale=scale(2), **shared),
         "strokeWidth": alt.StrokeWidth(data.field("edge"), scale=None),
-        "tooltip": data.tips("node", "is", "loss", "rows suppressed"),
+        "tooltip": data.tips("is", *lattice.boxes[0].told),
     }
     return alt.Chart(data.values).mark_rect(opacity=1).encode(**axes(data), **encoded)
 
@@ -169,7 +171,7 @@ def _names(lattice: Lattice, across: Any, up: Any, heights: Any) -> list[Any]:
             return
         # Deep nodes of many attributes have long names; they have to stay inside their box.
         rows = [
-            {"x": b.x, "y": b.y + lift, "text": text, "size": size * min(1.0, _LETTERS / len(text))}
+            {"x": b.x, "y": b.y + lift, "text": text, "size": size * min(1.0, _LETTERS / len(text)), **b.told}
             for b, text in boxes
         ]
         data = Data(rows)
@@ -181,11 +183,12 @@ def _names(lattice: Lattice, across: Any, up: Any, heights: Any) -> list[Any]:
                 y=alt.Y(data.field("y"), scale=up, axis=heights),
                 text=f"{data.key('text')}:N",
                 size=alt.Size(data.field("size"), scale=None),
+                tooltip=data.tips(*boxes[0][0].told),
             )
         )
 
     set_off = {"minimal", "chosen"}
     layer([(b, b.name) for b in lattice.boxes if b.kind in set_off], 0.17, _SIZE, "bold")
     layer([(b, b.name) for b in lattice.boxes if b.kind not in set_off], 0.17, _SIZE, "normal")
-    layer([(b, f"-{b.suppressed:,}") for b in lattice.boxes if b.suppressed], -0.01, 9, "normal")
+    layer([(b, b.note) for b in lattice.boxes if b.note], -0.01, 9, "normal")
     return layers

@@ -110,8 +110,10 @@ def _box(row: NodeRow, place: tuple[float, float], is_chosen: bool, allowed: int
     half = [not held and holds_suppressed(row, i, allowed) for i, held in enumerate(row.holds)]
     kind = "chosen" if is_chosen else "minimal" if row.minimal else "valid" if row.valid else "failing"
     segments = ["holds" if h else "half" if s else "fails" for h, s in zip(row.holds, half, strict=True)]
-    suppressed = row.outcome.suppressed if row.valid else 0
-    return Box(shown(row.node), *place, kind, segments, suppressed, row.objectives["loss"])
+    suppressed = row.outcome.suppressed
+    note = f"-{suppressed:,}" if row.valid and suppressed else ""
+    told = {"node": shown(row.node), "loss": row.objectives["loss"], "suppressed": suppressed}
+    return Box(shown(row.node), *place, kind, segments, note, told | {"classes": row.outcome.classes})
 
 
 def _told(row: NodeRow, requirements: Sequence[str]) -> dict[str, object]:
