@@ -199,6 +199,7 @@ def test_a_page_of_one_picture_needs_no_network(tmp_path: Path) -> None:
     page = draw(ONE, tmp_path / "s.html").read_text()
     assert not re.search(r"""<(?:script|link|img)[^>]+(?:src|href)=["']?(?:https?:)?//""", page)
     assert "vegaEmbed" in page
+    assert re.search(r'"editor":\s*false', page), "the menu takes nobody's numbers elsewhere"
 
 
 def test_the_same_picture_is_the_same_file(lattice: Lattice) -> None:

@@ -15,8 +15,10 @@ INK, PAPER = "#222222", "#FFFFFF"
 WIDTH, HEIGHT = 640, 400
 SCALE = 2
 """Pixels of a PNG for each of a screen."""
-_LETTER = 5.7
-"""How wide a letter of the smaller texts is, about."""
+_FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
+"""Of one width wherever there is one of them. Texts are laid out here and drawn by a browser, whose own may be wider."""
+_LETTER = 6.6
+"""How wide a letter of the smaller texts is, about, in a wide font."""
 
 
 def on_paper() -> dict[str, Any]:
@@ -32,6 +34,8 @@ def on_any_page() -> dict[str, Any]:
 def _look(ink: str, paper: str) -> dict[str, Any]:
     return {
         "background": paper,
+        "font": _FONT,
+        "padding": 14,
         "aria": False,  # the picture is described as a whole
         "title": {"color": ink, "subtitleColor": ink, "anchor": "start", "frame": "group", "offset": 14}
         | {"fontSize": 15, "subtitleFontSize": 12, "subtitlePadding": 6},

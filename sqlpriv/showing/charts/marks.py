@@ -12,7 +12,7 @@ from sqlpriv.showing.charts.look import COLOURS, DASHES, RED, SHAPES, cycled
 
 def legend(columns: int = 2, **more: Any) -> Any:
     """A legend above the chart, where it takes no width, with every word of it."""
-    return altair().Legend(title=None, orient="top", columns=columns, labelLimit=0, **more)
+    return altair().Legend(title=None, orient="top", columns=columns, columnPadding=36, labelLimit=0, **more)
 
 
 def named(field: str, names: Sequence[str], other: Any = None) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Picture:
         import vl_convert
 
         said = escape(legible(f"{self.title}. {self.description}"), quote=True)
-        opening = f'<svg role="img" aria-label="{said}" style="max-width: 100%; height: auto" '
+        opening = f'<svg role="img" aria-label="{said}" style="max-width: 100%; height: auto; overflow: visible" '
         drawn = str(vl_convert.vegalite_to_svg(self._whole(on_any_page()), allowed_base_urls=[]))
         return drawn.replace("<svg ", opening, 1)
 
@@ -68,7 +68,9 @@ class Picture:
         if kind == "png":
             return bytes(vl_convert.vegalite_to_png(spec, scale=SCALE, allowed_base_urls=[]))
         if kind == "html":
-            return str(vl_convert.vegalite_to_html(spec, bundle=True)).encode()
+            # Vega's menu would offer an editor elsewhere, and take the numbers there.
+            menu = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
+            return str(vl_convert.vegalite_to_html(spec | {"usermeta": {"embedOptions": menu}}, bundle=True)).encode()
         if kind == "json":
             return json.dumps(spec, indent=2).encode()
         return str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])).encode()
