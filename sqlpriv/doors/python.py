@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.release.attach import attach as attach_release
 from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.rewrite.clauses import BUDGET
-from sqlpriv.showing.charts import Picture, attacks_picture, comparison_picture, pictures_of, ready
+from sqlpriv.showing.charts import attacks_picture, comparison_picture, if_any, pictures_of, ready
 from sqlpriv.table.source import open_source
 
 
@@ -85,7 +85,7 @@ def attack(
     with opened(Given(data, other, read, more, held, columns, dictionary)) as scene:
         found = run_attacks(scene, asked, on_progress)
         facts = told_attacks(scene, found)
-    return replace(facts, pictures=_if_any(attacks_picture, facts.title, found))
+    return replace(facts, pictures=if_any(attacks_picture, facts.title, found))
 
 
 @checked
@@ -247,7 +247,7 @@ def compare(
     queries, key = (None if file is None else Path(file) for file in (workload, key_file))
     asked = Asked(queries, seed, key, time_limit, tune)
     found = run(_policy(policy, data), methods, asked, on_progress)
-    return replace(told(found), pictures=_if_any(comparison_picture, found.rows))
+    return replace(told(found), pictures=if_any(comparison_picture, found.rows))
 
 
 @checked
@@ -287,14 +287,6 @@ def report(
     read = _policy(path if policy is None else policy, None)
     made = make.report_policy(read, None if of_policy else path, questions, show_values, on_progress)
     return write.write_page(made, page, folder)
-
-
-def _if_any(picture: Callable[..., Picture], *given: Any) -> tuple[Picture, ...]:
-    """The picture, where there is something to draw."""
-    try:
-        return (picture(*given),)
-    except InputError:
-        return ()
 
 
 def _policy(policy: Policy | str | Path, data: Any) -> Policy:

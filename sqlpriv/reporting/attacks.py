@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sqlpriv.attacking.background import Knows
-from sqlpriv.attacking.findings import Finding, NotRun
 from sqlpriv.attacking.run import Asked, run
 from sqlpriv.attacking.scene import Given, opened
 from sqlpriv.attacking.told import told
-from sqlpriv.errors import InputError
 from sqlpriv.facts import Line
 from sqlpriv.policy.file import Policy
 from sqlpriv.reporting.sections import Piece, Section
-from sqlpriv.showing.charts import Picture, attacks_picture
+from sqlpriv.showing.charts import attacks_picture, if_any
 
 _WORLDS = 10
 """In how many other worlds the search runs again: a page should not take longer than publishing."""
@@ -28,11 +25,6 @@ def attacks(path: Path, policy: Policy | None, show_values: bool, with_chart: bo
         facts = told(scene, found)
     # The page says for whom it is, once for all of it.
     pieces: list[Piece] = [p for p in facts.shown(show_values) if not (isinstance(p, Line) and p.mark == "private")]
-    return Section(_NAME, _TITLE, (*pieces, *(_picture(found) if with_chart else ())))
-
-
-def _picture(found: Sequence[Finding | NotRun]) -> Iterator[Picture]:
-    try:
-        yield attacks_picture("People reached by attacks", found)
-    except InputError:  # none of them counts people
-        return
+    if with_chart:
+        pieces += if_any(attacks_picture, "People reached by attacks", found)
+    return Section(_NAME, _TITLE, tuple(pieces))

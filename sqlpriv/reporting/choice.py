@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlpriv.errors import SqlprivError
+from sqlpriv.errors import InputError
 from sqlpriv.facts import Line, OnProgress
 from sqlpriv.methods.generalize.nodes import all_nodes
 from sqlpriv.methods.generalize.plan import GeneralizePlan
@@ -26,9 +26,14 @@ def choice(plan: Plan, on_progress: OnProgress) -> Section:
 def _pieces(plan: Plan, on_progress: OnProgress) -> Iterator[Piece]:
     if isinstance(plan, GeneralizePlan):
         yield from _of_search(plan, on_progress)
-    elif pictures := choice_pictures(plan):
-        yield from pictures
-    else:
+        return
+    try:
+        pictures = choice_pictures(plan)
+    except InputError as error:
+        yield Line(f"The choice is not drawn: {error}")
+        return
+    yield from pictures
+    if not pictures:
         yield Line("This method makes no choice among others that could be drawn.")
 
 
@@ -41,5 +46,5 @@ def _of_search(plan: GeneralizePlan, on_progress: OnProgress) -> Iterator[Piece]
     yield lattice_of(plan, rows)
     try:
         yield tradeoff_picture(rows, plan.best.node, "loss", plan.measures)
-    except SqlprivError as error:
+    except InputError as error:
         yield Line(f"Risk against loss is not drawn: {error}")

@@ -15,7 +15,7 @@ from sqlpriv.showing.charts.deltas import deltas_picture
 from sqlpriv.showing.charts.dictionaries import risk_bound_picture, risk_by_entries_picture
 from sqlpriv.showing.charts.disclosure import disclosure_levels_picture, disclosure_picture
 from sqlpriv.showing.charts.lattice import lattice_picture
-from sqlpriv.showing.charts.picture import KINDS, Picture, can_draw, draw, ready
+from sqlpriv.showing.charts.picture import KINDS, Picture, can_draw, draw, if_any, ready
 from sqlpriv.showing.charts.plans import choice_pictures, pictures_of
 from sqlpriv.showing.charts.privacy_cost import privacy_cost_picture
 from sqlpriv.showing.charts.stubbornness import stubbornness_picture
@@ -32,6 +32,7 @@ __all__ = [
     "disclosure_levels_picture",
     "disclosure_picture",
     "draw",
+    "if_any",
     "lattice_picture",
     "pictures_of",
     "privacy_cost_picture",

@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 640, 400
 SCALE = 2
 """Pixels of a PNG for each of a screen."""
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
-"""Of one width wherever there is one of them. Texts are laid out here and drawn by a browser, whose own may be wider."""
+"""Of one width, where there is one of them: texts are laid out here, and a browser that draws them may have others."""
 _LETTER = 6.6
 """How wide a letter of the smaller texts is, about, in a wide font."""
 

@@ -90,6 +90,14 @@ def can_draw() -> bool:
     return all(find_spec(name) is not None for name in _NEEDED)
 
 
+def if_any(picture: Callable[..., Picture], *given: Any) -> tuple[Picture, ...]:
+    """The picture, where there is something to draw: for facts, which are no worse without."""
+    try:
+        return (picture(*given),)
+    except InputError:
+        return ()
+
+
 def ready(*paths: str | Path) -> None:
     """Refuse pictures that could not be drawn: asked before the work, so that none of it is lost."""
     for target in map(Path, paths):

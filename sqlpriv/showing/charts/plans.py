@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError
-from sqlpriv.facts import OnProgress
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
 from sqlpriv.methods.generalize.plan import GeneralizePlan
@@ -17,7 +16,7 @@ from sqlpriv.showing.charts.columns import columns_picture
 from sqlpriv.showing.charts.deltas import deltas_picture
 from sqlpriv.showing.charts.disclosure import disclosure_levels_picture, disclosure_picture
 from sqlpriv.showing.charts.lattice import MOST_DRAWN, lattice_picture
-from sqlpriv.showing.charts.picture import Picture, can_draw
+from sqlpriv.showing.charts.picture import Picture, can_draw, if_any
 from sqlpriv.showing.charts.privacy_cost import privacy_cost_picture
 from sqlpriv.showing.charts.tradeoff import tradeoff_picture
 
@@ -55,21 +54,20 @@ def lattice_of(plan: GeneralizePlan, rows: Sequence[NodeRow]) -> Picture:
     return lattice_picture(rows, plan.policy.qis, texts, plan.best.node, allowance(plan.scan))
 
 
-def pictures_of(plan: Plan, on_progress: OnProgress = None) -> tuple[Picture, ...]:
+def pictures_of(plan: Plan) -> tuple[Picture, ...]:
     """The pictures that go with the facts of a plan, while its table is open; none where nothing could draw them.
 
     The lattice is among them where it is small: other nodes than the best are evaluated for it alone.
     """
     if not can_draw():
         return ()
-    try:
-        if not isinstance(plan, GeneralizePlan):
+    if not isinstance(plan, GeneralizePlan):
+        try:
             return tuple(choice_pictures(plan))
-        found = [loss_by_column(plan)]
-        nodes = nodes_total(plan.scan)
-        if nodes <= MOST_DRAWN and nodes * plan.scan.combinations <= _MOST_WORK:
-            rows = all_nodes(plan.scan, plan.measures, on_progress)
-            found += [lattice_of(plan, rows), tradeoff_picture(rows, plan.best.node, "loss", plan.measures)]
-        return tuple(found)
-    except InputError:  # nothing that could be drawn, which is no fault of the plan
-        return ()
+        except InputError:  # nothing that could be drawn, which is no fault of the plan
+            return ()
+    nodes, found = nodes_total(plan.scan), (loss_by_column(plan),)
+    if nodes > MOST_DRAWN or nodes * plan.scan.combinations > _MOST_WORK:
+        return found
+    rows = all_nodes(plan.scan, plan.measures)
+    return (*found, lattice_of(plan, rows), *if_any(tradeoff_picture, rows, plan.best.node, "loss", plan.measures))
