@@ -55,8 +55,9 @@ test-peers: $(PEERS) ## Run the tests that compare with other libraries
 	@echo "Testing against $$($(VENV_PEERS)/bin/python -m pip freeze | grep -i pycanon)"
 	@$(VENV_PEERS)/$(PYTEST) -m "not deep" $$(find tests -name 'test_*_agreement.py')
 
+# In one process: a second one would start a second Superset.
 test-bi: $(DEVELOP) $(BI) ## Run the tests with Superset, which has an environment of its own (minutes, once)
-	@$(VENV)/$(PYTEST) tests/doors/bi tests/doors/server/test_serve_superset.py
+	@$(VENV)/bin/python -m pytest -q tests/doors/bi
 
 test-dbt: $(DBT) $(DBT_15) ## Build the dbt project of the tests, on both DuckDB versions
 	@for venv in $(VENV_DBT) $(VENV_DBT_15); do \

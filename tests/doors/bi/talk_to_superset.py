@@ -1,7 +1,8 @@
-"""Runs in Superset's own environment: makes one, connects it to a release, and does what people do with it.
+"""Runs in Superset's own environment: makes one, connects it to releases, and does what people do with them.
 
-Arguments: a folder, and a JSON of what to do: `uri`, `schema`, `table`, and `charts`, query contexts by name. Prints
-one line of JSON: the tables it lists, their columns, the rows of each chart, and the values of filters.
+Arguments: a folder, and a JSON of what to do by name, each with `uri`, `schema`, `table`, `charts` (query contexts by
+name) and `filters` (columns). Prints one line of JSON, by the same names: the tables that are listed, the columns, the
+SQL and the rows of each chart, and the values that a filter offers.
 """
 
 import json
@@ -9,8 +10,8 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
-folder, wanted = Path(sys.argv[1]), json.loads(sys.argv[2])
 CONFIG = """
 SECRET_KEY = "only for a test that lives a minute"
 SQLALCHEMY_DATABASE_URI = "sqlite:///{folder}/superset.db"
@@ -19,52 +20,73 @@ PREVENT_UNSAFE_DB_CONNECTIONS = False
 TALISMAN_ENABLED = False
 RATELIMIT_ENABLED = False
 """
-(folder / "superset_config.py").write_text(CONFIG.format(folder=folder), encoding="utf-8")
-os.environ |= {"SUPERSET_CONFIG_PATH": str(folder / "superset_config.py"), "SUPERSET_HOME": str(folder)}
-logging.disable(logging.WARNING)
-
-import superset  # noqa: E402
-from flask_migrate import upgrade  # noqa: E402
-from superset.app import create_app  # noqa: E402
-
-app = create_app()
-with app.app_context():
-    upgrade(directory=str(Path(superset.__file__).parent / "migrations"))
-    security = superset.appbuilder.sm
-    superset.appbuilder.add_permissions(update_perms=True)
-    security.sync_role_definitions()
-    security.add_user("admin", "a", "b", "a@b.c", security.find_role("Admin"), password="a test")
-client = app.test_client()
-headers: dict[str, str] = {}
+PASSWORD = "only for a test"
 
 
-def call(method: str, path: str, body: object = None) -> dict:
-    answer = getattr(client, method)(f"/api/v1/{path}", json=body, headers=headers)
-    got = answer.get_json(silent=True)
-    if answer.status_code >= 400 or got is None:
-        raise SystemExit(f"{method} {path}: {answer.status_code} {answer.get_data(as_text=True)[:2000]}")
-    return got
+def main(folder: Path, wanted: dict[str, dict[str, Any]]) -> None:
+    config = folder / "superset_config.py"
+    config.write_text(CONFIG.format(folder=folder), encoding="utf-8")
+    os.environ |= {"SUPERSET_CONFIG_PATH": str(config), "SUPERSET_HOME": str(folder)}
+    logging.disable(logging.WARNING)
+    people = People(_made())
+    print(json.dumps({name: people.look(name, **what) for name, what in wanted.items()}, default=str))
 
 
-login = {"username": "admin", "password": "a test", "provider": "db", "refresh": False}
-headers["Authorization"] = f"Bearer {call('post', 'security/login', login)['access_token']}"
-database = call("post", "database/", {"database_name": "release", "sqlalchemy_uri": wanted["uri"]})["id"]
-tables = call("get", f"database/{database}/tables/?q=(schema_name:{wanted['schema']})")["result"]
-made = {"database": database, "schema": wanted["schema"], "table_name": wanted["table"]}
-dataset = call("post", "dataset/", made)["id"]
-columns = call("get", f"dataset/{dataset}")["result"]["columns"]
-charts = {}
-for name, query in wanted["charts"].items():
-    source = {"id": dataset, "type": "table"}
-    asked = {"datasource": source, "queries": [query], "result_format": "json", "result_type": "full", "force": True}
-    charts[name] = call("post", "chart/data", asked)["result"][0]["data"]
-filters = {
-    column: call("get", f"datasource/table/{dataset}/column/{column}/values/")["result"] for column in wanted["filters"]
-}
-told = {
-    "tables": [t["value"] for t in tables],
-    "columns": {c["column_name"]: c["type"] for c in columns},
-    "charts": charts,
-    "filters": filters,
-}
-print(json.dumps(told, default=str))
+def _made() -> Any:
+    """A Superset with one user."""
+    from superset.app import create_app
+
+    app = create_app()
+    with app.app_context():
+        from flask_appbuilder import Model
+        from superset import appbuilder
+        from superset.extensions import db
+
+        Model.metadata.create_all(db.engine)  # its tables as they are now: migrations would make each of its past first
+        security = appbuilder.sm
+        appbuilder.add_permissions(update_perms=True)
+        security.sync_role_definitions()
+        security.add_user("admin", "a", "b", "a@b.c", security.find_role("Admin"), password=PASSWORD)
+    return app.test_client()
+
+
+class People:
+    """What people do, by the REST API."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._headers = client, dict[str, str]()
+        given = {"username": "admin", "password": PASSWORD, "provider": "db", "refresh": False}
+        self._headers["Authorization"] = f"Bearer {self._call('post', 'security/login', given)['access_token']}"
+
+    def look(
+        self, name: str, uri: str, schema: str, table: str, charts: dict[str, Any], filters: list[str]
+    ) -> dict[str, Any]:
+        """Connect to a database, and look at a table of it."""
+        database = self._call("post", "database/", {"database_name": name, "sqlalchemy_uri": uri})["id"]
+        tables = self._call("get", f"database/{database}/tables/?q=(schema_name:{schema})")["result"]
+        chosen = {"database": database, "schema": schema, "table_name": table}
+        dataset = self._call("post", "dataset/", chosen)["id"]
+        columns = self._call("get", f"dataset/{dataset}")["result"]["columns"]
+        values = f"datasource/table/{dataset}/column/{{}}/values/"
+        return {
+            "tables": sorted(one["value"] for one in tables),
+            "columns": {column["column_name"]: column["type"] for column in columns},
+            "charts": {title: self._chart(dataset, query) for title, query in charts.items()},
+            "filters": {column: self._call("get", values.format(column))["result"] for column in filters},
+        }
+
+    def _chart(self, dataset: int, query: dict[str, Any]) -> dict[str, Any]:
+        asked = {"datasource": {"id": dataset, "type": "table"}, "queries": [query], "force": True}
+        [found] = self._call("post", "chart/data", {**asked, "result_format": "json", "result_type": "full"})["result"]
+        return {"query": found["query"], "data": found["data"]}
+
+    def _call(self, method: str, path: str, body: object = None) -> Any:
+        answer = getattr(self._client, method)(f"/api/v1/{path}", json=body, headers=self._headers)
+        found = answer.get_json(silent=True)
+        if answer.status_code >= 400 or found is None:
+            raise SystemExit(f"{method} {path}: {answer.status_code} {answer.get_data(as_text=True)[:2000]}")
+        return found
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]))
