@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import duckdb
 import pytest
 from support.places import ROOT
 
+import sqlpriv
 from sqlpriv.doors.dbt.asking import ask
 from sqlpriv.doors.dbt.policies import model_policy
 from sqlpriv.doors.dbt.releasing import copied, release
@@ -77,10 +79,15 @@ def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[duckd
         yield con
 
 
+def policy_of(method: str, options: Mapping[str, Any] = {}, **sections: Any) -> dict[str, Any]:
+    """The policy of the model with other options of its release."""
+    given = MODELS[method][1]
+    return {**given, "release": {"method": method, **given["release"], **options}, **sections}
+
+
 def asked_for(method: str, **changes: Any) -> dict[str, Any]:
     """What the materialization hands over for a model."""
-    columns, policy = MODELS[method]
-    policy = {**policy, "release": {"method": method, **policy["release"]}}
+    columns, policy = MODELS[method][0], policy_of(method)
     place = {"name": "stays", "database": "warehouse", "schema": "main"}
     return {**place, "sql": QUERY.format(99), "policy": policy, "columns": columns, **changes}
 
@@ -132,21 +139,68 @@ def no_private_row_is_there(con: duckdb.DuckDBPyConnection) -> None:
         assert not any("SECRET" in cell for (cell,) in cells), name
 
 
+SLOTS = {**NOISE, "d": 0.02, "duplicates": "slots", "slots": 60, "adversary": "independent", "uncovered": "made up"}
+AGAIN: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "generalize": ("generalize", {}),
+    "bags": ("alpha_beta", {}),
+    "alpha_beta": ("alpha_beta", SLOTS),
+    "frapp": ("frapp", {}),
+    "sdgs": ("sdgs", {}),
+}
+
+
+def entries() -> list[Any]:
+    """What the ledger holds."""
+    return list(sqlpriv.ledger().content)
+
+
 @pytest.mark.slow
-def test_an_unchanged_model_is_the_release_that_is_there(warehouse: duckdb.DuckDBPyConnection) -> None:
-    released(warehouse, asked_for("generalize"))
-    before = Path("releases/stays.duckdb").read_bytes()
-    again = asked_for("generalize")
+@pytest.mark.parametrize("case", AGAIN)
+def test_an_unchanged_model_is_the_release_that_is_there(warehouse: duckdb.DuckDBPyConnection, case: str) -> None:
+    """Whatever the coins and the order of rows; others are refused, and leave the release and its tables alone."""
+    method, options = AGAIN[case]
+    policy = policy_of(method, options)
+    released(warehouse, asked_for(method, policy=policy))
+    before, known = Path("releases/stays.duckdb").read_bytes(), entries()
+    again = asked_for(method, policy=policy, sql=f"{QUERY.format(99)} ORDER BY patient DESC")
     release(warehouse, again, Path())  # also over the schema of the first
     copied(warehouse, again)
+    with pytest.raises(ReleaseError, match=r"'stays' was released on .* A second release made independently would"):
+        release(warehouse, asked_for(method, policy=policy, sql=QUERY.format(65)), Path())
+    Path("key").write_text("another key, and as long as that")
+    if METHODS[method].draws:
+        with pytest.raises(ReleaseError, match="A second release made independently would expose people"):
+            release(warehouse, asked_for(method, policy=policy), Path())
     assert Path("releases/stays.duckdb").read_bytes() == before
+    assert entries() == known
+    assert len(known) == 1
+
+
+@pytest.mark.slow
+def test_a_build_of_the_same_rows_spends_nothing_of_a_budget(warehouse: duckdb.DuckDBPyConnection) -> None:
+    policy = policy_of("frapp", ledger={"budget": {"epsilon": 50, "neighbours": "replace-one"}})
+    for most, releases in ((99, 1), (99, 1), (65, 2), (65, 2)):
+        asked = asked_for("frapp", policy=policy, sql=QUERY.format(most))
+        release(warehouse, asked, Path())
+        copied(warehouse, asked)
+        assert len(entries()) == releases
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("method", [m for m in MODELS if METHODS[m].draws])
+def test_coins_without_a_key_are_refused_before_they_are_thrown(
+    warehouse: duckdb.DuckDBPyConnection, method: str
+) -> None:
+    """The next build could not throw them again, and would be refused, or spend from a budget each time."""
+    policy = {name: given for name, given in policy_of(method).items() if name != "key_file"}
+    with pytest.raises(PolicyError, match=f"'stays' is released by {method}, which throws coins, and without a key"):
+        release(warehouse, asked_for(method, policy=policy), Path())
+    assert not list(Path().rglob("releases/*"))
 
 
 @pytest.mark.slow
 def test_rows_that_changed_are_the_next_view_of_a_sequence_or_refused(warehouse: duckdb.DuckDBPyConnection) -> None:
-    numbers = {"d": 0.02, "duplicates": "slots", "slots": 60, "views": 2, "adversary": "independent"}
-    more = {"uncovered": "made up", "output": "releases/month.duckdb"}
-    policy = {"release": {"method": "alpha_beta", **NOISE, **numbers, **more}, "key_file": "key"}
+    policy = policy_of("alpha_beta", {**SLOTS, "views": 2, "output": "releases/month.duckdb"})
     for most in (60, 65):
         asked = asked_for("alpha_beta", policy=policy, sql=QUERY.format(most))
         release(warehouse, asked, Path())
@@ -224,8 +278,17 @@ def test_what_stands_among_the_tables_of_a_release_is_left_alone(warehouse: duck
     release(warehouse, again, Path())  # over the schema of the first
     copied(warehouse, again)
     warehouse.execute("CREATE VIEW main__stays.mine AS SELECT 1 AS one").fetchall()
-    with pytest.raises(InputError, match="it holds what is of no release: 'mine'; move that elsewhere"):
+    with pytest.raises(InputError, match="no release: 'mine'; move that elsewhere, or give the model an alias$"):
         release(warehouse, asked_for("anatomy"), Path())
+    # As if it were built before tables had our comment: what to do is said, and does it.
+    warehouse.execute("DROP VIEW main__stays.mine").fetchall()
+    for table in again["tables"].values():
+        warehouse.execute(f"COMMENT ON TABLE main__stays.{table} IS NULL").fetchall()
+    with pytest.raises(InputError, match="if it was built by an earlier version of sqlpriv, see that nothing") as told:
+        release(warehouse, asked_for("anatomy"), Path())
+    [statement] = re.findall(r"run (DROP SCHEMA \S+ CASCADE) once", str(told.value))
+    warehouse.execute(statement).fetchall()
+    release(warehouse, asked_for("anatomy"), Path())
 
 
 def test_the_materialization_marks_every_table_that_it_copies() -> None:

@@ -37,9 +37,19 @@ def default_output(name: str) -> str:
     return f"{RELEASES}/{name}.duckdb"
 
 
-def key_file(given: Any, folder: Path) -> Path | None:
-    """The file of the key, where the model names one; it is no part of the policy, and never published."""
-    named = given.get(KEY_FILE) if isinstance(given, dict) else None
+def key_file(name: str, given: Mapping[str, Any], policy: Policy, folder: Path) -> Path | None:
+    """The file of the key, where the model names one; it is no part of the policy, and never published.
+
+    A model is built again and again. Coins of a key that nobody has would be others each time: refused by the ledger,
+    or spent from its budget, for rows that are as they were.
+    """
+    named = given.get(KEY_FILE)
+    if named is None and METHODS[policy.method].draws:
+        raise PolicyError(
+            f"the model {name!r} is released by {policy.method}, which throws coins, and without a key the next build "
+            "could not give the same release; name a file beside release, as in meta: {sqlpriv: {key_file: key, ...}}, "
+            "made by `openssl rand -hex 32`, and keep it secret"
+        )
     return None if named is None else folder / str(named)
 
 

@@ -26,6 +26,8 @@ _ONE_AT_A_TIME = Lock()
 MARK = "A table of a release by sqlpriv: it is dropped when the model is built again."
 """The comment of every table that is copied into the warehouse."""
 _NAMED = 3
+_EVERY_RELEASE = {"about", "published"}
+"""Tables that every release has."""
 
 
 def release(con: duckdb.DuckDBPyConnection, asked: dict[str, Any], folder: Path) -> None:
@@ -34,9 +36,10 @@ def release(con: duckdb.DuckDBPyConnection, asked: dict[str, Any], folder: Path)
     _refuse_what_is_not_ours(con, asked["database"], schema)
     rows = _private_rows(con, asked["sql"])
     policy = model_policy(asked["name"], asked["policy"], asked["columns"], rows.column_names, folder)
+    key = key_file(asked["name"], asked["policy"], policy, folder)
     policy.table.path(str(policy.output)).parent.mkdir(parents=True, exist_ok=True)
     with _ONE_AT_A_TIME:
-        done = publish(policy.holding(rows), key_file=key_file(asked["policy"], folder))
+        done = publish(policy.holding(rows), key_file=key)
     catalog = f"sqlpriv_{secrets.token_hex(8)}"
     file = attach_release(con, done.written.output, catalog)
     asked["catalog"] = catalog
@@ -60,8 +63,16 @@ def _refuse_what_is_not_ours(con: duckdb.DuckDBPyConnection, database: str, sche
         raise InputError(
             f"the schema {schema!r} is where the tables of this release would go, and it holds what is of no release: "
             f"{', '.join(map(repr, held[:_NAMED]))}{' and more' if len(held) > _NAMED else ''}; move that elsewhere, "
-            "or give the model an alias"
+            f"or give the model an alias{_or_drop(database, schema) if set(held) >= _EVERY_RELEASE else ''}"
         )
+
+
+def _or_drop(database: str, schema: str) -> str:
+    """What to do with the tables of a release that was built before tables had our comment."""
+    return (
+        "; if it was built by an earlier version of sqlpriv, see that nothing of yours is in it and run "
+        f"DROP SCHEMA {quoted(database, schema)} CASCADE once: the release stays in its file"
+    )
 
 
 def copied(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> None:
