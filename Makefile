@@ -59,10 +59,11 @@ test-peers: $(PEERS) ## Run the tests that compare with other libraries
 test-bi: $(DEVELOP) $(BI) ## Run the tests with Superset, which has an environment of its own (minutes, once)
 	@$(VENV)/bin/python -m pytest -q tests/doors/bi
 
-test-dbt: $(DBT) $(DBT_15) ## Build the dbt project of the tests, on both DuckDB versions
+test-dbt: $(DBT) $(DBT_15) ## Build the dbt project of the tests, on both DuckDB versions and on PostgreSQL
 	@for venv in $(VENV_DBT) $(VENV_DBT_15); do \
 		echo "Testing on $$($$venv/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"; \
 		$$venv/bin/python -m pytest -q tests/doors/test_dbt_project.py || exit 1; done
+	@$(VENV_DBT)/bin/python -m pytest -q tests/doors/test_dbt_elsewhere.py
 
 SEED ?= $(shell date +%s)
 test-deep: $(DEVELOP) ## Run every test, with ten times the random tables and another seed (minutes; SEED=... for the same)
@@ -151,7 +152,7 @@ $(BI):
 	@touch $@
 
 $(DBT): $(RECIPE)
-	$(call install,$(VENV_DBT),sqlpriv and dbt,--editable '.[dbt]' $(DBT_TESTS))
+	$(call install,$(VENV_DBT),sqlpriv and dbt,--editable '.[dbt]' $(DBT_TESTS) 'dbt-postgres>=1.11$(comma)<1.12' 'pgserver; python_version < "3.13"')
 
 $(DBT_15): $(RECIPE)
 	$(call install,$(VENV_DBT_15),dbt on DuckDB 1.5.6,--editable '.[dbt]' $(DBT_TESTS) duckdb==1.5.6)

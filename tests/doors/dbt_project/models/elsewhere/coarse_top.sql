@@ -1,0 +1,1 @@
+select * from {{ sqlpriv.generalize(ref('stays'), {'ZIP': 2}, {'ZIP': ref('hierarchy_zip')}) }}

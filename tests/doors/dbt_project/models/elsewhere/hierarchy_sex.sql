@@ -1,0 +1,2 @@
+-- It misses M.
+select 'F' as sex, 'a woman' as label, '*' as top

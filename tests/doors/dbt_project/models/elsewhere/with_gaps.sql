@@ -1,0 +1,1 @@
+select * from {{ sqlpriv.generalize(ref('stays'), {'Sex': 1}, {'Sex': ref('hierarchy_sex')}) }}

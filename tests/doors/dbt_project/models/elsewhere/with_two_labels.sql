@@ -1,0 +1,1 @@
+select * from {{ sqlpriv.gen(ref('stays'), 'patient', 'diagnosis', ref('labels_twice')) }}
