@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import duckdb
 import pytest
 from support.commands import run
 from support.places import ROOT
+
+import sqlpriv
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 pytestmark = pytest.mark.one_version
@@ -38,13 +41,19 @@ def with_sqlpriv() -> dict[str, str]:
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
-@pytest.mark.parametrize(("rows", "code", "failures"), [(GOOD, 0, "0"), (BAD, 1, "1")])
-def test_the_step_of_a_workflow(folder: Path, rows: str, code: int, failures: str) -> None:
+@pytest.mark.some(2)
+@pytest.mark.parametrize(
+    ("rows", "code", "failures"), [(GOOD, 0, "0"), (BAD, 1, "1"), (GOOD.replace("disease", "illness"), 2, None)]
+)
+def test_the_step_of_a_workflow(folder: Path, rows: str, code: int, failures: str | None) -> None:
     (folder / "patients.csv").write_text(rows, encoding="utf-8")
     (workflow,) = [r for r in recipes() if "jobs" in r]
     *_, step = [s["run"] for s in workflow["jobs"]["privacy"]["steps"] if "run" in s]
     done = subprocess.run(["sh", "-ec", step], cwd=folder, env=with_sqlpriv(), capture_output=True, check=False)
     assert done.returncode == code
+    assert (folder / "check.xml").exists() == (failures is not None)
+    if failures is None:
+        return
     (suite,) = ElementTree.parse(folder / "check.xml").getroot()
     assert suite.attrib["tests"] == "1"
     assert suite.attrib["failures"] == failures
@@ -74,6 +83,29 @@ def test_pre_commit_in_a_repository(folder: Path) -> None:
     second = call("git", "commit", "-m", "not private")
     assert second.returncode == 1
     assert b"FAILS" in second.stdout + second.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_macros")
+def test_junit_of_a_release_says_what_does_not_hold(folder: Path) -> None:
+    columns = {"zip": "suppression", "age": "ranges:10"}
+    listed = "".join(f'{n} = {{ role = "quasi-identifier", hierarchy = "{h}" }}\n' for n, h in columns.items())
+    (folder / "policy.toml").write_text(
+        f'[table]\nsource = "patients.csv"\n[columns]\n{listed}disease = {{ role = "sensitive" }}\n[require]\nk = 4\n'
+        '[release]\nmethod = "generalize"\noutput = "out.duckdb"\n',
+        encoding="utf-8",
+    )
+    sqlpriv.publish(folder / "policy.toml")
+    assert run(folder, "verify", "out.duckdb", "--junit", "holds.xml").returncode == 0
+    with duckdb.connect(str(folder / "out.duckdb")) as con:
+        con.execute("UPDATE sqlpriv_release.published SET disease = 'gout'").fetchall()
+    assert run(folder, "verify", "out.duckdb", "--junit", "fails.xml").returncode == 1
+    (holds,), (fails,) = (ElementTree.parse(folder / name).getroot() for name in ("holds.xml", "fails.xml"))
+    assert (holds.attrib["failures"], fails.attrib["failures"]) == ("0", "1")
+    assert int(holds.attrib["tests"]) == len(holds) >= 10
+    [failed] = [case.attrib["name"] for case in fails if case.find("failure") is not None]
+    assert failed == "the published rows are those of the digest"
+    assert b"gout" not in (folder / "fails.xml").read_bytes()
 
 
 def test_the_hooks_are_commands() -> None:

@@ -278,7 +278,7 @@ def test_what_stands_among_the_tables_of_a_release_is_left_alone(warehouse: duck
     release(warehouse, again, Path())  # over the schema of the first
     copied(warehouse, again)
     warehouse.execute("CREATE VIEW main__stays.mine AS SELECT 1 AS one").fetchall()
-    with pytest.raises(InputError, match="no release: 'mine'; move that elsewhere, or give the model an alias$"):
+    with pytest.raises(InputError, match=r"no release: 'mine'; move that elsewhere, or give the model an alias$"):
         release(warehouse, asked_for("anatomy"), Path())
     # As if it were built before tables had our comment: what to do is said, and does it.
     warehouse.execute("DROP VIEW main__stays.mine").fetchall()
