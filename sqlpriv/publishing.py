@@ -58,6 +58,8 @@ class Published:
     plan: Plan
     written: Written
     facts: Facts
+    seen: Any = None
+    """What `look` found."""
 
 
 @checked
@@ -124,10 +126,11 @@ def publish(
     *,
     force: bool = False,
     time_limit: float | None = None,
+    look: Callable[[Source, Policy], Any] | None = None,
 ) -> Published:
     """Publish a table under its policy, enter it in the ledger, and return what was done.
 
-    The same table, policy and key again return the release that is there.
+    The same table, policy and key again return the release that is there. `look` sees the table once it is out.
     """
     policy = _read(policy)
     method = METHODS[policy.method]
@@ -147,7 +150,7 @@ def publish(
         _refuse_change(policy.table.state() == before)
         draft = make_draft(found, key, book, target)
         written = _existing(method, found, draft) or _write(method, found, draft, request, before)
-        return Published(found, written, found.facts(written))
+        return Published(found, written, found.facts(written), look and look(source, policy))
 
 
 def _read(policy: Policy | str | Path) -> Policy:

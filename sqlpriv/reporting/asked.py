@@ -10,6 +10,8 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.reporting.sections import Section
 from sqlpriv.table.source import Source
 
+FOUND = "What was found in the private table"
+
 
 def asked(policy: Policy) -> Section:
     """Roles of columns, requirements and the options of the release."""
@@ -29,9 +31,9 @@ def found(source: Source, policy: Policy, on_progress: OnProgress, show_values: 
     """Every model on the private table as it is: sizes of the worst classes, and no value of them."""
     facts = examined(source, policy, on_progress, show_values)
     if facts is None:
-        return Section("found", "What was found in the private table", (Line("No column is a quasi-identifier."),))
+        return Section("found", FOUND, (Line("No column is a quasi-identifier."),))
     lead = Line(f"The private table as it is, before anything is done to it. {facts.title}.")
-    return Section("found", "What was found in the private table", (lead, *_told(facts, show_values)))
+    return Section("found", FOUND, (lead, *_told(facts, show_values)))
 
 
 def examined(source: Source, policy: Policy, on_progress: OnProgress, show_values: bool) -> Facts | None:

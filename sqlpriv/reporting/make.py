@@ -12,17 +12,18 @@ import duckdb
 from sqlpriv import publishing
 from sqlpriv.comparing.run import Asked, run
 from sqlpriv.comparing.told import told
-from sqlpriv.errors import PolicyError
+from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.facts import Facts, Grid, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
-from sqlpriv.reporting.asked import asked, found
+from sqlpriv.reporting.asked import FOUND, asked, found
 from sqlpriv.reporting.attacks import attacks
 from sqlpriv.reporting.choice import choice
 from sqlpriv.reporting.claims import claims_among, covered, guarantee
 from sqlpriv.reporting.recheck import recheck_sql
 from sqlpriv.reporting.sections import Code, Page, Section, Signature
+from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
 _OF_RELEASE = "Made from the release alone: it tells nothing that the release does not."
@@ -72,13 +73,24 @@ def report_policy(
     return Page(title, _verdict(path, shown, judged), judged.passed, _FOR_OWNER, sections)
 
 
-def report_published(policy: Policy, path: Path, facts: Facts) -> Page:
-    """The page of a release that was just made: the table is not read again for it."""
-    more = Line("sqlpriv report with the policy adds what was found in the private table, and the choice among others.")
+def report_published(policy: Policy, path: Path, facts: Facts, found_then: Section) -> Page:
+    """The page of a release that was just made. What takes longer than publishing it is left to `sqlpriv report`."""
+    more = Line(
+        "What attackers still learn, and the choice among others as charts, take longer than publishing itself: "
+        f"sqlpriv report {path.name} with --policy and the policy writes the page that has them."
+    )
     shown, judged = publishing.show(path), publishing.verify(path, policy)
-    done = (_done(facts, False), Section("more", "What else there is", (more,)))
+    done = (found_then, _done(facts, False), Section("more", "What else there is", (more,)))
     sections = (guarantee(shown, judged), covered(shown), asked(policy), *done, *_evidence(path, shown, judged))
     return Page(f"{policy.table.name}: published", _verdict(path, shown, judged), judged.passed, _FOR_OWNER, sections)
+
+
+def found_while_publishing(source: Source, policy: Policy) -> Section:
+    """What the table shows, while it is open: a release that is out is not undone by what cannot be told of it."""
+    try:
+        return found(source, policy, None, False)
+    except SqlprivError as error:
+        return Section("found", FOUND, (Line(str(error), "warning"),))
 
 
 def _verdict(path: Path, shown: Facts, judged: Facts, what: str = "what it says and what the policy requires") -> str:

@@ -13,7 +13,10 @@ from reporting.conftest import BY_METHOD, VALUES
 from support.commands import run
 
 import sqlpriv
+from sqlpriv import publishing
 from sqlpriv.errors import InputError
+from sqlpriv.reporting.make import found_while_publishing, report_published
+from sqlpriv.reporting.page import render
 from sqlpriv.reporting.recheck import recheck_sql
 
 pytest.importorskip("altair", reason="the extra `report` is not installed")
@@ -112,7 +115,13 @@ def test_the_page_of_every_method(folder: Path, tmp_path: Path, method: str, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
     (tmp_path / "policy.toml").write_text(BY_METHOD[method], encoding="utf-8")
-    sqlpriv.publish("policy.toml", "release.duckdb", ledger_file=tmp_path / "ledger.db", force=True)
+    release, policy = Path("release.duckdb"), publishing.read_policy("policy.toml")
+    done = publishing.publish(
+        policy, release, ledger_file=tmp_path / "ledger.db", force=True, look=found_while_publishing
+    )
+    short = written(render(report_published(policy, release, done.facts, done.seen)))
+    assert "Smallest classes by age, zip.code &lt;b&gt;" in short
+    assert not [value for value in VALUES if value in short]
     assert sqlpriv.report("release.duckdb", "page.html").passed
     page = written((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "states no guarantee" not in page
@@ -153,6 +162,22 @@ def test_a_page_that_cannot_be_written_does_not_undo_a_release(
     assert done.returncode == 0, done.stderr
     assert "no page to sign was written" in done.stdout
     assert (tmp_path / "labels.duckdb").exists()
+
+
+def test_what_cannot_be_told_of_a_table_does_not_undo_a_release(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise InputError("there is no telling")
+
+    for name in ("people.csv", "policy.toml"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    monkeypatch.setattr("sqlpriv.reporting.asked.check", refuse)
+    policy = publishing.read_policy(tmp_path / "policy.toml")
+    done = publishing.publish(policy, look=found_while_publishing)
+    page = written(render(report_published(policy, done.written.output, done.facts, done.seen)))
+    assert "there is no telling" in page
+    assert done.written.output.exists()
 
 
 def test_kept_rows_are_not_said_to_be_left_out(folder: Path, tmp_path: Path) -> None:
@@ -230,7 +255,9 @@ def test_after_every_publish(folder: Path, tmp_path: Path, monkeypatch: pytest.M
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)["report"] == "labels-report.html"
     page = (tmp_path / "labels-report.html").read_text(encoding="utf-8")
-    assert "What was done" in headings(page)
+    between = ["What was asked", "What was found in the private table", "What was done", "What else there is"]
+    assert headings(page)[2:6] == between
+    assert not [value for value in VALUES if value in page]
     # It is the owner's: it stands beside the policy, and not where the release goes.
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["labels.duckdb"]
     (tmp_path / "labels-report.html").unlink()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -32,6 +32,10 @@ from sqlpriv.rewrite.bind.parse import statements
 from sqlpriv.showing import charts
 from sqlpriv.showing.junit import write_junit
 from sqlpriv.showing.progress import progress
+from sqlpriv.table.source import Source
+
+if TYPE_CHECKING:  # what draws pages takes a while to load
+    from sqlpriv.reporting.sections import Section
 
 TimeLimit = Annotated[
     float | None,
@@ -140,13 +144,21 @@ def publish_command(
             if dry_run:
                 facts = run_dry(*where, time_limit=time_limit)
             else:
-                published = publishing.publish(*where, force=force, time_limit=time_limit)
+                look = _found if report else None
+                published = publishing.publish(*where, force=force, time_limit=time_limit, look=look)
                 facts = _with_report(policy, published) if report else published.facts
         except CannotPublish as refused:
             if not dry_run:
                 raise
             facts = refused.facts
     tell(facts, as_json, show_values)
+
+
+def _found(source: Source, policy: Policy) -> Section:
+    """What the private table shows, for the page, while it is open."""
+    from sqlpriv.reporting.make import found_while_publishing
+
+    return found_while_publishing(source, policy)
 
 
 def _with_report(policy: Path, published: publishing.Published) -> Facts:
@@ -157,7 +169,7 @@ def _with_report(policy: Path, published: publishing.Published) -> Facts:
     release, facts = published.written.output, published.facts
     target = policy.parent / f"{release.stem}-report.html"
     try:
-        write_page(report_published(published.plan.policy, release, facts), target)
+        write_page(report_published(published.plan.policy, release, facts, published.seen), target)
     except SqlprivError as error:  # the release is out: what was not written beside it does not undo that
         return replace(facts, warnings=(*facts.warnings, f"no page to sign was written: {error}"))
     said = Line(f"The page to sign: {target}")
