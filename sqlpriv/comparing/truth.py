@@ -130,10 +130,15 @@ def _table_in_memory(source: Source, policy: Policy, columns: Sequence[Column]) 
 
 
 def _asked(con: duckdb.DuckDBPyConnection, question: Question) -> Known | LeftOut:
+    """What DuckDB says before it reads a row is passed on; what it says then may quote one, as error() is made to."""
     try:
-        rows = fetch(con, question.sql)
+        fetch(con, f"EXPLAIN {question.sql}")
     except SqlprivError as error:
         return LeftOut(question.number, f"the private table does not answer it: {error}")
+    try:
+        rows = fetch(con, question.sql)
+    except SqlprivError:
+        return LeftOut(question.number, "it fails on a row of the private table; TRY_CAST gives NULL where CAST fails")
     if len(rows) > _MOST_GROUPS:
         return LeftOut(question.number, f"it has more than {_MOST_GROUPS:,} groups")
     if rows and len(rows[0]) != len(question.is_value):

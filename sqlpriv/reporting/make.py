@@ -17,6 +17,7 @@ from sqlpriv.facts import Facts, Grid, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
+from sqlpriv.release.file import readable
 from sqlpriv.reporting.asked import FOUND, asked, found
 from sqlpriv.reporting.attacks import attacks
 from sqlpriv.reporting.choice import choice
@@ -34,7 +35,7 @@ def report_release(path: Path) -> Page:
     """The page of a release, from its file alone."""
     shown, judged = publishing.show(path), publishing.verify(path)
     learnt = attacks(path, None, False, with_chart=False)
-    sections = (guarantee(shown, judged), covered(shown), learnt, *_evidence(path, shown, judged))
+    sections = (*_promised(path, shown, judged), learnt, *_evidence(path, shown, judged))
     verdict = _verdict(path, shown, judged, "what it says, as far as its file can tell")
     title = f"{shown.content['table']}: a release by {shown.content['method']}"
     return Page(title, verdict, judged.passed, _OF_RELEASE, sections)
@@ -69,7 +70,7 @@ def report_policy(
         return Page(title, verdict, passed, _FOR_OWNER, (*done[:1], *before, *done[1:], _sign()))
     shown, judged = publishing.show(path), publishing.verify(path, policy)
     learnt = attacks(path, policy, show_values, with_chart=True)
-    sections = (guarantee(shown, judged), covered(shown), learnt, *before, *done, *_evidence(path, shown, judged))
+    sections = (*_promised(path, shown, judged), learnt, *before, *done, *_evidence(path, shown, judged))
     return Page(title, _verdict(path, shown, judged), judged.passed, _FOR_OWNER, sections)
 
 
@@ -81,7 +82,7 @@ def report_published(policy: Policy, path: Path, facts: Facts, found_then: Secti
     )
     shown, judged = publishing.show(path), publishing.verify(path, policy)
     done = (found_then, _done(facts, False), Section("more", "What else there is", (more,)))
-    sections = (guarantee(shown, judged), covered(shown), asked(policy), *done, *_evidence(path, shown, judged))
+    sections = (*_promised(path, shown, judged), asked(policy), *done, *_evidence(path, shown, judged))
     return Page(f"{policy.table.name}: published", _verdict(path, shown, judged), judged.passed, _FOR_OWNER, sections)
 
 
@@ -113,7 +114,7 @@ def report_two(one: Path, other: Path) -> Page:
     promised = [
         Section(f"{part.name}-{number}", f"{part.title}: {path.name}", part.pieces)
         for number, (path, shown, judged) in enumerate(both)
-        for part in (guarantee(shown, judged), covered(shown))
+        for part in _promised(path, shown, judged)
     ]
     passed = all(judged.passed for _, _, judged in both)
     verdict = (
@@ -170,8 +171,16 @@ def _workload(policy: Policy, workload: Path | None) -> tuple[Section, ...]:
     return (Section("utility", "How far off answers are", facts.shown()),)
 
 
+def _promised(path: Path, shown: Facts, judged: Facts) -> tuple[Section, ...]:
+    with readable(path):
+        return guarantee(shown, judged), covered(shown)
+
+
 def _evidence(path: Path, shown: Facts, judged: Facts, alias: str = "r") -> tuple[Section, ...]:
     content = shown.content
+    with readable(path):
+        numbers = [(name, f"{value:g}") for name, value in (content.get("parameters") or {}).items()]
+        sql = recheck_sql(path.name, content, alias)
     versions = (
         ("release", path.name),
         ("published on", str(content.get("date", ""))),
@@ -179,9 +188,8 @@ def _evidence(path: Path, shown: Facts, judged: Facts, alias: str = "r") -> tupl
         ("reported with", f"sqlpriv {__version__}, DuckDB {duckdb.__version__}"),
         ("digest of its rows", str(content.get("digest", ""))),
         ("SHA-256 of the file", _digest(path)),
-        *((name, f"{value:g}") for name, value in (content.get("parameters") or {}).items()),
+        *numbers,
     )
-    sql = recheck_sql(path.name, content, alias)
     return (
         Section("verified", "What was checked in the file", judged.shown()),
         Section("parameters", "Parameters, versions and digests", (Grid((), versions),)),

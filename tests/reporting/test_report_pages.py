@@ -14,7 +14,7 @@ from support.commands import run
 
 import sqlpriv
 from sqlpriv import publishing
-from sqlpriv.errors import InputError
+from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.reporting.make import found_while_publishing, report_published
 from sqlpriv.reporting.page import render
 from sqlpriv.reporting.recheck import recheck_sql
@@ -216,6 +216,24 @@ def test_a_tampered_release_fails_on_top(folder: Path, tmp_path: Path) -> None:
     facts = sqlpriv.report(tmp_path / "labels.duckdb", tmp_path / "page.html")
     assert not facts.passed
     assert '<p class="verdict fails"' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "UPDATE sqlpriv_release.requirements SET arguments = '<b>'",
+        "UPDATE sqlpriv_release.requirements SET arguments = '[1]'",
+        "INSERT INTO sqlpriv_release.about VALUES ('sides', '1')",
+        "INSERT INTO sqlpriv_release.about VALUES ('attackers', 'nobody')",
+    ],
+)
+def test_what_makes_no_sense_in_a_file_is_refused_in_a_sentence(folder: Path, tmp_path: Path, changed: str) -> None:
+    (tmp_path / "labels.duckdb").write_bytes((folder / "labels.duckdb").read_bytes())
+    with duckdb.connect(str(tmp_path / "labels.duckdb")) as con:
+        con.execute(changed).fetchall()
+    with pytest.raises(ReleaseError, match=r"labels\.duckdb is no release, or was changed"):
+        sqlpriv.report(tmp_path / "labels.duckdb", tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_a_policy_that_cannot_be_met(folder: Path, tmp_path: Path) -> None:
