@@ -13,7 +13,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.methods.labelled.posterior import largest_share
 from sqlpriv.methods.method import Attacked, Method, Plan, Written
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.file import open_file
+from sqlpriv.release.file import ReleaseFile
 from sqlpriv.sqltext import quoted
 
 _LINKING = "linking"
@@ -38,7 +38,7 @@ def holds_of(method: Method) -> str:
     return method.posterior_holds if isinstance(method, Attacked) else _OF_CLASSES
 
 
-def worst_posterior(method: Method, plan: Plan, written: Written, times: float) -> float | None:
+def worst_posterior(method: Method, plan: Plan, written: Written, file: ReleaseFile, times: float) -> float | None:
     """The worst belief of the linking attacker in a sensitive value; None where it cannot be told.
 
     A method says it. Where it says nothing, a release is classes of labels, or buckets, whose largest share its facts
@@ -48,7 +48,7 @@ def worst_posterior(method: Method, plan: Plan, written: Written, times: float) 
         return method.posterior(plan, times)
     if _has_several_rows(plan):
         return None
-    share = _told_share(plan, written) if method.draws else _share_in_file(written)
+    share = _told_share(plan, written) if method.draws else largest_share(file)
     if share is None or share >= 1:
         return share
     return float(plan.source.calls.row("linking_prior_of_share", share, times)[0])
@@ -57,11 +57,6 @@ def worst_posterior(method: Method, plan: Plan, written: Written, times: float) 
 def _told_share(plan: Plan, written: Written) -> float | None:
     found = plan.facts(written).content.get("posterior")
     return float(found) if isinstance(found, int | float) else None
-
-
-def _share_in_file(written: Written) -> float | None:
-    with open_file(written.output) as file:
-        return largest_share(file)
 
 
 def _has_several_rows(plan: Plan) -> bool:

@@ -124,8 +124,7 @@ def measure(release: OpenRelease, truth: Truth, on_progress: OnProgress = None) 
 
 def _numbers(release: OpenRelease, known: Known) -> Iterator[Number]:
     """All estimates of one question, each beside its truth."""
-    answer = release.sql(known.question.sql)
-    given = _by_group(list(answer.columns), answer.fetchall(), known.question)
+    given = _by_group(*release.fetch(known.question.sql), known.question)
     counts = [c for c, is_value in zip(known.question.is_count, known.question.is_value, strict=True) if is_value]
     nothing: tuple[Any, ...] = (None,) * len(counts)
     for key in dict.fromkeys((*known.answers, *given)):

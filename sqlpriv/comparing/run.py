@@ -22,10 +22,10 @@ from sqlpriv.comparing.turn import Turned, turned
 from sqlpriv.errors import InputError, PolicyError, SqlprivError
 from sqlpriv.facts import OnProgress
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.method import Plan, Request, Tuned, Written
+from sqlpriv.methods.method import Plan, Request, Tuned
 from sqlpriv.methods.randomized.coins import read_key
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.file import open_file
+from sqlpriv.release.file import WRITTEN, ReleaseFile
 from sqlpriv.release.scratch import scratch_folder
 
 _MOST_TUNED = 12
@@ -159,20 +159,20 @@ def _rehearse(row: Row, truth: Truth, asked: Asked, folder: Path, on_progress: O
     start = time.perf_counter()
     with rehearsed(row.turned.policy, folder, asked.key_file, request) as (plan, written):
         made = time.perf_counter()
-        _refuse_other_counts(written)
         with publishing.open_release(written.output) as release:
+            file = ReleaseFile(release.con, WRITTEN, written.output.name)
+            _refuse_other_counts(file)
             measured = measure(release, truth, _part(on_progress, _MADE, _ASKED))
-        done = time.perf_counter()
+            done = time.perf_counter()
+            believed = worst_posterior(METHODS[row.method], plan, written, file, asked.times)
         row = replace(row, measured=measured, publish_seconds=made - start, ask_seconds=done - made)
-        believed = worst_posterior(METHODS[row.method], plan, written, asked.times)
         row = replace(row, bytes=written.output.stat().st_size, posterior=believed)
         return replace(row, best=_best(plan, measured.asked, request)) if tune else row
 
 
-def _refuse_other_counts(written: Written) -> None:
+def _refuse_other_counts(file: ReleaseFile) -> None:
     """Where equal rows are counted as one, answers are about something else than those of the private table."""
-    with open_file(written.output) as file:
-        counts = file.about.get("counts", "rows")
+    counts = file.about.get("counts", "rows")
     if counts not in _ROWS:
         raise PolicyError(f"its count(*) is the number of {counts}, and questions here are about rows")
 

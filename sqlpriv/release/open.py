@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -95,6 +96,13 @@ class OpenRelease:
         """
         answer = self._answer(query, confidence, intervals, nonnegative, parameters, domain_extremes)
         return self._con.from_arrow(run_rewritten(self._con, answer.sql))
+
+    def fetch(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The names and the rows of what `sql` answers, where many are asked: they do not become a relation first."""
+        answer = self._rewritten(query, options=Options(budget=self._budget), parameters=as_constants(None))
+        with _translated():
+            found = self._con.execute(answer.sql)
+            return [str(column[0]) for column in found.description or ()], found.fetchall()
 
     @checked
     def explain(
@@ -202,13 +210,18 @@ def run_rewritten(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
     By execute(), although DuckDB 2.0 warns that Arrow then copies the rows: a relation is planned twice, and planning
     takes longer than copying.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _translated():
         warnings.simplefilter("ignore")
-        try:
-            with interruptible():
-                return con.execute(sql).to_arrow_table()
-        except duckdb.Error as error:
-            raise translated(error) from None
+        return con.execute(sql).to_arrow_table()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        with interruptible():
+            yield
+    except duckdb.Error as error:
+        raise translated(error) from None
 
 
 def translated(error: duckdb.Error) -> SqlprivError:

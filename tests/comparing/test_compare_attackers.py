@@ -28,6 +28,7 @@ from sqlpriv.methods.randomized.attackers import worst_posterior as worst_of_noi
 from sqlpriv.methods.sdgs.terms import guaranteed
 from sqlpriv.methods.sdgs.told import linking_posterior
 from sqlpriv.publishing import read_policy
+from sqlpriv.release.file import open_file
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 
@@ -78,7 +79,8 @@ def figure(folder: Path, values: str, rest: str, person: str = "drop") -> tuple[
     with rehearsed(policy, folder, None, Request()) as (plan, written):
         kept = folder / "kept.duckdb"
         kept.write_bytes(written.output.read_bytes())
-        return worst_posterior(METHODS[policy.method], plan, written, times_of(policy)), kept
+        with open_file(written.output) as file:
+            return worst_posterior(METHODS[policy.method], plan, written, file, times_of(policy)), kept
 
 
 GENERALIZE = '[require]\nk = 3\n[release]\nmethod = "generalize"\nnode = { age = 1 }'

@@ -34,9 +34,6 @@ class Answer:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
 
-    def fetchall(self) -> tuple[tuple[Any, ...], ...]:
-        return self.rows
-
 
 @dataclass(frozen=True)
 class Answers:
@@ -44,10 +41,11 @@ class Answers:
 
     by_query: dict[str, Answer]
 
-    def sql(self, query: str) -> Answer:
+    def fetch(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         if query not in self.by_query:
             raise InputError("it is not answered")
-        return self.by_query[query]
+        answer = self.by_query[query]
+        return list(answer.columns), list(answer.rows)
 
 
 def measured(known: list[Known], answers: dict[str, Answer], rows: int = 1000) -> Measured:

@@ -25,6 +25,7 @@ from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import folded, quoted
+from sqlpriv.table.private import reads_apart
 
 _COPIES = "__priv_n"
 
@@ -59,24 +60,27 @@ class AskedNodes:
         self._counts = Counts(_COPIES, f"(SELECT gone FROM {self._rows})", f"(SELECT shown FROM {self._rows})")
         self._labelled: set[str] = set()
         """Tables of domains with the labels of a level that are there already."""
+        self._counted: dict[tuple[str, ...], str] = {}
+        """Tables of the combinations of some columns, with their number of rows."""
         for schema in (SCHEMA, "domain"):
             fetch(con, f"CREATE SCHEMA IF NOT EXISTS {quoted(self._file.catalog, schema)}")
 
-    def opened(self, node: Node, suppressed: int) -> AskedNode:
-        """A node, of which so many rows are suppressed, as a release for queries."""
+    def opened(self, node: Node, suppressed: int, columns: Sequence[str] | None = None) -> AskedNode:
+        """A node, of which so many rows are suppressed, as a release for queries; of all columns, or of some."""
         scan, con, published = self._scan, self._scan.source.con, self._file.table("published")
+        columns = self._columns if columns is None else columns
         write_shown(scan, self._measures, node, whole=suppressed == 0)
         keep = self._policy.keep_suppressed
         stars = suppressed > 0 and keep and judge_stars(scan, self._measures, node).kept
-        rows = shown_rows(scan, node, self._columns, keep, stars, FREQUENCIES, f", t.{_COPIES} AS {_COPIES}")
-        listed = ", ".join(map(quoted, self._columns))
-        summed = f"SELECT {listed}, CAST(sum({_COPIES}) AS BIGINT) AS {_COPIES} FROM ({rows}) GROUP BY ALL"
-        fetch(con, f"CREATE OR REPLACE TABLE {published} AS {summed}")
+        table = FREQUENCIES if suppressed else self._combinations(tuple(columns))
+        copies = f", t.{_COPIES} AS {_COPIES}"
+        rows = shown_rows(scan, node, columns, keep, stars, table, copies, whole=suppressed == 0)
+        fetch(con, f"CREATE OR REPLACE TABLE {published} AS {_summed(columns, rows)}")
         gone = 0 if stars else suppressed
         fetch(con, f"CREATE OR REPLACE TABLE {self._rows} AS SELECT {gone} AS gone, {scan.rows - suppressed} AS shown")
         kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {published}")}
-        columns = []
-        described = describe(scan, node, self._columns, self._known)
+        found = []
+        described = describe(scan, node, columns, self._known)
         for column in described:
             self._write_leaves(node, column)
             row = {
@@ -87,10 +91,22 @@ class AskedNodes:
                 "labels": column.labels,
                 "has_domain": column.domain is not None,
             }
-            columns.append(PublishedColumn(self._file, row, _COPIES))
-        release = labelled_release(self._file, self._policy.table.name, columns, suppressed, stars, self._counts)
+            found.append(PublishedColumn(self._file, row, _COPIES))
+        release = labelled_release(self._file, self._policy.table.name, found, suppressed, stars, self._counts)
         release = replace(release, facts=None)
         return AskedNode(release, (release.attributes, tuple(c.labels for c in described), suppressed > 0, stars))
+
+    def _combinations(self, columns: tuple[str, ...]) -> str:
+        """A table of the combinations of some columns: far fewer than of all, so that labels are found sooner."""
+        if any(reads_apart(self._known.types[c]) for c in columns):  # equal values may have several labels
+            return FREQUENCIES
+        if columns not in self._counted:
+            table = f"__counted_{len(self._counted)}"
+            fetch(
+                self._scan.source.con, f"CREATE OR REPLACE TABLE {table} AS {_summed(columns, f'FROM {FREQUENCIES}')}"
+            )
+            self._counted[columns] = table
+        return self._counted[columns]
 
     def _write_leaves(self, node: Node, column: ShownColumn) -> None:
         con, a = self._scan.source.con, self._places.get(folded(column.name))
@@ -106,6 +122,12 @@ class AskedNodes:
             fetch(con, f"CREATE OR REPLACE TABLE {table} AS {domain_rows(self._scan, a, level, column, ends)}")
             self._labelled |= {table} if column.labels != BINS else set()
         fetch(con, f"CREATE OR REPLACE VIEW {quoted(self._file.catalog, 'domain', column.name)} AS FROM {table}")
+
+
+def _summed(columns: Sequence[str], rows: str) -> str:
+    """Each combination once."""
+    listed = ", ".join(map(quoted, columns))
+    return f"SELECT {listed}, CAST(sum({_COPIES}) AS BIGINT) AS {_COPIES} FROM ({rows}) GROUP BY ALL"
 
 
 def _with_listed_values(scan: Scan, known: Known) -> Known:

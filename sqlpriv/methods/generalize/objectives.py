@@ -4,7 +4,8 @@ An objective has a cost that the search makes as small as it can, and a bound: a
 cost less than, whatever is suppressed. Loss, entropy, height and precision are sums over cells, so their bounds follow
 from the counts of single columns, for all nodes before any is looked at. Discernibility, average class size and KL
 divergence need the classes; their bound is the cost of the node with nothing suppressed, known once it was evaluated
-(suppressing a class joins it with others, and joining never lowers them). A workload has no bound.
+(suppressing a class joins it with others, and joining never lowers them). A workload asks for a bound of each node
+alone (least.py), which says nothing of those above it.
 
 The formulas are helpers of sql/utility.sql over the sums of an outcome, asked for many nodes at once: in a small query
 of their own, because the one that judges the nodes is slow by its length. A bound is the same formula where nothing is
@@ -35,8 +36,9 @@ class Objective:
     `cost` and `bound` are SQL over the sums of an outcome, the costs of its cells, and `least` and `spread`, what the
     node has before it is looked at: of this objective, and of the values that its labels stand for. Where `before` is
     known for all nodes it is the bound. Where the cost needs more than the outcome of a node, `asked` finds it, as far
-    as it is not above the best cost that it is given, and `refuse` says why the best node is none after all. `by_cells`
-    says that it needs the costs of the cells, which take another look.
+    as it is not above the best cost that it is given, `ask_before` finds `before` in so many seconds at most, and
+    `refuse` says why the best node is none after all. `by_cells` says that it needs the costs of the cells, which take
+    another look.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Objective:
     before: Array | None = None
     shown: Callable[[float], float] = lambda cost: cost
     asked: Callable[[Mapping[Node, Outcome], float], dict[Node, float]] | None = None
+    ask_before: Callable[[float | None], Array | None] | None = None
     refuse: Callable[[Node], None] = lambda node: None
     by_cells: bool = False
 

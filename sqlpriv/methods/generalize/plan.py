@@ -12,10 +12,11 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods.generalize.objectives import Objective, make_objective
 from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
+from sqlpriv.methods.generalize.queries import other_columns, read_workload
 from sqlpriv.methods.generalize.refusals import not_met, unreachable
 from sqlpriv.methods.generalize.search import Found, Searched, look_at, nodes_total, search
 from sqlpriv.methods.generalize.shown import Stars, is_binned, judge_stars, write_shown
-from sqlpriv.methods.generalize.workload import Workload, other_columns, read_workload, workload_objective
+from sqlpriv.methods.generalize.workload import Workload, workload_objective
 from sqlpriv.methods.labelled.evaluate import evaluate
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures

@@ -27,6 +27,8 @@ from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure
 from sqlpriv.methods.labelled.scan import Scan
 
 MOST_NODES = 10**7
+FEWEST_BOUNDED = 100
+"""Fewer nodes are asked sooner than what they must cost at least."""
 _BATCH = 32
 Mask = npt.NDArray[np.bool_]
 
@@ -80,7 +82,10 @@ def search(
     on_progress: Callable[[float], None] | None = None,
 ) -> Searched:
     """Find the node with the smallest cost that meets all requirements."""
-    return _Search(scan, measures, objective).run(time_limit, on_progress)
+    start = time.monotonic()
+    if objective.ask_before is not None and nodes_total(scan) >= FEWEST_BOUNDED:
+        objective = replace(objective, before=objective.ask_before(time_limit))
+    return _Search(scan, measures, objective).run(start, time_limit, on_progress)
 
 
 def look_at(scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective, node: Node) -> Searched:
@@ -110,9 +115,8 @@ class _Search:
         self._look_at([node])
         return self._answer
 
-    def run(self, time_limit: float | None, on_progress: Callable[[float], None] | None) -> Searched:
-        """Evaluate until nothing is open, or the time is over."""
-        start = time.monotonic()
+    def run(self, start: float, time_limit: float | None, on_progress: Callable[[float], None] | None) -> Searched:
+        """Evaluate until nothing is open, or the time since the start is over."""
         self._look_at(self._greedy_path())
         while (candidates := self._candidates()).any():
             if time_limit is not None and time.monotonic() - start > time_limit:
@@ -177,26 +181,24 @@ class _Search:
         self._compare({n: o for n, o in outcomes.items() if is_valid(self._scan, o)})
 
     def _compare(self, valid: dict[Node, Outcome]) -> None:
-        costed = with_costs(self._scan, self._measures, self._promising(valid))
+        best = math.inf if self._answer.best is None else self._answer.best.cost
+        errors = self._objective.asked(valid, best) if self._objective.asked and valid else None
+        costed = with_costs(self._scan, self._measures, self._promising(valid, best, errors))
         self._answer.seen.update(costed)
-        asked = self._objective.asked
         losses = self._by_loss.costs(costed)
-        enough = math.inf if self._answer.best is None else self._answer.best.cost
-        costs = asked(costed, enough) if asked and costed else losses
-        if not asked and self._objective is not self._by_loss:
-            costs = self._objective.costs(costed)
+        costs = losses if self._objective is self._by_loss else errors or self._objective.costs(costed)
         for node, outcome in costed.items():
             found = Found(node, costs[node], losses[node], outcome)
             if self._answer.best is None or _is_better(found, self._answer.best):
                 self._answer.best = found
 
-    def _promising(self, valid: dict[Node, Outcome]) -> dict[Node, Outcome]:
+    def _promising(
+        self, valid: dict[Node, Outcome], best: float, errors: dict[Node, float] | None
+    ) -> dict[Node, Outcome]:
         """Those that may become the best, as far as is known without the costs of their cells."""
-        if self._objective.asked:
-            return valid
-        costs = self._objective.bounds(valid) if self._objective.by_cells else self._objective.costs(valid)
-        best = math.inf if self._answer.best is None else self._answer.best.cost
-        if not self._objective.by_cells:
+        by_cells = self._objective.by_cells
+        costs = errors or (self._objective.bounds(valid) if by_cells else self._objective.costs(valid))
+        if not by_cells:
             best = min([best, *costs.values()])
         return {node: valid[node] for node, cost in costs.items() if cost <= best + _slack(best)}
 

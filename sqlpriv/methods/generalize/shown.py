@@ -53,10 +53,12 @@ def is_binned(scan: Scan, attribute: int) -> bool:
 def write_shown(scan: Scan, measures: Sequence[ClassMeasure], node: Node, *, whole: bool = False) -> None:
     """Tables suppressed and shown; `whole`: it is known that nothing is suppressed."""
     con = scan.source.con
-    query = f"SELECT CAST(0 AS {scan.number_type}) AS class WHERE false"
-    if not whole:
-        write_nodes(scan, [node])
-        query = f"WITH {class_ctes(scan, measures)} SELECT class FROM __priv_classes WHERE fails"
+    if whole:
+        fetch(con, f"CREATE OR REPLACE TABLE suppressed (class {scan.number_type})")
+        write_node_labels(scan, node)
+        return
+    write_nodes(scan, [node])
+    query = f"WITH {class_ctes(scan, measures)} SELECT class FROM __priv_classes WHERE fails"
     fetch(con, f"CREATE OR REPLACE TABLE suppressed AS {query}")
     fetch(con, "CREATE OR REPLACE TABLE shown_paths AS FROM paths")
     if fetch(con, "SELECT count(*) FROM suppressed")[0][0]:
@@ -100,12 +102,20 @@ def _name_bins(scan: Scan, node: Node, attribute: int, hierarchy: Hierarchy) -> 
 
 
 def shown_rows(
-    scan: Scan, node: Node, columns: Sequence[str], keep: bool, stars: bool, table: str | None = None, more: str = ""
+    scan: Scan,
+    node: Node,
+    columns: Sequence[str],
+    keep: bool,
+    stars: bool,
+    table: str | None = None,
+    more: str = "",
+    *,
+    whole: bool = False,
 ) -> str:
     """A query for what a node shows of rows of the private table. Tables suppressed and shown are there.
 
-    `keep`: whether the policy wants suppressed rows kept, `stars`: whether they are. Another table than the private one
-    may be given, and more columns of it, as SQL.
+    `keep`: whether the policy wants suppressed rows kept, `stars`: whether they are; `whole`: it is known that there
+    are none. Another table than the private one may be given, and more columns of it, as SQL.
     """
     place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
     number = " + ".join(f"l{a}.number" for a in range(len(node)))
@@ -128,6 +138,9 @@ def shown_rows(
             label = cell if typed else f"l{a}.label"
             shown.append(f"{label} AS {name}")
             starred.append(f"{literal(TOP)} AS {name}")
+    if whole:
+        labelled = {place[folded(c)] for c in columns if folded(c) in place}
+        return number_rows(scan.policy, of, ", ".join(shown) + more, "shown", labelled)
     rows = number_rows(scan.policy, of, ", ".join(shown) + more, "shown") + f" WHERE NOT {hidden}"
     if stars:
         rows += " UNION ALL " + number_rows(scan.policy, of, ", ".join(starred) + more, "shown")

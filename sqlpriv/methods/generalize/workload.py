@@ -6,30 +6,37 @@ own. The error of a query is the mean of |estimate - truth| over the groups that
 the release does not give counts as 0. A node whose release refuses a query, because all of a column is below one label
 and nobody knows which values these are, has an infinite error.
 
-Where nothing is suppressed, an estimate depends on the levels of the columns alone that the query mentions.
+Where nothing is suppressed, an estimate depends on the levels of the columns alone that the query mentions. From these
+estimates follows what the error of a count is at least (least.py), so that few nodes are asked.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+import time
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import sqlglot
 from sqlglot import exp
 
 from sqlpriv.errors import InputError, InternalError, PolicyError, UnsupportedSQLError
 from sqlpriv.methods.generalize.asked import AskedNode, AskedNodes
-from sqlpriv.methods.generalize.objectives import Objective
+from sqlpriv.methods.generalize.least import Counts, counts_rows
+from sqlpriv.methods.generalize.objectives import Array, Objective
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.labelled.evaluate import Node, Outcome
+from sqlpriv.methods.generalize.queries import Query, other_columns
+from sqlpriv.methods.generalize.shown import is_binned
+from sqlpriv.methods.labelled.evaluate import Node, Outcome, allowance
 from sqlpriv.methods.labelled.leaves import Known
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.scan import Scan, published_columns
 from sqlpriv.release.open import run_rewritten
-from sqlpriv.rewrite.bind.parse import statements_in_place
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
@@ -39,14 +46,10 @@ from sqlpriv.sqltext import folded
 _Group = tuple[Any, ...]
 _SLACK = 1e-9
 _ESTIMATES = Options(intervals=False)
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query of the file: its text, where it stands in the file, and what to call it."""
-
-    text: str
-    name: str
+_MOST_LEVELS = 100
+"""A query whose columns have more combinations of levels is not asked at all of them beforehand."""
+_BEFOREHAND = 0.25
+"""Of the time of a search, so much may go into bounds."""
 
 
 @dataclass(frozen=True)
@@ -56,33 +59,6 @@ class _Asked:
     query: Query
     mentioned: frozenset[str]
     truth: dict[_Group, float]
-
-
-def read_workload(policy: GeneralizePolicy, file: str) -> list[Query]:
-    """The queries of a file."""
-    path = policy.table.path(file)
-    if not path.is_file():
-        raise PolicyError(f"there is no workload file {file!r}")
-    try:
-        texts = statements_in_place(path.read_text(encoding="utf-8"))
-    except (UnsupportedSQLError, UnicodeDecodeError):
-        raise PolicyError(f"{file} is not SQL: write SELECT queries, each for one number, with ; between") from None
-    if not texts:
-        raise PolicyError(f"{file} holds no query")
-    return [Query(text, f"{file}, query {i}") for i, text in enumerate(texts, 1)]
-
-
-def other_columns(policy: GeneralizePolicy, queries: Sequence[Query]) -> list[str]:
-    """The columns that queries may mention beside quasi-identifiers and sensitive ones; * may mention all."""
-    others = policy.named("other")
-    words: set[str] = set()
-    for query in queries:
-        tokens = sqlglot.tokenize(query.text, dialect="duckdb")
-        words |= {folded(t.text) for t in tokens}
-        stars = [i for i, t in enumerate(tokens) if t.text == "*"]
-        if any(i < 2 or folded(tokens[i - 2].text) != "count" for i in stars):
-            return list(others)
-    return [c for c in others if folded(c) in words]
 
 
 class Workload:
@@ -96,10 +72,13 @@ class Workload:
         known: Known,
         queries: Sequence[Query],
     ) -> None:
-        self._con = scan.source.con
+        self._con, self._scan, self._policy = scan.source.con, scan, policy
         self._qis = policy.qis
+        self._counts: dict[int, Counts] = {}
+        """What counts are where nothing is suppressed, by query, as far as it was asked beforehand."""
         read = {folded(c) for c in (*policy.qis, *policy.sensitive, *other_columns(policy, queries))}
         columns = [c for c in published_columns(scan) if folded(c) in read]
+        self._columns = columns
         self._nodes = AskedNodes(scan, policy, measures, known, columns)
         self._found: dict[tuple[int, tuple[int, ...]], float] = {}
         """The errors of queries where nothing is suppressed, by the levels of what they mention."""
@@ -122,11 +101,56 @@ class Workload:
         Of a node that has more than `enough`, or than another of these nodes, it may be less than it is, yet more than
         that: once its errors are too many, no further query is asked.
         """
-        found = {}
-        for node, outcome in outcomes.items():
-            found[node] = self._error(node, outcome.suppressed, enough)
-            enough = min(enough, found[node])
+        found = {node: self._least_error(node, outcome.suppressed) for node, outcome in outcomes.items()}
+        for node in sorted(outcomes, key=lambda n: (found[n], n)):
+            if found[node] <= enough + _slack(enough):
+                found[node] = self._error(node, outcomes[node].suppressed, enough)
+                enough = min(enough, found[node])
         return found
+
+    def least_errors(self, time_limit: float | None) -> Array | None:
+        """What the errors of all nodes are at least; None where nothing is known of any query."""
+        until = math.inf if time_limit is None else time.monotonic() + _BEFOREHAND * time_limit
+        shape = tuple(h + 1 for h in self._scan.heights)
+        least, most = np.zeros(shape), allowance(self._scan)
+        for i, asked in enumerate(self._asked):
+            axes = self._axes(asked)
+            levels = list(itertools.product(*(range(shape[a]) for a in axes)))
+            if time.monotonic() > until or len(levels) > _MOST_LEVELS or not self._is_bounded(asked, axes):
+                continue
+            whole = self._whole(asked, axes, levels)
+            self._counts[i] = found = Counts(asked.truth, whole, self._policy.keep_suppressed)
+            errors = np.array([found.least_error(at, most) for at in levels]) / len(self._asked)
+            least += errors.reshape([shape[a] if a in axes else 1 for a in range(len(shape))])
+        return least if self._counts else None
+
+    def _axes(self, asked: _Asked) -> list[int]:
+        """The quasi-identifiers that a query mentions, by number."""
+        return [a for a, q in enumerate(self._qis) if folded(q) in asked.mentioned]
+
+    def _is_bounded(self, asked: _Asked, axes: Sequence[int]) -> bool:
+        return counts_rows(asked.query.text) and not any(is_binned(self._scan, a) for a in axes)
+
+    def _whole(
+        self, asked: _Asked, axes: Sequence[int], all_levels: Sequence[tuple[int, ...]]
+    ) -> dict[tuple[int, ...], dict[_Group, float]]:
+        """The estimates of a query where nothing is suppressed, as far as releases do not refuse it."""
+        columns = [c for c in self._columns if folded(c) in asked.mentioned] or self._columns[:1]
+        found = {}
+        for levels in all_levels:
+            at = dict(zip(axes, levels, strict=True))
+            opened = self._nodes.opened(tuple(at.get(a, 0) for a in range(len(self._qis))), 0, columns)
+            with suppress(PolicyError):
+                found[levels] = self._estimates(asked, opened)
+        return found
+
+    def _least_error(self, node: Node, suppressed: int) -> float:
+        """What is known of the error of a node that was judged, and not yet asked."""
+        known = (
+            counts.least_error(tuple(node[a] for a in self._axes(self._asked[i])), suppressed)
+            for i, counts in self._counts.items()
+        )
+        return sum(known) / len(self._asked)
 
     def refuse_unanswered(self, node: Node) -> None:
         """Refuse the best node, if its release would not answer all queries: then none would."""
@@ -151,21 +175,24 @@ class Workload:
             errors[i] = self._usual[i] = known[keys[i]]
             if errors[i] == math.inf and i in self._refusals:
                 self._unanswered[node] = i
-            if sum(errors.values()) / len(keys) > enough + _SLACK * max(1.0, enough):
+            if sum(errors.values()) / len(keys) > enough + _slack(enough):
                 break
         return sum(error for _, error in sorted(errors.items())) / len(keys)
 
     def _of_query(self, i: int, opened: AskedNode) -> float:
         asked = self._asked[i]
-        key = asked.query, opened.shape
         try:
-            if key not in self._rewritten:
-                self._rewritten[key] = _rewritten(asked.query, opened.release)
-            found = self._numbers(asked.query, self._rewritten[key])
+            found = self._estimates(asked, opened)
         except PolicyError as refused:
             self._refusals[i] = str(refused)
             return math.inf
         return _mean([abs(found.get(group, 0.0) - true) for group, true in asked.truth.items()])
+
+    def _estimates(self, asked: _Asked, opened: AskedNode) -> dict[_Group, float]:
+        key = asked.query, opened.shape
+        if key not in self._rewritten:
+            self._rewritten[key] = _rewritten(asked.query, opened.release)
+        return self._numbers(asked.query, self._rewritten[key])
 
     def _true(self, query: Query, table: Release) -> _Asked:
         mentioned: set[str] = set()
@@ -206,8 +233,15 @@ class Workload:
 
 
 def workload_objective(workload: Workload) -> Objective:
-    """The objective. Nothing is known of a node before it was asked."""
-    return Objective("workload", None, "NULL", asked=workload.errors, refuse=workload.refuse_unanswered)
+    """The objective."""
+    return Objective(
+        "workload",
+        None,
+        "NULL",
+        asked=workload.errors,
+        ask_before=workload.least_errors,
+        refuse=workload.refuse_unanswered,
+    )
 
 
 def _rewritten(query: Query, release: Release) -> Answer:
@@ -226,6 +260,10 @@ def _called(query: Query, table: str) -> str:
     own = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
     names = {t.name for t in tree.find_all(exp.Table) if folded(t.name) not in own}
     return names.pop() if len(names) == 1 else table
+
+
+def _slack(enough: float) -> float:
+    return _SLACK * max(1.0, enough)
 
 
 def _mean(numbers: Sequence[float]) -> float:

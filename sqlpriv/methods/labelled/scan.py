@@ -13,7 +13,7 @@ names its class. All of it is ordinary tables in a database in memory: private, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -190,12 +190,15 @@ def node_of(scan: Scan, given: Mapping[str, int]) -> tuple[int, ...]:
     return node
 
 
-def number_rows(policy: LabelledPolicy, table: str, columns: str, values: str = "leaves") -> str:
-    """A query of `columns` over a table t, its quasi-identifiers joined with their leaves l0, l1, ..."""
+def number_rows(
+    policy: LabelledPolicy, table: str, columns: str, values: str = "leaves", attributes: Collection[int] | None = None
+) -> str:
+    """A query of `columns` over a table t, its quasi-identifiers, all or some, joined with their leaves l0, l1, ..."""
     joins = "".join(
         f" JOIN {values} AS l{i} ON l{i}.attribute = {i} "
         f"AND CAST(t.{quoted(q)} AS VARCHAR) IS NOT DISTINCT FROM l{i}.value"
         for i, q in enumerate(policy.qis)
+        if attributes is None or i in attributes
     )
     return f"SELECT {columns} FROM {table} AS t{joins}"
 

@@ -12,12 +12,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 from oracles.workload import group_sums, mean_error
 from support.bounded_cases import COLUMNS, Asked, BoundedCase, answers, random_question
 from support.policies import policy_text, qi, read, role, write_policy
 
 from sqlpriv.errors import PolicyError
+from sqlpriv.methods.generalize.least import counts_rows
 from sqlpriv.methods.generalize.plan import prepare
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.search import is_valid, search
@@ -59,7 +61,10 @@ def expected(case: BoundedCase, queries: Sequence[tuple[Asked, str]], node: Node
 
 
 def found(policy: GeneralizePolicy) -> tuple[dict[Node, float], dict[Node, bool], float | None]:
-    """The errors of all valid nodes, where suppressed rows are kept with stars, and the cost of the best node."""
+    """The errors of all valid nodes, where suppressed rows are kept with stars, and the cost of the best node.
+
+    No error is below what is known beforehand, and the search finds the best with bounds as without them.
+    """
     with open_private(policy) as source:
         scan, measures, objective, _ = prepare(source, policy)
         outcomes = dict(zip(NODES, evaluate(scan, measures, NODES), strict=True))
@@ -72,6 +77,11 @@ def found(policy: GeneralizePolicy) -> tuple[dict[Node, float], dict[Node, bool]
             stars = policy.keep_suppressed and outcome.suppressed > 0
             kept[node] = stars and judge_stars(scan, measures, node).kept
         best = search(scan, measures, objective).best
+        assert objective.ask_before is not None
+        least = objective.ask_before(None)
+        assert least is None or all(least[node] <= error for node, error in errors.items())
+        bounded = search(scan, measures, replace(objective, before=least)).best
+        assert bounded == best or (bounded is not None and best is not None and bounded.node == best.node)
     return errors, kept, None if best is None else best.cost
 
 
@@ -257,6 +267,51 @@ def test_a_node_that_is_worse_than_enough_is_told_to_be_so(tmp_path: Path) -> No
         exact = objective.asked({(1, 0): outcome}, math.inf)[1, 0]
         assert objective.asked({(1, 0): outcome}, exact)[1, 0] == exact > 0
         assert exact / 4 < objective.asked({(1, 0): outcome}, exact / 4)[1, 0] <= exact
+
+
+def test_what_a_count_is_off_at_least_rules_out_nodes_that_are_not_asked(tmp_path: Path) -> None:
+    """Spread over twice as many ages, half of the counted rows are missed, whatever is suppressed."""
+    age = '{ role = "quasi-identifier", hierarchy = "ranges:3", domain = "range:0..23" }'
+    columns = {"age": age, "sex": PUBLIC}
+    bounds = {}
+    for query in ("count(*)", "sum(age)", "count(*) + 1", "sex, count(*)"):
+        grouped = " GROUP BY sex" if query.startswith("sex") else ""
+        sql = f"SELECT {query} FROM people WHERE age < 2{grouped}"
+        text = policy_text(columns, "k = 1", f"{WORKLOAD}\nsuppression = 0.1")
+        (folder := tmp_path / str(len(bounds))).mkdir()
+        path = write_policy(folder, text, AGES, {"w.sql": sql})
+        with open_private(read(path)) as source:
+            *_, objective, _ = prepare(source, read(path))
+            assert objective.ask_before is not None
+            bounds[query] = objective.ask_before(None)
+    counted = bounds["count(*)"]
+    assert counted is not None
+    assert counted == pytest.approx(np.array([[0, 0], [0, 0], [1, 1]]))
+    assert bounds["sum(age)"] is bounds["count(*) + 1"] is None
+    assert bounds["sex, count(*)"] is not None
+
+
+@pytest.mark.parametrize(
+    ("sql", "counts"),
+    [
+        ("SELECT count(*) FROM t WHERE a > 1", True),
+        ("SELECT a, count(*) AS n FROM t GROUP BY a ORDER BY a", True),
+        ("FROM t SELECT count(*)", True),
+        ("SELECT count(*) FROM t, u", False),
+        ("SELECT count(*) FROM t JOIN u USING (a)", False),
+        ("SELECT 2 * count(*) FROM t", False),
+        ("SELECT count(DISTINCT a) FROM t", False),
+        ("SELECT count(*) FROM t GROUP BY ROLLUP (a)", False),
+        ("SELECT count(*) FROM t WHERE a IN (SELECT a FROM u)", False),
+        ("SELECT count(*) FROM (SELECT * FROM t)", False),
+        ("WITH u AS (FROM t) SELECT count(*) FROM u", False),
+        ("SELECT count(*) FROM t HAVING count(*) > 3", False),
+        ("SELECT count(*) FROM t UNION ALL SELECT count(*) FROM t", False),
+        ("SELECT count(*) FROM t TABLESAMPLE 3 ROWS", False),
+    ],
+)
+def test_which_queries_count_every_row_once_at_most(sql: str, counts: bool) -> None:
+    assert counts_rows(sql) is counts
 
 
 def test_a_workload_that_is_not_there(tmp_path: Path) -> None:
