@@ -69,7 +69,10 @@ def _holds(columns: int) -> bool:
 
 
 def _equal(one: float | None, other: float | None) -> bool:
-    """Two medians, but for the last digits: sums over several threads may be rounded otherwise."""
+    """Two medians, but for the last digits: threads add up doubles in an order of their own.
+
+    That is all: with one thread (`threads = 1` for every connection, here and there) they are equal to the last digit.
+    """
     return one == other if one is None or other is None else math.isclose(one, other, rel_tol=1e-9)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sqlpriv.engine import fetch
 from sqlpriv.methods.labelled.posterior import largest_share
-from sqlpriv.methods.method import Attacked, Method, Plan, Written
+from sqlpriv.methods.method import Attacked, Method, Plan, Searches, Written
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.sqltext import quoted
@@ -19,6 +19,7 @@ from sqlpriv.sqltext import quoted
 _LINKING = "linking"
 _TIMES = "times"
 _OF_CLASSES = "knows the quasi-identifiers, nothing of others in particular, and not how the classes were found"
+_CHOICE = "what the choice of the classes itself tells, for which the sensitive values were read"
 TWICE = 2.0
 """How many times the odds, where the policy does not say it."""
 
@@ -36,6 +37,18 @@ def times_of(policy: Policy) -> float:
 def holds_of(method: Method) -> str:
     """Of whom the posterior is, in words that follow "of one who"."""
     return method.posterior_holds if isinstance(method, Attacked) else _OF_CLASSES
+
+
+def leaves_out(method: Method, policy: Policy, tuned: bool) -> str | None:
+    """What the posterior does not count, in words that follow "it leaves out": classes found by sensitive values.
+
+    A requirement may read them, and so may questions that classes are tuned to.
+    """
+    if isinstance(method, Attacked) or method.draws:
+        return None
+    required = any(r.measure.needs_sensitive for r in policy.requirements)
+    by_values = method.looks_at_values(policy) if isinstance(method, Searches) else required
+    return _CHOICE if by_values or tuned else None
 
 
 def worst_posterior(method: Method, plan: Plan, written: Written, file: ReleaseFile, times: float) -> float | None:

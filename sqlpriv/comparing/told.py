@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlpriv.comparing.attackers import holds_of
+from sqlpriv.comparing.attackers import holds_of, leaves_out
 from sqlpriv.comparing.paste import policy_lines, toml
 from sqlpriv.comparing.run import Comparison, Row
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
@@ -104,6 +104,7 @@ def _content(row: Row, tuned: Row | None) -> dict[str, Any]:
         "bytes": row.bytes,
         "posterior": row.posterior,
         "posterior_holds": None if row.posterior is None else f"of one who {holds_of(METHODS[row.method])}",
+        "posterior_leaves_out": _leaves_out(row),
         "against": row.against or None,
         "protection": row.turned and row.turned.protection,
         "assumed": bool(row.turned and row.turned.assumed),
@@ -211,6 +212,19 @@ def _posteriors(comparison: Comparison) -> Iterator[Line]:
         yield Line(f"{_attacker(comparison)}.", "posterior")
     for words, methods in holds.items():
         yield Line(f"of {', '.join(methods)}: of one who {words}", "posterior")
+    left: dict[str, list[str]] = {}
+    for row in comparison.rows:
+        if (what := _leaves_out(row)) is not None:
+            left.setdefault(what, []).append(_name(row))
+    for what, names in left.items():
+        yield Line(f"of {', '.join(names)}: it leaves out {what}", "posterior")
+
+
+def _leaves_out(row: Row) -> str | None:
+    """What the posterior of a row does not count."""
+    if row.posterior is None or row.turned is None:
+        return None
+    return leaves_out(METHODS[row.method], row.turned.policy, row.chosen is not None)
 
 
 def _refused_questions(rows: Sequence[Row]) -> Iterator[Line]:

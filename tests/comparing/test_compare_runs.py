@@ -138,6 +138,8 @@ def test_attackers_are_on_one_scale(folder: Path, compared: dict[str, Any]) -> N
     holds = {m: row_of(compared, m)["posterior_holds"] for m in posteriors}
     assert "nothing of others in particular" in holds["generalize"]
     assert "and everybody else" in holds["alpha_beta"]
+    assert "sensitive values were read" in row_of(compared, "generalize")["posterior_leaves_out"]
+    assert row_of(compared, "alpha_beta")["posterior_leaves_out"] is None
     assert row_of(compared, "alpha_beta")["protection"] == "gamma = 0.7, which alpha(diagnosis)<=0.7 promises"
     assert not row_of(compared, "alpha_beta")["assumed"]
 
