@@ -96,7 +96,7 @@ def written(case: BoundedCase, chance: random.Random, folder: Path) -> tuple[Pat
     return case.write(folder, WORKLOAD, {"w.sql": texts}), queries
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", range(60))
 def test_the_error_of_every_node_is_that_of_the_oracle(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
@@ -274,21 +274,16 @@ def test_what_a_count_is_off_at_least_rules_out_nodes_that_are_not_asked(tmp_pat
     age = '{ role = "quasi-identifier", hierarchy = "ranges:3", domain = "range:0..23" }'
     columns = {"age": age, "sex": PUBLIC}
     bounds = {}
-    for query in ("count(*)", "sum(age)", "count(*) + 1", "sex, count(*)"):
-        grouped = " GROUP BY sex" if query.startswith("sex") else ""
-        sql = f"SELECT {query} FROM people WHERE age < 2{grouped}"
+    for value in ("count(*)", "sum(age)"):
         text = policy_text(columns, "k = 1", f"{WORKLOAD}\nsuppression = 0.1")
-        (folder := tmp_path / str(len(bounds))).mkdir()
-        path = write_policy(folder, text, AGES, {"w.sql": sql})
+        (folder := tmp_path / value[:3]).mkdir()
+        path = write_policy(folder, text, AGES, {"w.sql": f"SELECT {value} FROM people WHERE age < 2"})
         with open_private(read(path)) as source:
             *_, objective, _ = prepare(source, read(path))
             assert objective.ask_before is not None
-            bounds[query] = objective.ask_before(None)
-    counted = bounds["count(*)"]
-    assert counted is not None
-    assert counted == pytest.approx(np.array([[0, 0], [0, 0], [1, 1]]))
-    assert bounds["sum(age)"] is bounds["count(*) + 1"] is None
-    assert bounds["sex, count(*)"] is not None
+            bounds[value] = objective.ask_before(None)
+    assert bounds["count(*)"] == pytest.approx(np.array([[0, 0], [0, 0], [1, 1]]))
+    assert bounds["sum(age)"] is None
 
 
 @pytest.mark.parametrize(
