@@ -92,7 +92,7 @@ class Wire:
 def parse(sql: str, types: tuple[int, ...] = (), name: str = "") -> bytes:
     """Prepare a statement."""
     kinds = b"".join(struct.pack("!I", kind) for kind in types)
-    return frames.built(b"P", frames.zero_ended(name), frames.zero_ended(sql), struct.pack("!h", len(types)), kinds)
+    return frames.built(b"P", frames.zero_ended(name), frames.zero_ended(sql), struct.pack("!H", len(types)), kinds)
 
 
 def bind(*values: bytes, portal: str = "", statement: str = "", columns: tuple[int, ...] = ()) -> bytes:

@@ -15,7 +15,7 @@ from sqlpriv.doors.server.reader import ProtocolError, Reader
 PROTOCOL = 3 << 16
 CANCEL, TLS, GSS = ((1234 << 16) + code for code in (5678, 5679, 5680))
 TEXT, BINARY = 0, 1
-_INT16, _INT32 = struct.Struct("!h"), struct.Struct("!i")
+COUNT, _INT32 = struct.Struct("!H"), struct.Struct("!i")
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class Field:
 
 def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
     """The columns of an answer, with the formats they come in."""
-    parts = [_INT16.pack(len(fields))]
+    parts = [COUNT.pack(len(fields))]
     for field, form in zip(fields, formats, strict=True):
         numbers = (field.table, field.place, field.type, field.size, field.modifier, form)
         parts += [zero_ended(field.name), struct.pack("!IhIhih", *numbers)]
@@ -254,12 +254,12 @@ def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
 
 def parameter_description(types: Sequence[int]) -> bytes:
     """The types of the parameters of a statement."""
-    return built(b"t", _INT16.pack(len(types)), *(struct.pack("!I", t) for t in types))
+    return built(b"t", COUNT.pack(len(types)), *(struct.pack("!I", t) for t in types))
 
 
 def data_row(cells: Sequence[bytes | None]) -> bytes:
     """One row."""
-    parts = [_INT16.pack(len(cells))]
+    parts = [COUNT.pack(len(cells))]
     for cell in cells:
         parts += [_INT32.pack(-1)] if cell is None else [_INT32.pack(len(cell)), cell]
     return built(b"D", *parts)

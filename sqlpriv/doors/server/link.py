@@ -12,9 +12,11 @@ from sqlpriv.doors.server import frames
 from sqlpriv.doors.server.reader import Reader
 from sqlpriv.doors.server.replies import ReplyError
 
-_INT16, _INT32 = struct.Struct("!h"), struct.Struct("!i")
+_INT32 = struct.Struct("!i")
 _SYNC = frames.built(b"S")
-_LARGEST_ANSWER = 64 << 20
+_LARGEST_ANSWER = 16 << 20
+"""More than all of a catalog; functions of PostgreSQL make texts of any size, which are not to be held here."""
+_LONGEST_ERROR = 4 << 10
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Found:
     description: bytes
     rows: list[bytes]
     tag: bytes
+    size: int
+    """The bytes of its rows."""
 
 
 class Link:
@@ -56,7 +60,7 @@ class Link:
         for kind, body in self._answer():
             if kind == b"t":
                 reader = Reader(body)
-                found = tuple(reader.int32() & 0xFFFFFFFF for _ in range(reader.int16()))  # type: ignore[assignment]
+                found = tuple(reader.int32() & 0xFFFFFFFF for _ in range(reader.count()))  # type: ignore[assignment]
             elif kind == b"T":
                 description = frames.built(kind, body)
         return found, description
@@ -74,16 +78,19 @@ class Link:
         self._send(b"".join(asked))
         description, rows, tag, size = frames.NO_DATA, [], frames.EMPTY, 0
         for kind, body in self._answer():
-            if kind == b"D" and size <= _LARGEST_ANSWER:
-                rows.append(frames.built(kind, body))
+            if kind == b"D":
                 size += len(body)
+                if size > _LARGEST_ANSWER:
+                    rows.clear()  # and no more are kept, up to the end of the answer
+                else:
+                    rows.append(frames.built(kind, body))
             elif kind == b"T":
                 description = frames.built(kind, body)
             elif kind == b"C":
                 tag = frames.built(kind, body)
         if size > _LARGEST_ANSWER:
-            raise ReplyError("54000", "the answer of the catalog is too large", "ask for less of it")
-        return Found(description, rows, tag)
+            raise _too_large()
+        return Found(description, rows, tag, size)
 
     def spelt(self, text: bytes, kind: int) -> bytes:
         """A text as a value of a type, in binary."""
@@ -131,7 +138,9 @@ class Link:
         while True:
             try:
                 head = self._file.read(5)
-                body = self._file.read(int.from_bytes(head[1:], "big") - 4) if len(head) == 5 else b""
+                size = int.from_bytes(head[1:], "big") - 4 if len(head) == 5 else 0
+                body = self._file.read(min(size, _LARGEST_ANSWER))
+                self._pass_over(size - len(body))
             except (OSError, ValueError):
                 raise self._gone() from None
             if len(head) < 5:
@@ -139,6 +148,8 @@ class Link:
                 raise failed or self._gone()
             if head[:1] == b"E":
                 failed = _error(body)
+            elif size > len(body):
+                failed = failed or _too_large()
             elif head[:1] == b"Z":
                 break
             elif failed is None:
@@ -146,13 +157,25 @@ class Link:
         if failed is not None:
             raise failed
 
+    def _pass_over(self, size: int) -> None:
+        """Read bytes that are not kept."""
+        while size > 0:
+            part = self._file.read(min(size, 1 << 16))
+            if not part:
+                raise OSError
+            size -= len(part)
+
+
+def _too_large() -> ReplyError:
+    return ReplyError("54000", "the answer of the catalog is too large", "ask for less of it")
+
 
 def _error(body: bytes) -> ReplyError:
+    """What PostgreSQL says; it may repeat a text as long as a statement makes it."""
     said = {part[:1].decode(): part[1:].decode(errors="replace") for part in body.split(b"\0") if part}
     place = said.get("P", "")
-    return ReplyError(
-        said.get("C", "58000"), said.get("M", ""), said.get("H", ""), int(place) if place.isdigit() else 0
-    )
+    message, hint = (said.get(part, "")[:_LONGEST_ERROR] for part in "MH")
+    return ReplyError(said.get("C", "58000"), message, hint, int(place) if place.isdigit() else 0)
 
 
 def _startup(options: dict[str, str]) -> bytes:
@@ -174,7 +197,7 @@ def _cancel(process: int, secret: bytes) -> bytes:
 def _parse(sql: str, types: Sequence[int]) -> bytes:
     """Prepare a statement without a name."""
     return frames.built(
-        b"P", b"\0", frames.zero_ended(sql), _INT16.pack(len(types)), *(struct.pack("!I", t) for t in types)
+        b"P", b"\0", frames.zero_ended(sql), frames.COUNT.pack(len(types)), *(struct.pack("!I", t) for t in types)
     )
 
 
@@ -185,10 +208,10 @@ def _describe(of: str) -> bytes:
 
 def _bind(values: Sequence[bytes | None], formats: Sequence[int], columns: Sequence[int]) -> bytes:
     """Give the statement without a name its parameters."""
-    parts = [b"\0\0", _INT16.pack(len(formats)), *map(_INT16.pack, formats), _INT16.pack(len(values))]
+    parts = [b"\0\0", frames.COUNT.pack(len(formats)), *map(frames.COUNT.pack, formats), frames.COUNT.pack(len(values))]
     for value in values:
         parts += [_INT32.pack(-1)] if value is None else [_INT32.pack(len(value)), value]
-    return frames.built(b"B", *parts, _INT16.pack(len(columns)), *map(_INT16.pack, columns))
+    return frames.built(b"B", *parts, frames.COUNT.pack(len(columns)), *map(frames.COUNT.pack, columns))
 
 
 _EXECUTE = frames.built(b"E", b"\0", _INT32.pack(0))

@@ -28,6 +28,11 @@ class Prepared:
     fields: tuple[frames.Field, ...] | None = None
     """The columns, once the client was told of them."""
 
+    @property
+    def size(self) -> int:
+        """The bytes that are kept for it, about."""
+        return 0 if self.statement is None else len(self.statement.whole)
+
 
 class Result(Protocol):
     """What a statement gave."""
@@ -41,6 +46,10 @@ class Result(Protocol):
 
     def tag(self, sent: int) -> bytes:
         """That it is done."""
+
+    @property
+    def size(self) -> int:
+        """The bytes of rows that are kept for it."""
 
     def close(self) -> None:
         """No more is wanted."""
@@ -87,6 +96,11 @@ class Answered:
         """That it is done."""
         return frames.complete(f"SELECT {sent}")
 
+    @property
+    def size(self) -> int:
+        """A batch at most."""
+        return 0 if self._left is None else self._left.nbytes
+
     def close(self) -> None:
         """No more is wanted."""
         self._rows.close()
@@ -116,6 +130,11 @@ class Listed:
         """That it is done."""
         return self._found.tag
 
+    @property
+    def size(self) -> int:
+        """All of its rows."""
+        return self._found.size
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -139,6 +158,11 @@ class Done:
         """That it is done; an empty text has no tag."""
         return frames.complete(self._tag) if self._tag else frames.EMPTY
 
+    @property
+    def size(self) -> int:
+        """Nothing is held."""
+        return 0
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -153,6 +177,12 @@ class Portal:
     columns: tuple[int, ...] = ()
     result: Result | None = field(default=None)
     finished: bool = False
+
+    @property
+    def size(self) -> int:
+        """The bytes that are kept for it, about."""
+        held = self.prepared.size + sum(len(value) for value in self.values if value is not None)
+        return held + (0 if self.result is None else self.result.size)
 
     def close(self) -> None:
         """No more is wanted."""

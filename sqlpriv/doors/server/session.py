@@ -13,10 +13,11 @@ from sqlpriv.doors.server.portals import Done, Portal, Prepared
 from sqlpriv.doors.server.reader import ProtocolError
 from sqlpriv.doors.server.replies import CANCELLED, INTERNAL, NO_PORTAL, NO_STATEMENT, ReplyError, reply_to
 from sqlpriv.doors.server.runner import Runner
-from sqlpriv.doors.server.statements import For
+from sqlpriv.doors.server.statements import MOST_PARAMETERS, For
 from sqlpriv.errors import SqlprivError
 
 _MOST_KEPT = 1000
+_MOST_BYTES = 64 << 20
 
 
 class Session:
@@ -104,7 +105,7 @@ class Session:
                 prepared = self._portals[name].prepared if name in self._portals else None
             case _:
                 prepared = None
-        return prepared.statement.text if prepared is not None and prepared.statement is not None else ""
+        return prepared.statement.whole if prepared is not None and prepared.statement is not None else ""
 
     def _answer(self, found: frames.Message) -> None:
         match found:
@@ -148,6 +149,8 @@ class Session:
             raise ReplyError("42601", "a prepared statement is one statement", "prepare them one by one")
         self._prepared.pop(found.name, None)
         prepared = Prepared(statements[0] if statements else None)
+        if prepared.statement is not None and prepared.statement.parameters > MOST_PARAMETERS:
+            raise ReplyError("54023", f"a statement has {MOST_PARAMETERS:,} parameters at most", "number them from $1")
         if prepared.statement is not None:
             self._transaction.refuse_after_failure(prepared.statement.words)
             prepared = self._runner.prepared(prepared.statement, found.types)
@@ -238,3 +241,6 @@ class Session:
     def _refuse_many(self, kept: dict[str, Prepared] | dict[str, Portal], name: str) -> None:
         if len(kept) >= _MOST_KEPT and name not in kept:
             raise ReplyError("53400", f"there are {_MOST_KEPT} prepared statements or portals", "close some")
+        if sum(each.size for each in kept.values()) > _MOST_BYTES:
+            said = f"prepared statements or portals hold more than {_MOST_BYTES >> 20} MiB"
+            raise ReplyError("53400", said, "close some")

@@ -34,6 +34,9 @@ _OF_SESSION = frozenset({
     "DEALLOCATE", "CLOSE", "UNLISTEN",
 })  # fmt: skip
 _READS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+MOST_PARAMETERS = 65_535
+"""What the protocol can count."""
+_MOST_SHOWN = 300
 
 
 class For(Enum):
@@ -48,9 +51,11 @@ class For(Enum):
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement, in its place: what stands before it in the text is spaces."""
+    """One statement, in its place. The text it stands in is shared: a thousand statements are not a thousand texts."""
 
-    text: str
+    whole: str
+    start: int
+    end: int
     concerns: For
     words: tuple[str, ...]
     """Of a command of the session: its words, in capitals."""
@@ -59,7 +64,13 @@ class Statement:
     parameters: int
     """The largest number of a parameter: $2 has 2."""
     shape: str
-    """The statement for the log: no literal, and no name that is not known."""
+    """The statement for the log: no literal, no name that is not known, and not more than its beginning."""
+
+    @property
+    def text(self) -> str:
+        """The statement; what stands before it is spaces, so that places in it are places in the whole."""
+        before = "\n".join(" " * len(line) for line in self.whole[: self.start].split("\n"))
+        return before + self.whole[self.start : self.end]
 
 
 def statements(text: str, tables: Collection[str], known: Collection[str]) -> list[Statement]:
@@ -68,7 +79,7 @@ def statements(text: str, tables: Collection[str], known: Collection[str]) -> li
         tokens = sqlglot.tokenize(text, dialect="postgres")
     except (sqlglot.errors.SqlglotError, RecursionError):
         # The rewriter says why it cannot be read.
-        return [Statement(text, For.QUESTION, (), frozenset(), 0, "unreadable")]
+        return [Statement(text, 0, len(text), For.QUESTION, (), frozenset(), 0, "unreadable")]
     parts: list[list[Token]] = [[]]
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
@@ -79,14 +90,18 @@ def statements(text: str, tables: Collection[str], known: Collection[str]) -> li
 
 
 def _statement(text: str, tokens: list[Token], tables: Collection[str], known: Collection[str]) -> Statement:
-    start, end = tokens[0].start, tokens[-1].end + 1
-    before = "".join(c if c == "\n" else " " for c in text[:start])
     names = {folded(t.text) for t in tokens if t.token_type not in _LITERALS}
     served = frozenset(name for name in tables if name in names)
-    numbers = [int(b.text) for a, b in pairwise(tokens) if a.token_type is TokenType.PARAMETER and b.text.isdigit()]
     concerns = _concerns(tokens, names, served)
-    shape = "catalog" if concerns is For.CATALOG else " ".join(_shown(t, known) for t in tokens)
-    return Statement(before + text[start:end], concerns, _words(tokens), served, max(numbers, default=0), shape)
+    shape = "catalog" if concerns is For.CATALOG else _shape(tokens, known)
+    start, end = tokens[0].start, tokens[-1].end + 1
+    return Statement(text, start, end, concerns, _words(tokens), served, _parameters(tokens), shape)
+
+
+def _parameters(tokens: list[Token]) -> int:
+    digits = [b.text for a, b in pairwise(tokens) if a.token_type is TokenType.PARAMETER and b.text.isdecimal()]
+    # A number of six digits is too large already; what follows need not be read.
+    return max((int(text.lstrip("0")[:6] or "0") for text in digits), default=0)
 
 
 def _words(tokens: list[Token]) -> tuple[str, ...]:
@@ -103,6 +118,11 @@ def _concerns(tokens: list[Token], names: set[str], served: frozenset[str]) -> F
     if verb not in _READS or not asks_catalog:
         return For.QUESTION
     return For.EITHER if served else For.CATALOG
+
+
+def _shape(tokens: list[Token], known: Collection[str]) -> str:
+    shown = [_shown(token, known) for token in tokens[:_MOST_SHOWN]]
+    return " ".join([*shown, "..."] if len(tokens) > _MOST_SHOWN else shown)
 
 
 def _shown(token: Token, known: Collection[str]) -> str:

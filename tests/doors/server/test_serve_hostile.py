@@ -1,0 +1,75 @@
+"""A client that has logged in sends little and would make the server hold much, or work for long: it is refused."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from support.serving import Running
+from support.wire import Wire, bind, describe, execute, parse
+
+from sqlpriv.doors.server.statements import statements
+
+
+def test_many_statements_in_one_message_are_not_many_texts() -> None:
+    """Each was kept with all that stood before it: a message of a megabyte became gigabytes, in minutes."""
+    text = "SELECT 1;\n" * 200
+    found = statements(text, frozenset(), frozenset())
+    assert len(found) == 200
+    assert all(each.whole is text for each in found)
+    assert found[2].text == (" " * 9 + "\n") * 2 + "SELECT 1"
+
+
+def test_the_log_holds_the_beginning_of_a_long_statement() -> None:
+    (found,) = statements("SELECT " + ", ".join(["1"] * 400), frozenset(), frozenset())
+    assert found.shape.startswith("SELECT ? , ?")
+    assert found.shape.endswith(" ...")
+    assert len(found.shape) < 1000
+
+
+@pytest.mark.parametrize("number", ["99999999999", "500000000", "9" * 5000, "65536"])
+def test_a_parameter_of_a_huge_number_is_refused(server: Running, number: str) -> None:
+    """A list of so many types was made for it."""
+    with Wire(server) as wire:
+        for of in ("visits", "pg_class"):
+            answers = wire.ask(parse(f"SELECT count(*) FROM {of} WHERE 1 = ${number}"))
+            assert [kind for kind, _ in answers] == [b"E", b"Z"]
+            assert b"C54023\0" in answers[0][1]
+
+
+def test_more_types_than_parameters_are_no_fault(server: Running) -> None:
+    with Wire(server) as wire:
+        for of in ("visits", "pg_class"):
+            answers = wire.ask(parse(f"SELECT count(*) FROM {of}", types=(25,) * 40_000), describe("S"))
+            assert answers[0][0] in {b"1", b"E"}
+            assert b"CXX000\0" not in answers[0][1]
+    assert [event for event in server.events() if event["event"] == "fault"] == []
+
+
+@pytest.mark.slow
+def test_what_the_catalog_makes_of_little_is_not_held(server: Running) -> None:
+    with server.connect() as con:
+        for asked in (
+            "SELECT repeat('x', 30000000), version()",
+            "SELECT version(), g FROM generate_series(1, 400000) g",
+        ):
+            with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="too large"):
+                con.execute(asked.encode())
+        with pytest.raises(psycopg.errors.InvalidTextRepresentation) as refused:
+            con.execute("SELECT repeat('x', 30000000)::integer, version()")
+        assert len(str(refused.value)) < 10_000
+        assert con.execute("SELECT current_user").fetchall() == [("analyst",)]
+
+
+@pytest.mark.slow
+def test_portals_and_statements_hold_so_much_and_no_more(server: Running) -> None:
+    """A thousand portals with the largest answer each would be gigabytes."""
+    with Wire(server) as wire:
+        large = "SELECT repeat('x', 10000000), version()"
+        wire.kinds(parse("BEGIN"), bind(), execute(), parse(large, name="s"))
+        kinds = [wire.kinds(bind(statement="s", portal=str(i)), describe("P", str(i))) for i in range(8)]
+        assert kinds == ["2TZ"] * 7 + ["EZ"]
+    long = "SELECT 1" + " " * 1_000_000
+    with Wire(server) as wire:
+        kinds = [wire.kinds(parse(long, name=str(i))) for i in range(70)]
+        assert kinds[:60] == ["1Z"] * 60
+        assert kinds[-1] == "EZ"
