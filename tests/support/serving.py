@@ -38,6 +38,10 @@ class Running:
         """What was logged last of a connection."""
         return [event for event in self.events() if event.get("connection") == connection][-1]
 
+    def forgive(self) -> None:
+        """Wrong passwords are forgotten, which would make the logins of other tests wait."""
+        self.server._doorstep._failed.clear()
+
     @property
     def about(self) -> dict[str, Any]:
         """How to connect."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import select
 import socket
 import ssl
 import time
@@ -15,6 +17,7 @@ OPENING_LIMIT = 10_000
 _GATHERED = 1 << 16
 _WRITE_SECONDS = 60.0
 _INT = 4
+_HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
 
 class TooLargeError(ProtocolError):
@@ -53,10 +56,19 @@ class Channel:
         self._deadline: float | None = None
         self.encrypted = False
 
-    @property
-    def sock(self) -> socket.socket:
-        """The socket, for the watch over clients that are gone."""
-        return self._sock
+    def is_gone(self, seconds: float = 0.0) -> bool:
+        """Whether the client has hung up, or does so within so many seconds; from any thread."""
+        try:
+            poll = select.poll()
+            poll.register(self._sock, _HUNG_UP)
+            return bool(poll.poll(seconds * 1000))
+        except (OSError, ValueError):
+            return True
+
+    def hang_up(self) -> None:
+        """From another thread: who reads or writes here wakes, and ends."""
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # TLS's own would wait for an answer
 
     def must_be_done(self, seconds: float | None) -> None:
         """Within so many seconds all reading must be done; None: it may wait for ever."""
@@ -83,7 +95,9 @@ class Channel:
         """From here on all is encrypted; what came before the handshake must not be read as if it were."""
         try:
             self._sock.settimeout(self._left())
-            self._sock = context.wrap_socket(self._sock, server_side=True)
+            encrypted = context.wrap_socket(self._sock, server_side=True, do_handshake_on_connect=False)
+            self._sock = encrypted  # before the handshake, so that `hang_up` ends one that takes its time
+            encrypted.do_handshake()
         except (OSError, ValueError):
             raise GoneError from None
         self.encrypted = True

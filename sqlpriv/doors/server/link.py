@@ -76,7 +76,8 @@ class Link:
         """The answer to a statement."""
         asked = (_parse(sql, types), _bind(values, formats, columns), _describe("P"), _EXECUTE)
         self._send(b"".join(asked))
-        description, rows, tag, size = frames.NO_DATA, [], frames.EMPTY, 0
+        description, tag, size = frames.NO_DATA, frames.EMPTY, 0
+        rows: list[bytes] = []
         for kind, body in self._answer():
             if kind == b"D":
                 size += len(body)

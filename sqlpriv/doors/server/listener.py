@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from sqlpriv.doors.server import frames
 from sqlpriv.doors.server.answers import Served
 from sqlpriv.doors.server.channel import Channel, GoneError, TooLargeError
+from sqlpriv.doors.server.doorstep import Doorstep
 from sqlpriv.doors.server.journal import Journal
 from sqlpriv.doors.server.link import Link
 from sqlpriv.doors.server.login import Who, logged_in, opened
 from sqlpriv.doors.server.reader import ProtocolError
-from sqlpriv.doors.server.replies import PROTOCOL, TOO_LARGE, TOO_MANY, ReplyError
+from sqlpriv.doors.server.replies import NO_LOGIN, PROTOCOL, TOO_LARGE, TOO_MANY, ReplyError
 from sqlpriv.doors.server.runner import Runner
 from sqlpriv.doors.server.session import Session
 from sqlpriv.doors.server.settings import Settings, is_loopback
@@ -27,6 +28,7 @@ from sqlpriv.errors import InputError
 
 _BEFORE_LOGIN = 32
 """So many connections more may be about to log in, or to cancel."""
+_PAUSE_SECONDS = 0.5
 _WATCH_SECONDS = 0.05
 _END_SECONDS = 5.0
 
@@ -51,7 +53,8 @@ class Server:
         self._secret = secrets.token_bytes(32)
         self._lock = threading.Lock()
         self._running: dict[int, _Running] = {}
-        self._threads: dict[threading.Thread, socket.socket] = {}
+        self._doorstep = Doorstep(_BEFORE_LOGIN)
+        self._threads: dict[threading.Thread, Channel] = {}
         self._stopping = threading.Event()
         self._parameters = _parameters(shadow)
         self._socket = sock
@@ -90,40 +93,36 @@ class Server:
         self._stopping.set()
 
     def _take(self, sock: socket.socket, host: str) -> None:
-        thread = threading.Thread(target=self._serve, args=(sock, host), daemon=True)
+        number, channel = next(self._numbers), Channel(sock, self._settings.limits.largest)
+        thread = threading.Thread(target=self._serve, args=(channel, number, host), daemon=True)
+        self._doorstep.enter(number, channel, host)
         with self._lock:
-            full = len(self._threads) >= self._settings.limits.connections + _BEFORE_LOGIN
-            if not full:
-                self._threads[thread] = sock
-        try:
-            if not full:
-                thread.start()
-                return
-        except RuntimeError:  # no more threads
-            self._forget(thread)
-        sock.close()
-
-    def _serve(self, sock: socket.socket, host: str) -> None:
-        number = next(self._numbers)
-        channel = Channel(sock, self._settings.limits.largest)
+            self._threads[thread] = channel
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            thread.start()
+        except (OSError, RuntimeError):  # gone already, or no more threads
+            self._forget(thread, number)
+            channel.close()
+
+    def _serve(self, channel: Channel, number: int, host: str) -> None:
+        try:
             self._converse(channel, number, host)
         except ReplyError as error:
-            self._bid_farewell(channel, number, error)
+            self._bid_farewell(channel, number, host, error)
         except TooLargeError as error:
             hint = f"messages have {self._settings.limits.largest:,} bytes at most"
-            self._bid_farewell(channel, number, ReplyError(TOO_LARGE, str(error), hint, fatal=True))
+            self._bid_farewell(channel, number, host, ReplyError(TOO_LARGE, str(error), hint, fatal=True))
         except ProtocolError as error:
-            self._bid_farewell(channel, number, ReplyError(PROTOCOL, str(error), fatal=True))
+            self._bid_farewell(channel, number, host, ReplyError(PROTOCOL, str(error), fatal=True))
         except (GoneError, OSError):
             pass
         except Exception as error:  # a fault of ours ends this connection alone
             self._journal.write("fault", connection=number, kind=type(error).__name__)
         finally:
             channel.close()
-            self._forget(threading.current_thread())
+            self._forget(threading.current_thread(), number)
 
     def _converse(self, channel: Channel, number: int, host: str) -> None:
         channel.must_be_done(self._settings.limits.login_seconds)
@@ -131,13 +130,14 @@ class Server:
         if isinstance(start, frames.Cancel):
             self._cancel(start)
             return
-        who = logged_in(channel, start, self._settings, self._secret, is_loopback(host))
+        who = self._logged_in(channel, start, host)
         runner = Runner(self._served, self._shadow, who, self._settings.limits.seconds, self._journal, number)
         running = _Running(secrets.token_bytes(4), channel, runner)
         with self._lock:
             if len(self._running) >= self._settings.limits.connections:
                 raise ReplyError(TOO_MANY, "there are too many connections", "try again later", fatal=True)
             self._running[number] = running
+        self._doorstep.leave(number)
         self._journal.write("connected", connection=number, host=host, tls=channel.encrypted)
         session = Session(channel, runner)
         try:
@@ -150,15 +150,26 @@ class Server:
             session.close()
             self._journal.write("disconnected", connection=number)
 
+    def _logged_in(self, channel: Channel, start: frames.Startup, host: str) -> Who:
+        # Before, not after: who does not wait for the pause has not guessed.
+        if self._doorstep.is_suspect(host) and channel.is_gone(_PAUSE_SECONDS):
+            raise GoneError
+        try:
+            return logged_in(channel, start, self._settings, self._secret, is_loopback(host))
+        except ReplyError as error:
+            if error.state == NO_LOGIN:
+                self._doorstep.remember(host)
+            raise
+
     def _welcome(self, running: _Running, number: int, who: Who) -> None:
         running.channel.write(frames.SIGNED_IN)
         for name, value in {**self._parameters, "application_name": who.application}.items():
             running.channel.write(frames.parameter(name, value))
         running.channel.write(frames.key(number, running.secret))
 
-    def _bid_farewell(self, channel: Channel, number: int, error: ReplyError) -> None:
+    def _bid_farewell(self, channel: Channel, number: int, host: str, error: ReplyError) -> None:
         error.fatal = True
-        self._journal.write("ended", connection=number, state=error.state)
+        self._journal.write("ended", connection=number, host=host, state=error.state)
         with contextlib.suppress(GoneError, OSError):
             channel.write(error.frame())
             channel.flush()
@@ -176,7 +187,8 @@ class Server:
             for each in running:
                 each.runner.check(each.channel)
 
-    def _forget(self, thread: threading.Thread) -> None:
+    def _forget(self, thread: threading.Thread, number: int) -> None:
+        self._doorstep.leave(number)
         with self._lock:
             self._threads.pop(thread, None)
 
@@ -185,9 +197,8 @@ class Server:
         self._socket.close()
         with self._lock:
             threads, running = dict(self._threads), list(self._running.values())
-        for sock in [*threads.values(), *(each.channel.sock for each in running)]:
-            with contextlib.suppress(OSError):
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+        for channel in threads.values():
+            channel.hang_up()
         end = time.monotonic() + _END_SECONDS
         while any(thread.is_alive() for thread in threads) and time.monotonic() < end:
             for each in running:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from sqlpriv.doors.server import frames, scram
@@ -13,7 +12,6 @@ from sqlpriv.doors.server.settings import Settings
 from sqlpriv.doors.server.shadow import DATABASE, WITHOUT_BOUNDS
 
 _MOST_REQUESTS = 3
-_PAUSE = 0.5
 _ENCODINGS = frozenset({"UTF8", "UTF-8", "UNICODE"})
 
 
@@ -55,7 +53,6 @@ def logged_in(channel: Channel, start: frames.Startup, settings: Settings, secre
     try:
         scram.authenticate(known, lambda code, body: _ask(channel, code, body), lambda: _answer(channel))
     except scram.RefusedError:
-        time.sleep(_PAUSE)  # guessing takes time
         raise ReplyError(NO_LOGIN, "password authentication failed", fatal=True) from None
     for option in (of_user, of_database):
         if option not in {"", WITHOUT_BOUNDS}:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import time
 import traceback
 from collections.abc import Sequence
@@ -21,8 +20,6 @@ from sqlpriv.doors.server.shadow import Shadow
 from sqlpriv.doors.server.spelling import for_duckdb
 from sqlpriv.doors.server.statements import For, Statement, statements
 from sqlpriv.errors import SqlprivError
-
-_HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
 
 class Runner:
@@ -123,7 +120,7 @@ class Runner:
             return
         if self._why is None and time.monotonic() - since > self._seconds:
             self._why = "the statement took too long"
-        if self._why is None and _is_gone(channel):
+        if self._why is None and channel.is_gone():
             self._why = "the client is gone"
         if self._why is not None:
             self._interrupt()
@@ -186,12 +183,3 @@ class Runner:
                 raise
             # Where a sample does not fit, nothing may: NULL has every type.
             return self._asker.fields(for_duckdb(statement.text), statement.tables, [None] * len(types))
-
-
-def _is_gone(channel: Channel) -> bool:
-    try:
-        poll = select.poll()
-        poll.register(channel.sock, _HUNG_UP)
-        return bool(poll.poll(0))
-    except (OSError, ValueError):
-        return True

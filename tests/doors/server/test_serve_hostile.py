@@ -7,6 +7,7 @@ import pytest
 from support.serving import Running
 from support.wire import Wire, bind, describe, execute, parse
 
+from sqlpriv.doors.server.doorstep import Doorstep
 from sqlpriv.doors.server.statements import statements
 
 
@@ -73,3 +74,51 @@ def test_portals_and_statements_hold_so_much_and_no_more(server: Running) -> Non
         kinds = [wire.kinds(parse(long, name=str(i))) for i in range(70)]
         assert kinds[:60] == ["1Z"] * 60
         assert kinds[-1] == "EZ"
+
+
+class Caller:
+    """A connection that waits to log in."""
+
+    def __init__(self) -> None:
+        self.is_there = True
+
+    def hang_up(self) -> None:
+        """It is let go."""
+        self.is_there = False
+
+
+def test_who_comes_finds_room_at_the_expense_of_the_host_that_takes_most() -> None:
+    doorstep, callers = Doorstep(4), [Caller() for _ in range(7)]
+    for number, host in enumerate("abbaaca"):
+        doorstep.enter(number, callers[number], host)  # type: ignore[arg-type]
+        if number == 4:
+            doorstep.leave(4)
+    assert [number for number, caller in enumerate(callers) if not caller.is_there] == [0, 1]
+
+
+def test_silent_clients_keep_nobody_out(server: Running) -> None:
+    """All places were taken by clients that never said who they are, and everybody else was turned away."""
+    silent = [Wire(server, login=False) for _ in range(80)]
+    try:
+        with server.connect(connect_timeout=10) as con:
+            assert con.execute("SELECT 1 AS one").fetchall() == [(1,)]
+    finally:
+        for wire in silent:
+            wire.close()
+
+
+def test_after_a_wrong_password_the_next_guess_waits_before_it_is_judged(server: Running) -> None:
+    """Not after it: who hangs up early would have guessed for nothing."""
+    doorstep = server.server._doorstep
+    assert not doorstep.is_suspect("192.0.2.7")
+    doorstep.remember("192.0.2.7")
+    assert doorstep.is_suspect("192.0.2.7")
+    for number in range(2000):
+        doorstep.remember(f"host {number}")
+    assert not doorstep.is_suspect("192.0.2.7")
+    with pytest.raises(psycopg.OperationalError, match="password"):
+        server.connect(password="wrong, but long")
+    assert doorstep.is_suspect("127.0.0.1")
+    ended = [event for event in server.events() if event["event"] == "ended"][-1]
+    assert {"host": "127.0.0.1", "state": "28P01"}.items() <= ended.items()
+    server.forgive()

@@ -29,6 +29,7 @@ SLOW = "SELECT count(*) FROM " + ", ".join(f"regions AS r{i}" for i in range(16)
 def test_without_the_password_nobody_gets_in(server: Running, other: dict[str, str]) -> None:
     with pytest.raises(psycopg.OperationalError, match="password"):
         server.connect(**other)
+    server.forgive()
 
 
 def test_other_databases_and_options_are_refused(server: Running) -> None:
