@@ -10,8 +10,9 @@
     encode      Arrow batches as rows of the protocol, whole columns at once; decode: parameters as values
     shadow      a PostgreSQL without any row, with the tables' names and types: catalog queries and types of parameters
     keeper      the process between server and shadow: when the server dies, however it dies, the shadow goes with it
+    doorstep    connections before their login: nobody keeps others out
     listener    accepts, counts and ends connections; watches for cancels, time limits and clients that are gone
 
-What reads a served table goes through the rewriter or is refused: the shadow's role may not read these tables at all,
-so that even a statement that is mistaken for a look at the catalog gets an error there, never a wrong answer.
+What reads a served table goes through the rewriter or is refused: in the shadow no statement that reads one of these
+tables can even be planned, so that what is mistaken for a look at the catalog gets an error there, never a wrong answer.
 """

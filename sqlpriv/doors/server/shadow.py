@@ -1,7 +1,8 @@
 """The shadow: a real PostgreSQL with the names and types of the served tables, and no row at all.
 
-It answers what tools ask the catalog, and infers the types of parameters. The role by which it is asked sees the
-tables, as information_schema has it, but has no right to read them: what reads one is an error here, never an answer.
+It answers what tools ask the catalog, and infers the types of parameters. The role by which it is asked has the right
+to read the tables, as tools list no others, but a policy on each of them fails as soon as a statement that reads it is
+planned: what reads one is an error here, never an answer.
 """
 
 from __future__ import annotations
@@ -34,7 +35,17 @@ _SETTINGS = (
     "max_parallel_workers=0", "temp_file_limit=100MB", "track_activities=off", "default_transaction_read_only=on",
 )  # fmt: skip
 # What would reach beyond the one who asks.
-_REVOKED = "^(pg_(terminate|cancel)_backend|lo_.*|lo(read|write)|pg_notify|pg_sleep.*|pg_.*advisory_(xact_)?lock.*)$"
+_REVOKED = (
+    "^(pg_(terminate|cancel)_backend|lo_.*|lo(read|write)|pg_notify|pg_sleep.*|pg_.*advisory_(xact_)?lock.*|"
+    "pg_logical_emit_message|pg_export_snapshot)$"
+)
+# IMMUTABLE, so that PostgreSQL calls it while it plans, whether or not a row would ever be looked at; in pg_catalog,
+# where no tool lists it.
+_REFUSAL = """
+CREATE FUNCTION pg_catalog.sqlpriv_refusal() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+    RAISE insufficient_privilege USING MESSAGE = 'the catalog has no rows of tables', HINT = 'ask for them alone';
+END $$
+"""
 # DuckDB's types, up to their arguments, by those of PostgreSQL that hold all their values.
 _TYPES = {
     "BOOLEAN": "boolean", "TINYINT": "smallint", "UTINYINT": "smallint", "SMALLINT": "smallint",
@@ -123,11 +134,10 @@ class Shadow:
             asked = "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace "
             for (function,) in con.execute((asked + f"AND proname ~ '{_REVOKED}'").encode()).fetchall():
                 con.execute(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC".encode())
+            con.execute(_REFUSAL)
+            con.execute("REVOKE ALL ON LANGUAGE plpgsql, sql FROM PUBLIC")
             for name, columns in tables.items():
-                listed = ", ".join(f"{quoted(column)} {postgres_type(kind)}" for column, kind in columns.items())
-                con.execute(f"CREATE TABLE public.{quoted(name)} ({listed})".encode())
-                # With this right alone information_schema shows a table, and nobody reads it.
-                con.execute(f"GRANT REFERENCES ON public.{quoted(name)} TO {role}".encode())
+                self._add(con, f"public.{quoted(name)}", columns)
         with self._connected("template1") as con:
             # Some drivers compare the name of the database that they asked for with the one that the catalog says.
             con.execute("SET default_transaction_read_only = off")
@@ -135,6 +145,13 @@ class Shadow:
             con.execute(f"CREATE DATABASE {other} TEMPLATE {quoted(DATABASE)} STRATEGY file_copy".encode())
             con.execute(f"REVOKE ALL ON DATABASE {other} FROM PUBLIC".encode())
             con.execute(f"GRANT CONNECT ON DATABASE {other} TO {role}".encode())
+
+    def _add(self, con: psycopg.Connection[Any], table: str, columns: Mapping[str, str]) -> None:
+        listed = ", ".join(f"{quoted(column)} {postgres_type(kind)}" for column, kind in columns.items())
+        con.execute(f"CREATE TABLE {table} ({listed})".encode())
+        con.execute(f"CREATE POLICY estimates_only ON {table} USING (pg_catalog.sqlpriv_refusal())".encode())
+        con.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY".encode())
+        con.execute(f"GRANT SELECT ON {table} TO {quoted(self.user)}".encode())
 
 
 _UNREADABLE = (
