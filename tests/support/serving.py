@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,3 +71,15 @@ def running(*releases: Path, **given: Any) -> Iterator[Running]:
             finally:
                 server.stop()
                 thread.join(10)
+
+
+def certificate(folder: Path, *kind: str) -> tuple[Path, Path]:
+    """A certificate for this machine, made by openssl."""
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    made = ["openssl", "req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost", *kind, "-out", str(cert)]
+    try:
+        made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key)]
+        subprocess.run(made, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("openssl cannot make such a certificate here")
+    return cert, key

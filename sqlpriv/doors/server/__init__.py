@@ -2,7 +2,7 @@
 
     frames      the messages of the protocol: bytes to messages, messages to bytes; knows no socket and no SQL
     channel     a socket that reads and writes them, with limits on size and time; TLS begins here
-    scram       SCRAM-SHA-256; without the password nobody gets further
+    scram       SCRAM-SHA-256; without the password nobody gets further; binding: SCRAM-SHA-256-PLUS by the certificate
     session     a connection: who asks, its transaction, its prepared statements and portals; one thread each
     statements  a text into statements, each a question, a look at the catalog, or a command of the session
     spelling    what PostgreSQL's tools write and DuckDB spells otherwise
@@ -14,5 +14,5 @@
     listener    accepts, counts and ends connections; watches for cancels, time limits and clients that are gone
 
 What reads a served table goes through the rewriter or is refused: in the shadow no statement that reads one of these
-tables can even be planned, so that what is mistaken for a look at the catalog gets an error there, never a wrong answer.
+tables can even be planned, so that what is mistaken for a look at the catalog gets an error, never a wrong answer.
 """

@@ -50,8 +50,9 @@ def logged_in(channel: Channel, start: frames.Startup, settings: Settings, secre
     user, of_user = _parted(start.options.get("user", ""))
     database, of_database = _parted(start.options.get("database", "") or user)
     known = settings.login if user == settings.login.user else scram.nobody(user, secret)
+    end_point = settings.end_point if channel.encrypted else None
     try:
-        scram.authenticate(known, lambda code, body: _ask(channel, code, body), lambda: _answer(channel))
+        scram.authenticate(known, lambda code, body: _ask(channel, code, body), lambda: _answer(channel), end_point)
     except scram.RefusedError:
         raise ReplyError(NO_LOGIN, "password authentication failed", fatal=True) from None
     for option in (of_user, of_database):

@@ -1,4 +1,4 @@
-"""SCRAM-SHA-256 (RFC 5802 and 7677), the server's side: the password is never sent, and never kept."""
+"""SCRAM-SHA-256 and -PLUS (RFC 5802 and 7677), the server's side: the password is never sent, and never kept."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlpriv.doors.server.binding import KIND
 from sqlpriv.doors.server.reader import ProtocolError, Reader
 from sqlpriv.errors import InputError
 
 MECHANISM = b"SCRAM-SHA-256"
+BOUND = MECHANISM + b"-PLUS"
 PASSWORD = "SQLPRIV_SERVE_PASSWORD"
 _ROUNDS = 4096
 _SHORTEST = 8
-_GS2 = (b"n,", b"y,")  # no channel binding; `y`: the client could, and believes that we cannot, which is so
 
 
 class RefusedError(Exception):
@@ -77,31 +78,61 @@ def nobody(user: str, secret: bytes) -> Login:
     return Login(user, drawn[:16], os.urandom(32), os.urandom(32))
 
 
-def authenticate(known: Login, ask: Callable[[int, bytes], None], answer: Callable[[], bytes]) -> None:
-    """Let the client prove that it knows the password; `ask` sends a step, `answer` waits for the next."""
-    ask(10, MECHANISM + b"\0\0")
+def authenticate(
+    known: Login, ask: Callable[[int, bytes], None], answer: Callable[[], bytes], end_point: bytes | None = None
+) -> None:
+    """Let the client prove that it knows the password; `ask` sends a step, `answer` waits for the next.
+
+    With an `end_point`, the hash of our certificate, it may prove as well that it is this server it speaks to.
+    """
+    ask(10, (b"" if end_point is None else BOUND + b"\0") + MECHANISM + b"\0\0")
     start = Reader(answer())
-    if start.text() != MECHANISM.decode():
-        raise ProtocolError("the client proposes another way to authenticate than SCRAM-SHA-256")
+    mechanism = start.text().encode()
+    if mechanism != MECHANISM and (mechanism != BOUND or end_point is None):
+        raise ProtocolError("the client proposes a way to authenticate that was not offered")
     first = start.take(start.int32())
     start.end()
-    flag, bare = first[:2], first[3:]
-    if flag not in _GS2 or first[2:3] != b",":
-        raise ProtocolError("SCRAM: the first message cannot be read")
+    header, bare = _parted(first)
+    channel = header + _bound(header, mechanism, end_point)
     nonce = _part(_fields(bare), b"r") + base64.b64encode(secrets.token_bytes(18))
     second = b"r=" + nonce + b",s=" + base64.b64encode(known.salt) + b",i=" + str(_ROUNDS).encode()
     ask(11, second)
     last = answer()
     without, _, proof = last.rpartition(b",p=")
     given = _fields(without)
-    if _decoded(_part(given, b"c")) != flag + b",":
-        raise ProtocolError("SCRAM: the channel is not the one that was announced")
+    if _decoded(_part(given, b"c")) != channel:
+        raise ProtocolError("SCRAM: the channel is not the one that was announced, or not to this server")
     signed = b",".join((bare, second, without))
     key = _xor(_decoded(proof), _mac(known.stored, signed))
     fits = hmac.compare_digest(hashlib.sha256(key).digest(), known.stored)
     if not (hmac.compare_digest(_part(given, b"r"), nonce) and fits):
         raise RefusedError
     ask(12, b"v=" + base64.b64encode(_mac(known.server, signed)))
+
+
+def _parted(first: bytes) -> tuple[bytes, bytes]:
+    """The header of the first message, `n,,` say, and the rest; nobody logs in for another."""
+    flag, _, after = first.partition(b",")
+    other, found, bare = after.partition(b",")
+    if other or not found or bare.startswith(b"m="):  # an extension that must be understood
+        raise ProtocolError("SCRAM: the first message cannot be read")
+    return flag + b",,", bare
+
+
+def _bound(header: bytes, mechanism: bytes, end_point: bytes | None) -> bytes:
+    """What the client's view of the channel must end with; whether it binds it is said in the header."""
+    flag = header[:-2]
+    if mechanism == BOUND:
+        if flag != b"p=" + KIND:
+            raise ProtocolError("SCRAM-SHA-256-PLUS binds the channel by tls-server-end-point alone")
+        return end_point or b""
+    if flag.startswith(b"p="):
+        raise ProtocolError("SCRAM-SHA-256 binds no channel; propose SCRAM-SHA-256-PLUS, by TLS")
+    if flag == b"y" and end_point is not None:
+        raise ProtocolError("SCRAM: the client was not told that the channel can be bound; somebody may be in between")
+    if flag not in {b"n", b"y"}:
+        raise ProtocolError("SCRAM: the first message cannot be read")
+    return b""
 
 
 def _mac(key: bytes, text: bytes) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlpriv.doors.server.answers import open_served
+from sqlpriv.doors.server.binding import end_point
 from sqlpriv.doors.server.channel import tls_context
 from sqlpriv.doors.server.journal import Journal
 from sqlpriv.doors.server.listener import Server, listening
@@ -41,7 +42,8 @@ def serving(
         raise InputError(f"nobody can be called {user!r} here; choose another --user")
     limits = limits or Limits()
     tls = tls_context(cert, key) if cert is not None and key is not None else None
-    settings = Settings(login(user, read_password(password_file)), host, port, tls, limits)
+    bound = None if cert is None else end_point(cert)
+    settings = Settings(login(user, read_password(password_file)), host, port, tls, bound, limits)
     with listening(settings) as socket:
         served = open_served(releases, public or {}, limits.memory, limits.threads)
         try:

@@ -34,6 +34,8 @@ class Settings:
     port: int = 5433
     """0: any that is free."""
     tls: ssl.SSLContext | None = None
+    end_point: bytes | None = None
+    """The hash of the certificate, by which clients make sure that it is ours."""
     limits: Limits = Limits()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import struct
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ import duckdb
 import psycopg
 import pytest
 from support.releases import Made
-from support.serving import SECRET, Running, running
+from support.serving import SECRET, Running, certificate, running
 from support.wire import Wire, bind, execute, parse
 
 from sqlpriv.doors.server import frames
@@ -102,18 +101,6 @@ def test_the_log_holds_no_literal(server: Running) -> None:
     assert "SELECT count ( * ) FROM visits WHERE region = ?" in logged
 
 
-def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for this machine, made by openssl."""
-    cert, key = folder / "cert.pem", folder / "key.pem"
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    try:
-        made += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", str(cert), "-keyout", str(key)]
-        subprocess.run(made, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("openssl cannot make a certificate here")
-    return cert, key
-
-
 def test_what_the_rewriter_asks_of_public_tables_is_stopped_too() -> None:
     """And nothing is remembered of it: else one who cancels would change what others are told."""
     with duckdb.connect() as con:
@@ -129,7 +116,7 @@ def test_what_the_rewriter_asks_of_public_tables_is_stopped_too() -> None:
 
 @pytest.mark.slow
 def test_tls_and_the_limits_of_time_and_number(visits: Made, tmp_path: Path) -> None:
-    cert, key = certificate(tmp_path)
+    cert, key = certificate(tmp_path, "-newkey", "rsa:2048")
     limits = Limits(connections=2, seconds=0.5, login_seconds=1.0)
     with running(visits.path, cert=cert, key=key, limits=limits) as server:
         verified: dict[str, Any] = {"sslmode": "verify-full", "sslrootcert": str(cert)}
