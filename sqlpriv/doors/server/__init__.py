@@ -4,6 +4,7 @@
     channel     a socket that reads and writes them, with limits on size and time; TLS begins here
     scram       SCRAM-SHA-256; without the password nobody gets further; binding: SCRAM-SHA-256-PLUS by the certificate
     session     a connection: who asks, its transaction, its prepared statements and portals; one thread each
+    kept        what a session holds by name, with limits; cursors: DECLARE, FETCH and CLOSE of portals
     statements  a text into statements, each a question, a look at the catalog, or a command of the session
     spelling    what PostgreSQL's tools write and DuckDB spells otherwise
     answers     questions through the rewriter over an open release, each connection by cursors of its own

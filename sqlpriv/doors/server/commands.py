@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from sqlpriv.doors.server.login import refuse_encoding
-from sqlpriv.doors.server.replies import FAILED_TRANSACTION, ReplyError
+from sqlpriv.doors.server.replies import FAILED_TRANSACTION, INVALID, ReplyError
 
 IDLE, OPEN, FAILED = "I", "T", "E"
 _ENDS = frozenset({"COMMIT", "END", "ROLLBACK", "ABORT"})
+_TRUE = frozenset({"ON", "TRUE", "YES", "1"})
 
 
 class Transaction:
@@ -14,6 +17,8 @@ class Transaction:
 
     def __init__(self) -> None:
         self.status = IDLE
+        self.has_committed = False
+        """Whether the last one that ended was committed."""
 
     def fail(self) -> None:
         """A statement has failed."""
@@ -33,10 +38,8 @@ class Transaction:
             return "BEGIN" if verb == "BEGIN" else "START TRANSACTION"
         if verb in _ENDS:
             return self._end(words)
-        if verb == "SET" and ("CLIENT_ENCODING" in words or "NAMES" in words):
-            refuse_encoding("UTF8" if words[-1] == "DEFAULT" else words[-1])
-        if verb == "CLOSE":
-            return "CLOSE CURSOR ALL" if words[1:] == ("ALL",) else "CLOSE CURSOR"
+        if verb == "SET":
+            _refuse_other_spellings(words)
         if verb in {"DISCARD", "DEALLOCATE"} and len(words) > 1:
             return f"{verb} ALL" if words[-1] == "ALL" else verb
         return verb
@@ -46,4 +49,18 @@ class Transaction:
             self.status = OPEN if self.status == FAILED else self.status
             return "ROLLBACK"
         failed, self.status = self.status == FAILED, IDLE
-        return "ROLLBACK" if failed or words[0] in {"ROLLBACK", "ABORT"} else "COMMIT"
+        self.has_committed = not failed and words[0] not in {"ROLLBACK", "ABORT"}
+        return "COMMIT" if self.has_committed else "ROLLBACK"
+
+
+def _refuse_other_spellings(words: tuple[str, ...]) -> None:
+    """Settings change nothing; one by which a client would read or write values otherwise must not seem to be heard."""
+    value = next((word.strip(",") for before, word in pairwise(words) if before in {"TO", "=", "NAMES"}), "DEFAULT")
+    if value == "DEFAULT":
+        return
+    if "CLIENT_ENCODING" in words or "NAMES" in words:
+        refuse_encoding(value)
+    if "DATESTYLE" in words and value not in {"ISO", "DMY", "MDY", "YMD"}:
+        raise ReplyError(INVALID, "dates are written as in ISO 8601 alone", "set DateStyle to ISO")
+    if "STANDARD_CONFORMING_STRINGS" in words and value not in _TRUE:
+        raise ReplyError(INVALID, "a backslash in a text is a backslash", "leave standard_conforming_strings on")

@@ -41,6 +41,9 @@ class Result(Protocol):
     def description(self) -> bytes:
         """Its columns."""
 
+    def set_formats(self, columns: Sequence[int]) -> None:
+        """The formats in which the columns are to come from here on."""
+
     def send(self, channel: Channel, most: int) -> tuple[int, bool]:
         """Write so many rows, or all if 0; how many they were, and whether these were the last."""
 
@@ -67,6 +70,10 @@ class Answered:
     def description(self) -> bytes:
         """Its columns."""
         return frames.row_description(self._rows.fields, self._formats)
+
+    def set_formats(self, columns: Sequence[int]) -> None:
+        """The formats in which the columns are to come from here on."""
+        self._formats = each_format(columns, len(self._rows.fields))
 
     def refuse_other_than(self, told: tuple[frames.Field, ...] | None) -> None:
         """The client was told of the columns before the values of its parameters were known."""
@@ -109,14 +116,21 @@ class Answered:
 class Listed:
     """What the shadow found."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, columns: Sequence[int]) -> None:
         self._found = found
+        self._columns = columns
         self._at = 0
 
     @property
     def description(self) -> bytes:
         """Its columns."""
         return self._found.description
+
+    def set_formats(self, columns: Sequence[int]) -> None:
+        """They are there already, and come as they are."""
+        if {*(columns or (frames.TEXT,))} != {*(self._columns or (frames.TEXT,))}:
+            hint = "declare it as a BINARY CURSOR, or fetch texts"
+            raise ReplyError(UNSUPPORTED, "a cursor over the catalog has the format it was declared with", hint)
 
     def send(self, channel: Channel, most: int) -> tuple[int, bool]:
         """Write rows as they are."""
@@ -150,6 +164,9 @@ class Done:
         """There are no columns."""
         return frames.NO_DATA
 
+    def set_formats(self, columns: Sequence[int]) -> None:
+        """There are no columns."""
+
     def send(self, channel: Channel, most: int) -> tuple[int, bool]:
         """There are no rows."""
         return 0, True
@@ -177,6 +194,10 @@ class Portal:
     columns: tuple[int, ...] = ()
     result: Result | None = field(default=None)
     finished: bool = False
+    is_held: bool = False
+    """Whether it outlives its transaction."""
+    is_committed: bool = False
+    """Whether it has."""
 
     @property
     def size(self) -> int:

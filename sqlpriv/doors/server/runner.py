@@ -73,7 +73,8 @@ class Runner:
         types = portal.prepared.types
         if self._is_of_catalog(statement, types):
             link = self._by_shadow()
-            return Listed(link.run(statement.text, types, portal.values, portal.formats, portal.columns))
+            found = link.run(statement.text, types, portal.values, portal.formats, portal.columns)
+            return Listed(found, portal.columns)
         values = decode.decoded(portal.values, types, portal.formats, lambda *of: self._by_shadow().spelt(*of))
         self._asks_shadow = False
         rows = self._asker.ask(for_duckdb(statement.text), statement.tables, values)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-
-from sqlpriv.doors.server import frames
+from sqlpriv.doors.server import cursors, frames
 from sqlpriv.doors.server.answers import StoppedError
 from sqlpriv.doors.server.channel import Channel, GoneError
 from sqlpriv.doors.server.commands import IDLE, Transaction
-from sqlpriv.doors.server.portals import Done, Portal, Prepared
+from sqlpriv.doors.server.kept import Kept
+from sqlpriv.doors.server.portals import Done, Portal, Prepared, Result
 from sqlpriv.doors.server.reader import ProtocolError
-from sqlpriv.doors.server.replies import CANCELLED, INTERNAL, NO_PORTAL, NO_STATEMENT, ReplyError, reply_to
+from sqlpriv.doors.server.replies import CANCELLED, INTERNAL, ReplyError, reply_to
 from sqlpriv.doors.server.runner import Runner
-from sqlpriv.doors.server.statements import MOST_PARAMETERS, For
+from sqlpriv.doors.server.statements import MOST_PARAMETERS, For, Statement
 from sqlpriv.errors import SqlprivError
-
-_MOST_KEPT = 1000
-_MOST_BYTES = 64 << 20
 
 
 class Session:
@@ -27,8 +22,7 @@ class Session:
         self._channel = channel
         self._runner = runner
         self._transaction = Transaction()
-        self._prepared: dict[str, Prepared] = {}
-        self._portals: dict[str, Portal] = {}
+        self._kept = Kept()
         self._skipping = False
 
     def run(self) -> None:
@@ -41,8 +35,7 @@ class Session:
 
     def close(self) -> None:
         """Give back what portals hold."""
-        for portal in self._portals.values():
-            portal.close()
+        self._kept.close_portals()
         self._runner.close()
 
     def _until_ready(self) -> bool:
@@ -54,12 +47,12 @@ class Session:
             if isinstance(found, frames.Plain) and found.kind == "S":
                 self._skipping = False
                 if self._transaction.status == IDLE:
-                    self._close_portals()
+                    self._kept.close_portals(lambda portal: not portal.is_committed)
                 return True
             if isinstance(found, frames.Query):
                 if not self._skipping:
                     self._tried(found)
-                    self._portals.pop("", Portal(Prepared(None))).close()
+                    self._kept.close_portal("")
                     return True
             elif isinstance(found, frames.Plain):
                 self._channel.flush()
@@ -96,16 +89,19 @@ class Session:
 
     def _text_of(self, found: frames.Message) -> str:
         """The statement that a message is about: places in it are told."""
-        match found:
-            case frames.Query(sql=sql) | frames.Parse(sql=sql):
-                return sql
-            case frames.Bind(statement=name) | frames.Named(of="S", name=name):
-                prepared = self._prepared.get(name)
-            case frames.Execute(portal=name) | frames.Named(of="P", name=name):
-                prepared = self._portals[name].prepared if name in self._portals else None
-            case _:
-                prepared = None
-        return prepared.statement.whole if prepared is not None and prepared.statement is not None else ""
+        try:
+            match found:
+                case frames.Query(sql=sql) | frames.Parse(sql=sql):
+                    return sql
+                case frames.Bind(statement=name) | frames.Named(of="S", name=name):
+                    prepared = self._kept.statement(name)
+                case frames.Execute(portal=name) | frames.Named(name=name):
+                    prepared = self._kept.portal(name).prepared
+                case _:
+                    return ""
+        except ReplyError:
+            return ""
+        return "" if prepared.statement is None else prepared.statement.whole
 
     def _answer(self, found: frames.Message) -> None:
         match found:
@@ -141,47 +137,55 @@ class Session:
             self._runner.done(sent)
 
     def _parse(self, found: frames.Parse) -> None:
-        self._refuse_many(self._prepared, found.name)
-        if found.name and found.name in self._prepared:
-            raise ReplyError("42P05", f"there is already a prepared statement {found.name!r}", "close it first")
+        self._kept.make_room_for_statement(found.name)
         statements = self._runner.read(found.sql)
         if len(statements) > 1:
             raise ReplyError("42601", "a prepared statement is one statement", "prepare them one by one")
-        self._prepared.pop(found.name, None)
         prepared = Prepared(statements[0] if statements else None)
         if prepared.statement is not None and prepared.statement.parameters > MOST_PARAMETERS:
             raise ReplyError("54023", f"a statement has {MOST_PARAMETERS:,} parameters at most", "number them from $1")
         if prepared.statement is not None:
             self._transaction.refuse_after_failure(prepared.statement.words)
-            prepared = self._runner.prepared(prepared.statement, found.types)
-        self._prepared[found.name] = prepared
+            prepared = self._typed(prepared.statement, found.types)
+        self._kept.keep_statement(found.name, prepared)
         self._channel.write(frames.PARSED)
 
+    def _typed(self, statement: Statement, types: tuple[int, ...]) -> Prepared:
+        """A statement with the types of its parameters; those of a cursor are those of its query."""
+        if statement.concerns is not For.CURSOR:
+            return self._runner.prepared(statement, types)
+        asked = cursors.command(statement)
+        if not isinstance(asked, cursors.Declare):
+            return Prepared(statement)
+        return Prepared(statement, self._runner.prepared(self._query_of(asked), types).types)
+
     def _bind(self, found: frames.Bind) -> None:
-        prepared = self._statement(found.statement)
-        self._refuse_many(self._portals, found.portal)
+        prepared = self._kept.statement(found.statement)
         if len(found.values) != len(prepared.types):
             said = f"the statement has {len(prepared.types)} parameters, and Bind gives {len(found.values)}"
             raise ReplyError("08P01", said, "give one value for each")
-        if found.portal and found.portal in self._portals:
-            raise ReplyError("42P03", f"there is already a portal {found.portal!r}", "close it first")
-        self._portals.pop(found.portal, Portal(prepared)).close()
-        self._portals[found.portal] = Portal(prepared, found.values, found.formats, found.columns)
+        self._kept.make_room_for_portal(found.portal)
+        self._kept.keep_portal(found.portal, Portal(prepared, found.values, found.formats, found.columns))
         self._channel.write(frames.BOUND)
 
     def _describe(self, found: frames.Named) -> None:
         if found.of == "P":
-            portal = self._portal(found.name)
+            portal = self._kept.portal(found.name)
             self._begin(portal)
             assert portal.result is not None
             self._channel.write(portal.result.description)
             return
-        prepared = self._statement(found.name)
+        prepared = self._kept.statement(found.name)
         self._channel.write(frames.parameter_description(prepared.types))
-        self._channel.write(self._runner.description(prepared))
+        if prepared.statement is not None and prepared.statement.concerns is For.CURSOR:
+            asked = cursors.command(prepared.statement)
+            fetched = isinstance(asked, cursors.Fetch) and self._kept.portal(asked.name).result
+            self._channel.write(fetched.description if fetched else frames.NO_DATA)
+        else:
+            self._channel.write(self._runner.description(prepared))
 
     def _execute(self, found: frames.Execute) -> None:
-        portal = self._portal(found.portal)
+        portal = self._kept.portal(found.portal)
         self._begin(portal)
         assert portal.result is not None
         sent = 0
@@ -192,9 +196,9 @@ class Session:
 
     def _close(self, found: frames.Named) -> None:
         if found.of == "S":
-            self._prepared.pop(found.name, None)
-        elif (portal := self._portals.pop(found.name, None)) is not None:
-            portal.close()
+            self._kept.close_statement(found.name)
+        else:
+            self._kept.close_portal(found.name)
         self._channel.write(frames.CLOSED)
 
     def _begin(self, portal: Portal) -> None:
@@ -210,37 +214,50 @@ class Session:
         if statement.concerns is For.SESSION:
             self._runner.again(portal.prepared)
             portal.result = Done(self._transaction.run(statement.words))
-            self._forget(statement.words, statement.text)
+            self._forget(statement, portal)
+        elif statement.concerns is For.CURSOR:
+            self._runner.again(portal.prepared)
+            portal.result = self._by_cursor(portal, cursors.command(statement))
         else:
             portal.result = self._runner.begun(portal, self._channel)
 
-    def _forget(self, words: Sequence[str], text: str) -> None:
-        if self._transaction.status == IDLE and words[0] in {"COMMIT", "END", "ROLLBACK", "ABORT"}:
-            self._close_portals()
-        elif words[0] in {"DISCARD", "DEALLOCATE"} and words[-1] == "ALL":
-            self._prepared.clear()
-        elif words[0] == "DEALLOCATE":
-            with suppress(KeyError):
-                del self._prepared[text.rsplit(maxsplit=1)[-1].strip('"')]
+    def _by_cursor(self, portal: Portal, asked: cursors.Command) -> Result:
+        if isinstance(asked, cursors.Declare):
+            self._declare(portal, asked)
+            return Done("DECLARE CURSOR")
+        if isinstance(asked, cursors.Fetch):
+            return cursors.Fetched(self._kept.portal(asked.name), asked.most, portal.columns)
+        if asked.name is None:
+            self._kept.close_portals(but=portal)
+            return Done("CLOSE CURSOR ALL")
+        self._kept.portal(asked.name)
+        self._kept.close_portal(asked.name)
+        return Done("CLOSE CURSOR")
 
-    def _close_portals(self) -> None:
-        for portal in self._portals.values():
-            portal.close()
-        self._portals.clear()
+    def _declare(self, portal: Portal, asked: cursors.Declare) -> None:
+        is_alone = self._transaction.status == IDLE
+        if is_alone and not asked.is_held:
+            raise ReplyError("25P01", "a cursor lives in a transaction", "BEGIN first, or declare it WITH HOLD")
+        self._kept.make_room_for_portal(asked.name)
+        prepared = Prepared(self._query_of(asked), portal.prepared.types)
+        columns = (frames.BINARY,) if asked.is_binary else ()
+        opened = Portal(prepared, portal.values, portal.formats, columns, is_held=asked.is_held, is_committed=is_alone)
+        self._begin(opened)
+        self._kept.keep_portal(asked.name, opened)
 
-    def _statement(self, name: str) -> Prepared:
-        if name not in self._prepared:
-            raise ReplyError(NO_STATEMENT, "there is no such prepared statement", "prepare it first")
-        return self._prepared[name]
+    def _query_of(self, asked: cursors.Declare) -> Statement:
+        found = self._runner.read(asked.query)
+        if len(found) != 1 or found[0].concerns in {For.SESSION, For.CURSOR}:
+            raise ReplyError("42601", "a cursor is for one SELECT", "write DECLARE c CURSOR FOR SELECT ...")
+        return found[0]
 
-    def _portal(self, name: str) -> Portal:
-        if name not in self._portals:
-            raise ReplyError(NO_PORTAL, "there is no such portal", "bind it first")
-        return self._portals[name]
-
-    def _refuse_many(self, kept: dict[str, Prepared] | dict[str, Portal], name: str) -> None:
-        if len(kept) >= _MOST_KEPT and name not in kept:
-            raise ReplyError("53400", f"there are {_MOST_KEPT} prepared statements or portals", "close some")
-        if sum(each.size for each in kept.values()) > _MOST_BYTES:
-            said = f"prepared statements or portals hold more than {_MOST_BYTES >> 20} MiB"
-            raise ReplyError("53400", said, "close some")
+    def _forget(self, statement: Statement, portal: Portal) -> None:
+        verb, *_, last = (*statement.words, statement.words[-1])
+        if self._transaction.status == IDLE and verb in {"COMMIT", "END", "ROLLBACK", "ABORT"}:
+            self._kept.end_transaction(self._transaction.has_committed, but=portal)
+        elif verb in {"DISCARD", "DEALLOCATE"} and last == "ALL":
+            self._kept.close_statements()
+            if verb == "DISCARD":
+                self._kept.close_portals(but=portal)
+        elif verb == "DEALLOCATE":
+            self._kept.close_statement(statement.text.rsplit(maxsplit=1)[-1].strip('"'))

@@ -31,8 +31,9 @@ _OF_CATALOG = frozenset({
 })  # fmt: skip
 _OF_SESSION = frozenset({
     "SET", "RESET", "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "DISCARD",
-    "DEALLOCATE", "CLOSE", "UNLISTEN",
+    "DEALLOCATE", "UNLISTEN",
 })  # fmt: skip
+_OF_CURSORS = frozenset({"DECLARE", "FETCH", "MOVE", "CLOSE"})
 _READS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 MOST_PARAMETERS = 65_535
 """What the protocol can count."""
@@ -47,6 +48,7 @@ class For(Enum):
     EITHER = "either"
     """It names both the catalog and a served table: the shadow says whether it reads the table."""
     SESSION = "session"
+    CURSOR = "cursor"
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,12 @@ class Statement:
     @property
     def text(self) -> str:
         """The statement; what stands before it is spaces, so that places in it are places in the whole."""
-        before = "\n".join(" " * len(line) for line in self.whole[: self.start].split("\n"))
-        return before + self.whole[self.start : self.end]
+        return blank(self.whole[: self.start]) + self.whole[self.start : self.end]
+
+
+def blank(text: str) -> str:
+    """Spaces for all but the ends of lines."""
+    return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
 def statements(text: str, tables: Collection[str], known: Collection[str]) -> list[Statement]:
@@ -112,6 +118,8 @@ def _concerns(tokens: list[Token], names: set[str], served: frozenset[str]) -> F
     verb, *rest = _words(tokens) or ("",)
     if verb in _OF_SESSION:
         return For.SESSION
+    if verb in _OF_CURSORS:
+        return For.CURSOR
     if verb == "SHOW":
         return For.QUESTION if rest == ["TABLES"] else For.CATALOG
     asks_catalog = bool(names & (_CATALOGS | _OF_CATALOG)) or any(name.startswith("pg_") for name in names)

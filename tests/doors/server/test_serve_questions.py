@@ -190,12 +190,25 @@ def test_settings_and_discards_change_nothing(server: Running) -> None:
         for command in (
             "SET search_path TO nowhere",
             "SET TIME ZONE 'UTC'",
+            "SET datestyle = ISO, DMY",
+            "SET DateStyle TO 'ISO, MDY'",
+            "SET standard_conforming_strings = on",
+            "SET SESSION client_encoding TO 'utf-8'",
+            "SET NAMES 'UTF8'",
+            "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED",
+            "SET statement_timeout = 5000",
             "RESET ALL",
             "DISCARD ALL",
             "DEALLOCATE ALL",
         ):
             con.execute(composed.SQL(command))
-        with pytest.raises(psycopg.Error, match="UTF-8 alone"):
-            con.execute("SET client_encoding TO 'LATIN1'")
+        for refused, said in (
+            ("SET client_encoding TO 'LATIN1'", "UTF-8 alone"),
+            ("SET NAMES latin1", "UTF-8 alone"),
+            ("SET DateStyle TO 'German, DMY'", "ISO 8601 alone"),
+            ("SET LOCAL standard_conforming_strings TO off", "a backslash"),
+        ):
+            with pytest.raises(psycopg.errors.InvalidParameterValue, match=said):
+                con.execute(composed.SQL(refused))
         assert con.execute("SHOW search_path").fetchall() == [('"$user", public',)]
         assert con.execute("SHOW TABLES").fetchall() == [("regions",), ("visits",)]
