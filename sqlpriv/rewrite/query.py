@@ -116,6 +116,7 @@ class _Rewriting:
 
     def read(self, node: exp.Expr, ctes: Ctes) -> Relation:
         """What a query stands for: rows, if it does not aggregate, or an answer."""
+        self.names.count_select()
         if isinstance(node, exp.Subquery):
             self._clauses.only(node, {"this"})
             return self.read(node.this, ctes)

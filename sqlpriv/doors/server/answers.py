@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sqlpriv.doors.server import encode
 from sqlpriv.doors.server.frames import Field
-from sqlpriv.errors import InputError, SqlprivError
+from sqlpriv.errors import InputError, SqlprivError, UnsupportedSQLError
 from sqlpriv.methods import METHODS
 from sqlpriv.release.functions import functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, open_files, translated
@@ -26,6 +26,8 @@ from sqlpriv.sqltext import folded
 BATCH = 20_000
 _LOOK_SECONDS = 0.05
 _MOST_PLANNED = 8
+_LONGEST_REWRITTEN = 1_000_000
+"""Planning is not stopped by a time limit, and takes seconds for this much SQL and minutes for twice as much."""
 _Planned: TypeAlias = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]
 _MEMORY = re.compile(r"\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
 
@@ -176,6 +178,7 @@ class Asker:
                 try:
                     explained = release.explain(sql, intervals=self._intervals, parameters=list(values))
                     told = release.warnings(sql, intervals=self._intervals, parameters=list(values))
+                    _refuse_long(explained.sql)
                     return release, explained.sql, told
                 except duckdb.InterruptException:
                     self._refuse_stopped()  # else it was meant for the one who had the connection before
@@ -216,6 +219,11 @@ class Asker:
             finally:
                 self._running = None
             yield batch
+
+
+def _refuse_long(sql: str) -> None:
+    if len(sql) > _LONGEST_REWRITTEN:
+        raise UnsupportedSQLError("the query takes too much SQL to be estimated; ask for fewer columns at a time")
 
 
 _KINDS: dict[str, type[duckdb.Error]] = {

@@ -18,7 +18,7 @@ from sqlpriv.doors.server.portals import Answered, Listed, Portal, Prepared, Res
 from sqlpriv.doors.server.replies import ReplyError, warned
 from sqlpriv.doors.server.shadow import Shadow
 from sqlpriv.doors.server.spelling import for_duckdb
-from sqlpriv.doors.server.statements import For, Statement, statements
+from sqlpriv.doors.server.statements import MOST_WORDS, For, Statement, statements
 from sqlpriv.errors import SqlprivError
 
 
@@ -77,6 +77,7 @@ class Runner:
             return Listed(found, portal.columns)
         values = decode.decoded(portal.values, types, portal.formats, lambda *of: self._by_shadow().spelt(*of))
         self._asks_shadow = False
+        _refuse_long(statement)
         rows = self._asker.ask(for_duckdb(statement.text), statement.tables, values)
         try:
             result = Answered(rows, portal.columns)
@@ -175,6 +176,7 @@ class Runner:
 
     def _fields(self, statement: Statement, types: Sequence[int]) -> tuple[frames.Field, ...]:
         self._asks_shadow = False
+        _refuse_long(statement)
         try:
             return self._asker.fields(for_duckdb(statement.text), statement.tables, decode.samples(types))
         except StoppedError:
@@ -184,3 +186,9 @@ class Runner:
                 raise
             # Where a sample does not fit, nothing may: NULL has every type.
             return self._asker.fields(for_duckdb(statement.text), statement.tables, [None] * len(types))
+
+
+def _refuse_long(statement: Statement) -> None:
+    if statement.length > MOST_WORDS:
+        said = f"a question has {MOST_WORDS:,} words and signs at most"
+        raise ReplyError("54001", said, "write it shorter, or join a public table instead of a list")

@@ -37,6 +37,8 @@ _OF_CURSORS = frozenset({"DECLARE", "FETCH", "MOVE", "CLOSE"})
 _READS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 MOST_PARAMETERS = 65_535
 """What the protocol can count."""
+MOST_WORDS = 20_000
+"""Of a question: it is rewritten in Python, which no time limit stops."""
 _MOST_SHOWN = 300
 
 
@@ -65,6 +67,8 @@ class Statement:
     """The served tables that it names, folded."""
     parameters: int
     """The largest number of a parameter: $2 has 2."""
+    length: int
+    """Its words and signs."""
     shape: str
     """The statement for the log: no literal, no name that is not known, and not more than its beginning."""
 
@@ -85,7 +89,7 @@ def statements(text: str, tables: Collection[str], known: Collection[str]) -> li
         tokens = sqlglot.tokenize(text, dialect="postgres")
     except (sqlglot.errors.SqlglotError, RecursionError):
         # The rewriter says why it cannot be read.
-        return [Statement(text, 0, len(text), For.QUESTION, (), frozenset(), 0, "unreadable")]
+        return [Statement(text, 0, len(text), For.QUESTION, (), frozenset(), 0, 0, "unreadable")]
     parts: list[list[Token]] = [[]]
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
@@ -101,7 +105,8 @@ def _statement(text: str, tokens: list[Token], tables: Collection[str], known: C
     concerns = _concerns(tokens, names, served)
     shape = "catalog" if concerns is For.CATALOG else _shape(tokens, known)
     start, end = tokens[0].start, tokens[-1].end + 1
-    return Statement(text, start, end, concerns, _words(tokens), served, _parameters(tokens), shape)
+    numbers = (_parameters(tokens), len(tokens))
+    return Statement(text, start, end, concerns, _words(tokens), served, *numbers, shape)
 
 
 def _parameters(tokens: list[Token]) -> int:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.bind.catalog import SCHEMA
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.bind.scope import Ctes
 from sqlpriv.rewrite.release import Release
 from sqlpriv.rewrite.syntax import PREFIX
 from sqlpriv.sqltext import folded, quoted
+
+_MOST_SELECTS = 300
 
 
 class Names:
@@ -26,8 +29,16 @@ class Names:
         self.chosen: dict[str, list[exp.Expr]] = {}
         """Relations of groups that are chosen by estimates, with what is compared with their keys."""
         self._taken = {folded(a.name) for a in release.attributes}
+        self._selects = 0
         self._defined: dict[str, str] = {}
         """Relations of public tables, as common table expressions by their names."""
+
+    def count_select(self) -> None:
+        """One more is read. A CTE is read wherever it is named: of twenty that name the last twice, a million are."""
+        self._selects += 1
+        if self._selects > _MOST_SELECTS:
+            message = f"the query has more than {_MOST_SELECTS} SELECTs, each CTE counted wherever it is named"
+            raise UnsupportedSQLError(f"{message}; ask several queries")
 
     def variable(self, name: str) -> str:
         """A name that no other variable has, and none of ours."""
@@ -64,13 +75,17 @@ class Names:
             for table in node.find_all(exp.Table)
         )
 
-    def reads_private(self, node: exp.Expr, ctes: Ctes) -> bool:
-        """Whether a query reads the private table, perhaps by a common table expression."""
+    def reads_private(self, node: exp.Expr, ctes: Ctes, done: set[int] | None = None) -> bool:
+        """Whether a query reads the private table, perhaps by a common table expression; each is looked at once."""
+        done = set() if done is None else done
         for table in node.find_all(exp.Table):
             key = folded(table.name)
             if key in ctes and not table.args.get("db"):
                 cte, seen = ctes[key]
-                if self.reads_private(cte.this, seen):
+                if id(cte) in done:
+                    continue
+                done.add(id(cte))
+                if self.reads_private(cte.this, seen, done):
                     return True
             elif key == folded(self.release.table):
                 return True

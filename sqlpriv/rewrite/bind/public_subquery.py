@@ -31,6 +31,7 @@ class Resolved:
 
 def resolve_public(names: Names, node: exp.Expr, outer: Scope, ctes: Ctes | None = None) -> Resolved:
     """Resolve a query over public tables in place."""
+    names.count_select()
     ctes = outer.ctes if ctes is None else ctes
     if isinstance(node, exp.Subquery):
         _only(names, node, {"this", "alias"})

@@ -46,6 +46,36 @@ def test_more_types_than_parameters_are_no_fault(server: Running) -> None:
     assert [event for event in server.events() if event["event"] == "fault"] == []
 
 
+def by_twos(first: str, last: str) -> str:
+    """Twenty CTEs, each of which names the one before twice."""
+    twice = (f"c{i} AS (SELECT x.a FROM c{i - 1} AS x JOIN c{i - 1} AS y ON x.a = y.a)" for i in range(1, 20))
+    return f"WITH c0 AS ({first}), {', '.join(twice)} SELECT {last} FROM c19"
+
+
+@pytest.mark.parametrize(
+    ("asked", "state"),
+    [
+        # A thousand signs took an hour of rewriting, which no time limit stops, and kept all others waiting.
+        (by_twos("SELECT amount AS a, count(*) AS n FROM visits GROUP BY 1", "count(*)"), "0A000"),
+        (by_twos("SELECT region AS a FROM regions", "count(*)"), "0A000"),
+        (by_twos("SELECT region AS a FROM regions", "(SELECT count(*) FROM visits), a"), "0A000"),
+        # So did planning what became of many columns.
+        pytest.param(
+            "SELECT " + ", ".join(f"sum(amount + {i})" for i in range(1000)) + " FROM visits",
+            "0A000",
+            marks=pytest.mark.slow,
+        ),
+        ("SELECT count(*) FROM visits WHERE amount IN (" + ", ".join(map(str, range(10_001))) + ")", "54001"),
+    ],
+    ids=["estimates", "public", "both", "columns", "values"],
+)
+def test_a_question_that_takes_too_long_to_rewrite_or_plan_is_refused(server: Running, asked: str, state: str) -> None:
+    with server.connect() as con, pytest.raises(psycopg.Error) as refused:
+        con.execute(asked.encode())
+    assert refused.value.diag.sqlstate == state
+    assert refused.value.diag.message_hint
+
+
 @pytest.mark.slow
 def test_what_the_catalog_makes_of_little_is_not_held(server: Running) -> None:
     with server.connect() as con:
