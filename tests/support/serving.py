@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import subprocess
 import threading
@@ -83,3 +84,15 @@ def certificate(folder: Path, *kind: str) -> tuple[Path, Path]:
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("openssl cannot make such a certificate here")
     return cert, key
+
+
+def psql(server: Running, *commands: str, database: str = "sqlpriv") -> subprocess.CompletedProcess[str]:
+    """What psql says to commands."""
+    program = shutil.which("psql")
+    if program is None:
+        pytest.skip("psql is not installed")
+    about = f"host=127.0.0.1 port={server.server.port} user=analyst dbname={database}"
+    listed = [part for command in commands for part in ("-c", command)]
+    environment = {"PGPASSWORD": SECRET, "PATH": os.environ["PATH"], "PGCLIENTENCODING": "UTF8"}
+    asked = [program, about, "-X", "-A", "-t", *listed]
+    return subprocess.run(asked, capture_output=True, text=True, env=environment, timeout=30, check=False)

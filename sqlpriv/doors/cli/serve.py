@@ -39,6 +39,9 @@ def serve_command(
     public: Annotated[
         list[str] | None, typer.Option(metavar="NAME=FILE", help="A public table to join. May be repeated.")
     ] = None,
+    domain_extremes: Annotated[
+        bool, typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain.")
+    ] = False,
 ) -> None:
     """Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds."""
     try:
@@ -52,7 +55,7 @@ def serve_command(
     tables = named_tables(public or [])
     with serving(
         releases, host=host, port=port, user=user, password_file=password_file, cert=cert, key=key, limits=limits,
-        public=tables,
+        public=tables, domain_extremes=domain_extremes,
     ) as server:  # fmt: skip
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: server.stop())

@@ -21,7 +21,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.release.functions import functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, open_files, translated
 from sqlpriv.rewrite.clauses import BUDGET
-from sqlpriv.sqltext import folded
+from sqlpriv.sqltext import folded, quoted
 
 BATCH = 20_000
 _LOOK_SECONDS = 0.05
@@ -35,24 +35,24 @@ _MEMORY = re.compile(r"\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECA
 class Served:
     """The releases that are served, each a table."""
 
-    def __init__(self, releases: Sequence[OpenRelease]) -> None:
+    def __init__(self, releases: Sequence[OpenRelease], domain_extremes: bool = False) -> None:
+        self.domain_extremes = domain_extremes
         self._releases = [(release, Lock()) for release in releases]
         self.tables: dict[str, dict[str, str]] = {}
+        of: dict[str, OpenRelease] = {}
         for release in releases:
             for name, columns in release.tables.items():
-                self._add(name, columns, own=name == release.table)
+                other = of.setdefault(folded(name), release)
+                if other is release:
+                    self.tables[name] = columns
+                elif not _have_the_same(name, release, other):
+                    raise InputError(
+                        f"two releases have a table {name!r}, and nobody could tell which is asked; serve them on two "
+                        "ports"
+                    )
         self.names = frozenset(map(folded, self.tables))
         called = {folded(column) for columns in self.tables.values() for column in columns}
         self.known = self.names | called | functions_of_duckdb(releases[0].con)
-
-    def _add(self, name: str, columns: dict[str, str], own: bool) -> None:
-        taken = {folded(n): n for n in self.tables}.get(folded(name))
-        if taken is None:
-            self.tables[name] = columns
-        elif own or folded(name) in {folded(r.table) for r, _ in self._releases} or self.tables[taken] != columns:
-            raise InputError(
-                f"two releases have a table {name!r}, and nobody could tell which is asked; serve them on two ports"
-            )
 
     def release_of(self, named: frozenset[str]) -> tuple[OpenRelease, Lock]:
         """The release that a question is about."""
@@ -71,7 +71,22 @@ class Served:
             release.close()
 
 
-def open_served(paths: Sequence[Path], public: Mapping[str, Any], memory: str, threads: int | None) -> Served:
+def _have_the_same(name: str, one: OpenRelease, other: OpenRelease) -> bool:
+    """Whether a name is that of the same public table in two releases: by its columns and its rows."""
+    found = []
+    for release in (one, other):
+        columns = {folded(n): c for n, c in release.tables.items()}[folded(name)]
+        if folded(name) == folded(release.table):
+            return False
+        rows = release.sql(f"SELECT * FROM {quoted(name)}")
+        summed = rows.query("read", "SELECT count(*), sum(CAST(hash(read) AS HUGEINT)) FROM read")
+        found.append((columns, summed and summed.fetchall()))
+    return found[0] == found[1]
+
+
+def open_served(
+    paths: Sequence[Path], public: Mapping[str, Any], memory: str, threads: int | None, domain_extremes: bool = False
+) -> Served:
     """Open releases for serving; the memory is shared out among them."""
     if not _MEMORY.fullmatch(memory):
         raise InputError(f"{memory!r} is no amount of memory; write it like 2GB")
@@ -85,7 +100,7 @@ def open_served(paths: Sequence[Path], public: Mapping[str, Any], memory: str, t
     try:
         for path in paths:
             opened.append(open_files(METHODS, [path], public, BUDGET, settings=settings))
-        return Served(opened)
+        return Served(opened, domain_extremes)
     except BaseException:
         for release in opened:
             release.close()
@@ -170,14 +185,16 @@ class Asker:
         The rewriter asks the release's own connection what is unique in public tables: one question at a time.
         """
         release, lock = self._served.release_of(named)
+        extremes = self._served.domain_extremes
+        how: dict[str, Any] = {"intervals": self._intervals, "parameters": [*values], "domain_extremes": extremes}
         while not lock.acquire(timeout=_LOOK_SECONDS):
             self._refuse_stopped()
         try:
             self._running = release.con
             while True:
                 try:
-                    explained = release.explain(sql, intervals=self._intervals, parameters=list(values))
-                    told = release.warnings(sql, intervals=self._intervals, parameters=list(values))
+                    explained = release.explain(sql, **how)
+                    told = release.warnings(sql, **how)
                     _refuse_long(explained.sql)
                     return release, explained.sql, told
                 except duckdb.InterruptException:

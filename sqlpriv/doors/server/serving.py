@@ -32,6 +32,7 @@ def serving(
     key: Path | None = None,
     limits: Limits | None = None,
     public: Mapping[str, Any] | None = None,
+    domain_extremes: bool = False,
     journal: Journal | None = None,
 ) -> Iterator[Server]:
     """A server that is ready to run."""
@@ -45,7 +46,7 @@ def serving(
     bound = None if cert is None else end_point(cert)
     settings = Settings(login(user, read_password(password_file)), host, port, tls, bound, limits)
     with listening(settings) as socket:
-        served = open_served(releases, public or {}, limits.memory, limits.threads)
+        served = open_served(releases, public or {}, limits.memory, limits.threads, domain_extremes)
         try:
             shadow = Shadow(served.tables, user, limits.connections, limits.seconds)
             try:

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import os
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.serving import SECRET, Running
+from support.serving import SECRET, Running, psql
 
 pytestmark = pytest.mark.one_version
 
 BY_REGION = "SELECT region, count(*) AS n FROM visits WHERE amount > 7 GROUP BY region ORDER BY region"
-
-
-def psql(server: Running, *commands: str, database: str = "sqlpriv") -> subprocess.CompletedProcess[str]:
-    program = shutil.which("psql")
-    if program is None:
-        pytest.skip("psql is not installed")
-    about = f"host=127.0.0.1 port={server.server.port} user=analyst dbname={database}"
-    listed = [part for command in commands for part in ("-c", command)]
-    environment = {"PGPASSWORD": SECRET, "PATH": os.environ["PATH"], "PGCLIENTENCODING": "UTF8"}
-    asked = [program, about, "-X", "-A", "-t", *listed]
-    return subprocess.run(asked, capture_output=True, text=True, env=environment, timeout=30, check=False)
 
 
 def test_psql_lists_tables_and_columns(server: Running) -> None:

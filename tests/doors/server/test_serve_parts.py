@@ -9,10 +9,10 @@ from pathlib import Path
 import duckdb
 import psycopg
 import pytest
-from support.bi_corpus import EXACT
+from support.bi_corpus import EXACT, PUBLIC, private_database
 from support.commands import run
 from support.releases import Made, write_release
-from support.serving import SECRET, running
+from support.serving import SECRET, psql, running
 
 from sqlpriv.doors.server.answers import open_served
 from sqlpriv.doors.server.channel import Channel
@@ -170,13 +170,42 @@ def test_duckdb_has_its_limit_and_reads_the_release_alone(visits: Made, tmp_path
         served.close()
 
 
+AGES: dict[str, tuple[str, list[int]]] = {"age": ("INTEGER", [1, 2, 3])}
+
+
 @pytest.mark.slow
 def test_two_releases_are_two_tables_and_asked_one_by_one(visits: Made, tmp_path: Path) -> None:
-    columns: dict[str, tuple[str, list[int]]] = {"age": ("INTEGER", [1, 2, 3])}
-    people = write_release(tmp_path / "people.duckdb", columns, [(1,), (2,)], EXACT, table="people")
-    with running(visits.path, people.path) as server, server.connect(dbname="sqlpriv?bounds=off") as con:
-        assert con.execute("SELECT count(*) FROM people").fetchall() == [(5.0,)]
-        assert con.execute("SELECT count(*) FROM visits").fetchall() == [(2330.0,)]
-        assert con.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchall() == [(3,)]
-        with pytest.raises(psycopg.Error, match="of two releases"):
-            con.execute("SELECT count(*) FROM people, visits")
+    """Also where they share a public table; extremes are those of the domain, if wanted."""
+    people = write_release(tmp_path / "people.duckdb", AGES, [(1,), (2,)], EXACT, table="people", public=PUBLIC)
+    joined = "SELECT continent, count(*) AS n FROM visits JOIN regions USING (region) GROUP BY 1 ORDER BY 1"
+    with running(visits.path, people.path, domain_extremes=True) as server:
+        with server.connect(dbname="sqlpriv?bounds=off") as con:
+            assert con.execute("SELECT count(*) FROM people").fetchall() == [(5.0,)]
+            assert con.execute("SELECT count(*) FROM visits").fetchall() == [(2330.0,)]
+            assert con.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchall() == [(3,)]
+            with pytest.raises(psycopg.Error, match="of two releases"):
+                con.execute("SELECT count(*) FROM people, visits")
+        asked = psql(
+            server, r"\dt", "SELECT age, count(*) AS n FROM people GROUP BY age ORDER BY age",
+            "SELECT count(*) FROM regions",
+            "SELECT max(age) FROM people", "SELECT min(day), max(amount) FROM visits WHERE paid",
+            joined,
+        )  # fmt: skip
+    with private_database(visits) as con:
+        by_continent = [f"{name}|{n}|{n}|{n}" for name, n in con.sql(joined).fetchall()]
+    assert len(by_continent) == 3
+    assert asked.stdout.splitlines() == [
+        "public|people|table|owner", "public|regions|table|owner", "public|visits|table|owner",
+        "1|2|2|2", "2|2|2|2", "3|1|1|1", "4", "3", "2023-11-30|50",
+        *by_continent,
+    ]  # fmt: skip
+    assert asked.stderr == ""
+
+
+def test_a_public_table_of_two_releases_has_the_same_rows_or_is_refused(visits: Made, tmp_path: Path) -> None:
+    """Else the one who asks for it alone would be told of the first that came."""
+    columns, rows = PUBLIC["regions"]
+    other = {"regions": (columns, [*rows[:-1], ("west", "Asia")])}
+    people = write_release(tmp_path / "people.duckdb", AGES, [(1,)], EXACT, table="people", public=other)
+    with pytest.raises(InputError, match="two releases have a table 'regions'"):
+        open_served([visits.path, people.path], {}, "1GB", 1)
