@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -11,14 +12,29 @@ from uuid import UUID
 import psycopg
 from psycopg.pq import Format
 
+from sqlpriv.doors.server.replies import ReplyError
 from sqlpriv.errors import InputError
 
 UNKNOWN, TEXT = 0, 25
 Spell: TypeAlias = Callable[[bytes, int], bytes]
 """A text as a value of a type, in binary; by PostgreSQL itself."""
 _NUMERIC = 1700
+_DATA = "22"
+"""How the states begin of which PostgreSQL says that a value is none; it would repeat the value."""
 _TEXTS = frozenset({UNKNOWN, 19, TEXT, 1042, 1043})
 _SIZES = {16: 1, 20: 8, 21: 2, 23: 4, 26: 4, 700: 4, 701: 8, 1082: 4, 1083: 8, 1114: 8, 1184: 8, 2950: 16}
+_WHOLE, _DECIMAL, _DAY = rb"-?\d{1,18}", rb"-?\d{1,18}(\.\d{1,18})?", rb"\d{4}-\d\d-\d\d"
+_CLOCK = rb"\d\d:\d\d:\d\d(\.\d{1,6})?"
+# How PostgreSQL writes a value, which is what adapters read. It reads much more, `on` as a truth or `2024-01-01 +00` as
+# a date, of which adapters make something else without a word: it is asked itself what those mean.
+_PLAIN = {
+    kind: re.compile(pattern)
+    for kinds, pattern in (
+        ((16,), rb"[tf]"), ((20, 21, 23, 26), _WHOLE), ((700, 701, _NUMERIC), _DECIMAL), ((1082,), _DAY),
+        ((1083,), _CLOCK), ((1114,), _DAY + rb" " + _CLOCK), ((1184, 2950), rb"(?!)"),
+    )
+    for kind in kinds
+}  # fmt: skip
 # What stands for a parameter while only the types of the columns are asked for.
 _SAMPLES: dict[int, Any] = {
     16: True, 20: 1, 21: 1, 23: 1, 26: 1, 700: 1.0, 701: 1.0, 1082: date(2000, 1, 1), 1083: time(0),
@@ -41,16 +57,15 @@ def samples(types: Sequence[int]) -> list[Any]:
 
 def _decoded(number: int, cell: bytes, kind: int, form: Format, spell: Spell) -> Any:
     try:
+        if form is Format.TEXT and kind in _PLAIN and not _PLAIN[kind].fullmatch(cell):
+            cell, form = spell(cell, kind), Format.BINARY
         return _loaded(cell, kind, form)
-    except Exception:  # whatever adapters raise of bytes that are not what they should be
-        if form is Format.BINARY:
-            raise InputError(f"the parameter {number} is no value of its type") from None
-    # PostgreSQL reads more spellings than its adapters: `2024-01-01 +00` as a date, `on` as a truth.
-    spelt = spell(cell, kind)
-    try:
-        return _loaded(spelt, kind, Format.BINARY)
-    except Exception:  # infinite dates, say
-        raise InputError(f"the parameter {number} is no value of its type") from None
+    except ReplyError as error:
+        if not error.state.startswith(_DATA):  # it was stopped, or cannot be asked
+            raise
+    except Exception:  # whatever adapters raise of bytes that are not what they should be, of infinite dates, say
+        pass
+    raise InputError(f"the parameter {number} is no value of its type; check how it is written") from None
 
 
 def _loaded(cell: bytes, kind: int, form: Format) -> Any:

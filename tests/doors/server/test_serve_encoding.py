@@ -123,6 +123,6 @@ def test_a_parameter_that_is_none_of_its_type_is_not_repeated() -> None:
     for cell, kind in (
         (b"\x01", 20), (b"\xff\xfe", 25), (b"", 701), (b"\x00" * 9, 1082), (endless, 1700), (infinite, 1082),
     ):  # fmt: skip
-        with pytest.raises(InputError, match=r"^the parameter 2 is no value of its type$"):
+        with pytest.raises(InputError, match=r"^the parameter 2 is no value of its type; check how it is written$"):
             decode.decoded([None, cell], [20, kind], [1, 1], spell)
     assert decode.decoded([struct.pack("!q", -5), b"x"], [20, 25], [1, 0], spell) == [-5, "x"]

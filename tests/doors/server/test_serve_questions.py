@@ -82,6 +82,27 @@ def test_a_parameter_without_a_type_gets_the_one_that_the_shadow_infers(server: 
     assert all(name in answers[b"T"] for name in (b"n\0", b"n_low\0", b"n_high\0"))
 
 
+@pytest.mark.parametrize("kind", [16, 23, 700, 1082, 1114, 1700, 2950])
+def test_a_parameter_that_is_no_value_of_its_type_is_refused_and_not_repeated(server: Running, kind: int) -> None:
+    with Wire(server) as wire:
+        asked = parse("SELECT count(*) AS n FROM visits WHERE amount > $1", types=(kind,))
+        answers = wire.ask(asked, bind(b"topsecret"), execute())
+        assert [letter for letter, _ in answers] == [b"1", b"2", b"E", b"Z"]
+        assert b"topsecret" not in answers[2][1]
+        assert b"M" + b"the parameter 1 is no value of its type" in answers[2][1]
+
+
+@pytest.mark.parametrize("cell", [b"t", b"true", b"TRUE", b"on", b"1", b"yes", b"f", b"false", b"0", b"off", b"n"])
+def test_a_truth_is_read_as_postgresql_reads_it(server: Running, cell: bytes) -> None:
+    """psycopg's adapter, which reads what PostgreSQL writes, takes all but `t` for false."""
+    asked = parse("SELECT count(*) AS n FROM visits WHERE paid = $1", types=(16,))
+    with Wire(server) as wire, server.connect() as con:
+        is_true = cell.lower() in {b"t", b"true", b"on", b"1", b"yes"}
+        ((expected, *_),) = con.execute("SELECT count(*) FROM visits WHERE paid = %b", [is_true]).fetchall()
+        cells = wire.ask(asked, bind(cell), execute())[2][1]
+        assert cells[6:].startswith(str(int(expected)).encode())
+
+
 def test_what_only_duckdb_can_read_takes_texts(server: Running) -> None:
     with server.connect() as con:
         rows = con.execute("SELECT amount // 10, count(*) AS n FROM visits WHERE amount > %s GROUP BY ALL", ["7"])
