@@ -87,6 +87,7 @@ def test_tags_formats_and_limits_are_those_of_postgresql(server: Running) -> Non
             assert wire.kinds(parse(command), bind(), describe("P"), execute()) == "12nCZ"
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("asked", "state"),
     [

@@ -27,6 +27,7 @@ def test_the_log_holds_the_beginning_of_a_long_statement() -> None:
     assert len(found.shape) < 1000
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("number", ["99999999999", "500000000", "9" * 5000, "65536"])
 def test_a_parameter_of_a_huge_number_is_refused(server: Running, number: str) -> None:
     """A list of so many types was made for it."""

@@ -82,6 +82,7 @@ def test_a_parameter_without_a_type_gets_the_one_that_the_shadow_infers(server: 
     assert all(name in answers[b"T"] for name in (b"n\0", b"n_low\0", b"n_high\0"))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", [16, 23, 700, 1082, 1114, 1700, 2950])
 def test_a_parameter_that_is_no_value_of_its_type_is_refused_and_not_repeated(server: Running, kind: int) -> None:
     with Wire(server) as wire:
@@ -92,7 +93,8 @@ def test_a_parameter_that_is_no_value_of_its_type_is_refused_and_not_repeated(se
         assert b"M" + b"the parameter 1 is no value of its type" in answers[2][1]
 
 
-@pytest.mark.parametrize("cell", [b"t", b"true", b"TRUE", b"on", b"1", b"yes", b"f", b"false", b"0", b"off", b"n"])
+@pytest.mark.some(3)
+@pytest.mark.parametrize("cell", [b"t", b"TRUE", b"f", b"true", b"on", b"1", b"yes", b"false", b"0", b"off", b"n"])
 def test_a_truth_is_read_as_postgresql_reads_it(server: Running, cell: bytes) -> None:
     """psycopg's adapter, which reads what PostgreSQL writes, takes all but `t` for false."""
     asked = parse("SELECT count(*) AS n FROM visits WHERE paid = $1", types=(16,))

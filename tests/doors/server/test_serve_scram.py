@@ -20,6 +20,8 @@ from sqlpriv.doors.server import scram
 from sqlpriv.doors.server.binding import end_point
 from sqlpriv.doors.server.reader import ProtocolError
 
+pytestmark = pytest.mark.one_version
+
 KNOWN = scram.login("analyst", SECRET)
 BARE = b"n=,r=abcdefghijkl"
 PLAIN, PLUS = b"SCRAM-SHA-256", b"SCRAM-SHA-256-PLUS"
@@ -151,6 +153,7 @@ def test_users_who_are_not_there_look_like_the_one_who_is() -> None:
 EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("kind", "name"),
     [

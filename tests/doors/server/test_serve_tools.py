@@ -7,6 +7,8 @@ import pytest
 from psycopg import sql as composed
 from support.serving import Running
 
+pytestmark = pytest.mark.one_version
+
 TABLES = [("public", "regions"), ("public", "visits")]
 
 # Each in the manner of a tool: it must find both tables, and nothing else.
@@ -94,6 +96,7 @@ OF_TYPES_AND_KEYS = [
 ]  # fmt: skip
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("asked", OF_TYPES_AND_KEYS)
 def test_types_and_the_connection_itself_are_told(server: Running, asked: str) -> None:
     with server.connect() as con:
@@ -112,6 +115,7 @@ def test_there_are_no_keys_and_no_indexes(server: Running) -> None:
         assert con.execute("SELECT * FROM pg_indexes WHERE tablename = 'visits'").fetchall() == []
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "asked",
     [
