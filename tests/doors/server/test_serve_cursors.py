@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import psycopg
 import pytest
 from psycopg import sql as composed
@@ -132,3 +134,18 @@ def test_names_are_folded_as_postgresql_does() -> None:
     assert read("CLOSE C") == cursors.Close("c")
     with pytest.raises(ReplyError):
         read("FETCH 1 FROM c d")
+
+
+def test_a_cursor_is_cancelled_and_logged_without_literals(server: Running) -> None:
+    slow = "SELECT count(*) FROM " + ", ".join(f"regions AS r{i}" for i in range(16))
+    with server.connect() as con:
+        con.execute("BEGIN")
+        timer = threading.Timer(0.3, con.cancel_safe)
+        timer.start()
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            con.execute(f"DECLARE topsecret CURSOR FOR {slow}; FETCH ALL FROM topsecret".encode())
+        timer.join()
+        con.execute("ROLLBACK; BEGIN")
+        con.execute("DECLARE topsecret CURSOR FOR SELECT count(*) FROM visits WHERE region = 'topsecret'")
+        con.execute("FETCH ALL FROM topsecret; CLOSE topsecret")
+    assert "topsecret" not in str(server.events())

@@ -29,6 +29,8 @@ VALID = [
     parse("SELECT count(*) FROM visits WHERE amount > $1", name="s"), bind(b"7", statement="s"), describe("S", "s"),
     describe("P"), execute(1), close("S", "s"), frames.built(b"Q", b"SELECT 1\0"), frames.built(b"S"),
     frames.built(b"H"), frames.built(b"Q", b"SELECT relname FROM pg_class LIMIT 1\0"), frames.built(b"Q", b"BEGIN\0"),
+    frames.built(b"Q", b"DECLARE c CURSOR WITH HOLD FOR SELECT amount, count(*) FROM visits GROUP BY 1\0"),
+    frames.built(b"Q", b"FETCH 2 FROM c\0"), frames.built(b"Q", b"CLOSE c; DISCARD ALL\0"), describe("P", "c"),
 ]  # fmt: skip
 
 
