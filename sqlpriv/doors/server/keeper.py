@@ -21,7 +21,7 @@ from typing import Any
 
 NOBODY = "nobody"
 _ON_DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
-_MOST_MEMORY = 2 << 30
+_MOST_MEMORY = 512 << 20
 _PATIENCE = 5.0
 
 

@@ -47,6 +47,15 @@ def test_more_types_than_parameters_are_no_fault(server: Running) -> None:
     assert [event for event in server.events() if event["event"] == "fault"] == []
 
 
+def test_the_catalog_takes_so_much_memory_and_no_more(server: Running) -> None:
+    """For each client; whatever a client sets."""
+    with server.connect() as con:
+        con.execute("SELECT set_config('work_mem', '2000MB', false)")
+        with pytest.raises(psycopg.errors.OutOfMemory):
+            con.execute("SELECT length(repeat('x', 600000000)), version()")
+        assert con.execute("SELECT current_user").fetchall() == [("analyst",)]
+
+
 def by_twos(first: str, last: str) -> str:
     """Twenty CTEs, each of which names the one before twice."""
     twice = (f"c{i} AS (SELECT x.a FROM c{i - 1} AS x JOIN c{i - 1} AS y ON x.a = y.a)" for i in range(1, 20))
