@@ -21,11 +21,11 @@ import duckdb
 import pytest
 from support.commands import run
 from support.places import ROOT
+from support.postgres import postgres
 
 import sqlpriv
 
 pytest.importorskip("dbt.adapters.postgres", reason="dbt is not installed here; `make test-dbt` runs this")
-pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL server for this Python")
 psycopg2 = pytest.importorskip("psycopg2")
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
@@ -57,18 +57,15 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
     folder = tmp_path_factory.mktemp("elsewhere") / "hospital"
     shutil.copytree(SOURCE, folder)
     assert run(folder, "dbt", "init").returncode == 0
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgres") / "data")
-    try:
-        _build(folder, parse_qs(urlsplit(server.get_uri()).query)["host"][0])
+    with postgres() as address:
+        _build(folder, parse_qs(urlsplit(address).query)["host"][0])
         results = json.loads((folder / "target" / "run_results.json").read_text())["results"]
         compiled = {r["unique_id"].split(".")[2]: r.get("compiled_code") for r in results}
-        con = psycopg2.connect(server.get_uri())
+        con = psycopg2.connect(address)
         try:
             yield Elsewhere({name: _rows_of(con, name) for name in (*INPUTS, *OPERATORS)}, compiled)
         finally:
             con.close()
-    finally:
-        server.cleanup()
 
 
 def _build(folder: Path, socket: str) -> None:

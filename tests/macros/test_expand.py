@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import duckdb
 import pytest
 import sqlglot
 from support import calls
+from support.postgres import postgres
 
 import sqlpriv
 from sqlpriv.errors import InputError, UnsupportedSQLError
@@ -171,13 +171,11 @@ def plain_value(value: object) -> object:
 
 
 @pytest.mark.slow
-def test_postgres_gives_the_same_answers(with_macros: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+def test_postgres_gives_the_same_answers(with_macros: duckdb.DuckDBPyConnection) -> None:
     """On a real server, for every macro that can be written for it."""
-    pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL server for this Python")
     psycopg = pytest.importorskip("psycopg")
-    server = pgserver.get_server(tmp_path / "data")
     compared = 0
-    with psycopg.connect(server.get_uri(), autocommit=True) as pg:
+    with postgres() as address, psycopg.connect(address, autocommit=True) as pg:
         _copy_tables(with_macros, pg)
         for query in CALLS.values():
             try:
@@ -188,7 +186,6 @@ def test_postgres_gives_the_same_answers(with_macros: duckdb.DuckDBPyConnection,
             there = [plain_value(r) for r in pg.execute(text).fetchall()]
             assert sorted(map(repr, there)) == sorted(map(repr, here)), query
             compared += 1
-    server.cleanup()
     assert compared >= 30
 
 
