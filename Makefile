@@ -37,14 +37,14 @@ demo: $(USE) ## Generate a hospital table, check it, and show the report
 
 test: $(DEVELOP) ## Run the tests on the newest DuckDB: the same every time, in a few minutes
 	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
-	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-7} $(VENV)/$(PYTEST) -m "not deep and not slow"
+	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-6} $(VENV)/$(PYTEST) -m "not deep and not slow"
 
 test-all: $(DEVELOP) $(BROWSER) ## Run all tests but the deep ones
 	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
 	@$(VENV)/$(PYTEST) -m "not deep"
 
 test-slow: $(DEVELOP) $(BROWSER) ## Run what `make test` leaves out and is not deep
-	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-60} $(VENV)/$(PYTEST) -m "slow and not deep"
+	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-40} $(VENV)/$(PYTEST) -m "slow and not deep"
 
 # Here some of the random tables find what differs; what says nothing new on another DuckDB is marked.
 test-1.5: $(DEVELOP_15) ## Run the tests that DuckDB 1.5.6 may answer differently, but the slow ones
