@@ -124,7 +124,7 @@ def test_the_answer_does_not_depend_on_the_names(con: duckdb.DuckDBPyConnection,
         assert same(without_names(given), expected), roles(at)
 
 
-@pytest.mark.some(15)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("attempt", [a for a in checks(*LIST_PARAMS) if not a.values[0].name.endswith("_classes")])
 def test_our_names_as_quasi_identifiers(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """Many at once, each a copy of zip, so the classes are those of zip."""

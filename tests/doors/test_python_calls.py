@@ -121,7 +121,7 @@ COARSE = policy_text(
 )
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("few_macros")
 @pytest.mark.parametrize("text", [NOISY, COARSE], ids=["alpha_beta", "generalize"])
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "stream", "relation"])

@@ -49,7 +49,7 @@ def assert_readable(grid: Grid, lines: list[str]) -> None:
         assert set(heading.split()) <= words | {w.rstrip(":") for w in words}
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_demo(folder: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Facts] = []

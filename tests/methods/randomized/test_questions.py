@@ -108,7 +108,7 @@ def series(
 SLOW = {"tight", "first of a sequence", "shares"}
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in POLICIES])
 def test_the_errors_that_are_told_are_those_of_releases(tmp_path: Path, name: str) -> None:
     release, columns = POLICIES[name]
