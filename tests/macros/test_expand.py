@@ -59,7 +59,7 @@ EXPANDED: dict[str, str] = {}
 @pytest.mark.one_version
 @pytest.mark.parametrize(
     "dialect",
-    [pytest.param(d, marks=pytest.mark.deep) if d in {"bigquery", "snowflake", "trino"} else d for d in OTHERS],
+    [d if d == "postgres" else pytest.param(d, marks=pytest.mark.deep) for d in OTHERS],
 )
 def test_other_dialects_parse_or_are_refused_by_name(
     dialect: str, bare: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
