@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.policy.file import Policy
+from sqlpriv.policy.file import Column, Policy
 from sqlpriv.risk.reading import reading
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import Given, wide_rows
@@ -101,10 +101,7 @@ def from_policy(policy: Policy, held: Sequence[Held], table: TableReference | No
     columns = [column for column in policy.columns if column.role in _ATTRIBUTES]
     if not columns:
         raise PolicyError("the policy has neither a quasi-identifier nor a sensitive column: nothing could be told")
-    weighed = [
-        Weighed(c.name, str(c.given.get("weight") or 1), c.given.get("hierarchy"), c.given.get("entry"))
-        for c in columns
-    ]
+    weighed = [Weighed(c.name, _weight(c), c.given.get("hierarchy"), c.given.get("entry")) for c in columns]
     given = policy.release
     if given.get("personal") or any(c.given.get("psi") for c in columns):
         raise PolicyError(
@@ -114,6 +111,17 @@ def from_policy(policy: Policy, held: Sequence[Held], table: TableReference | No
     form, psi = given.get("form") or "linear", given.get("psi") or 0.0
     pairs = [(*pair.columns, str(pair.weight)) for pair in given.get("pairs") or ()]
     return Asked(table or policy.table, weighed, found, str(form), float(psi), pairs)
+
+
+def _weight(column: Column) -> str:
+    """What the values of a column weigh, all alike: 1 where a policy, of another method maybe, says nothing."""
+    weight = column.given.get("weight")
+    if isinstance(weight, str):
+        raise PolicyError(
+            f"{column.name!r} has a table of weights, which are not priced here: `sqlpriv plan` tells what the release "
+            "loses"
+        )
+    return "1" if weight is None else str(weight)
 
 
 def _several(given: Mapping[str, Any]) -> list[Held]:

@@ -70,3 +70,54 @@ def test_other_labels_are_another_generalization(folder: Path) -> None:
     assert rows(folder / "out.duckdb") == before
     (folder / "sexes.csv").write_text(ONE_LABEL)
     assert publish(policy).written.again
+
+
+DISCLOSE = """
+[table]
+database = "private.duckdb"
+source = "people"
+[columns]
+ssn = { role = "person" }
+age = { role = "quasi-identifier", hierarchy = "ranges:10"%s }
+sex = { role = "quasi-identifier", hierarchy = "suppression"%s }
+ill = { role = "drop" }
+[release]
+method = "disclose"
+goal = "utility"
+c = 0.02
+dictionary = "book.csv"
+output = "out.duckdb"
+%s
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changed", ["book", "minds", "weights"])
+def test_another_dictionary_or_other_weights_are_another_disclosure(folder: Path, changed: str) -> None:
+    """Neither a second file nor the figures of one that was not written: the release that is there keeps its own."""
+    minds = 'personal = { source = "minds.csv", total = 9 }'
+    weights = {"minds": ("", "", minds), "weights": (', weight = "weights.csv"', "", "")}.get(changed, ("", "", ""))
+    policy = folder / "policy.toml"
+    policy.write_text(DISCLOSE % weights)
+    files = {
+        "book": "SELECT 18 + i %% 60 AS age, CASE WHEN i %% 2 = 0 THEN 'F' ELSE 'M' END AS sex FROM range({0}) AS r(i)",
+        "minds": "SELECT ssn, a, {0} / 400.0 AS weight FROM p.people, (VALUES ('age'), ('sex')) AS v(a)",
+        "weights": "SELECT CAST(i AS VARCHAR) AS value, {0} / 400.0 AS weight FROM range(120) AS r(i)",
+    }
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{folder / 'private.duckdb'}' AS p (READ_ONLY)").fetchall()
+
+        def write(name: str, number: int) -> None:
+            rows = files[name].replace("%%", "%").format(number)
+            con.execute(f"COPY ({rows}) TO '{folder / name}.csv'").fetchall()
+
+        for name in files:
+            write(name, 400)
+        publish(policy)
+        published = (folder / "out.duckdb").read_bytes()
+        write(changed, 1200)
+    for output in (None, folder / "second.duckdb"):
+        with pytest.raises((PolicyError, ReleaseError), match=r"published before|second release|beside"):
+            publish(policy, output)
+    assert not (folder / "second.duckdb").exists()
+    assert (folder / "out.duckdb").read_bytes() == published

@@ -58,7 +58,7 @@ def test_several_dictionaries_have_a_bayes_and_a_minimax_risk(folder: Path) -> N
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     risks = [own["risk"] for own in found["dictionaries"]]
-    assert risks == [1.1375, 1.234375]
+    assert risks == pytest.approx([1.1375, 1.234375])
     assert found["bayes"] == pytest.approx(0.75 * risks[0] + 0.25 * risks[1])
     assert found["minimax"] == max(risks) <= found["bound"]
     assert [row["entries"] for row in found["by_entries"] if row["curve"] == "phone_book.csv"][-1] == 5
@@ -170,3 +170,22 @@ def test_an_entry_reads_the_dictionary_alone(folder: Path, entry: str) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "must be an expression of one entry, without subqueries and aggregates" in " ".join(done.stderr.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weight", ["0", '"cities.csv"'])
+def test_the_weight_of_a_policy_is_taken_as_it_is_or_refused(folder: Path, weight: str) -> None:
+    """A weight of 0 is one; what a table says of single values is not a number for all of them."""
+    Path(folder / "policy.toml").write_text(
+        '[table]\nsource = "members.csv"\n[columns]\nid = { role = "drop" }\n'
+        f'city = {{ role = "quasi-identifier", hierarchy = "cities.csv", weight = {weight} }}\n'
+        'born = { role = "quasi-identifier", hierarchy = "births.csv", weight = 2 }\nincome = { role = "drop" }\n'
+        '[release]\nmethod = "disclose"\ngoal = "utility"\nc = 1\ndictionary = "phone_book.csv"\n'
+    )
+    done = run(folder, "risk", "--policy", "policy.toml", "--json")
+    if weight == "0":
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["weights"] == {"city": "0.0", "born": "2.0"}
+    else:
+        assert done.returncode == 2
+        assert "'city' has a table of weights, which are not priced here" in " ".join(done.stderr.split())

@@ -9,9 +9,10 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts
 from sqlpriv.methods.disclose.choose import Chosen, choose
 from sqlpriv.methods.disclose.dictionary import Attributes, read_attributes
+from sqlpriv.methods.disclose.entries import entry_tables
 from sqlpriv.methods.disclose.independent import Independent, independents
 from sqlpriv.methods.disclose.keys import WITHOUT_A_WORD
-from sqlpriv.methods.disclose.minds import write_minds
+from sqlpriv.methods.disclose.minds import MINDS, write_minds
 from sqlpriv.methods.disclose.offers import write_offers
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
@@ -22,7 +23,8 @@ from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.labelled.scan import published_columns
 from sqlpriv.methods.method import Request, Sweep, Written
-from sqlpriv.table.digest import content_digest
+from sqlpriv.sqltext import quoted
+from sqlpriv.table.digest import content_digest, rows_digest
 from sqlpriv.table.source import Source
 
 
@@ -66,7 +68,15 @@ class DisclosePlan:
             "personal": policy.personal and [policy.personal.source, str(policy.personal.total)],
             "dictionaries": [[held.source, held.prior, *sorted(held.entries.items())] for held in policy.held],
             "judge": policy.judge,
+            "read": self._read(),
         }
+
+    def _read(self) -> dict[str, str]:
+        """Digests of what the choice depends on beside the table: other rows under the same name choose otherwise."""
+        tables = [name for a in self.attributes for name in (a.tree, a.values) if name is not None]
+        tables += [*entry_tables(self.policy)] if self.policy.held else []
+        tables += [MINDS] if self.policy.personal else []
+        return {name: rows_digest(self.source.con, quoted(name)) for name in tables}
 
     def warnings(self, key: bytes) -> tuple[str, ...]:
         """What the owner should know before publishing."""
