@@ -21,12 +21,10 @@ CREATE MACRO _closed_label(low, high) AS
 -- How many bits tell the numbers from 0 to the last apart.
 CREATE MACRO _bits_for(last) AS (CASE WHEN last > 0 THEN length(bin(last)) ELSE 0 END);
 
--- Where ways of bits part: twice the highest bit that some of them have and others do not, or 1. The logarithm may be
--- rounded up to the next power of two.
+-- Where ways of bits part: twice the highest bit that some of them have and others do not, or 1. The bits below another one
+-- are taken away first, so that the logarithm is never rounded up to the next whole number.
 CREATE MACRO _top_bit(all_bits, any_bits) AS
-(CASE WHEN (CAST(1 AS BIGINT) << CAST(floor(log2(xor(all_bits, any_bits) * 2 + 1)) AS INTEGER)) > xor(all_bits, any_bits) * 2 + 1
-      THEN (CAST(1 AS BIGINT) << CAST(floor(log2(xor(all_bits, any_bits) * 2 + 1)) AS INTEGER)) >> 1
-      ELSE CAST(1 AS BIGINT) << CAST(floor(log2(xor(all_bits, any_bits) * 2 + 1)) AS INTEGER) END);
+(CAST(1 AS BIGINT) << CAST(floor(log2((xor(all_bits, any_bits) * 2 + 1) & ~xor(all_bits, any_bits))) AS INTEGER));
 
 -- The number of the place where ways part: what they have in common, a one, and zeros.
 CREATE MACRO _mark(way, top_bit) AS (way * 2 - (way * 2) % (top_bit * 2) + top_bit);

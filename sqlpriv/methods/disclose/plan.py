@@ -21,7 +21,7 @@ from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_leaves import describe_boxes
 from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
-from sqlpriv.methods.labelled.scan import published_columns
+from sqlpriv.methods.labelled.scan import count_combinations, published_columns
 from sqlpriv.methods.method import Request, Sweep, Written
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.digest import content_digest, rows_digest
@@ -129,7 +129,7 @@ class DisclosePlan:
 
 def plan_disclosure(source: Source, policy: DisclosePolicy) -> DisclosePlan:
     """Scan the table, read the dictionary, and choose; or say what cannot be kept."""
-    scan = scan_points(source, policy)
+    scan = scan_points(count_combinations(source, policy), policy)
     refuse_names(describe_boxes(scan), published_columns(scan))
     attributes = read_attributes(scan, policy)
     write_minds(source, policy)

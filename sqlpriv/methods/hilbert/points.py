@@ -1,6 +1,7 @@
 """The points of a table in their order on a Hilbert curve, and how large boxes are on every axis.
 
-    placed   each combination of the frequencies: row, and the place of its point on the line
+    placed   each combination of the frequencies: row, the place of its point on the line, and on every axis that is a
+             tree the number of its leaf, code<a>
 
 Rows with equal quasi-identifiers are one point, and so always in one class: which of them is which tells nothing. An
 axis is scaled to the cells of the curve by its ends; the leaves of a tree stand from left to right, two neighbours as
@@ -49,17 +50,20 @@ def line_of(scan: BoxScan, k: int) -> Line:
 
 
 def _write_leaf_shares(scan: BoxScan, trees: Mapping[int, Extents]) -> None:
-    """Table leaf_shares: how far along its axis every leaf stands."""
+    """Table leaf_shares: the ways to all leaves, and how far along its axis each stands."""
     import numpy as np
 
     con = scan.source.con
-    fetch(con, f"CREATE OR REPLACE TABLE {_LEAF_SHARES} (axis INTEGER, code BIGINT, share DOUBLE)")
+    fetch(con, f"CREATE OR REPLACE TABLE {_LEAF_SHARES} (axis INTEGER, code BIGINT, way BIGINT, share DOUBLE)")
     for axis in scan.trees:
         leaves = np.arange(_leaves(scan, axis))
         ways = np.cumsum(np.append(0.0, trees[axis.number](leaves[:-1], leaves[1:])))
         shares = (ways / (ways[-1] or 1.0)).tolist()
-        listed = f"unnest(CAST('{shares}' AS DOUBLE[])) AS share"
-        fetch(con, f"INSERT INTO {_LEAF_SHARES} SELECT {axis.number}, unnest(range(1, {len(shares) + 1})), {listed}")
+        fetch(
+            con,
+            f"INSERT INTO {_LEAF_SHARES} SELECT axis, code, way, CAST('{shares}' AS DOUBLE[])[code] FROM tree_leaves "
+            f"WHERE axis = {axis.number}",
+        )
 
 
 def _write_places(scan: BoxScan) -> None:
@@ -70,14 +74,17 @@ def _write_places(scan: BoxScan) -> None:
     bits = bits_for(len(on_curve))
     cells = ", ".join(f"CAST(round(({_along(axis)}) * {2**bits - 1}) AS BIGINT)" for axis in on_curve)
     joins = "".join(
-        f" JOIN {_LEAF_SHARES} AS l{a} ON l{a}.axis = {a} AND l{a}.code = p.v{a}"
-        for a in (x.number for x in scan.trees)
+        f" LEFT JOIN {_LEAF_SHARES} AS l{x.number} ON l{x.number}.axis = {x.number} AND l{x.number}.way = "
+        f"((p.b{x.pack} >> {x.offset}) & {2**x.bits - 1}) << {x.zeros}"
+        for x in scan.trees
     )
-    order = ", ".join(f"v{axis.number} NULLS LAST" for axis in scan.axes)
+    codes = [f"code{x.number}" for x in scan.trees]
+    listed = "".join(f", l{x.number}.code AS code{x.number}" for x in scan.trees)
+    order = ", ".join(f"v{x.number} NULLS LAST" if x.is_ordered else f"code{x.number}" for x in scan.axes)
     fetch(
         scan.source.con,
-        f"CREATE OR REPLACE TABLE {PLACED} AS SELECT row, dense_rank() OVER (ORDER BY key, {order}) - 1 AS place FROM "
-        f"(SELECT p.*, {HILBERT}([{cells}], {bits}) AS key FROM points AS p{joins})",
+        f"CREATE OR REPLACE TABLE {PLACED} AS SELECT {', '.join(['row', *codes])}, dense_rank() OVER (ORDER BY key, "
+        f"{order}) - 1 AS place FROM (SELECT p.*{listed}, {HILBERT}([{cells}], {bits}) AS key FROM points AS p{joins})",
     )
 
 
@@ -99,7 +106,7 @@ def _leaves(scan: BoxScan, axis: Axis) -> int:
 def _on_axis(axis: Axis) -> str:
     """Where a point is on an axis: a share of its length, NULL beyond all; or the number of its leaf."""
     if not axis.is_ordered:
-        return f"CAST(v{axis.number} AS BIGINT) - 1"
+        return f"code{axis.number} - 1"
     return _share(axis, "CAST('Infinity' AS DOUBLE)")
 
 

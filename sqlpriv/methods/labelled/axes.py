@@ -5,7 +5,7 @@ tree, where a hierarchy, or halving a public range again and again, says how val
 leaves are numbered from left to right, and the way to a leaf from the top is written in bits. The bits of several trees
 stand side by side in one number, a pack, so that a row is not much longer for many trees.
 
-    points   each combination of the frequencies: row, v<a> on every axis, b<p> in every pack, s<j>, holder, n
+    points   each combination of the frequencies: row, v<a> on every ordered axis, b<p> in every pack, s<j>, holder, n
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from sqlpriv.table.hierarchies import Given
 
 WAY = 61
 """The bits of a way; those that a tree does not need are zeros at the end. Of its mark there is one more."""
-_FEW = 200_000
 _WHOLE_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT)|INTEGER|DATE")
 """Types of which every value, as a number of the axis, is an INTEGER."""
 
@@ -101,11 +100,6 @@ class BoxScan(Frequencies):
     def trees(self) -> tuple[Axis, ...]:
         """The axes with nodes."""
         return tuple(axis for axis in self.axes if not axis.is_ordered)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether points are so few that to plan a query, or to share it among threads, is most of the work."""
-        return self.combinations <= _FEW
 
     @property
     def packs(self) -> range:

@@ -17,7 +17,7 @@ from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.boxes import Boxed, judge, whole_table, write_boxes
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure, write_measures
-from sqlpriv.methods.labelled.scan import published_columns
+from sqlpriv.methods.labelled.scan import count_combinations, published_columns
 from sqlpriv.methods.method import Request, Written
 from sqlpriv.table.digest import content_digest
 from sqlpriv.table.source import Source
@@ -111,14 +111,15 @@ class BoxPlan:
 
 def plan_boxes(source: Source, policy: BoxPolicy, request: Request, divide: Divide) -> BoxPlan:
     """Scan the table, divide its rows into classes, and make boxes of them; or say what cannot be met."""
-    scan = scan_points(source, policy)
-    refuse_names(describe_boxes(scan), published_columns(scan))
-    measures = write_measures(scan)
-    _refuse_tables(policy, measures)
-    worst, failing = judge(scan, measures, whole_table(scan, measures))
-    if failing:
-        raise PolicyError(_not_met(scan, measures, worst, failing))
-    with one_thread(source.con) if scan.is_small else nullcontext():
+    found = count_combinations(source, policy)
+    with one_thread(source.con) if found.is_small else nullcontext():
+        scan = scan_points(found, policy)
+        refuse_names(describe_boxes(scan), published_columns(scan))
+        measures = write_measures(scan)
+        _refuse_tables(policy, measures)
+        worst, failing = judge(scan, measures, whole_table(scan, measures))
+        if failing:
+            raise PolicyError(_not_met(scan, measures, worst, failing))
         told = divide(scan, measures, request)
         boxed = write_boxes(scan, measures)
     if boxed.failing:

@@ -12,21 +12,19 @@ from sqlpriv.methods.labelled.box_policy import PUBLIC, BoxPolicy
 from sqlpriv.methods.labelled.box_trees import write_trees
 from sqlpriv.methods.labelled.kinds import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
 from sqlpriv.methods.labelled.leaves import Known, read_known
-from sqlpriv.methods.labelled.scan import FREQUENCIES, Frequencies, count_combinations, published_columns
+from sqlpriv.methods.labelled.scan import FREQUENCIES, Frequencies, published_columns
 from sqlpriv.sqltext import folded, quoted
-from sqlpriv.table.source import Source
 
 _NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
 """Types of which every value is a double, and no two the same."""
 
 
-def scan_points(source: Source, policy: BoxPolicy) -> BoxScan:
-    """Scan the table once, and write its combinations as points."""
-    found = count_combinations(source, policy)
+def scan_points(found: Frequencies, policy: BoxPolicy) -> BoxScan:
+    """Write the combinations of a table as points."""
     known = read_known(found, published_columns(found))
     axes = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
     _write_points(found, axes)
-    return BoxScan(source, policy, found.combinations, found.rows, found.values, axes, known)
+    return BoxScan(found.source, policy, found.combinations, found.rows, found.values, axes, known)
 
 
 def _axis(found: Frequencies, policy: BoxPolicy, known: Known, number: int) -> Axis:
@@ -99,9 +97,10 @@ def _write_points(found: Frequencies, axes: Sequence[Axis]) -> None:
         if axis.is_ordered:
             columns.append(f"{axis.number_of(cell)} AS v{axis.number}")
             continue
-        columns.append(f"CAST(l{axis.number}.code AS DOUBLE) AS v{axis.number}")
+        # Every value has a leaf. An inner join says the same, but of many DuckDB thinks that no row is left, and then
+        # looks the leaves up in the table, not the table's values among the leaves.
         joins.append(
-            f" JOIN tree_leaves AS l{axis.number} ON l{axis.number}.axis = {axis.number} AND "
+            f" LEFT JOIN tree_leaves AS l{axis.number} ON l{axis.number}.axis = {axis.number} AND "
             f"CAST({cell} AS VARCHAR) IS NOT DISTINCT FROM l{axis.number}.value"
         )
     for p in packs_of(axes):

@@ -10,9 +10,11 @@ them have (`AND` of all bits) and what any has (`OR`) are enough to find it, wit
                   and the share of all values that it stands for
     tree_ways     of every leaf and level below the top: the node there, low to high, the parent above it, which child
                   of it the node is, in how many bits (`field`), and from which bit on (`shift`)
+    tree_axes     the trees: axis, and where their ways are: `pack`, from which bit on (`skip`), as many ones (`mask`),
+                  and the zeros at their ends
     tree_leaves   the leaves: axis, value as text, code, way
     tree_marks    what is found by where ways part: axis, mark, level, label (* at the top), width and share of the
-                  node, and the bits of its children, `field` from `shift` on
+                  node, and the bits of its children, `field` from `start` of the pack on
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[Axis, ...]:
         height = by_column[axes[number].column].height
         measured[number] = replace(axes[number], height=height, bits=int(bits), field=int(field))
     packed = tuple(_packed(measured))
+    _write_axes(found, packed)
     _write_marks(found)
     return packed
 
@@ -114,6 +117,16 @@ def _write_ways(found: Frequencies) -> None:
     )
 
 
+def _write_axes(found: Frequencies, axes: Iterable[Axis]) -> None:
+    """Table tree_axes."""
+    trees = [axis for axis in axes if not axis.is_ordered]
+    listed = ", ".join(f"({x.number}, {x.pack}, {x.offset}, {2**x.bits - 1}, {x.zeros})" for x in trees)
+    fetch(
+        found.source.con,
+        f"CREATE OR REPLACE TABLE tree_axes AS FROM (VALUES {listed}) AS t(axis, pack, skip, mask, zeros)",
+    )
+
+
 def _write_marks(found: Frequencies) -> None:
     """Tables tree_leaves and tree_marks."""
     con = found.source.con
@@ -124,9 +137,10 @@ def _write_marks(found: Frequencies) -> None:
         "AS w ON n.axis = w.axis AND n.low = w.code WHERE n.level = 0",
     )
     forks = (
-        "SELECT w.axis, b.way, a.way AS other, w.level + 1 AS level, w.parent AS low, w.shift, w.field FROM tree_ways "
-        "AS w JOIN tree_leaves AS b ON w.axis = b.axis AND w.low = b.code JOIN tree_leaves AS a ON w.axis = a.axis AND "
-        "w.low - 1 = a.code WHERE w.child > 0 AND w.code = w.low"
+        "SELECT w.axis, b.way, a.way AS other, w.level + 1 AS level, w.parent AS low, w.shift - t.zeros + t.skip AS "
+        "start, w.field FROM tree_ways AS w JOIN tree_axes AS t ON w.axis = t.axis JOIN tree_leaves AS b ON w.axis = "
+        "b.axis AND w.low = b.code JOIN tree_leaves AS a ON w.axis = a.axis AND w.low - 1 = a.code WHERE w.child > 0 "
+        "AND w.code = w.low"
     )
     alone = "SELECT axis, way, way, 0, code, 0, 0 FROM tree_leaves"
     mark = inlined(f"_mark(m.way, {inlined('_top_bit(m.way, m.other)')})")
@@ -134,7 +148,7 @@ def _write_marks(found: Frequencies) -> None:
     fetch(
         con,
         f"CREATE OR REPLACE TABLE tree_marks AS SELECT m.axis, {mark} AS mark, n.level, {label} AS label, n.width, "
-        f"n.share, m.shift, m.field FROM ({forks} UNION ALL {alone}) AS m JOIN tree_nodes AS n ON m.axis = n.axis AND "
+        f"n.share, m.start, m.field FROM ({forks} UNION ALL {alone}) AS m JOIN tree_nodes AS n ON m.axis = n.axis AND "
         "m.level = n.level AND m.low = n.low",
     )
 

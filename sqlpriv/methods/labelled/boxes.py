@@ -121,15 +121,21 @@ def judge(
     return tuple(found[::2]), tuple(failing)
 
 
-def nodes_over(spans: str, columns: str, trees: Sequence[Axis]) -> str:
+def nodes_over(scan: BoxScan, spans: str, columns: str) -> str:
     """The least nodes m over spans on the axes that are trees: spans s with these columns and axis, one row a tree."""
-    listed = {"axis": [str(x.number) for x in trees]}
-    for name in ("all", "any"):
-        fields = (f"(({name}{x.pack} >> {x.offset}) & {2**x.bits - 1}) << {x.zeros}" for x in trees)
-        listed[f"{name}_bits"] = list(fields)
-    sides = ", ".join(f"unnest([{', '.join(given)}]) AS {name}" for name, given in listed.items())
-    tops = f"SELECT *, {inlined('_top_bit(all_bits, any_bits)')} AS top FROM (SELECT {columns}, {sides} FROM {spans})"
-    return f"({tops}) AS s JOIN tree_marks AS m ON s.axis = m.axis AND m.mark = {inlined('_mark(s.all_bits, s.top)')}"
+    sides = ", ".join(
+        f"(({_packed(scan, name)} >> a.skip) & a.mask) << a.zeros AS {name}_bits" for name in ("all", "any")
+    )
+    cut_out = f"SELECT {columns}, a.axis, {sides} FROM {spans}, tree_axes AS a"
+    marked = f"SELECT *, {inlined('_top_bit(all_bits, any_bits)')} AS top FROM ({cut_out})"
+    return f"({marked}) AS s JOIN tree_marks AS m ON s.axis = m.axis AND m.mark = {inlined('_mark(s.all_bits, s.top)')}"
+
+
+def _packed(scan: BoxScan, name: str) -> str:
+    """The bits of the pack of a tree."""
+    if len(scan.packs) == 1:
+        return f"{name}0"
+    return f"CASE a.pack {' '.join(f'WHEN {p} THEN {name}{p}' for p in scan.packs)} END"
 
 
 def _sides(scan: BoxScan) -> str:
@@ -139,7 +145,7 @@ def _sides(scan: BoxScan) -> str:
     if not scan.trees:
         return f"SELECT class, rows, {', '.join(columns)}, {' + '.join(widths)} AS width FROM spans AS s"
     columns += ["n.* EXCLUDE (class, width)", f"{' + '.join(['n.width', *widths])} AS width"]
-    nodes = f"({_labels_of_nodes(scan.trees)}) AS n"
+    nodes = f"({_labels_of_nodes(scan)}) AS n"
     return f"SELECT s.class, s.rows, {', '.join(columns)} FROM spans AS s JOIN {nodes} ON s.class = n.class"
 
 
@@ -161,10 +167,12 @@ def _ordered_side(axis: Axis) -> list[str]:
     ]
 
 
-def _labels_of_nodes(trees: Sequence[Axis]) -> str:
+def _labels_of_nodes(scan: BoxScan) -> str:
     """A query for class, label and level of its nodes, and their width; all trees at once: joins take time to plan."""
     listed = "".join(
-        f", max({name}) FILTER (axis = {x.number}) AS {name}{x.number}" for x in trees for name in ("label", "level")
+        f", max({name}) FILTER (axis = {x.number}) AS {name}{x.number}"
+        for x in scan.trees
+        for name in ("label", "level")
     )
-    found = f"SELECT s.class, s.axis, m.label, m.level, m.width FROM {nodes_over('spans', 'class', trees)}"
+    found = f"SELECT s.class, s.axis, m.label, m.level, m.width FROM {nodes_over(scan, 'spans', 'class')}"
     return f"SELECT class{listed}, sum(width) AS width FROM ({found}) GROUP BY class"

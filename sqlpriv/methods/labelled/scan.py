@@ -29,6 +29,7 @@ from sqlpriv.table.private import reads_apart, settle_types
 from sqlpriv.table.source import Source
 
 FREQUENCIES = "__frequencies"
+_FEW = 200_000
 
 _PUBLISHED = ("quasi-identifier", "sensitive", "other")
 _READ = ("quasi-identifier", "sensitive", "other", "person")
@@ -46,6 +47,11 @@ class Frequencies:
     rows: int
     values: tuple[tuple[int, float], ...]
     """How many values each sensitive column has, and the smallest share of one."""
+
+    @property
+    def is_small(self) -> bool:
+        """Whether combinations are so few that to plan a query, or to share it among threads, is most of the work."""
+        return self.combinations <= _FEW
 
 
 @dataclass(frozen=True)

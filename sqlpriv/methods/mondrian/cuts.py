@@ -7,7 +7,9 @@ comes first, and the next where no cut of it is allowed. A cut is allowed when e
 
 To try a cut is to part the rows: the pieces below, at and above the median, or as many as there are children. Their
 sizes say whether the cut is allowed, and their spans what to cut next; a partition whose cut is not allowed is put
-together again, and its next cut tried. So rows are read three times a round, however many partitions there are.
+together again, and its next cut tried. Of cuts by trees the children are counted before, of all at once, so that none
+is tried that would leave a part too small: a round for every cut that is refused takes longer than to count. So rows
+are read four times a round, however many partitions there are, and rounds are hardly more than the cuts are deep.
 
     work     the points of partitions: piece, round, row, and what is read of a point
     pieces   what is known of each piece: its try, side, size, first row and spans
@@ -15,7 +17,8 @@ together again, and its next cut tried. So rows are read three times a round, ho
     judged   the same, where more is required than rows
     parts    the partitions that the verdicts leave: their pieces, the number of the cut to be tried now, their spans
     wishes   the cuts that each may have, with how eagerly it is tried
-    chosen   of each the one that is tried now; none where there is none left
+    refused  the cuts by trees that sizes do not allow, of those that may be next
+    chosen   of each partition the cut that is tried now; none where there is none left
     goes     each piece: the partition it goes to, and how that is cut
     middles  the medians of partitions that are cut at one; `cuts` is both together
 
@@ -42,6 +45,14 @@ _RADIX = 64
 NULL is parted from numbers, it starts at 1."""
 
 
+_AXIS, _FIELD, _START = f"wish // {_RADIX**2}", f"wish // {_RADIX} % {_RADIX}", f"wish % {_RADIX}"
+
+
+def _ones(field: str) -> str:
+    """As many ones as a field has bits."""
+    return f"(CAST(1 AS BIGINT) << ({field})) - 1"
+
+
 class Cutter:
     """Writes the query of a round."""
 
@@ -51,7 +62,10 @@ class Cutter:
         # Then to count rows is to judge.
         self._by_size = len(self._sizes) == len(measures) and scan.policy.person is None
         self._tries = 2 * (len(scan.axes) + 1)
-        self._sides = _SIDE + 2 ** max([1, *(axis.field for axis in scan.trees)])
+        self._children = 2 ** max([1, *(axis.field for axis in scan.trees)])
+        self._sides = _SIDE + self._children
+        # Where no part can be too small there is nothing to be counted.
+        self._counts = bool(self._sizes and scan.trees)
         self._repeats = scan.combinations < scan.rows
         self._columns = [name for name in class_columns(scan, measures) if name != "n" or self._repeats]
 
@@ -68,30 +82,37 @@ class Cutter:
         n = "" if self._repeats else ", 1 AS n"
         return f"SELECT -1 - piece AS class, * EXCLUDE (piece){n} FROM work WHERE piece < 0"
 
+    def copies(self) -> str:
+        """A query for each number of rows that a point stands for, as often as it says."""
+        return "SELECT n FROM (SELECT n, unnest(range(n)) FROM (SELECT DISTINCT n FROM points))"
+
     def round(self) -> str:
         """A query for work after one more round."""
         steps = {"pieces": self._pieces(), "tried": self._tried(), **({} if self._by_size else self._judged())}
-        steps |= {"parts": self._parts(), "wishes": self._wishes(), "chosen": self._chosen(), "goes": self._goes()}
+        steps |= {"parts": self._parts(), "wishes": self._wishes()}
+        steps |= {"refused": self._refused()} if self._counts else {}
+        steps |= {"chosen": self._chosen(), "goes": self._goes()}
         if self._scan.ordered:
             steps["middles"] = self._middles()
-            steps["cuts"] = "SELECT g.*, m.middle FROM goes AS g LEFT JOIN middles AS m ON g.part = m.part"
+            # A number is below infinity, and so goes nowhere else where it is not cut.
+            middle = "coalesce(m.middle, CAST('infinity' AS DOUBLE)) AS middle"
+            steps["cuts"] = f"SELECT g.*, {middle} FROM goes AS g LEFT JOIN middles AS m ON g.part = m.part"
         listed = ", ".join(f"{name} AS MATERIALIZED ({query})" for name, query in steps.items())
         # The number that is cut is looked up once, and compared twice.
-        number = f"{self._value('c')} AS number, c.middle" if self._scan.ordered else "NULL AS number"
+        number = f", c.middle, {self._value('c')} AS number" if self._scan.ordered else ""
         joined = (
-            f"SELECT w.*, c.base, c.axis, c.field, c.start, {number} FROM work AS w JOIN "
+            f"SELECT w.*, c.base, c.axis, c.ones, c.start{number} FROM work AS w JOIN "
             f"{'cuts' if self._scan.ordered else 'goes'} AS c ON w.piece = c.piece"
         )
         kept = ", ".join(["row", *self._axis_columns(), *self._columns])
-        return f"WITH {listed} SELECT base + {self._side()} AS piece, round + 1 AS round, {kept} FROM ({joined})"
+        return f"WITH {listed} SELECT base + {self._side()} AS piece, round + 1 AS round, {kept} FROM ({joined}) AS j"
 
     def _axis_columns(self) -> list[str]:
         return [*(f"v{x.number}" for x in self._scan.ordered), *(f"b{p}" for p in self._scan.packs)]
 
     def _pieces(self) -> str:
-        size = "CAST(sum(n) AS BIGINT)" if self._repeats else "count(*)"
         return (
-            f"SELECT piece, piece // {self._sides} AS try, piece % {self._sides} AS side, {size} AS size, "
+            f"SELECT piece, piece // {self._sides} AS try, piece % {self._sides} AS side, {self._size('n')} AS size, "
             f"CAST(min(row) AS BIGINT) AS first, {spans(self._scan)} FROM work WHERE piece >= 0 GROUP BY piece"
         )
 
@@ -155,62 +176,94 @@ class Cutter:
         )
 
     def _wishes(self) -> str:
-        # Of two parts one has no more than half of the rows.
-        opened = f"(SELECT * FROM parts WHERE NOT ({self._fails('size // 2')}))"
-        wishes = [_number_wish(axis, opened) for axis in self._scan.ordered]
+        wishes = [_number_wish(axis, self._opened()) for axis in self._scan.ordered]
         if self._scan.trees:
-            offsets = " ".join(f"WHEN {x.number} THEN {x.offset - x.zeros}" for x in self._scan.trees)
             eager = inlined("_eagerness(m.share, s.axis)")
             wishes.append(
-                f"SELECT s.part, s.number, {eager} AS eager, (s.axis * {_RADIX} + m.field) * {_RADIX} + m.shift + "
-                f"CASE s.axis {offsets} END AS wish FROM {nodes_over(opened, 'part, number', self._scan.trees)} "
-                "WHERE s.all_bits <> s.any_bits"
+                f"SELECT s.part, s.number, {eager} AS eager, {eager} > s.enough AS is_counted, (s.axis * {_RADIX} + "
+                f"m.field) * {_RADIX} + m.start AS wish FROM "
+                f"{nodes_over(self._scan, self._opened(), 'part, number, enough')} WHERE s.all_bits <> s.any_bits"
             )
         return " UNION ALL ".join(wishes)
 
+    def _opened(self) -> str:
+        """The partitions that may be cut at all; `enough`: how eager the first number is, as long as it is there."""
+        numbers = [_number_eagerness(axis) for axis in self._scan.ordered]
+        enough = f"CASE WHEN number = 2 THEN greatest({', '.join(numbers)}) ELSE 0 END" if numbers else "0"
+        # Of two parts one has no more than half of the rows.
+        return f"(SELECT *, {enough} AS enough FROM parts WHERE NOT ({self._fails('size // 2')}))"
+
+    def _refused(self) -> str:
+        """Cuts that come after one at a median need not be counted before that was tried."""
+        axes = len(self._scan.axes)
+        trees = f"SELECT part, {_AXIS} AS axis, {_ones(_FIELD)} AS ones, {_START} AS start FROM wishes WHERE is_counted"
+        cuts = (
+            f"SELECT p.piece, t.axis, t.ones, t.start, (t.part * {axes} + t.axis) * {self._children} AS base FROM "
+            f"(SELECT part, unnest(pieces) AS piece FROM parts) AS p JOIN ({trees}) AS t ON p.part = t.part"
+        )
+        counted = (
+            f"SELECT c.base + {self._child('c', 'w')} AS child, {self._size('w.n')} AS size FROM work AS w JOIN "
+            f"({cuts}) AS c ON w.piece = c.piece GROUP BY child"
+        )
+        return (
+            f"SELECT child // {self._children} // {axes} AS part, child // {self._children} % {axes} AS axis FROM "
+            f"({counted}) WHERE {self._fails('size')}"
+        )
+
     def _chosen(self) -> str:
+        refused = f" ANTI JOIN refused AS r ON w.part = r.part AND {_AXIS} = r.axis" if self._counts else ""
         eagerest = f"arg_max(wish, eager, {len(self._scan.axes)})[any_value(number) // 2]"
         return (
-            f"SELECT part, wish // {_RADIX**2} AS axis, wish // {_RADIX} % {_RADIX} AS field, wish % {_RADIX} AS start "
-            f"FROM (SELECT part, {eagerest} AS wish FROM wishes GROUP BY part) WHERE wish IS NOT NULL"
+            f"SELECT part, {_AXIS} AS axis, {_FIELD} AS field, {_START} AS start FROM (SELECT w.part, {eagerest} AS "
+            f"wish FROM wishes AS w{refused} GROUP BY w.part) WHERE wish IS NOT NULL"
         )
 
     def _goes(self) -> str:
-        base = f"(p.part * {self._tries} + p.number) * {self._sides}"
+        """A cut by a tree starts after the sides of a median, and so does one that parts NULL from numbers."""
+        side = f"CASE WHEN c.field = 0 AND c.start = 0 THEN 0 ELSE {_SIDE} END"
+        base = f"(p.part * {self._tries} + p.number) * {self._sides} + {side}"
+        ones = f"coalesce({_ones('c.field')}, 0) AS ones"
         return (
-            f"SELECT unnest(p.pieces) AS piece, p.part, c.axis, c.field, c.start, CASE WHEN c.axis IS NULL THEN -1 - "
-            f"p.part ELSE {base} END AS base FROM parts AS p LEFT JOIN chosen AS c ON p.part = c.part"
+            f"SELECT unnest(p.pieces) AS piece, p.part, coalesce(c.axis, -1) AS axis, {ones}, coalesce(c.start, 0) AS "
+            f"start, CASE WHEN c.axis IS NULL THEN -1 - p.part ELSE {base} END AS base, c.field = 0 AND c.start = 0 AS "
+            "is_median FROM parts AS p LEFT JOIN chosen AS c ON p.part = c.part"
         )
 
     def _middles(self) -> str:
-        rows = (
-            f"SELECT g.part, {self._value('g')} AS v{', w.n' if self._repeats else ''} FROM work AS w JOIN (FROM goes "
+        copies = " JOIN copies AS k ON w.n = k.n" if self._repeats else ""
+        return (
+            f"SELECT g.part, quantile_disc({self._value('g')}, 0.5) AS middle FROM work AS w JOIN (FROM goes WHERE "
+            f"is_median) AS g ON w.piece = g.piece{copies} GROUP BY g.part"
         )
-        rows += "WHERE field = 0 AND start = 0) AS g ON w.piece = g.piece"
-        if self._repeats:
-            rows = f"SELECT part, unnest(CASE WHEN n = 1 THEN [v] ELSE list_resize([v], n, v) END) AS v FROM ({rows})"
-        return f"SELECT part, quantile_disc(v, 0.5) AS middle FROM ({rows}) GROUP BY part"
 
     def _value(self, cuts: str) -> str:
-        """Where a row is on the axis of numbers that is cut."""
+        """Where a row is on the axis of numbers that is cut; somewhere where none is."""
         ordered = self._scan.ordered
         if len(ordered) == 1:
             return f"w.v{ordered[0].number}"
-        return f"CASE {cuts}.axis " + " ".join(f"WHEN {x.number} THEN w.v{x.number}" for x in ordered) + " END"
+        return f"CASE {cuts}.axis " + " ".join(f"WHEN {x.number} THEN w.v{x.number}" for x in ordered) + " ELSE 0 END"
 
     def _side(self) -> str:
-        """On which side of its cut a row is; 0 where there is none."""
-        whens = [f"WHEN axis IS NULL THEN {_BELOW}"]
-        if self._scan.trees:
-            pack = " ".join(f"WHEN {x.number} THEN b{x.pack}" for x in self._scan.trees)
-            bits = "b0" if len(self._scan.packs) == 1 else f"(CASE axis {pack} END)"
-            whens.append(f"WHEN field > 0 THEN {_SIDE} + (({bits} >> start) & ((1 << field) - 1))")
-        if self._scan.ordered:
-            signs = (("<", _BELOW), ("=", _AT), (">", _ABOVE))
-            whens += [f"WHEN number {sign} middle THEN {side}" for sign, side in signs]
-        if any(x.has_nulls for x in self._scan.ordered):
-            whens.append(f"WHEN number IS NULL THEN {_SIDE + 1}")
-        return f"CASE {' '.join(whens)} ELSE {_SIDE} END"
+        """On which side of its cut a row is, from the base on; 0 where there is none."""
+        sides = [self._child("j", "j")] if self._scan.trees else []
+        has_nulls = any(x.has_nulls for x in self._scan.ordered)
+        for beyond in ("number >= middle", "number > middle") if self._scan.ordered else ():
+            sides.append(f"CAST({f'coalesce({beyond}, false)' if has_nulls else beyond} AS INTEGER)")
+        if has_nulls:
+            numbers = ", ".join(str(x.number) for x in self._scan.ordered)
+            sides.append(f"CAST(number IS NULL AND start = 1 AND axis IN ({numbers}) AS INTEGER)")
+        return " + ".join(sides)
+
+    def _size(self, n: str) -> str:
+        return f"CAST(sum({n}) AS BIGINT)" if self._repeats else "count(*)"
+
+    def _child(self, cuts: str, rows: str) -> str:
+        """Which child of the node that is cut a row is below; 0 where none is."""
+        bits = f"{rows}.b0"
+        if len(self._scan.packs) > 1:
+            packs = " ".join(f"WHEN {x.number} THEN {rows}.b{x.pack}" for x in self._scan.trees)
+            bits = f"(CASE {cuts}.axis {packs} ELSE 0 END)"
+        return f"(({bits} >> {cuts}.start) & {cuts}.ones)"
 
     def _fails(self, size: str) -> str:
         """Whether a part of so many rows fails by its size alone; of persons there are no more than rows."""
@@ -234,11 +287,17 @@ def _group(verdicts: str, pieces: str) -> str:
 def _number_wish(axis: Axis, parts: str) -> str:
     """A query over partitions for the cut of an axis of numbers."""
     a = axis.number
-    width = inlined(f"_normalised_width(low{a}, high{a}, {axis.first!r}, {axis.last!r})")
-    # NULL is parted from all numbers, and they from it: a box of both is as wide as can be.
-    eager = inlined(f"_eagerness(CASE WHEN {is_range(axis)} THEN {width} ELSE 1 END, {a})")
     wish = f"{a * _RADIX**2} + CASE WHEN {is_range(axis)} THEN 0 ELSE 1 END"
     return (
-        f"SELECT part, number, {eager} AS eager, {wish} AS wish FROM {parts} WHERE NOT {is_empty(axis)} AND "
-        f"(low{a} < high{a} OR NOT {is_range(axis)})"
+        f"SELECT part, number, {_number_eagerness(axis)} AS eager, false AS is_counted, {wish} AS wish FROM {parts} "
+        f"WHERE NOT {is_empty(axis)} AND (low{a} < high{a} OR NOT {is_range(axis)})"
     )
+
+
+def _number_eagerness(axis: Axis) -> str:
+    """How eagerly a partition is cut on an axis of numbers; 0 where it cannot be."""
+    width = inlined(f"_normalised_width(low{axis.number}, high{axis.number}, {axis.first!r}, {axis.last!r})")
+    # NULL is parted from all numbers, and they from it: a box of both is as wide as can be.
+    if axis.has_nulls:
+        width = f"CASE WHEN {is_range(axis)} THEN {width} WHEN {is_empty(axis)} THEN 0 ELSE 1 END"
+    return inlined(f"_eagerness({width}, {axis.number})")

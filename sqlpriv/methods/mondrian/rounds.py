@@ -25,8 +25,9 @@ def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: 
     """Table classed: no class has a cut left that is allowed. How many rounds it took."""
     cutter = Cutter(scan, measures)
     if scan.is_small:
-        rounds = f"WITH RECURSIVE work AS ({cutter.start()} UNION ALL ({cutter.round()}))"
-        fetch(scan.source.con, f"CREATE OR REPLACE TABLE {CLASSED} AS {rounds} {cutter.finished()}")
+        work = f"{cutter.start()} UNION ALL ({cutter.round()})"
+        rounds = f"WITH RECURSIVE copies AS MATERIALIZED ({cutter.copies()}), work AS ({work}) {cutter.finished()}"
+        fetch(scan.source.con, f"CREATE OR REPLACE TABLE {CLASSED} AS {rounds}")
     else:
         _cut_by_steps(scan, cutter, on_progress)
     return int(fetch(scan.source.con, f"SELECT max(round) - 1 FROM {CLASSED}")[0][0])
@@ -34,6 +35,7 @@ def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: 
 
 def _cut_by_steps(scan: BoxScan, cutter: Cutter, on_progress: OnProgress) -> None:
     con, rounds, expected = scan.source.con, 0, math.log2(scan.rows)
+    fetch(con, f"CREATE OR REPLACE TABLE copies AS {cutter.copies()}")
     left = int(fetch(con, f"CREATE OR REPLACE TABLE work AS {cutter.start()}")[0][0])
     fetch(con, f"CREATE OR REPLACE TABLE {CLASSED} AS {cutter.finished()}")
     while left:
