@@ -26,6 +26,7 @@ Row = tuple[Any, ...]
 STORAGE = "v1.0.0"
 
 _OPENED = "__priv_opened"
+_SLOW_THOUGHTS = "join_order,join_filter_pushdown"
 # The folders for what does not fit into memory.
 _SPILL = "sqlpriv-"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -134,14 +135,17 @@ def open_memory(**config: int) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
-def one_thread(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """For work on little data in many steps: threads that wait for each other cost more than they do."""
-    ((threads,),) = con.execute("SELECT current_setting('threads')").fetchall()
-    con.execute("SET threads = 1").fetchall()
+def few_rows(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """For work on few rows in many steps: threads that wait for each other, and thoughts about the best order of joins,
+    cost more than they bring. Joins are done in the order in which they are written."""
+    ((threads, disabled),) = con.execute(
+        "SELECT current_setting('threads'), current_setting('disabled_optimizers')"
+    ).fetchall()
+    con.execute(f"SET threads = 1; SET disabled_optimizers = {literal(_SLOW_THOUGHTS)}").fetchall()
     try:
         yield
     finally:
-        con.execute(f"SET threads = {threads}").fetchall()
+        con.execute(f"SET threads = {threads}; SET disabled_optimizers = {literal(disabled)}").fetchall()
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def _make(source: Source, column: str, given: Given, values: str) -> Hierarchy:
         ) from None
     except SqlprivError as error:
         raise PolicyError(f"{_place(source, column, given)}: {error}") from None
-    width = len(fetch(source.con, f"DESCRIBE {table}"))
+    width = len(source.con.sql(f"FROM {table}").columns)
     if width < 2:
         raise PolicyError(f"hierarchy of {column!r}: it has no level above the value; levels are separated by ;")
     return Hierarchy(column, table, width - 1)

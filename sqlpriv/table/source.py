@@ -37,6 +37,8 @@ class Source:
     """Columns of a file that are read as text, and what DuckDB takes them for."""
     given: TableReference | None = None
     """What the policy says of the table, if one is the reason to open it."""
+    held_rows: int | None = None
+    """How many rows there are, where a program holds them."""
 
     @property
     def reference(self) -> TableReference:
@@ -65,6 +67,7 @@ def open_source(data: Any, database: Path | None = None, options: Mapping[str, A
 
     Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation.
     """
+    rows = None
     with open_memory() as con:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
@@ -73,17 +76,21 @@ def open_source(data: Any, database: Path | None = None, options: Mapping[str, A
         if not isinstance(data, str):
             if database is not None or options:
                 raise InputError("a data frame comes from no database and from no file: leave database and options out")
-            _held(con, data)
+            rows = _held(con, data)
             table, label = FILE_VIEW, "the data"
         else:
             table = _attach(con, data, database) if database else _file(con, data, options or {})
             label = Path(data).name if database is None else data
         found: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
-        yield Source(con, Calls(con), table, label, tuple(found), _schema(data) if database else None, found)
+        beside = _schema(data) if database else None
+        yield Source(con, Calls(con), table, label, tuple(found), beside, found, held_rows=rows)
 
 
-def _held(con: duckdb.DuckDBPyConnection, data: Any) -> None:
-    """Give what a program holds the name of the view. It is read several times, so a stream is read into memory."""
+def _held(con: duckdb.DuckDBPyConnection, data: Any) -> int | None:
+    """Give what a program holds the name of the view, and say how many rows it has, if it knows.
+
+    It is read several times, so a stream is read into memory.
+    """
     kind = type(data).__name__
     try:
         whole = _whole(data)
@@ -97,6 +104,7 @@ def _held(con: duckdb.DuckDBPyConnection, data: Any) -> None:
         raise InputError(
             f"a {kind} is no table; give a file, a data frame, an Arrow table or a DuckDB relation"
         ) from None
+    return len(whole) if hasattr(type(whole), "__len__") else None
 
 
 def _whole(data: Any) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlpriv.engine import one_thread
+from sqlpriv.engine import few_rows
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Line, Part, shown_number
 from sqlpriv.methods.labelled.axes import BoxScan
@@ -17,7 +17,7 @@ from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.boxes import Boxed, judge, whole_table, write_boxes
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure, write_measures
-from sqlpriv.methods.labelled.scan import count_combinations, published_columns
+from sqlpriv.methods.labelled.scan import FEW, count_combinations, published_columns
 from sqlpriv.methods.method import Request, Written
 from sqlpriv.table.digest import content_digest
 from sqlpriv.table.source import Source
@@ -111,8 +111,12 @@ class BoxPlan:
 
 def plan_boxes(source: Source, policy: BoxPolicy, request: Request, divide: Divide) -> BoxPlan:
     """Scan the table, divide its rows into classes, and make boxes of them; or say what cannot be met."""
-    found = count_combinations(source, policy)
-    with one_thread(source.con) if found.is_small else nullcontext():
+    with ExitStack() as stack:
+        if is_small := source.held_rows is not None and source.held_rows <= FEW:
+            stack.enter_context(few_rows(source.con))
+        found = count_combinations(source, policy)
+        if found.is_small and not is_small:
+            stack.enter_context(few_rows(source.con))
         scan = scan_points(found, policy)
         refuse_names(describe_boxes(scan), published_columns(scan))
         measures = write_measures(scan)

@@ -6,14 +6,16 @@ import re
 from collections.abc import Sequence
 
 from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
+from sqlpriv.errors import InternalError, PolicyError
 from sqlpriv.methods.labelled.axes import Axis, BoxScan, packs_of
 from sqlpriv.methods.labelled.box_policy import PUBLIC, BoxPolicy
 from sqlpriv.methods.labelled.box_trees import write_trees
 from sqlpriv.methods.labelled.kinds import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
+from sqlpriv.methods.labelled.labels import check_hierarchies
 from sqlpriv.methods.labelled.leaves import Known, read_known
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Frequencies, published_columns
 from sqlpriv.sqltext import folded, quoted
+from sqlpriv.table.hierarchies import Hierarchy
 
 _NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
 """Types of which every value is a double, and no two the same."""
@@ -22,8 +24,9 @@ _NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE"
 def scan_points(found: Frequencies, policy: BoxPolicy) -> BoxScan:
     """Write the combinations of a table as points."""
     known = read_known(found, published_columns(found))
-    axes = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
+    axes, hierarchies = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
     _write_points(found, axes)
+    _refuse_uncovered(found, axes, hierarchies)
     return BoxScan(found.source, policy, found.combinations, found.rows, found.values, axes, known)
 
 
@@ -97,8 +100,8 @@ def _write_points(found: Frequencies, axes: Sequence[Axis]) -> None:
         if axis.is_ordered:
             columns.append(f"{axis.number_of(cell)} AS v{axis.number}")
             continue
-        # Every value has a leaf. An inner join says the same, but of many DuckDB thinks that no row is left, and then
-        # looks the leaves up in the table, not the table's values among the leaves.
+        # An inner join would say the same, but after many DuckDB thinks that no row is left, and then looks the leaves
+        # up in the table, not the values of the table among the leaves.
         joins.append(
             f" LEFT JOIN tree_leaves AS l{axis.number} ON l{axis.number}.axis = {axis.number} AND "
             f"CAST({cell} AS VARCHAR) IS NOT DISTINCT FROM l{axis.number}.value"
@@ -114,3 +117,13 @@ def _write_points(found: Frequencies, axes: Sequence[Axis]) -> None:
     fetch(
         found.source.con, f"CREATE OR REPLACE TABLE points AS SELECT {listed} FROM {FREQUENCIES} AS t{''.join(joins)}"
     )
+
+
+def _refuse_uncovered(found: Frequencies, axes: Sequence[Axis], hierarchies: Sequence[Hierarchy]) -> None:
+    """Refuse hierarchies that lack a value of the table: its points have no way to a leaf."""
+    if not hierarchies:
+        return
+    nowhere = " OR ".join(f"b{p} IS NULL" for p in packs_of(axes))
+    if fetch(found.source.con, f"SELECT count(*) FROM points WHERE {nowhere}")[0][0]:
+        check_hierarchies(found.source, hierarchies, FREQUENCIES)
+        raise InternalError("a value of the table has no leaf in its hierarchy")

@@ -13,8 +13,8 @@ them have (`AND` of all bits) and what any has (`OR`) are enough to find it, wit
     tree_axes     the trees: axis, and where their ways are: `pack`, from which bit on (`skip`), as many ones (`mask`),
                   and the zeros at their ends
     tree_leaves   the leaves: axis, value as text, code, way
-    tree_marks    what is found by where ways part: axis, mark, level, label (* at the top), width and share of the
-                  node, and the bits of its children, `field` from `start` of the pack on
+    tree_marks    what is found by where ways part: axis, mark, level, label (* at the top), width of the node, how
+                  eagerly it is cut, and the bits of its children, `field` from `start` of the pack on
 """
 
 from __future__ import annotations
@@ -26,22 +26,28 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.axes import WAY, Axis
-from sqlpriv.methods.labelled.labels import check_hierarchies
+from sqlpriv.methods.labelled.labels import check_hierarchies, write_paths
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Frequencies
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import SCHEMA, TOP, Hierarchy, make_hierarchies
 
 
-def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    """All tables of trees; the axes with their heights, and where their ways are."""
+def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], tuple[Hierarchy, ...]]:
+    """All tables of trees; the axes with their heights, and where their ways are; and the hierarchies of the trees.
+
+    Those that are wrong in themselves are refused. Whether they have every value of the table is not looked at.
+    """
     con, trees = found.source.con, [axis for axis in axes if not axis.is_ordered]
     if not trees:
-        return tuple(axes)
+        return tuple(axes), ()
     given = {axis.column: axis.given for axis in trees if axis.given is not None}
     by_column = {h.column: h for h in make_hierarchies(found.source, given, FREQUENCIES)}
     by_column |= {axis.column: _write_halves(found, axis) for axis in trees if axis.given is None}
-    check_hierarchies(found.source, [by_column[axis.column] for axis in trees], FREQUENCIES)
+    hierarchies = tuple(by_column[axis.column] for axis in trees)
+    write_paths(found.source, hierarchies, FREQUENCIES)
     _write_nodes(found, trees)
+    if not _are_plainly_right(found, len(trees)):
+        check_hierarchies(found.source, hierarchies, FREQUENCIES)
     _write_ways(found)
     measured = list(axes)
     for number, bits, field in fetch(con, f"SELECT axis, {WAY} - min(shift), max(field) FROM tree_ways GROUP BY axis"):
@@ -50,7 +56,21 @@ def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[Axis, ...]:
     packed = tuple(_packed(measured))
     _write_axes(found, packed)
     _write_marks(found)
-    return packed
+    return packed, hierarchies
+
+
+def _are_plainly_right(found: Frequencies, trees: int) -> bool:
+    """Whether every node has a label that no other node of its level has, and only one of each tree is on its top.
+
+    Then no value is listed twice, all levels nest, and nothing is wrong. Where it is not so, there may be a reason: the
+    way of NULL has no labels.
+    """
+    labels = (
+        "SELECT label, count(*) AS nodes, count(*) FILTER (len(above) = 0) AS tops FROM tree_nodes "
+        "GROUP BY axis, level, label"
+    )
+    ((nodes, different, tops),) = fetch(found.source.con, f"SELECT sum(nodes), count(label), sum(tops) FROM ({labels})")
+    return bool(nodes == different and tops == trees)
 
 
 def _packed(axes: Iterable[Axis]) -> Iterator[Axis]:
@@ -79,14 +99,13 @@ def _write_nodes(found: Frequencies, trees: Sequence[Axis]) -> None:
         "p.labels, row_number() OVER (PARTITION BY p.attribute ORDER BY list_reverse(p.labels)) AS code FROM paths "
         f"AS p JOIN (VALUES {numbers}) AS t(attribute, axis) ON p.attribute = t.attribute)",
     )
-    of_all = "max(leaves) OVER (PARTITION BY axis)"
-    width, share = (inlined(f"{name}(leaves, {of_all})") for name in ("_node_width", "_node_share"))
+    width, share = (inlined(f"{name}(leaves, of_all)") for name in ("_node_width", "_node_share"))
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE tree_nodes AS SELECT *, {width} AS width, {share} AS share FROM "
+        f"CREATE OR REPLACE TABLE tree_nodes AS SELECT * EXCLUDE (of_all), {width} AS width, {share} AS share FROM "
         "(SELECT axis, level, min(code) AS low, max(code) AS high, any_value(labels[level + 1]) AS label, "
-        "any_value(labels[level + 2 :]) AS above, "
-        "count(*) AS leaves FROM tree_steps GROUP BY axis, level, labels[level + 1 :])",
+        "any_value(labels[level + 2 :]) AS above, count(*) AS leaves, max(count(*)) OVER (PARTITION BY axis) AS of_all "
+        "FROM tree_steps GROUP BY axis, level, labels[level + 1 :])",
     )
     for axis in trees:
         if axis.given is None:
@@ -145,11 +164,12 @@ def _write_marks(found: Frequencies) -> None:
     alone = "SELECT axis, way, way, 0, code, 0, 0 FROM tree_leaves"
     mark = inlined(f"_mark(m.way, {inlined('_top_bit(m.way, m.other)')})")
     label = f"CASE WHEN len(n.above) = 0 THEN {literal(TOP)} ELSE n.label END"
+    eager = inlined("_eagerness(n.share, m.axis)")
     fetch(
         con,
         f"CREATE OR REPLACE TABLE tree_marks AS SELECT m.axis, {mark} AS mark, n.level, {label} AS label, n.width, "
-        f"n.share, m.start, m.field FROM ({forks} UNION ALL {alone}) AS m JOIN tree_nodes AS n ON m.axis = n.axis AND "
-        "m.level = n.level AND m.low = n.low",
+        f"{eager} AS eager, m.start, m.field FROM ({forks} UNION ALL {alone}) AS m JOIN tree_nodes AS n ON m.axis = "
+        "n.axis AND m.level = n.level AND m.low = n.low",
     )
 
 

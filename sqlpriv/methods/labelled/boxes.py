@@ -55,7 +55,8 @@ def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
         f"s JOIN ({same}) AS b USING (class)",
     )
     loss = inlined(f"_mean_loss(sum(rows * width), sum(rows), {len(scan.axes)})")
-    ((classes, mean),) = fetch(con, f"SELECT count(DISTINCT box), {loss} FROM boxes")
+    # The number of a box is that of one of its classes.
+    ((classes, mean),) = fetch(con, f"SELECT count(*) FILTER (class = box), {loss} FROM boxes")
     worst, failing = judge(scan, measures, boxed_rows(scan, measures))
     return Boxed(int(classes), float(mean), worst, failing)
 
@@ -70,7 +71,7 @@ def spans(scan: BoxScan) -> str:
     """What is known of some points together, to be grouped: their ends, how many there are, and the bits they have."""
     # Doubles, since the difference of two whole numbers may be none that their type has.
     return ", ".join([
-        "count(*) AS points",
+        *(["count(*) AS points"] if _has_nulls(scan) else []),
         *(f"CAST({end}(v{x.number}) AS DOUBLE) AS {name}{x.number}" for x in scan.ordered for end, name in _ENDS),
         *(f"count(v{x.number}) AS there{x.number}" for x in scan.ordered if x.has_nulls),
         *(f"bit_{what}(b{p}) AS {name}{p}" for p in scan.packs for what, name in _BITS),
@@ -80,11 +81,16 @@ def spans(scan: BoxScan) -> str:
 def merged_spans(scan: BoxScan) -> str:
     """The same of several spans together."""
     return ", ".join([
-        "CAST(sum(points) AS BIGINT) AS points",
+        *(["CAST(sum(points) AS BIGINT) AS points"] if _has_nulls(scan) else []),
         *(f"{end}({name}{x.number}) AS {name}{x.number}" for x in scan.ordered for end, name in _ENDS),
         *(f"CAST(sum(there{x.number}) AS BIGINT) AS there{x.number}" for x in scan.ordered if x.has_nulls),
         *(f"bit_{what}({name}{p}) AS {name}{p}" for p in scan.packs for what, name in _BITS),
     ])  # fmt: skip
+
+
+def _has_nulls(scan: BoxScan) -> bool:
+    """Whether some points have no number on an ordered axis."""
+    return any(axis.has_nulls for axis in scan.ordered)
 
 
 def is_range(axis: Axis) -> str:
@@ -95,6 +101,13 @@ def is_range(axis: Axis) -> str:
 def is_empty(axis: Axis) -> str:
     """Whether none has."""
     return f"there{axis.number} = 0" if axis.has_nulls else "false"
+
+
+def of_numbers(axis: Axis, numbers: str, empty: str = "NULL", mixed: str = "NULL") -> str:
+    """What there is of a span whose points have numbers on an ordered axis; or where none, or only some, has one."""
+    if not axis.has_nulls:
+        return numbers
+    return f"CASE WHEN {is_range(axis)} THEN {numbers} WHEN {is_empty(axis)} THEN {empty} ELSE {mixed} END"
 
 
 def boxed_rows(scan: BoxScan, measures: Sequence[ClassMeasure]) -> str:
@@ -152,7 +165,7 @@ def _sides(scan: BoxScan) -> str:
 def _width(axis: Axis) -> str:
     """How wide a class is on an ordered axis."""
     width = inlined(f"_normalised_width(s.low{axis.number}, s.high{axis.number}, {axis.first!r}, {axis.last!r})")
-    return f"CASE WHEN {is_range(axis)} THEN {width} WHEN {is_empty(axis)} THEN 0 ELSE 1 END"
+    return of_numbers(axis, width, "0", "1")
 
 
 def _ordered_side(axis: Axis) -> list[str]:
@@ -161,9 +174,9 @@ def _ordered_side(axis: Axis) -> list[str]:
     low, high = (axis.typed(f"s.{side}{a}") for side in ("low", "high"))
     label = inlined(f"_closed_label({low}, {high})")
     return [
-        f"CASE WHEN {is_range(axis)} THEN {low} END AS low{a}",
-        f"CASE WHEN {is_range(axis)} THEN {high} END AS high{a}",
-        f"CASE WHEN {is_range(axis)} THEN {label} WHEN NOT {is_empty(axis)} THEN {literal(TOP)} END AS label{a}",
+        f"{of_numbers(axis, low)} AS low{a}",
+        f"{of_numbers(axis, high)} AS high{a}",
+        f"{of_numbers(axis, label, mixed=literal(TOP))} AS label{a}",
     ]
 
 

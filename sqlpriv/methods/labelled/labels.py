@@ -50,8 +50,8 @@ def check_hierarchies(
     source: Source, hierarchies: Sequence[Hierarchy], frequencies: str
 ) -> tuple[tuple[int, ...], ...]:
     """Write all but the leaves; how many labels the table has, by attribute and level."""
-    totals = _count_values(source, hierarchies, frequencies)
-    _write_paths(source, hierarchies, [attribute for attribute, nulls in totals if nulls])
+    write_paths(source, hierarchies, frequencies)
+    _write_counts(source, hierarchies, frequencies)
     con = source.con
     fetch(con, f"CREATE OR REPLACE TABLE steps AS {inlined('FROM _hierarchy_steps(paths, counts)')}")
     fetch(con, f"CREATE OR REPLACE TABLE labels AS {inlined('FROM _lattice_labels(steps)')}")
@@ -60,31 +60,33 @@ def check_hierarchies(
     return tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
 
 
+def write_paths(source: Source, hierarchies: Sequence[Hierarchy], frequencies: str) -> None:
+    """Write paths."""
+    paths = " UNION ALL ".join(
+        f"SELECT {i} AS attribute, list_value(*COLUMNS(*)) AS labels FROM {h.table}" for i, h in enumerate(hierarchies)
+    )
+    fetch(source.con, f"CREATE OR REPLACE TABLE paths AS {paths}")
+    nulls = ", ".join(f"count(*) - count({quoted(h.column)})" for h in hierarchies)
+    (found,) = fetch(source.con, f"SELECT {nulls} FROM {frequencies}")
+    for i, missing in enumerate(found):
+        if missing:
+            own = f"list_resize(CAST([] AS VARCHAR[]), {hierarchies[i].height}) || [{literal(TOP)}]"
+            has_none = f"NOT EXISTS (FROM paths WHERE attribute = {i} AND labels[1] IS NULL)"
+            fetch(source.con, f"INSERT INTO paths SELECT {i}, {own} WHERE {has_none}")
+
+
 def number_type(numbers: int) -> str:
     """The SQL type that holds the number of every class of a batch of nodes."""
     return "BIGINT" if numbers < 2**40 else "HUGEINT"
 
 
-def _count_values(source: Source, hierarchies: Sequence[Hierarchy], frequencies: str) -> list[Row]:
-    """Write counts; return of each attribute whether a value is NULL."""
+def _write_counts(source: Source, hierarchies: Sequence[Hierarchy], frequencies: str) -> None:
     counts = " UNION ALL ".join(
         f"SELECT {i} AS attribute, CAST({quoted(h.column)} AS VARCHAR) AS value, CAST(sum(__priv_n) AS BIGINT) AS rows "
         f"FROM {frequencies} GROUP BY 2"
         for i, h in enumerate(hierarchies)
     )
     fetch(source.con, f"CREATE OR REPLACE TABLE counts AS {counts}")
-    return sorted(fetch(source.con, "SELECT attribute, count(*) - count(value) FROM counts GROUP BY attribute"))
-
-
-def _write_paths(source: Source, hierarchies: Sequence[Hierarchy], with_null: Sequence[int]) -> None:
-    paths = " UNION ALL ".join(
-        f"SELECT {i} AS attribute, list_value(*COLUMNS(*)) AS labels FROM {h.table}" for i, h in enumerate(hierarchies)
-    )
-    fetch(source.con, f"CREATE OR REPLACE TABLE paths AS {paths}")
-    for i in with_null:
-        nulls = f"list_resize(CAST([] AS VARCHAR[]), {hierarchies[i].height}) || [{literal(TOP)}]"
-        missing = f"NOT EXISTS (FROM paths WHERE attribute = {i} AND labels[1] IS NULL)"
-        fetch(source.con, f"INSERT INTO paths SELECT {i}, {nulls} WHERE {missing}")
 
 
 def _refuse_faults(hierarchies: Sequence[Hierarchy], levels: Sequence[Row]) -> None:

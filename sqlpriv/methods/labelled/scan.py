@@ -29,7 +29,8 @@ from sqlpriv.table.private import reads_apart, settle_types
 from sqlpriv.table.source import Source
 
 FREQUENCIES = "__frequencies"
-_FEW = 200_000
+FEW = 200_000
+"""Up to so many rows, to plan a query or to share it among threads is most of the work."""
 
 _PUBLISHED = ("quasi-identifier", "sensitive", "other")
 _READ = ("quasi-identifier", "sensitive", "other", "person")
@@ -50,8 +51,8 @@ class Frequencies:
 
     @property
     def is_small(self) -> bool:
-        """Whether combinations are so few that to plan a query, or to share it among threads, is most of the work."""
-        return self.combinations <= _FEW
+        """Whether there are few combinations."""
+        return self.combinations <= FEW
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from collections.abc import Sequence
 
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
-from sqlpriv.methods.labelled.boxes import is_empty, is_range, merged_spans, nodes_over, spans
+from sqlpriv.methods.labelled.boxes import is_empty, is_range, merged_spans, nodes_over, of_numbers, spans
 from sqlpriv.methods.labelled.evaluate import class_columns, judged_ctes
 from sqlpriv.methods.labelled.measures import RELATION, SIZE, ClassMeasure
 
@@ -45,6 +45,8 @@ _RADIX = 64
 NULL is parted from numbers, it starts at 1."""
 
 
+_LARGE = 400
+"""A partition is large of which so small a share would still be enough rows."""
 _AXIS, _FIELD, _START = f"wish // {_RADIX**2}", f"wish // {_RADIX} % {_RADIX}", f"wish % {_RADIX}"
 
 
@@ -129,11 +131,14 @@ class Cutter:
         even = "least(below + same, above) >= least(below, same + above)"
         judged = f"SELECT *, {upper} AS upper, {lower} AS lower, {even} AS upper_first FROM ({counted})"
         # Of two that sizes allow, the second is tried where the first was not allowed by what else is required.
-        first = "upper_first" if self._by_size else "upper_first = (try % 2 = 0)"
+        first, other = "upper_first", ""
+        if not self._by_size:
+            first = "(upper_first = (try % 2 = 0))"
+            other = ", NOT is_apart AND upper AND lower AND try % 2 = 0 AS has_other"
         return (
             f"SELECT try, CASE WHEN is_apart THEN CASE WHEN apart_holds THEN {_APART} ELSE {_TOGETHER} END "
-            f"WHEN upper AND (({first}) OR NOT lower) THEN {_UPPER} WHEN lower THEN {_LOWER} ELSE {_TOGETHER} END AS "
-            f"verdict, NOT is_apart AND upper AND lower AND try % 2 = 0 AS has_other FROM ({judged})"
+            f"WHEN upper AND ({first} OR NOT lower) THEN {_UPPER} WHEN lower THEN {_LOWER} ELSE {_TOGETHER} END AS "
+            f"verdict{other} FROM ({judged})"
         )
 
     def _judged(self) -> dict[str, str]:
@@ -178,23 +183,26 @@ class Cutter:
     def _wishes(self) -> str:
         wishes = [_number_wish(axis, self._opened()) for axis in self._scan.ordered]
         if self._scan.trees:
-            eager = inlined("_eagerness(m.share, s.axis)")
+            opened = f"(SELECT *, {self._enough()} AS enough FROM {self._opened()})"
             wishes.append(
-                f"SELECT s.part, s.number, {eager} AS eager, {eager} > s.enough AS is_counted, (s.axis * {_RADIX} + "
-                f"m.field) * {_RADIX} + m.start AS wish FROM "
-                f"{nodes_over(self._scan, self._opened(), 'part, number, enough')} WHERE s.all_bits <> s.any_bits"
+                f"SELECT s.part, s.number, m.eager, m.eager > s.enough AS is_counted, (s.axis * {_RADIX} + m.field) * "
+                f"{_RADIX} + m.start AS wish FROM {nodes_over(self._scan, opened, 'part, number, enough')} WHERE "
+                "s.all_bits <> s.any_bits"
             )
         return " UNION ALL ".join(wishes)
 
     def _opened(self) -> str:
-        """The partitions that may be cut at all; `enough`: how eager the first number is, as long as it is there."""
-        numbers = [_number_eagerness(axis) for axis in self._scan.ordered]
-        enough = f"CASE WHEN number = 2 THEN greatest({', '.join(numbers)}) ELSE 0 END" if numbers else "0"
-        # Of two parts one has no more than half of the rows.
-        return f"(SELECT *, {enough} AS enough FROM parts WHERE NOT ({self._fails('size // 2')}))"
+        """The partitions that may be cut at all: of two parts one has no more than half of the rows."""
+        return f"(SELECT * FROM parts WHERE NOT ({self._fails('size // 2')}))"
+
+    def _enough(self) -> str:
+        """How eager a cut by a tree is at most that need not be counted yet: those after one at a median, and all of a
+        partition that is so large that most are allowed; but once a cut was refused, all are."""
+        numbers = ", ".join(["0", *(_number_eagerness(axis) for axis in self._scan.ordered)])
+        large = f"WHEN NOT ({self._fails(f'size // {_LARGE}')}) THEN 1" if self._counts else ""
+        return f"CASE WHEN number > 2 THEN 0 {large} ELSE greatest({numbers}) END"
 
     def _refused(self) -> str:
-        """Cuts that come after one at a median need not be counted before that was tried."""
         axes = len(self._scan.axes)
         trees = f"SELECT part, {_AXIS} AS axis, {_ones(_FIELD)} AS ones, {_START} AS start FROM wishes WHERE is_counted"
         cuts = (
@@ -268,7 +276,7 @@ class Cutter:
     def _fails(self, size: str) -> str:
         """Whether a part of so many rows fails by its size alone; of persons there are no more than rows."""
         each = [m.fails.replace(m.column, f"({m.sql})").replace("z.size", f"({size})") for m in self._sizes]
-        return " OR ".join(["false", *each])
+        return " OR ".join(each or ["false"])
 
     def _both_hold(self, left: str, right: str) -> str:
         """Whether two parts of so many rows are there, and do not fail by their sizes."""
@@ -287,17 +295,16 @@ def _group(verdicts: str, pieces: str) -> str:
 def _number_wish(axis: Axis, parts: str) -> str:
     """A query over partitions for the cut of an axis of numbers."""
     a = axis.number
-    wish = f"{a * _RADIX**2} + CASE WHEN {is_range(axis)} THEN 0 ELSE 1 END"
-    return (
-        f"SELECT part, number, {_number_eagerness(axis)} AS eager, false AS is_counted, {wish} AS wish FROM {parts} "
-        f"WHERE NOT {is_empty(axis)} AND (low{a} < high{a} OR NOT {is_range(axis)})"
-    )
+    wish, is_wished = f"{a * _RADIX**2}", f"low{a} < high{a}"
+    if axis.has_nulls:
+        wish += f" + CASE WHEN {is_range(axis)} THEN 0 ELSE 1 END"
+        is_wished = f"NOT {is_empty(axis)} AND ({is_wished} OR NOT {is_range(axis)})"
+    eager = _number_eagerness(axis)
+    return f"SELECT part, number, {eager} AS eager, false AS is_counted, {wish} AS wish FROM {parts} WHERE {is_wished}"
 
 
 def _number_eagerness(axis: Axis) -> str:
     """How eagerly a partition is cut on an axis of numbers; 0 where it cannot be."""
     width = inlined(f"_normalised_width(low{axis.number}, high{axis.number}, {axis.first!r}, {axis.last!r})")
     # NULL is parted from all numbers, and they from it: a box of both is as wide as can be.
-    if axis.has_nulls:
-        width = f"CASE WHEN {is_range(axis)} THEN {width} WHEN {is_empty(axis)} THEN 0 ELSE 1 END"
-    return inlined(f"_eagerness({width}, {axis.number})")
+    return inlined(f"_eagerness({of_numbers(axis, width, '0', '1')}, {axis.number})")

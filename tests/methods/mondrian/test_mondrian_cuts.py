@@ -28,7 +28,7 @@ def test_random_tables_are_cut_as_finely_as_is_allowed(cuts: str) -> None:
 
 
 def test_rounds_one_by_one_cut_as_those_of_one_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "_FEW", 0)
+    monkeypatch.setattr(scan, "FEW", 0)
     monkeypatch.setattr(rounds, "_SORTED", (1, 3))
     cases = [random_case(seed, cuts) for seed in range(max(EXAMPLES // 40, 3)) for cuts in ("data", "public")]
     assert any(check_boxes(case) for case in cases)
