@@ -90,3 +90,43 @@ def cuts_left(
         cuts = number_cuts(rows, axis) if paths is None else tree_cuts(rows, axis, paths)
         found += [(axis, parts) for parts in cuts if all(allowed(part) for part in parts)]
     return found
+
+
+def classes(
+    rows: Sequence[Row], trees: Sequence[Paths | None], allowed: Callable[[Sequence[Row]], bool]
+) -> list[Sequence[Row]]:
+    """The rows cut again and again: on the axis they are widest on, on the next where no cut is allowed."""
+    spans = [_span(rows, axis) if paths is None else (0, 0) for axis, paths in enumerate(trees)]
+
+    def eagerness(part: Sequence[Row], axis: int) -> float:
+        paths = trees[axis]
+        if paths is not None:
+            upwards = [tuple(paths[r[axis]]) for r in part]
+            level = next(i for i in range(len(upwards[0])) if len({path[i:] for path in upwards}) == 1)
+            below = [path for path in paths.values() if tuple(path)[level:] == upwards[0][level:]]
+            return _eagerness(_node_share(len(below), len(paths)), axis)
+        if any(r[axis] is None for r in part):
+            return _eagerness(1.0, axis)
+        return _eagerness(_normalised_width(*_span(part, axis), *spans[axis]), axis)
+
+    def cut(part: Sequence[Row]) -> list[Sequence[Row]]:
+        for axis in sorted(range(len(trees)), key=lambda a: -eagerness(part, a)):
+            paths = trees[axis]
+            found = list(number_cuts(part, axis) if paths is None else tree_cuts(part, axis, paths))
+            if paths is None:  # the more even one of two first; it is the one above the median where both are
+                found.sort(key=lambda parts: -min(map(len, parts)))
+            for parts in found:
+                if all(allowed(each) for each in parts):
+                    return [row for each in parts for row in cut(each)]
+        return [part]
+
+    return cut(rows)
+
+
+def _span(rows: Sequence[Row], axis: int) -> tuple[float, float]:
+    numbers = [_number(r[axis]) for r in rows if r[axis] is not None]
+    return (min(numbers), max(numbers)) if numbers else (0, 0)
+
+
+def _number(value: Any) -> float:
+    return value.toordinal() if hasattr(value, "toordinal") else value

@@ -189,6 +189,20 @@ def random_case(seed: int, cuts: str = "data") -> BoxCase:
     return BoxCase(qis, rows, required, cuts, persons)
 
 
+def classes_found(case: BoxCase, method: str = "mondrian") -> set[frozenset[int]]:
+    """The classes that the rows of a table are divided into, by the numbers of the rows."""
+    with planned(case.policy(method)) as plan:
+        cells = ", ".join([*case.qis, "ill", *(["who"] if case.persons else [])])
+        found = plan.source.con.execute(
+            f"SELECT {cells}, c.class FROM __frequencies AS f JOIN classed AS c ON c.row = f.rowid"
+        ).fetchall()
+    of_cells = {row[:-1]: row[-1] for row in found}
+    classes: dict[int, set[int]] = {}
+    for number, row in enumerate(case.rows):
+        classes.setdefault(of_cells[row if case.persons else row[:-1]], set()).add(number)
+    return {frozenset(numbers) for numbers in classes.values()}
+
+
 def check_boxes(case: BoxCase, *, finest: bool = True, method: str = "mondrian") -> bool:
     """Assert of a result that no row is lost, boxes hold their rows and meet what is required; False where refused.
 

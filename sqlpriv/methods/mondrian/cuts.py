@@ -37,7 +37,7 @@ from sqlpriv.methods.labelled.evaluate import class_columns, judged_ctes
 from sqlpriv.methods.labelled.measures import RELATION, SIZE, ClassMeasure
 
 _BELOW, _AT, _ABOVE, _SIDE = 0, 1, 2, 3
-"""The sides of a median, and the first of any other cut."""
+"""The sides of a median, and the first child of a tree. Where NULL is parted from numbers, it is above them."""
 _TOGETHER, _APART, _UPPER, _LOWER = 0, 1, 2, 3
 """Verdicts: no cut; every piece is a part; the rows at the median go with those below, or with those above."""
 _RADIX = 64
@@ -46,7 +46,7 @@ NULL is parted from numbers, it starts at 1."""
 
 
 _LARGE = 400
-"""A partition is large of which so small a share would still be enough rows."""
+"""A partition is large when so small a share of it is still enough rows."""
 _AXIS, _FIELD, _START = f"wish // {_RADIX**2}", f"wish // {_RADIX} % {_RADIX}", f"wish % {_RADIX}"
 
 
@@ -63,7 +63,7 @@ class Cutter:
         self._sizes = [m for m in measures if m.kind == SIZE]
         # Then to count rows is to judge.
         self._by_size = len(self._sizes) == len(measures) and scan.policy.person is None
-        self._tries = 2 * (len(scan.axes) + 1)
+        self._tries = 2 * (len(scan.axes) + 2)
         self._children = 2 ** max([1, *(axis.field for axis in scan.trees)])
         self._sides = _SIDE + self._children
         # Where no part can be too small there is nothing to be counted.
@@ -134,11 +134,11 @@ class Cutter:
         first, other = "upper_first", ""
         if not self._by_size:
             first = "(upper_first = (try % 2 = 0))"
-            other = ", NOT is_apart AND upper AND lower AND try % 2 = 0 AS has_other"
+            other = ", same > 0 AND upper AND lower AND try % 2 = 0 AS has_other"
         return (
             f"SELECT try, CASE WHEN is_apart THEN CASE WHEN apart_holds THEN {_APART} ELSE {_TOGETHER} END "
             f"WHEN upper AND ({first} OR NOT lower) THEN {_UPPER} WHEN lower THEN {_LOWER} ELSE {_TOGETHER} END AS "
-            f"verdict{other} FROM ({judged})"
+            f"verdict, is_apart AND NOT apart_holds AS is_too_small{other} FROM ({judged})"
         )
 
     def _judged(self) -> dict[str, str]:
@@ -161,15 +161,20 @@ class Cutter:
         )
         failed = "SELECT o.try FROM proposed AS o JOIN failing AS f ON o.class = f.class"
         judged = (
-            f"SELECT try, CASE WHEN is_failed THEN {_TOGETHER} ELSE verdict END AS verdict, has_other AND is_failed AS "
-            f"has_other FROM (SELECT *, try IN ({failed}) AS is_failed FROM tried)"
+            f"SELECT try, CASE WHEN is_failed THEN {_TOGETHER} ELSE verdict END AS verdict, is_too_small, has_other "
+            f"AND is_failed AS has_other FROM (SELECT *, try IN ({failed}) AS is_failed FROM tried)"
         )
         return {"proposed": proposed, "failing": failing, "judged": judged}
 
     def _parts(self) -> str:
-        """The number of a cut is twice its place, and one more where the other side of the median is tried."""
+        """The number of a cut is twice its place, and one more where the other side of the median is tried.
+
+        The first place is that of the first cut before all are counted, the second the same after it, and so on: only
+        a cut that is refused for its sizes is not counted again.
+        """
         number = f"t.try % {self._tries}"
-        following = f"({number} // 2 + 1) * 2"
+        place = f"{number} // 2"
+        following = f"({place} + CASE WHEN {place} = 1 AND NOT t.is_too_small THEN 2 ELSE 1 END) * 2"
         if not self._by_size:
             following = f"CASE WHEN t.has_other THEN {number} + 1 ELSE {following} END"
         verdicts = "tried" if self._by_size else "judged"
@@ -196,11 +201,11 @@ class Cutter:
         return f"(SELECT * FROM parts WHERE NOT ({self._fails('size // 2')}))"
 
     def _enough(self) -> str:
-        """How eager a cut by a tree is at most that need not be counted yet: those after one at a median, and all of a
-        partition that is so large that most are allowed; but once a cut was refused, all are."""
+        """How eager a cut by a tree is at most that is not counted before the first cut was tried: where one at a
+        median comes before it, or the partition is so large that few cuts are refused."""
         numbers = ", ".join(["0", *(_number_eagerness(axis) for axis in self._scan.ordered)])
-        large = f"WHEN NOT ({self._fails(f'size // {_LARGE}')}) THEN 1" if self._counts else ""
-        return f"CASE WHEN number > 2 THEN 0 {large} ELSE greatest({numbers}) END"
+        is_large = f"NOT ({self._fails(f'size // {_LARGE}')})" if self._counts else "true"
+        return f"CASE WHEN number > 3 THEN 0 WHEN {is_large} THEN 1 ELSE greatest({numbers}) END"
 
     def _refused(self) -> str:
         axes = len(self._scan.axes)
@@ -220,15 +225,15 @@ class Cutter:
 
     def _chosen(self) -> str:
         refused = f" ANTI JOIN refused AS r ON w.part = r.part AND {_AXIS} = r.axis" if self._counts else ""
-        eagerest = f"arg_max(wish, eager, {len(self._scan.axes)})[any_value(number) // 2]"
+        eagerest = f"arg_max(wish, eager, {len(self._scan.axes)})[greatest(any_value(number) // 2 - 1, 1)]"
         return (
             f"SELECT part, {_AXIS} AS axis, {_FIELD} AS field, {_START} AS start FROM (SELECT w.part, {eagerest} AS "
             f"wish FROM wishes AS w{refused} GROUP BY w.part) WHERE wish IS NOT NULL"
         )
 
     def _goes(self) -> str:
-        """A cut by a tree starts after the sides of a median, and so does one that parts NULL from numbers."""
-        side = f"CASE WHEN c.field = 0 AND c.start = 0 THEN 0 ELSE {_SIDE} END"
+        """The children of a tree come after the sides of a median."""
+        side = f"CASE WHEN c.field > 0 THEN {_SIDE} ELSE {_BELOW} END"
         base = f"(p.part * {self._tries} + p.number) * {self._sides} + {side}"
         ones = f"coalesce({_ones('c.field')}, 0) AS ones"
         return (
@@ -259,7 +264,8 @@ class Cutter:
             sides.append(f"CAST({f'coalesce({beyond}, false)' if has_nulls else beyond} AS INTEGER)")
         if has_nulls:
             numbers = ", ".join(str(x.number) for x in self._scan.ordered)
-            sides.append(f"CAST(number IS NULL AND start = 1 AND axis IN ({numbers}) AS INTEGER)")
+            is_parted = f"number IS NULL AND start = 1 AND axis IN ({numbers})"
+            sides.append(f"CASE WHEN {is_parted} THEN {_ABOVE} ELSE {_BELOW} END")
         return " + ".join(sides)
 
     def _size(self, n: str) -> str:
