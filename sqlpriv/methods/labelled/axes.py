@@ -10,18 +10,16 @@ stand side by side in one number, a pack, so that a row is not much longer for m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlpriv.methods.labelled.kinds import WHOLE
 from sqlpriv.methods.labelled.leaves import Known
 from sqlpriv.methods.labelled.scan import Frequencies
 from sqlpriv.table.hierarchies import Given
 
 WAY = 61
 """The bits of a way; those that a tree does not need are zeros at the end. Of its mark there is one more."""
-_WHOLE_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT)|INTEGER|DATE")
-"""Types of which every value, as a number of the axis, is an INTEGER."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,8 @@ class Axis:
     @property
     def shortest(self) -> str:
         """The shortest type that holds the numbers of an ordered axis as they are."""
-        if _WHOLE_NUMBERS.fullmatch(self.original):
+        is_whole = WHOLE.fullmatch(self.original) or self.original == "DATE"
+        if is_whole and self.first >= -(2**31) and self.last < 2**31:
             return "INTEGER"
         return "FLOAT" if self.original == "FLOAT" else "DOUBLE"
 

@@ -27,7 +27,7 @@ def scan_points(found: Frequencies, policy: BoxPolicy) -> BoxScan:
     axes, hierarchies = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
     _write_points(found, axes)
     _refuse_uncovered(found, axes, hierarchies)
-    return BoxScan(found.source, policy, found.combinations, found.rows, found.values, axes, known)
+    return BoxScan(found.source, policy, found.combinations, found.rows, found.values, found.with_null, axes, known)
 
 
 def _axis(found: Frequencies, policy: BoxPolicy, known: Known, number: int) -> Axis:
@@ -52,28 +52,28 @@ def _axis(found: Frequencies, policy: BoxPolicy, known: Known, number: int) -> A
 def _ordered(found: Frequencies, number: int, column: str, original: str) -> Axis:
     """An axis that may be cut anywhere; refused where its values have no place on a line of doubles."""
     axis, name = Axis(number, column, original, BOXES), quoted(column)
-    if original in ("FLOAT", "DOUBLE", "DATE", "TIMESTAMP"):
-        odd = fetch(found.source.con, f"SELECT count(*) FROM {FREQUENCIES} WHERE NOT isfinite({name})")[0][0]
-        if odd:
-            raise PolicyError(
-                f"{column!r} holds values that are infinite or no number, and no range holds them; make them NULL, or "
-                "give the column a hierarchy of its own"
-            )
-    if not _NUMBERED_EXACTLY.fullmatch(original):
-        # The nearest number that an axis has may be none of the type.
-        moved = f"TRY({axis.typed(axis.number_of(name))}) IS DISTINCT FROM {name}"
-        if fetch(found.source.con, f"SELECT count(*) FROM {FREQUENCIES} WHERE {moved}")[0][0]:
-            raise PolicyError(
-                f"values of {column!r} have more digits than can be cut rightly; round them, or give the column a "
-                "hierarchy"
-            )
     value = axis.number_of(name)
-    ends = f"min({value}), max({value}), count({name}) < count(*)"
-    ((first, last, has_nulls),) = fetch(found.source.con, f"SELECT {ends} FROM {FREQUENCIES}")
+    is_odd = f"NOT isfinite({name})" if original in ("FLOAT", "DOUBLE", "DATE", "TIMESTAMP") else "false"
+    # The nearest number that an axis has may be none of the type.
+    moved = f"TRY({axis.typed(value)}) IS DISTINCT FROM {name}"
+    is_moved = "false" if _NUMBERED_EXACTLY.fullmatch(original) else moved
+    ((odd, moves, first, last),) = fetch(
+        found.source.con,
+        f"SELECT bool_or({is_odd}), bool_or({is_moved}), min(TRY({value})), max(TRY({value})) FROM {FREQUENCIES}",
+    )
+    if odd:
+        raise PolicyError(
+            f"{column!r} holds values that are infinite or no number, and no range holds them; make them NULL, or give "
+            "the column a hierarchy of its own"
+        )
+    if moves:
+        raise PolicyError(
+            f"values of {column!r} have more digits than can be cut rightly; round them, or give the column a hierarchy"
+        )
     first, last = float(first or 0), float(last or 0)
     if last - first == float("inf"):
         raise PolicyError(f"the values of {column!r} are too far apart to be compared; make them smaller")
-    return Axis(number, column, original, BOXES, first=first, last=last, has_nulls=has_nulls)
+    return Axis(number, column, original, BOXES, first=first, last=last, has_nulls=folded(column) in found.with_null)
 
 
 def _halves(found: Frequencies, policy: BoxPolicy, known: Known, number: int, column: str) -> Axis:
@@ -125,5 +125,5 @@ def _refuse_uncovered(found: Frequencies, axes: Sequence[Axis], hierarchies: Seq
         return
     nowhere = " OR ".join(f"b{p} IS NULL" for p in packs_of(axes))
     if fetch(found.source.con, f"SELECT count(*) FROM points WHERE {nowhere}")[0][0]:
-        check_hierarchies(found.source, hierarchies, FREQUENCIES)
+        check_hierarchies(found.source, hierarchies, FREQUENCIES, found.with_null)
         raise InternalError("a value of the table has no leaf in its hierarchy")

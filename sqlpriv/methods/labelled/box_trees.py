@@ -44,10 +44,10 @@ def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[tuple[Axis, .
     by_column = {h.column: h for h in make_hierarchies(found.source, given, FREQUENCIES)}
     by_column |= {axis.column: _write_halves(found, axis) for axis in trees if axis.given is None}
     hierarchies = tuple(by_column[axis.column] for axis in trees)
-    write_paths(found.source, hierarchies, FREQUENCIES)
+    write_paths(found.source, hierarchies, found.with_null)
     _write_nodes(found, trees)
     if not _are_plainly_right(found, len(trees)):
-        check_hierarchies(found.source, hierarchies, FREQUENCIES)
+        check_hierarchies(found.source, hierarchies, FREQUENCIES, found.with_null)
     _write_ways(found)
     measured = list(axes)
     for number, bits, field in fetch(con, f"SELECT axis, {WAY} - min(shift), max(field) FROM tree_ways GROUP BY axis"):

@@ -41,18 +41,14 @@ class Boxed:
 def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
     """Table boxes, from table classed."""
     con = scan.source.con
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE spans AS SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {CLASSED} "
-        "GROUP BY class",
-    )
+    grouped = f"SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {CLASSED} GROUP BY class"
     # Two nodes may be called the same, and then nobody can tell them apart.
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
     same = f"SELECT min(class) AS box, unnest(list(class)) AS class FROM sides GROUP BY {labels}"
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE boxes AS WITH sides AS MATERIALIZED ({_sides(scan)}) SELECT s.*, b.box FROM sides AS "
-        f"s JOIN ({same}) AS b USING (class)",
+        f"CREATE OR REPLACE TABLE boxes AS WITH spans AS MATERIALIZED ({grouped}), sides AS MATERIALIZED "
+        f"({_sides(scan)}) SELECT s.*, b.box FROM sides AS s JOIN ({same}) AS b USING (class)",
     )
     loss = inlined(f"_mean_loss(sum(rows * width), sum(rows), {len(scan.axes)})")
     # The number of a box is that of one of its classes.
@@ -152,7 +148,7 @@ def _packed(scan: BoxScan, name: str) -> str:
 
 
 def _sides(scan: BoxScan) -> str:
-    """A query for what is shown of every class, from table spans."""
+    """A query for what is shown of every class, from their spans."""
     columns = [column for axis in scan.ordered for column in _ordered_side(axis)]
     widths = [_width(axis) for axis in scan.ordered]
     if not scan.trees:

@@ -11,13 +11,13 @@ What is wrong with a hierarchy shows in its labels, so one query over them both 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlpriv.engine import Row, fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, Hierarchy
 from sqlpriv.table.source import Source
 
@@ -40,17 +40,19 @@ class Labels:
     numbers: int
 
 
-def write_labels(source: Source, hierarchies: Sequence[Hierarchy], frequencies: str) -> Labels:
+def write_labels(
+    source: Source, hierarchies: Sequence[Hierarchy], frequencies: str, with_null: Collection[str]
+) -> Labels:
     """Write the five tables; hierarchies that do not fit the table are refused."""
-    seen = check_hierarchies(source, hierarchies, frequencies)
+    seen = check_hierarchies(source, hierarchies, frequencies, with_null)
     return Labels(seen, _write_leaves(source, seen))
 
 
 def check_hierarchies(
-    source: Source, hierarchies: Sequence[Hierarchy], frequencies: str
+    source: Source, hierarchies: Sequence[Hierarchy], frequencies: str, with_null: Collection[str]
 ) -> tuple[tuple[int, ...], ...]:
     """Write all but the leaves; how many labels the table has, by attribute and level."""
-    write_paths(source, hierarchies, frequencies)
+    write_paths(source, hierarchies, with_null)
     _write_counts(source, hierarchies, frequencies)
     con = source.con
     fetch(con, f"CREATE OR REPLACE TABLE steps AS {inlined('FROM _hierarchy_steps(paths, counts)')}")
@@ -60,17 +62,15 @@ def check_hierarchies(
     return tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
 
 
-def write_paths(source: Source, hierarchies: Sequence[Hierarchy], frequencies: str) -> None:
-    """Write paths."""
+def write_paths(source: Source, hierarchies: Sequence[Hierarchy], with_null: Collection[str]) -> None:
+    """Write paths. `with_null`: the columns, folded, that some row has no value of."""
     paths = " UNION ALL ".join(
         f"SELECT {i} AS attribute, list_value(*COLUMNS(*)) AS labels FROM {h.table}" for i, h in enumerate(hierarchies)
     )
     fetch(source.con, f"CREATE OR REPLACE TABLE paths AS {paths}")
-    nulls = ", ".join(f"count(*) - count({quoted(h.column)})" for h in hierarchies)
-    (found,) = fetch(source.con, f"SELECT {nulls} FROM {frequencies}")
-    for i, missing in enumerate(found):
-        if missing:
-            own = f"list_resize(CAST([] AS VARCHAR[]), {hierarchies[i].height}) || [{literal(TOP)}]"
+    for i, h in enumerate(hierarchies):
+        if folded(h.column) in with_null:
+            own = f"list_resize(CAST([] AS VARCHAR[]), {h.height}) || [{literal(TOP)}]"
             has_none = f"NOT EXISTS (FROM paths WHERE attribute = {i} AND labels[1] IS NULL)"
             fetch(source.con, f"INSERT INTO paths SELECT {i}, {own} WHERE {has_none}")
 

@@ -48,6 +48,8 @@ class Frequencies:
     rows: int
     values: tuple[tuple[int, float], ...]
     """How many values each sensitive column has, and the smallest share of one."""
+    with_null: frozenset[str]
+    """The quasi-identifiers, folded, that some row has no value of."""
 
     @property
     def is_small(self) -> bool:
@@ -119,10 +121,10 @@ def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = (
     """
     found = count_combinations(source, policy, others)
     hierarchies = make_hierarchies(source, policy.hierarchies, FREQUENCIES)
-    labels = write_labels(source, hierarchies, FREQUENCIES)
+    labels = write_labels(source, hierarchies, FREQUENCIES, found.with_null)
     if with_base:
         _write_base(source, policy, "base", "leaves", ())
-    return Scan(source, policy, found.combinations, found.rows, found.values, hierarchies, labels)
+    return Scan(source, policy, found.combinations, found.rows, found.values, found.with_null, hierarchies, labels)
 
 
 def count_combinations(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> Frequencies:
@@ -132,9 +134,11 @@ def count_combinations(source: Source, policy: LabelledPolicy, others: Sequence[
     if combinations == 0:
         raise InputError(f"{source.label} has no rows: there is nothing to publish")
     settle_types(source, FREQUENCIES)
-    rows = int(fetch(source.con, f"SELECT sum(__priv_n) FROM {FREQUENCIES}")[0][0])
+    lacks = "".join(f", count(*) > count({quoted(q)})" for q in policy.qis)
+    ((found, *nulls),) = fetch(source.con, f"SELECT sum(__priv_n){lacks} FROM {FREQUENCIES}")
+    rows, with_null = int(found), frozenset(folded(q) for q, null in zip(policy.qis, nulls, strict=True) if null)
     values = tuple(_write_values(source, policy, j, rows) for j in range(len(policy.sensitive)))
-    return Frequencies(source, policy, combinations, rows, values)
+    return Frequencies(source, policy, combinations, rows, values, with_null)
 
 
 def check_columns(source: Source, policy: Policy) -> None:

@@ -69,13 +69,15 @@ class Cutter:
         # Where no part can be too small there is nothing to be counted.
         self._counts = bool(self._sizes and scan.trees)
         self._repeats = scan.combinations < scan.rows
+        self._integer = "INTEGER" if scan.rows < 2**31 else "BIGINT"
         self._columns = [name for name in class_columns(scan, measures) if name != "n" or self._repeats]
 
     def start(self) -> str:
         """A query for all points as one partition that nothing was tried of."""
         numbers = [f"CAST(v{x.number} AS {x.shortest}) AS v{x.number}" for x in self._scan.ordered]
-        columns = [*numbers, *(f"b{p}" for p in self._scan.packs), *self._columns]
-        row = f"CAST(row AS {'INTEGER' if self._scan.combinations < 2**31 else 'BIGINT'}) AS row"
+        kept = [f"CAST(n AS {self._integer}) AS n" if name == "n" else name for name in self._columns]
+        columns = [*numbers, *(f"b{p}" for p in self._scan.packs), *kept]
+        row = f"CAST(row AS {self._integer}) AS row"
         own = f"CAST(0 AS BIGINT) AS piece, CAST(0 AS INTEGER) AS round, {row}"
         return f"SELECT {own}, {', '.join(columns)} FROM points"
 
@@ -86,7 +88,8 @@ class Cutter:
 
     def copies(self) -> str:
         """A query for each number of rows that a point stands for, as often as it says."""
-        return "SELECT n FROM (SELECT n, unnest(range(n)) FROM (SELECT DISTINCT n FROM points))"
+        n = f"CAST(n AS {self._integer}) AS n"
+        return f"SELECT {n} FROM (SELECT n, unnest(range(n)) FROM (SELECT DISTINCT n FROM points))"
 
     def round(self) -> str:
         """A query for work after one more round."""
