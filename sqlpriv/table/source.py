@@ -104,7 +104,7 @@ def _held(con: duckdb.DuckDBPyConnection, data: Any) -> int | None:
         raise InputError(
             f"a {kind} is no table; give a file, a data frame, an Arrow table or a DuckDB relation"
         ) from None
-    return len(whole) if hasattr(type(whole), "__len__") else None
+    return len(whole) if hasattr(type(whole), "__len__") and not isinstance(whole, Mapping) else None
 
 
 def _whole(data: Any) -> Any:

@@ -53,6 +53,8 @@ def write_trees(found: Frequencies, axes: Sequence[Axis]) -> tuple[tuple[Axis, .
     for number, bits, field in fetch(con, f"SELECT axis, {WAY} - min(shift), max(field) FROM tree_ways GROUP BY axis"):
         height = by_column[axes[number].column].height
         measured[number] = replace(axes[number], height=height, bits=int(bits), field=int(field))
+    if any(axis.bits > WAY for axis in measured):  # is refused; but what is wrong with it first
+        check_hierarchies(found.source, hierarchies, FREQUENCIES, found.with_null)
     packed = tuple(_packed(measured))
     _write_axes(found, packed)
     _write_marks(found)
@@ -66,11 +68,12 @@ def _are_plainly_right(found: Frequencies, trees: int) -> bool:
     way of NULL has no labels.
     """
     labels = (
-        "SELECT label, count(*) AS nodes, count(*) FILTER (len(above) = 0) AS tops FROM tree_nodes "
-        "GROUP BY axis, level, label"
+        "SELECT label, count(*) AS nodes, count(*) FILTER (len(above) = 0) AS tops, count(*) FILTER (level = 0 AND "
+        "leaves > 1) AS twice FROM tree_nodes GROUP BY axis, level, label"
     )
-    ((nodes, different, tops),) = fetch(found.source.con, f"SELECT sum(nodes), count(label), sum(tops) FROM ({labels})")
-    return bool(nodes == different and tops == trees)
+    asked = f"SELECT sum(nodes), count(label), sum(tops), sum(twice) FROM ({labels})"
+    ((nodes, different, tops, twice),) = fetch(found.source.con, asked)
+    return bool(nodes == different and tops == trees and not twice)
 
 
 def _packed(axes: Iterable[Axis]) -> Iterator[Axis]:

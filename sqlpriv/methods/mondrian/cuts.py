@@ -253,11 +253,18 @@ class Cutter:
         )
 
     def _value(self, cuts: str) -> str:
-        """Where a row is on the axis of numbers that is cut; somewhere where none is."""
+        """Where a row is on the axis of numbers that is cut; somewhere where none is.
+
+        A double where there are several: of whole numbers and FLOAT together DuckDB would make FLOAT.
+        """
         ordered = self._scan.ordered
         if len(ordered) == 1:
             return f"w.v{ordered[0].number}"
-        return f"CASE {cuts}.axis " + " ".join(f"WHEN {x.number} THEN w.v{x.number}" for x in ordered) + " ELSE 0 END"
+        return (
+            f"CASE {cuts}.axis "
+            + " ".join(f"WHEN {x.number} THEN w.v{x.number}" for x in ordered)
+            + " ELSE 0::DOUBLE END"
+        )
 
     def _side(self) -> str:
         """On which side of its cut a row is, from the base on; 0 where there is none."""
