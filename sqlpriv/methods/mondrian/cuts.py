@@ -43,11 +43,9 @@ _TOGETHER, _APART, _UPPER, _LOWER = 0, 1, 2, 3
 _RADIX = 64
 """Of the number of a wish: axis, bits of a field, and where they start. A number has no field, and starts at 0; where
 NULL is parted from numbers, it starts at 1."""
-
-
+_AXIS, _FIELD, _START = f"wish // {_RADIX**2}", f"wish // {_RADIX} % {_RADIX}", f"wish % {_RADIX}"
 _LARGE = 400
 """A partition is large when so small a share of it is still enough rows."""
-_AXIS, _FIELD, _START = f"wish // {_RADIX**2}", f"wish // {_RADIX} % {_RADIX}", f"wish % {_RADIX}"
 
 
 def _ones(field: str) -> str:
