@@ -29,7 +29,9 @@ _WRITTEN_ROWS = "disclose_written"
 
 def write_release(plan: DisclosePlan, path: Path) -> Made:
     """Write the labels that were chosen into a file."""
-    return write_boxed(plan.scan, plan.columns, (), _about(plan), _numbers(plan), path)
+    numbers = [axis.number for axis in plan.scan.axes]
+    nodes = (f"SELECT {a} AS axis, label{a} AS label, level{a} AS level FROM boxes" for a in numbers)
+    return write_boxed(plan.scan, plan.columns, " UNION ".join(nodes), (), _about(plan), _numbers(plan), path)
 
 
 def _about(plan: DisclosePlan) -> dict[str, str]:

@@ -35,9 +35,11 @@ def describe_boxes(scan: BoxScan) -> list[ShownColumn]:
     return found
 
 
-def write_box_leaves(scan: BoxScan, columns: list[ShownColumn]) -> None:
-    """All tables of labels; table boxes is there."""
+def write_box_leaves(scan: BoxScan, columns: list[ShownColumn], nodes: str) -> None:
+    """All tables of labels; table boxes is there. `nodes`: a query for the nodes that are shown: axis, label, level."""
     con, axes = scan.source.con, {axis.column: axis for axis in scan.axes}
+    if scan.trees:
+        fetch(con, f"CREATE OR REPLACE TABLE shown_nodes AS {nodes}")
     for column in columns:
         axis = axes.get(column.name)
         if axis is not None:
@@ -76,10 +78,10 @@ def _write_hierarchy(scan: BoxScan, axis: Axis) -> None:
     above = f"CASE WHEN len(n.above) > 0 THEN list_append(n.above[: len(n.above) - 1], {top}) ELSE n.above END"
     fetch(
         scan.source.con,
-        f"CREATE TABLE {_own(f'hierarchy_{axis.column}')} AS SELECT DISTINCT b.label{a} AS value, "
-        f"CAST(n.level AS INTEGER) AS level, {above} AS above FROM boxes AS b JOIN tree_nodes AS n ON n.axis = {a} AND "
-        f"n.level = b.level{a} AND (n.label = b.label{a} OR n.level = {axis.height}) WHERE b.label{a} IS NOT NULL "
-        "ORDER BY ALL",
+        f"CREATE TABLE {_own(f'hierarchy_{axis.column}')} AS SELECT DISTINCT s.label AS value, "
+        f"CAST(n.level AS INTEGER) AS level, {above} AS above FROM shown_nodes AS s JOIN tree_nodes AS n ON n.axis = "
+        f"s.axis AND n.level = s.level AND (n.label = s.label OR n.level = {axis.height}) WHERE s.axis = {a} AND "
+        "s.label IS NOT NULL ORDER BY ALL",
     )
 
 
@@ -146,11 +148,11 @@ def _leaves(scan: BoxScan, axis: Axis, column: ShownColumn) -> str:
             f"domain of {column.name!r}: its hierarchy labels {unlike:,} values of the domain otherwise than those of "
             "the table; write labels that depend on the value alone"
         )
-    shown = f"SELECT DISTINCT label{a} AS label, level{a} AS level FROM boxes"
     star = literal(TOP)
+    shown = f"SELECT label, level FROM shown_nodes WHERE axis = {a} AND label IS DISTINCT FROM {star}"
     everything = f"SELECT {star}, value FROM {column.domain} WHERE {star} IN (SELECT label{a} FROM boxes)"
     return (
-        f"SELECT s.label, d.value FROM ({shown} WHERE label{a} IS DISTINCT FROM {star}) AS s JOIN {wide} AS w ON "
+        f"SELECT s.label, d.value FROM ({shown}) AS s JOIN {wide} AS w ON "
         f"s.label IS NOT DISTINCT FROM w.labels[s.level + 1] JOIN {column.domain} AS d ON "
         f"CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.labels[1] UNION {everything}"
     )

@@ -17,7 +17,7 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
 from sqlpriv.methods.labelled.box_leaves import write_box_leaves
 from sqlpriv.methods.labelled.box_plan import BoxPlan
-from sqlpriv.methods.labelled.boxes import CLASSED
+from sqlpriv.methods.labelled.boxes import CLASSED, shown_nodes
 from sqlpriv.methods.labelled.kinds import BOXES, without_values
 from sqlpriv.methods.labelled.leaves import ShownColumn
 from sqlpriv.methods.labelled.order import write_in_order
@@ -35,18 +35,23 @@ _ROWS = f"{WRITTEN}.{SCHEMA}.published"
 
 def write_release(plan: BoxPlan, path: Path) -> Made:
     """Write the boxes into a file."""
-    return write_boxed(plan.scan, plan.columns, [m.requirement for m in plan.measures], _about(plan), {}, path)
+    requirements = [m.requirement for m in plan.measures]
+    return write_boxed(plan.scan, plan.columns, shown_nodes(plan.scan), requirements, _about(plan), {}, path)
 
 
 def write_boxed(
     scan: BoxScan,
     columns: list[ShownColumn],
+    nodes: str,
     requirements: Sequence[Requirement],
     about: Mapping[str, str],
     numbers: Mapping[str, float],
     path: Path,
 ) -> Made:
-    """Write rows with the labels of table boxes into a file; the private table is read again here."""
+    """Write rows with the labels of table boxes into a file; the private table is read again here.
+
+    `nodes` is a query for the nodes that are shown: axis, label and level.
+    """
     con = scan.source.con
     with written(con, path):
         write_in_order(con, _ROWS, _published_rows(scan))
@@ -54,7 +59,7 @@ def write_boxed(
         write_numbers(con, numbers)
         _write_attributes(scan, columns)
         write_requirements(con, requirements)
-        write_box_leaves(scan, columns)
+        write_box_leaves(scan, columns, nodes)
         shown = [(c.name, c.ends if c.has_ends else None) for c in columns]
         fetch(con, view_of_rows(quoted(WRITTEN, "main", scan.policy.table.name), shown, boxes=True))
         rows = int(fetch(con, f"SELECT count(*) FROM {_ROWS}")[0][0])

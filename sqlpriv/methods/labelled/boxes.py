@@ -2,9 +2,8 @@
 
 What a method that publishes boxes decides is table `classed` alone: the points, each with its class. From it come
 
-    boxes   each class: its rows; on every axis label<a>, low<a> and high<a> of a range, level<a> of a node; `width`, of
-            all axes together; and `box`, the same number for classes that show the same labels, since to a reader
-            these are one
+    boxes   each class: its rows; on every axis label<a>, and low<a> and high<a> of a range; `width`, of all axes
+            together; and `box`, the same number for classes that show the same labels, since to a reader these are one
 
 NULL is in no range. A class whose rows have both NULL and numbers on an ordered axis is * there: anything at all.
 """
@@ -41,13 +40,12 @@ class Boxed:
 def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
     """Table boxes, from table classed."""
     con = scan.source.con
-    grouped = f"SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {CLASSED} GROUP BY class"
     # Two nodes may be called the same, and then nobody can tell them apart.
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
     same = f"SELECT min(class) AS box, unnest(list(class)) AS class FROM sides GROUP BY {labels}"
     fetch(
         con,
-        f"CREATE OR REPLACE TABLE boxes AS WITH spans AS MATERIALIZED ({grouped}), sides AS MATERIALIZED "
+        f"CREATE OR REPLACE TABLE boxes AS WITH spans AS MATERIALIZED ({_grouped(scan)}), sides AS MATERIALIZED "
         f"({_sides(scan)}) SELECT s.*, b.box FROM sides AS s JOIN ({same}) AS b USING (class)",
     )
     loss = inlined(f"_mean_loss(sum(rows * width), sum(rows), {len(scan.axes)})")
@@ -55,6 +53,17 @@ def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
     ((classes, mean),) = fetch(con, f"SELECT count(*) FILTER (class = box), {loss} FROM boxes")
     worst, failing = judge(scan, measures, boxed_rows(scan, measures))
     return Boxed(int(classes), float(mean), worst, failing)
+
+
+def _grouped(scan: BoxScan) -> str:
+    """A query for the spans of classes."""
+    return f"SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {CLASSED} GROUP BY class"
+
+
+def shown_nodes(scan: BoxScan) -> str:
+    """A query for the nodes that are shown: axis, label and level."""
+    found = f"SELECT DISTINCT s.axis, m.label, m.level FROM {nodes_over(scan, 'spans', 'class')}"
+    return f"WITH spans AS ({_grouped(scan)}) {found}"
 
 
 def box_rows(scan: BoxScan) -> list[Row]:
@@ -177,11 +186,7 @@ def _ordered_side(axis: Axis) -> list[str]:
 
 
 def _labels_of_nodes(scan: BoxScan) -> str:
-    """A query for class, label and level of its nodes, and their width; all trees at once: joins take time to plan."""
-    listed = "".join(
-        f", max({name}) FILTER (axis = {x.number}) AS {name}{x.number}"
-        for x in scan.trees
-        for name in ("label", "level")
-    )
-    found = f"SELECT s.class, s.axis, m.label, m.level, m.width FROM {nodes_over(scan, 'spans', 'class')}"
+    """A query for class, the labels of its nodes, and their width; all trees at once: joins take time to plan."""
+    listed = "".join(f", max(label) FILTER (axis = {x.number}) AS label{x.number}" for x in scan.trees)
+    found = f"SELECT s.class, s.axis, m.label, m.width FROM {nodes_over(scan, 'spans', 'class')}"
     return f"SELECT class{listed}, sum(width) AS width FROM ({found}) GROUP BY class"
