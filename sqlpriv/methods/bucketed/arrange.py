@@ -112,10 +112,15 @@ def write_arranged(source: Source, layout: Layout, rows: int, buckets: int, pref
 
 
 def _write_coins(source: Source, table: str, prefix: str, purpose: str, number: int) -> None:
-    """A table of coins, the first of them for place 0, and so on; up to three more than are asked for."""
+    """A table of coins, the first of them for place 0, and so on; up to three more than are asked for.
+
+    Their places are counted off the rows, of which there are as many or more: a table is read by all threads, and in
+    its order, but range() by one.
+    """
     bits = inlined(f"_coin_bits({literal(prefix)}, concat({literal(purpose + '|')}, i))")
+    fours = f"SELECT rowid // 4 AS i FROM {ORDERED} WHERE rowid % 4 = 0 AND rowid < {number}"
     fetch(
         source.con,
         f"CREATE OR REPLACE TABLE {table} AS SELECT unnest({inlined('_four_coins(bits)')}) AS coin "
-        f"FROM (SELECT {bits} AS bits FROM range(CAST(ceil({number} / 4) AS BIGINT)) AS r(i))",
+        f"FROM (SELECT {bits} AS bits FROM ({fours}))",
     )
