@@ -65,7 +65,8 @@ def _are_plainly_right(found: Frequencies, trees: int) -> bool:
     """Whether every node has a label that no other node of its level has, and only one of each tree is on its top.
 
     Then no value is listed twice, all levels nest, and nothing is wrong. Where it is not so, there may be a reason: the
-    way of NULL has no labels.
+    way of NULL has no labels. That the tops are as many as the trees is enough: a tree without one has no value of the
+    table, and is refused for that.
     """
     labels = (
         "SELECT label, count(*) AS nodes, count(*) FILTER (len(above) = 0) AS tops, count(*) FILTER (level = 0 AND "
