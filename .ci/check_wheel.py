@@ -1,5 +1,7 @@
 """Check that wheel and source archive hold what the tree holds: nothing lost, nothing extra.
 
+The wheel holds one file besides: sqlpriv.sql, the script of all macros, as the code of the tree makes it.
+
 Usage: python .ci/check_wheel.py DIST
 """
 
@@ -8,6 +10,8 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+
+from sqlpriv.macros.statements import script
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE_IN_WHEEL = {"sqlpriv": "sqlpriv", "sql": "sqlpriv/sql", "udfs": "sqlpriv/udfs"}
@@ -66,6 +70,7 @@ def main() -> None:
     for name, content in tree.items():
         folder, _, rest = name.partition("/")
         in_wheel[f"{PLACE_IN_WHEEL[folder]}/{rest}"] = content
+    in_wheel["sqlpriv/sqlpriv.sql"] = script().encode()
     wheel, archive = the_only(dist, "*.whl"), the_only(dist, "*.tar.gz")
     problems = [
         *(f"{wheel.name} {problem}" for problem in differences(in_wheel, files_of_wheel(wheel))),
@@ -73,7 +78,7 @@ def main() -> None:
     ]
     if problems:
         sys.exit("\n".join(problems))
-    print(f"{wheel.name} and {archive.name} hold the {len(tree)} files of the tree, and no other")
+    print(f"{wheel.name} and {archive.name} hold the {len(tree)} files of the tree and the script, and no other")
 
 
 if __name__ == "__main__":

@@ -42,15 +42,15 @@ def test_the_changelog_knows_the_version() -> None:
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def sql_files(folder: Path) -> dict[str, str]:
+    """The texts of the macros by their path below the folder."""
+    return {file.relative_to(folder).as_posix(): file.read_text() for file in folder.rglob("*.sql")}
+
+
 def test_every_sql_file_is_found() -> None:
-    packaged = {
-        file.name: file.read_text()
-        for file in importlib.resources.files("sqlpriv.sql").iterdir()
-        if file.name.endswith(".sql")
-    }
-    in_tree = {file.name: file.read_text() for file in (ROOT / "sql").glob("*.sql")}
-    assert packaged == in_tree
-    assert in_tree
+    packaged = Path(str(importlib.resources.files("sqlpriv.sql")))
+    assert sql_files(packaged) == sql_files(ROOT / "sql")
+    assert {Path(path).parent.name for path in sql_files(packaged)} == {"", "checks", "operators", "estimates", "risk"}
 
 
 def test_every_package_is_found(packages: list[str]) -> None:

@@ -62,10 +62,10 @@ def inlined(text: str) -> str:
 
 @cache
 def texts() -> Mapping[str, str]:
-    """The files of `sql/` by name, with the version filled in."""
+    """The files of `sql/` by their path below it, `checks/k_anonymity.sql`, with the version filled in."""
     folder = Path(str(import_module("sqlpriv.sql").__file__)).parent
-    read = {file.name: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.sql"))}
-    return {name: text.replace("__SQLPRIV_VERSION__", __version__) for name, text in read.items()}
+    read = {f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8") for f in sorted(folder.rglob("*.sql"))}
+    return {path: text.replace("__SQLPRIV_VERSION__", __version__) for path, text in read.items()}
 
 
 @cache

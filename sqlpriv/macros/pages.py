@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sqlpriv.facts import Facts, Line
 from sqlpriv.macros.catalog import macros
 from sqlpriv.macros.language import Macro
 
+# The folders of `sql/`, in the order of the page.
+_GROUPS = {
+    "checks": "Checks: what a table reveals of its people, and what it is still good for",
+    "operators": "Operators: tables made from tables",
+    "estimates": "Estimates: randomized releases, their noise, guarantees, weights and answers",
+    "risk": "Risk: what an attacker gains, and what that costs",
+    "": "Version",
+}
 _INTRODUCTION = """# All macros
 
 Written from the headers in `sql/` by `make docs`; `sqlpriv docs NAME` prints the same. Parameters in brackets are
@@ -16,13 +24,18 @@ optional. The examples run on the small tables of `sqlpriv/demo/examples.py`.
 
 
 def markdown() -> str:
-    """One section a file of `sql/`, one entry a macro."""
-    found = list(macros().values())
+    """One section a folder of `sql/`, one entry a macro."""
     parts = [_INTRODUCTION]
-    for file in dict.fromkeys(m.file for m in found):
-        parts.append(f"\n## {file.removesuffix('.sql')}\n")
-        parts += [_entry(m) for m in found if m.file == file]
+    for title, found in _grouped(macros().values()):
+        parts += [f"\n## {title}\n", *map(_entry, found)]
     return "".join(parts)
+
+
+def _grouped(found: Iterable[Macro]) -> Iterator[tuple[str, list[Macro]]]:
+    """The title of each folder of `sql/` with its macros."""
+    listed = list(found)
+    for folder, title in _GROUPS.items():
+        yield title, [m for m in listed if m.file.rpartition("/")[0] == folder]
 
 
 def _entry(macro: Macro) -> str:
@@ -51,11 +64,11 @@ def page_facts(macro: Macro) -> Facts:
 
 
 def list_facts(found: Sequence[Macro]) -> Facts:
-    """All macros, one line each, by the file they are in."""
+    """All macros, one line each, by the folder they are in."""
     parts: list[Line] = []
-    for file in dict.fromkeys(m.file for m in found):
-        parts.append(Line("", f"\n{file.removesuffix('.sql')}"))
-        for macro in (m for m in found if m.file == file):
+    for title, listed in _grouped(found):
+        parts.append(Line("", f"\n{title}"))
+        for macro in listed:
             first = macro.header.prose.replace("\n", " ").split(". ")[0].rstrip(".")
             parts += [Line(f"  priv.{macro.signature}"), Line(f"      {first}.", quiet=True)]
     return Facts("All macros", [m.signature for m in found], tuple(parts))

@@ -1,12 +1,13 @@
-"""The SQL that creates the macros in a database."""
+"""The SQL that creates the macros in a database: one by one, or all as one script for any DuckDB client."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sqlpriv.macros.catalog import SCHEMA
+from sqlpriv.macros.catalog import SCHEMA, macros
 from sqlpriv.macros.language import Macro
 from sqlpriv.sqltext import literal
+from sqlpriv.version import __version__
 
 # How the comment of a macro of ours starts, and its messages.
 MARK = "sqlpriv: "
@@ -20,6 +21,18 @@ def creations(chosen: Iterable[Macro], database: str | None = None) -> Iterator[
         yield create_statement(macro, schema)
         comment = literal(comment_on(macro))
         yield f'COMMENT ON MACRO {"TABLE " if macro.is_table else ""}{schema}."{macro.name}" IS {comment}'
+
+
+def script() -> str:
+    """All macros as one SQL script: what `install` does, for a client without Python.
+
+    The build puts it into the wheel as `sqlpriv/sqlpriv.sql`. Nothing but Python's own library is imported for it.
+    """
+    head = (
+        f"-- The macros of sqlpriv {__version__}, for any DuckDB client; in DuckDB's command line: .read sqlpriv.sql\n"
+        f"-- They go into schema {SCHEMA} of the current database and replace macros of the same names.\n"
+    )
+    return head + "".join(f"{statement};\n" for statement in ("BEGIN", *creations(macros().values()), "COMMIT"))
 
 
 def comment_on(macro: Macro) -> str:

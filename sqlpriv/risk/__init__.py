@@ -1,1 +1,1 @@
-"""Disclosure risk on large tables: what the macros of sql/optimal_disclosure.sql define, in steps."""
+"""Disclosure risk on large tables: what the macros of sql/risk/optimal_disclosure.sql define, in steps."""

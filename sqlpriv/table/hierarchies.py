@@ -1,7 +1,7 @@
 """Hierarchies: from what a policy says of a column to a wide table of labels, one row a value.
 
 Every kind ends as the same ordinary table in schema `hierarchies`, called like its column: the value as text, then its
-label on each level, the last one `*`. The formulas are the macros of sql/hierarchy.sql; here the words of the policy
+label on each level, the last one `*`. The formulas are the macros of hierarchy.sql; here the words of the policy
 are read and the files are found. What a hierarchy must fulfil for its table (every value covered, levels nest, one
 top) is checked by `faults`, for all kinds alike, because also a file or an edited table may be wrong.
 """

@@ -1,7 +1,7 @@
 """A table as the ledger remembers it: a digest of its rows, and sketches by which a copy with changes is known again.
 
 Neither depends on the order of rows and columns, the digest not on the columns' names, and cells are compared as texts
-that an export to CSV does not change (sql/sketch.sql). The sketches, each of the smallest keyed hashes with their
+that an export to CSV does not change (sketch.sql). The sketches, each of the smallest keyed hashes with their
 copies:
 
     rows     whole rows, whatever the names of their columns: a copy with rows less or more

@@ -1,4 +1,4 @@
-"""Which sketches of two tables are alike (sql/sketch.sql says when)."""
+"""Which sketches of two tables are alike (sql/operators/sketch.sql says when)."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def arithmetic(*files: str) -> list[Any]:
 
 
 @pytest.mark.some(3)
-@pytest.mark.parametrize("attempt", arithmetic("sdgs.sql"))
+@pytest.mark.parametrize("attempt", arithmetic("estimates/sdgs.sql"))
 def test_the_arithmetic_of_sampling_refuses_what_is_out_of_range(
     shared: duckdb.DuckDBPyConnection, attempt: Attempt
 ) -> None:
@@ -141,8 +141,10 @@ COINS = {
     "least_beta": ("beta, the probability of noise, must", [*TEXT, "-0.1", "1", INF]),
     "most_beta": ("beta, the probability of noise, must", [*TEXT, "-0.1", "1", INF]),
 }
-RANDOMIZED = ["alpha_beta.sql", "alpha_beta_source.sql", "frapp.sql", "plan.sql"]
-RANDOMIZED += ["belief.sql", "bag.sql", "bag_shares.sql", "signed_bag.sql"]
+RANDOMIZED = [
+    f"estimates/{name}.sql"
+    for name in ("alpha_beta", "alpha_beta_source", "bag", "bag_shares", "belief", "frapp", "plan", "signed_bag")
+]
 
 
 @pytest.mark.some(12)
@@ -159,13 +161,13 @@ def test_the_arithmetic_of_randomized_views_refuses_what_is_out_of_range_whateve
 
 
 @pytest.mark.some(15)
-@pytest.mark.parametrize("attempt", arithmetic("sdgs.sql", *RANDOMIZED))
+@pytest.mark.parametrize("attempt", arithmetic("estimates/sdgs.sql", *RANDOMIZED))
 def test_null_in_null_out(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """greatest() ignores NULL: a NULL epsilon once gave a delta of 1e-20."""
     for param in attempt.params:
         rows = shared.execute(spoil(attempt, param, "NULL")).fetchall()
         assert rows[0][-1] is None, param
-        if macros()[attempt.name].file != "sdgs.sql":
+        if macros()[attempt.name].file != "estimates/sdgs.sql":
             assert {cell for row in rows for cell in row} == {None}, param
 
 

@@ -2,12 +2,13 @@
 
 import re
 from functools import cache
-from importlib.resources import files
 from itertools import cycle, islice
 
 import duckdb
 import pytest
 from support.attempts import TABLE_PARAMS, Attempt, attempts, cases, our_relations, refused_by_us, same, usually
+
+from sqlpriv.macros.catalog import texts
 
 pytestmark = pytest.mark.one_version
 
@@ -17,8 +18,7 @@ RESERVED = "names that start with __priv_ are reserved"
 @cache
 def aliases() -> list[str]:
     """What stands after AS somewhere in sql/, and the parameters, which name relations inside helpers."""
-    text = "\n".join(f.read_text("utf-8") for f in files("sqlpriv.sql").iterdir() if f.name.endswith(".sql"))
-    code = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+    code = "\n".join(line for text in texts().values() for line in text.splitlines() if not line.startswith("--"))
     params = {p.strip() for ps in re.findall(r"MACRO \w+\(([^)]*)\)", code) for p in ps.split(",")}
     found = {*re.findall(r"\bAS ([a-z]\w*)", code), *params} - {""}
     return sorted(found)

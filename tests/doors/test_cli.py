@@ -16,6 +16,7 @@ import sqlpriv
 from sqlpriv.checks import requirements
 from sqlpriv.demo import examples
 from sqlpriv.errors import InputError
+from sqlpriv.macros.statements import script
 
 MARKER = "SECRET-42"
 DISEASE = ["check", "patients.csv", "--qi", "zip", "--sensitive", "disease"]
@@ -272,6 +273,8 @@ def test_without_a_sensitive_column_there_is_k_and_risk(folder: Path) -> None:
         ([*DISEASE, "--require", "epsilon_class1(prior=p)<=2"], "there is no table 'p'"),
         (["docs", "k_anonimity"], "there is no macro 'k_anonimity'"),
         (["sql", "SELECT 1"], "no call of a priv macro"),
+        (["sql"], "sql takes a query that calls macros, or --all"),
+        (["sql", "SELECT 1", "--all"], "sql takes a query that calls macros, or --all"),
         (
             ["sql", "FROM priv.ck_safety('t', ['a'], 's', 1)", "--dialect", "spark"],
             "priv.ck_safety cannot be written for spark",
@@ -310,6 +313,7 @@ def test_docs_sql_install_version_and_help(folder: Path, tmp_path: Path) -> None
     assert "GROUP BY" in run(folder, "sql", "FROM priv.k_anonymity('t', ['a'])", "--dialect", "trino").stdout
     hierarchical = "FROM priv.t_closeness_hierarchical('patients', ['zip'], 'disease', 'diseases')"
     assert '"kind"' in run(folder, "sql", hierarchical, "-d", "hospital.duckdb").stdout
+    assert run(folder, "sql", "--all").stdout == script()
     assert "is in new.duckdb" in run(tmp_path, "install", "new.duckdb").stdout
     assert run(folder, "--version").stdout.strip() == sqlpriv.__version__
     for command in ("check", "sql", "docs", "install", "demo"):

@@ -22,6 +22,7 @@ from sqlpriv.demo import examples
 from sqlpriv.errors import InstallError
 from sqlpriv.macros.catalog import macros
 from sqlpriv.macros.language import Macro, Overload
+from sqlpriv.macros.statements import script
 
 Con = duckdb.DuckDBPyConnection
 MODULE = import_module("sqlpriv.macros.install")
@@ -41,11 +42,17 @@ def con() -> Iterator[Con]:
         yield connection
 
 
-@pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with all macros and the tables of the examples."""
+@pytest.fixture(scope="session", params=["installed", pytest.param("script", marks=needs_command_line)])
+def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the tables of the examples and all macros: by `install`, or by the script that DuckDB 1.5.6 reads."""
     path = tmp_path_factory.mktemp("installed") / "hospital.duckdb"
-    sqlpriv.install(path)
+    if request.param == "script":
+        (path.parent / "sqlpriv.sql").write_text(script(), encoding="utf-8")
+        read = [str(command_line()), "-bail", str(path), "-c", ".read sqlpriv.sql"]
+        done = subprocess.run(read, cwd=path.parent, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    else:
+        sqlpriv.install(path)
     with duckdb.connect(path) as connection:
         examples.create(connection)
     return path
@@ -100,6 +107,14 @@ def test_installing_persists_all_macros(installed: Path) -> None:
         assert present(con) == expected(ALL)
         assert version(con) == __version__
         assert con.execute("FROM priv.k_anonymity('patients', ['zip', 'age'])").fetchall() == [(4,)]
+
+
+def test_the_script_can_be_run_by_this_duckdb_and_over_what_is_installed(con: Con) -> None:
+    for _ in range(2):
+        con.execute(script()).fetchall()
+        assert present(con) == expected(ALL)
+    sqlpriv.load(con)  # takes the macros of a script for its own
+    assert present(con) == expected(ALL)
 
 
 @pytest.mark.usefixtures("few")
@@ -350,10 +365,10 @@ def alike(left: object, right: object) -> bool:
 def test_the_command_line_of_duckdb_gives_the_same_answers(installed: Path) -> None:
     """DuckDB 1.5 opens the file whatever wrote it, and runs every macro without Python."""
     asked = {name: m.header.fields["example"] for name, m in ALL.items()}
-    script = "".join(f"{sql};\n" for sql in asked.values())
+    examples = "".join(f"{sql};\n" for sql in asked.values())
     run = subprocess.run(
         [str(command_line()), "-readonly", "-json", "-bail", str(installed)],
-        input=script, capture_output=True, text=True, check=False,
+        input=examples, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (run.returncode, run.stderr) == (0, "")
     with duckdb.connect(installed, read_only=True) as con:

@@ -31,6 +31,14 @@ def test_loading_the_macros_needs_duckdb_alone() -> None:
     assert printed(program) == "[]"
 
 
+def test_the_script_of_all_macros_needs_nothing_that_a_build_lacks() -> None:
+    program = (
+        "import sys; from sqlpriv.macros.statements import script; "
+        f"print(len(script()) > 10**6, [m for m in {HEAVY} if m in sys.modules])"
+    )
+    assert printed(program) == "True []"
+
+
 def test_one_macro_is_inlined_alone() -> None:
     program = (
         "from sqlpriv.macros import catalog; catalog.macro('k_anonymity'); "

@@ -1,6 +1,6 @@
 """Bags: the noise found by search on likelihoods that are written down, errors and weights from moments.
 
-Nothing here knows the closed formulas of `sql/bag.sql` and `sql/signed_bag.sql`. A person's rows are moved from one
+Nothing here knows the closed formulas of `bag.sql` and `signed_bag.sql`. A person's rows are moved from one
 tuple to another, the likelihood of every count is a convolution, and the factor is the largest ratio that comes out.
 """
 

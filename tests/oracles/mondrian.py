@@ -1,4 +1,4 @@
-"""Cuts of a set of rows, one by one: the oracle of Mondrian, and the helpers of sql/boxes.sql."""
+"""Cuts of a set of rows, one by one: the oracle of Mondrian, and the helpers of sql/operators/boxes.sql."""
 
 from __future__ import annotations
 

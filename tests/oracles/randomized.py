@@ -1,6 +1,6 @@
 """Randomized views: the coins found by search on Bayes' rule, the errors and weights from first principles.
 
-Nothing here knows the closed formulas of `sql/alpha_beta.sql` and `sql/frapp.sql`. A belief is Bayes' rule, the right
+Nothing here knows the closed formulas of `alpha_beta.sql` and `frapp.sql`. A belief is Bayes' rule, the right
 noise is found by bisection, a variance is the sum over independent coins, and the weights solve the equations that
 say "unbiased", in fractions.
 """

@@ -31,7 +31,7 @@ def drawn(rows: int, p: float, share: str) -> str:
 
 
 def steps(rows: int, p: float) -> tuple[int, list[float]]:
-    """As sql/bag_coins.sql has it, operation by operation, in Python's floats."""
+    """As sql/operators/bag_coins.sql has it, operation by operation, in Python's floats."""
     mode = min(math.floor((rows + 1) * p), rows)
     reach = math.ceil(15 + math.sqrt(180 + 80 * (rows * p * (1 - p))))
     lowest, highest = max(mode - reach, 0), min(mode + reach, rows)

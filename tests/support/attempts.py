@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import duckdb
 import pytest
 
 from sqlpriv.demo.examples import RELEASE
-from sqlpriv.macros.catalog import macros
+from sqlpriv.macros.catalog import macros, texts
 from sqlpriv.macros.language import is_helper
 
 # Every cell of the private table that could be told apart from our own words holds this.
@@ -188,10 +187,12 @@ LIST_PARAMS = ("qis", "buckets", "attributes")
 COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
 # The files of macros that make a table: a hierarchy, or the table they were given, with other cells or rows; or that
 # compare it with a dictionary by links.
-MAKERS = ("hierarchy.sql", "hierarchy_faults.sql", "hide_gen.sql", "alpha_beta_view.sql", "frapp_view.sql",
-          "identification.sql", "sensitivity.sql", "disclosure_risk.sql", "linkage.sql", "worlds.sql",
-          "optimal_disclosure.sql", "average_disclosure.sql",
-          "independent_disclosure.sql")  # fmt: skip
+MAKERS = (
+    "operators/hierarchy.sql", "operators/hierarchy_faults.sql", "operators/hide_gen.sql",
+    "operators/alpha_beta_view.sql", "operators/frapp_view.sql",
+    "risk/identification.sql", "risk/sensitivity.sql", "risk/disclosure_risk.sql", "risk/linkage.sql",
+    "risk/worlds.sql", "risk/optimal_disclosure.sql", "risk/average_disclosure.sql", "risk/independent_disclosure.sql",
+)  # fmt: skip
 Rows = list[tuple[Any, ...]]
 
 
@@ -335,8 +336,6 @@ def our_relations() -> list[str]:
 
 
 def _names() -> Iterable[str]:
-    for file in files("sqlpriv.sql").iterdir():
-        if file.name.endswith(".sql"):
-            lines = file.read_text(encoding="utf-8").splitlines()
-            code = "\n".join(line for line in lines if not line.startswith("--"))
-            yield from re.findall(r"[A-Za-z_]\w*", code)
+    for text in texts().values():
+        code = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+        yield from re.findall(r"[A-Za-z_]\w*", code)

@@ -10,21 +10,33 @@ import typer
 
 from sqlpriv.doors.cli.options import tell
 from sqlpriv.engine import open_database
+from sqlpriv.errors import InputError
 from sqlpriv.macros import catalog
 from sqlpriv.macros.dialects import DIALECTS, transpile
 from sqlpriv.macros.install import install
 from sqlpriv.macros.pages import list_facts, page_facts
+from sqlpriv.macros.statements import script
 from sqlpriv.version import __version__
 
 
 def sql_command(
-    query: Annotated[str, typer.Argument(help="SQL that calls macros, e.g. FROM priv.k_anonymity('t', ['zip']).")],
+    query: Annotated[
+        str | None, typer.Argument(help="SQL that calls macros, e.g. FROM priv.k_anonymity('t', ['zip']).")
+    ] = None,
     dialect: Annotated[str, typer.Option(help=f"One of {', '.join(DIALECTS)}.")] = "duckdb",
     database: Annotated[
         Path | None, typer.Option("--database", "-d", help="The DuckDB file with the tables of the query.")
     ] = None,
+    all_macros: Annotated[
+        bool, typer.Option("--all", help="Print the script that creates all macros, for any DuckDB client.")
+    ] = False,
 ) -> None:
     """Print the plain SQL behind a macro call, for DuckDB or another engine."""
+    if all_macros == (query is not None):
+        raise InputError("sql takes a query that calls macros, or --all for the script that creates them")
+    if query is None:
+        print(script(), end="")
+        return
     with open_database(database) if database else nullcontext() as con:
         print(transpile(query, dialect, con))
 

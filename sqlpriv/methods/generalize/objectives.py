@@ -7,7 +7,7 @@ divergence need the classes; their bound is the cost of the node with nothing su
 (suppressing a class joins it with others, and joining never lowers them). A workload asks for a bound of each node
 alone (least.py), which says nothing of those above it.
 
-The formulas are helpers of sql/utility.sql over the sums of an outcome, asked for many nodes at once: in a small query
+The formulas are helpers of utility.sql over the sums of an outcome, asked for many nodes at once: in a small query
 of their own, because the one that judges the nodes is slow by its length. A bound is the same formula where nothing is
 suppressed. What is left here is which of them, and the arrays over the lattice.
 """

@@ -1,6 +1,6 @@
 """What an adversary believes before the release: the prior of class I, the stubbornness of class II, the shape of III.
 
-Checked as the macros of sql/epsilon_privacy.sql check theirs: every value of the table is in it, no sigma(s) is below
+Checked as the macros of epsilon_privacy.sql check theirs: every value of the table is in it, no sigma(s) is below
 1, shares add up to 1. A uniform shape, or that of the table, is an expression over the values; another is a table.
 """
 

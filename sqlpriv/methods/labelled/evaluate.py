@@ -186,7 +186,7 @@ def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[s
 
 
 def _relation_inputs(j: int, person: bool) -> list[str]:
-    """The histogram with the values themselves, and who holds what, as sql/epsilon_privacy.sql wants them."""
+    """The histogram with the values themselves, and who holds what, as sql/checks/epsilon_privacy.sql wants them."""
     texts = (
         f"__priv_texts_{j} AS (SELECT h.* REPLACE (v.value AS value) "
         f"FROM __priv_histogram_{j} AS h JOIN values_{j} AS v ON h.value = v.id)"

@@ -1,4 +1,4 @@
-"""Keyed coins: from a secret key to the prefix under which SQL draws (sql/coin.sql).
+"""Keyed coins: from a secret key to the prefix under which SQL draws (sql/operators/coin.sql).
 
 The prefix depends on the key, the method, its parameters, the digest of the table and the number of the view. So the
 same key and data give the same release, and any change gives fresh coins: the same noise under different data would

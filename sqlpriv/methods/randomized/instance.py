@@ -108,7 +108,7 @@ def refuse_copies(source: Source, slots: int) -> None:
 def write_instance(source: Source, elements: Elements, prefix: str) -> None:
     """Table __instance: every row's tuple with a slot of its own, all free slots being equally likely.
 
-    Copy number j of a tuple takes the j-th slot that is new in the tuple's stream of keyed draws (sql/slots.sql). Given
+    Copy number j of a tuple takes the j-th slot that is new in the tuple's stream of keyed draws (slots.sql). Given
     those taken before, each other slot is the next new one with the same chance, so the copies have a uniformly random
     set of slots: exactly, where a few rounds of a keyed permutation would only look so. And a copy more or less moves
     no other copy: in a sequence of views a row has to stay where it is. How far a stream is looked at changes nothing;

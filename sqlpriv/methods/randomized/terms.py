@@ -1,6 +1,6 @@
 """From what the owner asks for to the coins, and back: what they guarantee, cost, and why they may be refused.
 
-The formulas are macros (sql/alpha_beta.sql, sql/frapp.sql); each method calls its own for a policy and a table. Nothing
+The formulas are macros (alpha_beta.sql, frapp.sql); each method calls its own for a policy and a table. Nothing
 that is published depends on the private number of rows: where a size is needed it is n_public, declared or rounded up.
 """
 

@@ -1,7 +1,7 @@
 """The numbers of a release by sampled k-anonymity: the fourth of (epsilon, delta, k, beta), and what all guarantee.
 
 The guarantee of the theorem is about a row that is added or left out. A person with several rows, the choice of a node
-and a row that is replaced follow from it by the macros of sql/sdgs_release.sql.
+and a row that is replaced follow from it by the macros of sql/estimates/sdgs_release.sql.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The same place is a file, or a table of a database file, whatever is in it now: that is what sequences of views are for.
 The same content is the same whatever its order, names and place. And a table that shares half of the smaller one with
-a table of the ledger, by rows that are no chance, is taken for it (sql/sketch.sql says how).
+a table of the ledger, by rows that are no chance, is taken for it (sql/operators/sketch.sql says how).
 """
 
 from __future__ import annotations

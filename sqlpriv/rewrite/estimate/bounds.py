@@ -1,4 +1,4 @@
-"""The values of forms, and their bounds: what to compute for each, in the words of sql/estimate.sql.
+"""The values of forms, and their bounds: what to compute for each, in the words of sql/estimates/estimate.sql.
 
 What several bounds use is computed once, in layers below the SELECT list: planning long texts takes DuckDB longer than
 summing a million rows.

@@ -8,7 +8,7 @@ takes all leaves of a row as equally likely, or by public shares.
 1. `Release.rows(columns)` lists for each class of rows its leaves, of the columns mentioned alone.
 2. These are joined, filtered and grouped as the query says; a class has in each group its leaves inside, and what they
    add at least, at most and on average. Where a row may meet several joined rows, each leaf is summed up first.
-3. Classes are summed with their copies. A leaf outside the group adds 0 (sql/bounds.sql, _class_low and _class_high).
+3. Classes are summed with their copies. A leaf outside the group adds 0 (bounds.sql, _class_low and _class_high).
 4. A mean is greatest where all rows that must be in it have their largest value, and of those that may be the largest:
    sorted by it, one of the beginnings of the list. So only finitely many means matter, and a window finds them all.
 5. Where a suppressed row may have values that no list has, it adds between 0 and 1 to a count, anything to a sum.

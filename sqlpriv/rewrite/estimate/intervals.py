@@ -1,4 +1,4 @@
-"""Bounds of estimates, in the words of sql/estimate.sql: each formula is inlined once and then filled in."""
+"""Bounds of estimates, in the words of sql/estimates/estimate.sql: each formula is inlined once and then filled in."""
 
 from __future__ import annotations
 

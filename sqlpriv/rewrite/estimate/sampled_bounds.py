@@ -1,6 +1,6 @@
 """The bounds of forms over a sample: confidence limits of the coins around hard bounds of what labels hide.
 
-A count has the limits of a binomial number (sql/sdgs_release.sql). A sum has them as if every row added the most that
+A count has the limits of a binomial number (sdgs_release.sql). A sum has them as if every row added the most that
 one may add: wider than need be, never narrower. Where positive and negative values meet, both parts have limits of
 their own, and so have both sums of an average: each at a confidence with which all hold together. What has no such
 limits has none.

@@ -47,7 +47,7 @@ def slots_taken(con: Con, copies: Mapping[int, int], slots: int, prefix: str = P
 
 
 def slots_in_turn(tuple_text: str, slots: int, prefix: str = PREFIX) -> Iterator[int]:
-    """As sql/slots.sql has it, draw by draw: every slot when it is new."""
+    """As sql/operators/slots.sql has it, draw by draw: every slot when it is new."""
     seen = set()
     for block in count():
         bits = hashlib.sha256(f"{prefix}|slot|{tuple_text}|{block}".encode()).hexdigest()

@@ -5,7 +5,7 @@ Somebody who knows every other column of a person is left with the values of thi
 one value, which makes the odds of that value, and no other, change by its factor. Other sensitive columns are guessed
 evenly: the least of their factors bounds those of the values. A value as common as gamma cannot be covered, and has the
 largest noise of the others. Only the shares of what is wanted: noise by the share of a whole tuple would leave one bare
-that is rare for what is known of a person. sql/bag_shares.sql has the formulas.
+that is rare for what is known of a person. sql/estimates/bag_shares.sql has the formulas.
 """
 
 from __future__ import annotations
