@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from support import ledgers
 from support.commands import run
-from support.ledgers import void, write_before
+from support.ledgers import void
 from support.policies import policy_text, write_policy
 from support.randomized_policies import KEY, publish_with, published, rows_of, write_noise_policy
 
@@ -23,7 +23,6 @@ from sqlpriv.publishing import publish, read_policy
 from sqlpriv.release.ledger.book import locked
 from sqlpriv.release.ledger.entry import content_of
 from sqlpriv.release.ledger.place import ledger_path
-from sqlpriv.table.digest import rows_digest
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 
@@ -272,48 +271,23 @@ def test_the_ledger_may_be_named_by_the_environment_or_by_an_option(
     assert not ledger_path().exists()
 
 
-def test_a_ledger_of_before_is_taken_over_and_counts(tmp_path: Path) -> None:
-    """Entries had no release, beside or void, and the file was JSON; it is kept under another name."""
-    publish_with(ready(tmp_path))
-    book = tmp_path / "ledger.json"
-    known = ledgers.entries(book)
-    book.unlink()
-    write_before(book, known)
-    text = book.read_text()
-    with pytest.raises(ReleaseError, match=SECOND):
-        publish_with(ready(tmp_path), KEY + b"other", output="second.duckdb")
-    assert book.read_text() == text
-    assert "1 of 1" in run(tmp_path, "ledger", "policy.toml", "--ledger", "ledger.json").stdout
-    publish_with(ready(tmp_path, f"{RELEASE.replace('0.2', '0.3')}\n{BESIDE}"), output="second.duckdb")
-    assert [e["release"] != "" for e in entries(tmp_path)] == [False, True]
-    assert (tmp_path / "ledger.json.before").read_text() == text
-
-
-@pytest.mark.slow
-def test_ledgers_of_before_beside_the_data_are_taken_over_once(tmp_path: Path) -> None:
-    publish_with(ready(tmp_path))
-    with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
-        content = rows_digest(con, "people")
-    known = [replace(e, content=content) for e in ledgers.entries(tmp_path / "ledger.json")]
-    (tmp_path / "people-release.duckdb").unlink()
-    write_before(tmp_path / "private.duckdb.sqlpriv-ledger.json", known)
-    write_before(tmp_path / "copy.duckdb.sqlpriv-ledger.json", known)
-    for changes in ({}, {"sql": f"{PEOPLE} WHERE i > 250"}):  # by its content, and by its place
-        with pytest.raises(ReleaseError, match=SECOND):
-            publish(ready(tmp_path, **changes), force=True)
-    for number in (3, 4):
-        more = RELEASE.replace("0.2", f"0.{number}") + f'\n{BESIDE[:-1]} {number}"'
-        publish(ready(tmp_path, more), tmp_path / f"{number}.duckdb", force=True)
-    assert [e.parameters["gamma"] for e in ledgers.entries()] == [0.2, 0.2, 0.3, 0.4]
-    assert len(ledgers.entries()) == len(json.loads(run(tmp_path, "ledger", "policy.toml", "--json").stdout))
-
-
-def test_one_of_before_that_cannot_be_read_stops_everything(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["private.duckdb.sqlpriv-ledger.json", "copy.csv.sqlpriv-ledger.json"])
+def test_a_ledger_of_an_earlier_version_beside_the_data_is_never_ignored(tmp_path: Path, name: str) -> None:
+    """Also that of another file there, which may be a copy."""
     policy = ready(tmp_path)
-    (tmp_path / "other.csv.sqlpriv-ledger.json").write_text("{")
-    with pytest.raises(ReleaseError, match=r"the ledger 'other.csv.sqlpriv-ledger.json' cannot be read; nothing"):
+    (tmp_path / name).write_text('{"sqlpriv": "0.1.0", "releases": []}')
+    message = f"'{name}' beside the data is a ledger of an earlier version of sqlpriv, which this one does not read"
+    with pytest.raises(ReleaseError, match=message):
         publish(policy, force=True)
+    for command in (("publish", "policy.toml", "--force", "--dry-run"), ("ledger", "policy.toml"),
+                    ("ledger", "void", "abc", "--policy", "policy.toml", "--why", "a test")):  # fmt: skip
+        done = run(tmp_path, *command)
+        assert done.returncode != 0
+        assert message in done.stdout + done.stderr
+        assert "move it away only if nobody has them" in done.stdout + done.stderr
     assert not (tmp_path / "people-release.duckdb").exists()
+    (tmp_path / name).unlink()
+    publish(policy, force=True)
 
 
 def test_the_ledger_is_the_users_own_and_knows_no_secret(tmp_path: Path, data_folder: Path) -> None:

@@ -8,7 +8,6 @@ adds up within the budget of the policy, or the owner writes why both may stand 
 entry      one release
 place      where the ledger is, and that nobody else can read or change it
 book       the small database: entries, sketches, the secret; the lock, and the folder for what is not finished
-before     ledgers as they were, files beside the data: their entries are taken over
 recognise  which entries are about this table: by its place, its content, or by likeness
 spent      what releases cost together, where they compose
 judge      what may follow a release

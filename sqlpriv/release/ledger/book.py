@@ -17,7 +17,6 @@ import hashlib
 import hmac
 import json
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -27,7 +26,6 @@ from struct import iter_unpack, pack
 
 from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.policy.keys import REASON
-from sqlpriv.release.ledger.before import data_of, ledgers_beside, read_before, unreadable
 from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
 from sqlpriv.release.ledger.place import followed, make_folder, own_folder, tightened
 from sqlpriv.sqltext import folded
@@ -36,7 +34,7 @@ from sqlpriv.table.sketch import Sketch
 from sqlpriv.version import __version__
 
 _FORMAT = "1"
-_START = b"SQLite format 3\x00"
+_EARLIER = "*.sqlpriv-ledger.json"
 _SCHEMA = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE entries (id INTEGER PRIMARY KEY, coins TEXT NOT NULL, finished INTEGER NOT NULL, key BLOB, copy TEXT,
@@ -121,16 +119,12 @@ class Book:
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
-        """A change of the file, as a whole or not at all; entries that were taken over are written with the first."""
+        """A change of the file, as a whole or not at all; the file is made with the first."""
         try:
-            if not _is_database(self.path):
+            if not self.path.exists():
                 _create(self.path, self.secret)
             with closing(_connect(self.path)) as con:
                 con.execute("BEGIN IMMEDIATE")
-                there = {e.id for e in _read(con).entries}
-                for entry in self.entries:
-                    if entry.id not in there:
-                        _insert(con, entry, (), None, None)
                 yield con
                 con.execute("COMMIT")
         except (sqlite3.Error, OSError):
@@ -138,23 +132,27 @@ class Book:
 
 
 def read_book(path: Path, table: TableReference | None = None) -> Book:
-    """The ledger as it is, with the entries of ledgers of before that lie beside the table; nothing is changed."""
+    """The ledger as it is; nothing is changed. Refused where one of an earlier version lies beside the table."""
     there = followed(path)
+    if table is not None:
+        _refuse_earlier_ledger(table.file.resolve().parent)
     if not there.exists():
-        book = Book(there, os.urandom(32).hex(), [])
-    elif _is_database(there):
-        book = _opened(there)
-    else:
-        book = Book(there, os.urandom(32).hex(), read_before(there))
-    known = {e.id for e in book.entries}
-    for beside in ledgers_beside(table) if table else ():
-        if beside.resolve() == there:
-            continue
-        for entry in read_before(beside):
-            if entry.id not in known:
-                book.entries.append(replace(entry, place=book.place_of(data_of(beside), entry.table)))
-                known.add(entry.id)
-    return book
+        return Book(there, os.urandom(32).hex(), [])
+    try:
+        with closing(_connect(there)) as con:
+            return replace(_read(con), path=there)
+    except (sqlite3.Error, ValueError, KeyError, TypeError):
+        raise _unreadable(there) from None
+
+
+def _refuse_earlier_ledger(folder: Path) -> None:
+    """Earlier versions kept a ledger beside the data; ignoring it could publish for the second time."""
+    for found in sorted(folder.glob(_EARLIER)) if folder.is_dir() else ():
+        raise ReleaseError(
+            f"{found.name!r} beside the data is a ledger of an earlier version of sqlpriv, which this one does not "
+            "read: look which releases it lists, and move it away only if nobody has them or the new release may "
+            "coexist with them"
+        )
 
 
 @contextmanager
@@ -195,24 +193,16 @@ def _remove_leftovers(path: Path) -> None:
         for left in _folder(path).iterdir():
             if not left.name.startswith("lock"):
                 left.unlink()
-        if _is_database(path):
+        if path.exists():
             with closing(_connect(path)) as con:
                 for (copy,) in con.execute("SELECT copy FROM entries WHERE copy IS NOT NULL").fetchall():
                     Path(copy).unlink(missing_ok=True)
     except sqlite3.Error:
-        raise unreadable(path) from None
+        raise _unreadable(path) from None
     except OSError:
         raise ReleaseError(
             f"cannot remove what an earlier run left in {_folder(path).name!r} beside the ledger; remove it by hand"
         ) from None
-
-
-def _is_database(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_START)) == _START
-    except OSError:
-        return False
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -222,7 +212,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _create(path: Path, secret: str) -> None:
-    """The file with nothing but its secret; one of before in its place is kept under another name."""
+    """The file with nothing but its secret."""
     new = path.with_name(f".{path.name}.new")
     new.unlink(missing_ok=True)
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -230,21 +220,11 @@ def _create(path: Path, secret: str) -> None:
         con.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
         about = [("format", _FORMAT), ("sqlpriv", __version__), ("secret", secret)]
         con.executemany("INSERT INTO about VALUES (?, ?)", about)
-        if path.exists():
-            for entry in read_before(path):
-                _insert(con, entry, (), None, None)
-            kept = path.with_name(f"{path.name}.before")
-            if not kept.exists():
-                shutil.copy2(path, kept)
     os.replace(new, path)
 
 
-def _opened(path: Path) -> Book:
-    try:
-        with closing(_connect(path)) as con:
-            return replace(_read(con), path=path)
-    except (sqlite3.Error, ValueError, KeyError, TypeError):
-        raise unreadable(path) from None
+def _unreadable(path: Path) -> ReleaseError:
+    return ReleaseError(f"the ledger {path.name!r} cannot be read; nothing is published without it")
 
 
 def _read(con: sqlite3.Connection) -> Book:
@@ -255,6 +235,8 @@ def _read(con: sqlite3.Connection) -> Book:
     numbers: dict[int, Entry] = {}
     for number, finished, key, content in con.execute("SELECT id, finished, key, entry FROM entries ORDER BY id"):
         entry = replace(entry_of(json.loads(content)), finished=bool(finished))
+        if not entry.place:
+            raise TypeError  # of an earlier version, which did not record where a table was
         numbers[number] = entry
         book.entries.append(entry)
         if key is not None:

@@ -35,11 +35,11 @@ class Entry:
     void: str = ""
     """Why it does not count: it never went out."""
     place: str = ""
-    """A keyed hash of where the table was; none in entries of ledgers that did not say."""
+    """A keyed hash of where the table was."""
     finished: bool = True
     """Whether the release was put in its place; if not, it may have been, and only its very coins may do so again."""
     spent: Mapping[str, Any] = field(default_factory=dict)
-    """What it costs in differential privacy (spent.py); nothing where it does not compose, or was not asked then."""
+    """What it costs in differential privacy (spent.py); nothing where it does not compose."""
     id: str = field(default_factory=lambda: token_hex(8))
     """What tells it from all others, also where one release was entered again after it was void."""
 

@@ -116,8 +116,7 @@ def refuse_unknown_release(book: Book, target: Path, table: str) -> None:
     there = released_there(target)
     if there is None or there[0] != table:
         return
-    # Also one that does not count is known; entries of before have only the name of its file.
-    if not any(e.release == there[1] if e.release else e.output == target.name for e in book.entries):
+    if not any(e.release == there[1] for e in book.entries):  # a void entry is known, too
         raise ReleaseError(
             f"{target.name!r} is a release of {table!r} already, and the ledger {book.path.name!r} knows nothing of "
             "it; bring back the ledger of then, name it with --ledger or, if nobody has that release, remove the file"

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 
 from sqlpriv.release.ledger.book import Book
 from sqlpriv.release.ledger.entry import Entry
-from sqlpriv.sqltext import folded
-from sqlpriv.table.digest import content_digest
 from sqlpriv.table.sketch import Portrait, portray
 from sqlpriv.table.sketch_pairs import resemblances
 from sqlpriv.table.source import Source
@@ -35,19 +33,9 @@ def recognise(book: Book, source: Source, person: str | None, digest: str | None
     place = book.place_of(table.file, table.name)
     portrait = portray(source.con, source.table, book.secret, person)
     counted = [e for e in book.entries if not e.void]
-    contents = {portrait.digest}
-    if any(e.id not in book.sketches for e in counted):  # of a ledger of before
-        contents.add(content_digest(source))
-    found = {
-        e.id
-        for e in counted
-        if e.place == place
-        or e.content in contents
-        or e.digest == digest
-        or (not e.place and folded(e.table) == folded(table.name))
-    }
+    found = {e.id for e in counted if e.place == place or e.content == portrait.digest or e.digest == digest}
     taken_for = _resembling(book, source, portrait, [e for e in counted if e.id not in found])
-    places = {e.place for e in counted if e.place and (e.id in found or e.id in taken_for)}
+    places = {e.place for e in counted if e.id in found or e.id in taken_for}
     releases = tuple(e for e in counted if e.id in found or e.id in taken_for or e.place in places)
     return Recognised(place, portrait, releases, taken_for)
 

@@ -45,7 +45,7 @@ def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Fact
     with open_table(policy.table, policy.by_text) as source:
         seen = recognise(book, source, policy.person)
         told = list(told_costs(source.calls, [spent_of(e.spent) for e in seen.releases], policy.budget))
-    places = {seen.place, *(e.place for e in seen.releases if e.place)}
+    places = {seen.place, *(e.place for e in seen.releases)}
     shown = {e.id for e in seen.releases}
     facts = ledger_facts(path, [e for e in book.entries if e.id in shown or e.place in places])
     return replace(facts, parts=(*facts.parts, *told))
