@@ -11,9 +11,9 @@ from sqlpriv.methods.draft import given_key, make_draft
 from sqlpriv.methods.method import Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import NO_OUTPUT, foretold, planned, refused, target_of
-from sqlpriv.release.ledger.book import read_book
-from sqlpriv.release.ledger.judge import refuse_unknown_release
+from sqlpriv.release.ledger.rules import refuse_unknown_release
 from sqlpriv.release.ledger.show import ledger_of
+from sqlpriv.release.ledger.store import read_book
 
 
 def dry_run(

@@ -35,9 +35,9 @@ from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
 from sqlpriv.policy.file import Policy, read_policy_file
 from sqlpriv.release.beside import remove_left_copies
 from sqlpriv.release.file import check_target, count_rows, open_file, readable, remove_partial
-from sqlpriv.release.ledger.book import locked
-from sqlpriv.release.ledger.judge import refuse_unknown_release
+from sqlpriv.release.ledger.rules import refuse_unknown_release
 from sqlpriv.release.ledger.show import ledger_of, ledger_passed_over
+from sqlpriv.release.ledger.store import locked
 from sqlpriv.release.open import OpenRelease, open_files
 from sqlpriv.release.put import put_in_place
 from sqlpriv.release.stamp import stamp, with_together
@@ -45,7 +45,7 @@ from sqlpriv.release.verify_views import refuse_to_lose
 from sqlpriv.release.views import with_views, write_views
 from sqlpriv.released import judged_file, method_of
 from sqlpriv.rewrite.clauses import BUDGET
-from sqlpriv.table.private import open_table
+from sqlpriv.table.private_table import open_table
 from sqlpriv.table.source import Source
 
 NO_OUTPUT = "the policy names no output; add it to [release], or give one"

@@ -12,7 +12,7 @@ import duckdb
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.sqltext import csv_arguments, folded, reader
-from sqlpriv.table.named import find_named
+from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.source import Source
 
 TABLE = "__dictionary"

@@ -21,7 +21,7 @@ from sqlpriv.errors import InputError
 from sqlpriv.facts import OnProgress
 from sqlpriv.methods.method import Method, Request, Searches
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.told import told
+from sqlpriv.policy.public_part import told
 from sqlpriv.release.stamp import stated_policy
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source

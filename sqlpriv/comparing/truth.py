@@ -24,7 +24,7 @@ from sqlpriv.methods.randomized.domains import read_domain
 from sqlpriv.methods.randomized.policy import PUBLISHED, PublishedColumn
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.sqltext import NUMERIC_TYPE, folded, quoted, reader
-from sqlpriv.table.private import settle_types
+from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source
 
 Key = tuple[str | None, ...]

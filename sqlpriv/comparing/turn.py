@@ -13,9 +13,9 @@ from typing import Any
 
 from sqlpriv.comparing.protection import GAMMA, Protection, required_by
 from sqlpriv.errors import PolicyError
+from sqlpriv.policy.compare_section import ForAnother
 from sqlpriv.policy.file import Column, Declared, Policy
 from sqlpriv.policy.keys import Keys
-from sqlpriv.policy.other_methods import ForAnother
 from sqlpriv.policy.sections import RELEASE_KEYS
 
 _PUBLISHED = "published"

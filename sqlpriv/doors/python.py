@@ -25,8 +25,8 @@ from sqlpriv.comparing.told import told
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.methods import METHODS
-from sqlpriv.policy import draft
 from sqlpriv.policy.file import Policy
+from sqlpriv.policy.propose_policy import check_target, propose_policy, write_policy
 from sqlpriv.release.attach import attach as attach_release
 from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.rewrite.clauses import BUDGET
@@ -149,9 +149,9 @@ def init(
     given = str(data) if isinstance(data, Path) else data
     if isinstance(given, str) and name is not None:
         raise InputError("a table of a file or a database has its name already: leave `name` out")
-    draft.check_target(target, given, held, force)
-    proposed = draft.draft(given, held, target.parent, METHODS, method, name)
-    draft.write(proposed, target)
+    check_target(target, given, held, force)
+    proposed = propose_policy(given, held, target.parent, METHODS, method, name)
+    write_policy(proposed, target)
     return proposed.facts()
 
 

@@ -10,11 +10,11 @@ from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.methods.method import Composes, Edition, LooksBack, Method, Plan
 from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.ledger.book import Book
 from sqlpriv.release.ledger.entry import Entry, now
-from sqlpriv.release.ledger.judge import refuse_another_key, refuse_repetition, refuse_unfinished
 from sqlpriv.release.ledger.recognise import Recognised, recognise
+from sqlpriv.release.ledger.rules import refuse_another_key, refuse_repetition, refuse_unfinished
 from sqlpriv.release.ledger.spent import Spent, spent_of, together
+from sqlpriv.release.ledger.store import Book
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from sqlpriv.policy.lists import ValueList
-from sqlpriv.policy.propose import Proposal, nice_width
+from sqlpriv.policy.propose_roles import Proposal, nice_width
+from sqlpriv.policy.value_lists import ValueList
 from sqlpriv.table.profile import ColumnProfile
 
 GAMMA = 0.3

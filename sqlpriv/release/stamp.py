@@ -25,7 +25,7 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.facts import Facts, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Declared, Policy
-from sqlpriv.policy.told import not_told, told
+from sqlpriv.policy.public_part import not_told, told
 from sqlpriv.release.file import SCHEMA, WRITTEN, ReleaseFile
 from sqlpriv.release.ledger.spent import Spent, posteriors, read_together, told_together
 from sqlpriv.release.verify import Check, published

@@ -19,8 +19,8 @@ from sqlpriv.policy.file import Column, Policy
 from sqlpriv.risk.reading import reading
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import Given, wide_rows
-from sqlpriv.table.named import find_named
-from sqlpriv.table.private import open_table, settle_types
+from sqlpriv.table.named_tables import find_named
+from sqlpriv.table.private_table import open_table, settle_types
 from sqlpriv.table.reference import TableReference
 from sqlpriv.table.source import Source
 

@@ -20,7 +20,7 @@ from sqlglot import exp
 from sqlpriv.engine import fetch, interruptible, open_database
 from sqlpriv.errors import InputError, InternalError, PolicyError, SqlprivError
 from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.named import find_named, read_named
+from sqlpriv.table.named_tables import find_named, read_named
 from sqlpriv.table.source import Source
 
 SCHEMA = "hierarchies"

@@ -9,7 +9,7 @@ import duckdb
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.table.sketch import SIZE, Sketch
+from sqlpriv.table.fingerprint import SIZE, Sketch
 
 
 @dataclass(frozen=True)

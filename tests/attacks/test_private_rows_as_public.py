@@ -12,8 +12,8 @@ from support.randomized_policies import published, write_noise_policy
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.publishing import publish
-from sqlpriv.table.named import is_private
-from sqlpriv.table.private import open_table
+from sqlpriv.table.named_tables import is_private
+from sqlpriv.table.private_table import open_table
 from sqlpriv.table.reference import TableReference
 
 pytestmark = pytest.mark.usefixtures("few_macros")

@@ -12,7 +12,7 @@ import pytest
 from support.commands import Done, run
 
 from sqlpriv.demo import hospital
-from sqlpriv.policy.propose import Proposal, propose
+from sqlpriv.policy.propose_roles import Proposal, propose
 from sqlpriv.table.profile import profile
 
 pytestmark = pytest.mark.one_version

@@ -12,8 +12,8 @@ from support.drafts import drafted, written
 from sqlpriv.demo import hospital
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods import METHODS
-from sqlpriv.policy import draft
 from sqlpriv.policy.propose_domains import FILL_IN, READ_OFF
+from sqlpriv.policy.propose_policy import propose_policy
 from sqlpriv.publishing import plan
 
 pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
@@ -140,7 +140,7 @@ def test_a_list_beside_the_table_is_taken_if_it_has_each_value_once(tmp_path: Pa
 def test_a_list_is_named_from_the_folder_of_the_policy(tmp_path: Path) -> None:
     hospital.write(tmp_path, rows=500)
     (tmp_path / "policies").mkdir()
-    proposed = draft.draft(str(tmp_path / "hospital.parquet"), None, tmp_path / "policies", METHODS, "alpha_beta")
+    proposed = propose_policy(str(tmp_path / "hospital.parquet"), None, tmp_path / "policies", METHODS, "alpha_beta")
     given = {c.name: c.given for c in proposed.columns}
     assert given["diagnosis"]["domain"] == "table:../hospital_diagnosis.parquet.diagnosis"
     assert str(tmp_path) not in proposed.to_toml()
@@ -151,6 +151,6 @@ def test_a_csv_file_of_codes_is_a_list(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"zip,z\n{rows}", encoding="utf-8")
     (tmp_path / "zips.csv").write_text("zip\n" + "".join(f"{n:03}\n" for n in range(20)), encoding="utf-8")
     (tmp_path / "broken.parquet").write_text("zip\n", encoding="utf-8")
-    proposed = draft.draft(str(tmp_path / "t.csv"), None, tmp_path, METHODS, "alpha_beta")
+    proposed = propose_policy(str(tmp_path / "t.csv"), None, tmp_path, METHODS, "alpha_beta")
     assert proposed.columns[0].given["domain"] == "table:zips.csv.zip"
     assert plan(written(tmp_path, proposed)).passed

@@ -12,7 +12,7 @@ from support.drafts import drafted, written
 from sqlpriv.demo import hospital
 from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.methods import METHODS
-from sqlpriv.policy import draft
+from sqlpriv.policy.propose_policy import propose_policy
 from sqlpriv.publishing import plan, publish, read_policy
 
 pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
@@ -54,7 +54,7 @@ def test_a_table_without_texts_gets_a_policy_that_runs_at_once(
 @pytest.mark.parametrize("method", NOISY)
 def test_the_hospital_runs_once_its_lists_are_filled_in(demo: Path, method: str) -> None:
     data = str(demo / "hospital.parquet")
-    path = written(demo, draft.draft(data, None, demo, METHODS, method))
+    path = written(demo, propose_policy(data, None, demo, METHODS, method))
     text = path.read_text(encoding="utf-8")
     with pytest.raises(PolicyError) as error:
         read_policy(path)

@@ -10,7 +10,7 @@ from support.policies import parse as read
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods import METHODS
-from sqlpriv.policy.lines import key_lines
+from sqlpriv.policy.line_numbers import key_lines
 from sqlpriv.publishing import plan, read_policy
 from sqlpriv.sqltext import folded
 

@@ -23,8 +23,8 @@ from support.randomized_policies import noise_policy_text, published, rows_of
 
 from sqlpriv.errors import ReleaseError
 from sqlpriv.publishing import publish, show
-from sqlpriv.release.ledger.book import read_book
 from sqlpriv.release.ledger.place import ledger_path
+from sqlpriv.release.ledger.store import read_book
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 

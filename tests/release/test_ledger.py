@@ -20,9 +20,9 @@ from support.randomized_policies import KEY, publish_with, published, rows_of, w
 from sqlpriv.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import publish, read_policy
-from sqlpriv.release.ledger.book import locked
 from sqlpriv.release.ledger.entry import content_of
 from sqlpriv.release.ledger.place import ledger_path
+from sqlpriv.release.ledger.store import locked
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 

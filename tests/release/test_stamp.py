@@ -17,7 +17,7 @@ from support.randomized_policies import KEY, noise_policy_text, rows_of
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.sections import RELEASE_KEYS
 from sqlpriv.publishing import publish, read_policy, show, verify
-from sqlpriv.release.ledger.book import read_book
+from sqlpriv.release.ledger.store import read_book
 from sqlpriv.version import __version__
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]

@@ -88,7 +88,7 @@ ALLOWED = {
     "methods/randomized/attackers.py: gamma * (1 + _HAIR)": "a bound, and room for the last digits",
     "methods/randomized/plan.py: t.half_domain_error / t.n_public": "the height of a point in a picture",
     "checks/run.py: f' / {verdict.sensitive}'": "a slash between two names",
-    "policy/propose.py: c.rows - c.present": "how many cells are NULL",
+    "policy/propose_roles.py: c.rows - c.present": "how many cells are NULL",
     "policy/propose_domains.py: math.floor(c.low / width) * width": "a range that people like",
     "policy/propose_domains.py: math.ceil(c.high / width) * width": "a range that people like",
     "policy/propose_domains.py: found.choices + (c.present < c.rows)": "NULL is a value more",
@@ -96,7 +96,7 @@ ALLOWED = {
     "policy/propose_domains.py: tuples / rows_each ** 2": "how many columns are proposed",
     "methods/randomized/method.py: 10 * rows": "how many columns are proposed",
     "methods/frapp/method.py: math.isqrt(rows)": "how many columns are proposed",
-    "policy/propose.py: 10 ** math.floor(math.log10(max(width, 1)))": "a width that people like",
+    "policy/propose_roles.py: 10 ** math.floor(math.log10(max(width, 1)))": "a width that people like",
 }  # fmt: skip
 
 

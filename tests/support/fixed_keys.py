@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import pytest
 
 from sqlpriv.methods.randomized import coins
-from sqlpriv.release.ledger import book
+from sqlpriv.release.ledger import store
 
 
 class FixedKeys:
@@ -46,7 +46,7 @@ class FixedKeysPlugin:
 
     def __init__(self) -> None:
         self._keys = FixedKeys()
-        for module in (coins, book):
+        for module in (coins, store):
             module.os = self._keys  # type: ignore[attr-defined]
 
     @pytest.hookimpl(wrapper=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlpriv.release.ledger.book import locked, read_book
 from sqlpriv.release.ledger.entry import Entry
 from sqlpriv.release.ledger.place import ledger_path
+from sqlpriv.release.ledger.store import locked, read_book
 
 
 def entries(path: Path | None = None) -> list[Entry]:

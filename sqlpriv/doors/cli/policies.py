@@ -24,7 +24,7 @@ from sqlpriv.methods.generalize.search import search
 from sqlpriv.methods.labelled.evaluate import Node, allowance
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.scan import Scan, scan_table
-from sqlpriv.policy import draft
+from sqlpriv.policy.propose_policy import check_target, propose_policy, write_policy
 from sqlpriv.showing.progress import progress
 from sqlpriv.sqltext import folded
 from sqlpriv.table.hierarchies import draw, save_hierarchies, wide_tables
@@ -50,9 +50,9 @@ def init_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the proposal for machines, too.")] = False,
 ) -> None:
     """Look at a table and write a policy for it, for you to review."""
-    draft.check_target(output, data, database, force)
-    proposed = draft.draft(data, database, output.parent, METHODS, method)
-    draft.write(proposed, output)
+    check_target(output, data, database, force)
+    proposed = propose_policy(data, database, output.parent, METHODS, method)
+    write_policy(proposed, output)
     tell(proposed.facts(), as_json)
     if not as_json:
         first = "Fill in what is empty, review" if proposed.blanks else "Review"

@@ -16,7 +16,7 @@ from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.labelled.axes import Axis
 from sqlpriv.risk.reading import reading
 from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.named import find_named
+from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.source import Source
 
 ENTRIES = "disclose_entries"

@@ -25,7 +25,7 @@ from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import folded, quoted
-from sqlpriv.table.private import reads_apart
+from sqlpriv.table.private_table import reads_apart
 
 _COPIES = "__priv_n"
 

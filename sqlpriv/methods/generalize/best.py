@@ -11,7 +11,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
 from sqlpriv.methods.generalize.policy import WORKLOAD
 from sqlpriv.methods.method import Request
-from sqlpriv.table.private import open_table
+from sqlpriv.table.private_table import open_table
 
 
 def best_node(plan: GeneralizePlan, queries: Sequence[str], request: Request) -> dict[str, int] | None:

@@ -25,7 +25,7 @@ from sqlpriv.methods.labelled.node_labels import write_node_labels
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, Hierarchy
-from sqlpriv.table.private import reads_apart
+from sqlpriv.table.private_table import reads_apart
 
 # Types in which the number 1 and the text '1' are two values.
 _TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")

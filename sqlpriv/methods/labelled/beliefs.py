@@ -13,7 +13,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.scan import Frequencies
-from sqlpriv.table.named import read_named
+from sqlpriv.table.named_tables import read_named
 
 
 @dataclass(frozen=True)

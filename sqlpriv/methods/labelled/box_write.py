@@ -28,7 +28,7 @@ from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_values, written
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.digest import rows_digest
-from sqlpriv.table.private import reads_apart
+from sqlpriv.table.private_table import reads_apart
 
 _ROWS = f"{WRITTEN}.{SCHEMA}.published"
 

@@ -21,7 +21,7 @@ from sqlpriv.methods.labelled.beliefs import Belief, read_belief, write_weights
 from sqlpriv.methods.labelled.population import write_population
 from sqlpriv.methods.labelled.scan import Frequencies, Scan
 from sqlpriv.sqltext import literal
-from sqlpriv.table.named import read_named
+from sqlpriv.table.named_tables import read_named
 
 SIZE, AGGREGATE, RELATION, POPULATION, TABLE = "size", "aggregate", "relation", "population", "table"
 Term = tuple[str, str]

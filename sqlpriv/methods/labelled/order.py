@@ -10,7 +10,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import quoted
-from sqlpriv.table.private import reads_apart
+from sqlpriv.table.private_table import reads_apart
 
 
 def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:

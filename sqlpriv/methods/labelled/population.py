@@ -11,7 +11,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.scan import Scan, number_rows
 from sqlpriv.sqltext import folded, quoted
-from sqlpriv.table.named import read_named
+from sqlpriv.table.named_tables import read_named
 
 
 def write_population(scan: Scan, i: int, name: str) -> None:

@@ -25,7 +25,7 @@ from sqlpriv.methods.labelled.policy import LabelledPolicy
 from sqlpriv.policy.file import Policy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import Hierarchy, make_hierarchies
-from sqlpriv.table.private import reads_apart, settle_types
+from sqlpriv.table.private_table import reads_apart, settle_types
 from sqlpriv.table.source import Source
 
 FREQUENCIES = "__frequencies"

@@ -19,7 +19,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.methods.randomized.domains import NumberedColumn
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.sqltext import folded, quoted
-from sqlpriv.table.named import is_private, read_named
+from sqlpriv.table.named_tables import is_private, read_named
 from sqlpriv.table.source import Source
 
 

@@ -21,7 +21,7 @@ from sqlpriv.methods.randomized.levels import labels_of_level, write_labels
 from sqlpriv.methods.randomized.policy import PublishedColumn, RandomizedPolicy
 from sqlpriv.policy.domains import KINDS
 from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
-from sqlpriv.table.named import is_private, read_named
+from sqlpriv.table.named_tables import is_private, read_named
 from sqlpriv.table.source import Source
 
 OTHER = "other"

@@ -25,7 +25,7 @@ from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.named import find_named, is_private, read_named
+from sqlpriv.table.named_tables import find_named, is_private, read_named
 from sqlpriv.table.source import Source
 
 PUBLISHED = f"{WRITTEN}.{SCHEMA}.published"

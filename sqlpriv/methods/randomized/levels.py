@@ -13,7 +13,7 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.hierarchies import wide_rows
-from sqlpriv.table.named import is_private, read_named
+from sqlpriv.table.named_tables import is_private, read_named
 from sqlpriv.table.source import Source
 
 # The counts of a table of which nothing is known yet.

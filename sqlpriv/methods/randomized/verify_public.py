@@ -15,8 +15,8 @@ from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import file_literal, folded, quoted
 from sqlpriv.table.digest import rows_digest
-from sqlpriv.table.named import find_named
-from sqlpriv.table.private import open_table
+from sqlpriv.table.named_tables import find_named
+from sqlpriv.table.private_table import open_table
 
 _COPY = "__public_of_the_policy"
 

@@ -27,7 +27,7 @@ from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded
 from sqlpriv.table.digest import content_digest, rows_digest
 from sqlpriv.table.hierarchies import comes_from_a_table
-from sqlpriv.table.named import private_reads, reads_private
+from sqlpriv.table.named_tables import private_reads, reads_private
 from sqlpriv.table.source import Source
 
 _SHORT = 16

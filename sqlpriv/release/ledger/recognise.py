@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sqlpriv.release.ledger.book import Book
 from sqlpriv.release.ledger.entry import Entry
-from sqlpriv.table.sketch import Portrait, portray
+from sqlpriv.release.ledger.store import Book
+from sqlpriv.table.fingerprint import Portrait, portray
 from sqlpriv.table.sketch_pairs import resemblances
 from sqlpriv.table.source import Source
 

@@ -10,12 +10,12 @@ from sqlpriv.facts import Facts, Grid, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.budget import Budget
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.ledger.book import locked, read_book
 from sqlpriv.release.ledger.entry import Entry, content_of
 from sqlpriv.release.ledger.place import followed, ledger_path, passed_over
 from sqlpriv.release.ledger.recognise import recognise
 from sqlpriv.release.ledger.spent import WORDS, Spent, spent_of, together
-from sqlpriv.table.private import open_table
+from sqlpriv.release.ledger.store import locked, read_book
+from sqlpriv.table.private_table import open_table
 
 _COSTS = ("entry", "of a", "epsilon", "delta", "epsilon, replaced", "delta, replaced")
 _TWO = "what each release costs where somebody is added or left out, and where somebody is replaced: never mixed"

@@ -8,10 +8,10 @@ from pathlib import Path
 from sqlpriv.errors import ReleaseError
 from sqlpriv.policy.budget import Budget
 from sqlpriv.release.file import released_there
-from sqlpriv.release.ledger.book import Book
 from sqlpriv.release.ledger.entry import Entry
 from sqlpriv.release.ledger.recognise import Recognised
 from sqlpriv.release.ledger.spent import Spent, spent_of
+from sqlpriv.release.ledger.store import Book
 
 _HAIR = 1e-9
 

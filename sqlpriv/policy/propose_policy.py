@@ -17,10 +17,10 @@ from typing import Any, Protocol
 from sqlpriv.errors import InputError, InternalError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.policy.file import Declared
-from sqlpriv.policy.look import Seen, look
-from sqlpriv.policy.propose import K, Proposal
 from sqlpriv.policy.propose_domains import GAMMA, TIMES, with_domains
+from sqlpriv.policy.propose_roles import K, Proposal
 from sqlpriv.policy.sections import RELEASE_KEYS
+from sqlpriv.policy.table_profile import Seen, look
 from sqlpriv.policy.toml import Entry, toml_section
 
 if sys.version_info >= (3, 11):
@@ -61,7 +61,7 @@ _PROPOSED: Mapping[str, Any] = {
 """What is proposed for options, wherever a method has them."""
 
 
-class Draftable(Declared, Protocol):
+class Proposable(Declared, Protocol):
     """What proposing a policy needs to know of a method, beside what it declares."""
 
     def tuples_for(self, rows: int) -> int | None:
@@ -69,7 +69,7 @@ class Draftable(Declared, Protocol):
 
 
 @dataclass(frozen=True)
-class Draft:
+class ProposedPolicy:
     """A proposed policy."""
 
     rows: int
@@ -151,14 +151,14 @@ def _shown_domain(c: Proposal) -> str | None:
     return f"{domain}, by {c.hierarchy}" if c.hierarchy else domain
 
 
-def draft(
+def propose_policy(
     data: Any,
     database: Path | None,
     folder: Path,
-    methods: Mapping[str, Draftable],
+    methods: Mapping[str, Proposable],
     method: str | None = None,
     name: str | None = None,
-) -> Draft:
+) -> ProposedPolicy:
     """Look at the table, in the database, and propose a policy whose file will be in `folder`.
 
     The data may be what a program holds, which the policy then calls by `name`.
@@ -166,12 +166,12 @@ def draft(
     if method is not None and method not in methods:
         raise InputError(f"there is no method {method!r}; there are {', '.join(methods)}")
     seen = look(data, database, folder, name)
-    return _draft(seen, methods[method]) if method is not None else _proposed(seen, methods)
+    return _propose(seen, methods[method]) if method is not None else _best(seen, methods)
 
 
-def _proposed(seen: Seen, methods: Mapping[str, Draftable]) -> Draft:
+def _best(seen: Seen, methods: Mapping[str, Proposable]) -> ProposedPolicy:
     """The first method with noise where all it needs is known and few columns are left out; else the first without."""
-    drafts = [_draft(seen, method) for method in methods.values()]
+    drafts = [_propose(seen, method) for method in methods.values()]
     noisy = next(d for d in drafts if d.is_noisy)
     plain = next(d for d in drafts if not d.is_noisy)
     against = _against_noise(seen, noisy)
@@ -182,7 +182,7 @@ def _proposed(seen: Seen, methods: Mapping[str, Draftable]) -> Draft:
     return replace(noisy, why=f"{why}, so that counts can be estimated while no row is published as it is")
 
 
-def _against_noise(seen: Seen, noisy: Draft) -> str | None:
+def _against_noise(seen: Seen, noisy: ProposedPolicy) -> str | None:
     """Why the table is not one for noise, if so."""
     if noisy.blanks:
         more = f" and {len(noisy.blanks) - 1} more" if len(noisy.blanks) > 1 else ""
@@ -199,7 +199,7 @@ def _against_noise(seen: Seen, noisy: Draft) -> str | None:
     return None
 
 
-def _draft(seen: Seen, method: Draftable) -> Draft:
+def _propose(seen: Seen, method: Proposable) -> ProposedPolicy:
     columns, tuples = seen.proposals, method.tuples_for(seen.rows)
     if tuples is not None:
         of_persons = "rows_each" in {key.name for key in method.options}
@@ -215,7 +215,7 @@ def _draft(seen: Seen, method: Draftable) -> Draft:
         # Where quasi-identifiers stay as they are, hardly any class has k rows.
         require = {**({"k": K} if is_coarsened else {}), **({"distinct_l": levels} if levels else {})}
     options = _options(seen, method, columns)
-    return Draft(seen.rows, seen.table, columns, require, options, tuples is not None, is_coarsened)
+    return ProposedPolicy(seen.rows, seen.table, columns, require, options, tuples is not None, is_coarsened)
 
 
 def _options(seen: Seen, method: Declared, columns: tuple[Proposal, ...]) -> tuple[Entry, ...]:
@@ -246,7 +246,7 @@ def check_target(policy: Path, data: Any, database: Path | None, force: bool) ->
             raise InputError(f"{policy.name} exists; name another file with --output, or replace it with --force")
 
 
-def write(proposed: Draft, policy: Path) -> None:
+def write_policy(proposed: ProposedPolicy, policy: Path) -> None:
     """Write the file whole or not at all, and only if it reads back as what was proposed."""
     text = proposed.to_toml()
     wanted = {"table": proposed.table, "columns": {c.name: c.given for c in proposed.columns}}
