@@ -16,15 +16,14 @@ from typing import Any, ClassVar, Protocol
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
-from sqlpriv.policy.budget import Budget
 from sqlpriv.policy.compare_section import SECTION as COMPARE
 from sqlpriv.policy.compare_section import ForAnother, read_for_others
 from sqlpriv.policy.keys import TEXT, Fail, Key, Keys, read_keys, refuse_unknown
 from sqlpriv.policy.line_numbers import line_of
 from sqlpriv.policy.require import read_requirements
-from sqlpriv.policy.sections import LEDGER_KEYS, READ_OPTIONS, RELEASE_KEYS, TABLE_KEYS, read_views
+from sqlpriv.policy.sections import LEDGER_KEYS, READ_OPTIONS, RELEASE_KEYS, TABLE_KEYS, Budget, read_views
 from sqlpriv.sqltext import folded
-from sqlpriv.table.reference import TableReference
+from sqlpriv.table.source import TableReference
 
 if sys.version_info >= (3, 11):
     import tomllib

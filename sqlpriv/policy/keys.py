@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import steers
+from sqlpriv.sqltext import folded
 
 Fail = Callable[..., PolicyError]
 """Makes the error for a message and the keys it is about, so that it names the line."""
@@ -82,6 +83,13 @@ def _hierarchy(value: Any) -> str | tuple[str, ...] | None:
     return _texts(value) or None if isinstance(value, list) else _text(value)
 
 
+def _groups(value: Any) -> list[list[str]] | None:
+    if not isinstance(value, list) or len(value) < 2 or not all(isinstance(group, list) and group for group in value):
+        return None
+    names = [name for group in value for name in group]
+    return value if all(isinstance(name, str) and name.strip() for name in names) else None
+
+
 def told_word(value: Any, *words: str, other: str, of_list: str) -> str:
     """The word that a text starts with, up to a colon, if it is one of those; a file or a name is `other`."""
     if not isinstance(value, str):
@@ -99,6 +107,8 @@ TEXT = Kind("given, as text", _text)
 REASON = Kind("a reason in one line: words, without control characters", _reason)
 FLAG = Kind("true or false", _flag, _flag)
 FILES = Kind("a list of files", _texts)
+GROUPS = Kind('two lists of columns or more, as in [["age", "zip"], ["diagnosis"]]', _groups, _groups)
+"""Columns that are published together, and apart from the others."""
 HIERARCHY = Kind("text, or a list of SQL expressions, one a level", _hierarchy, _told_hierarchy)
 
 
@@ -145,6 +155,18 @@ def read_keys(given: Mapping[str, Any], keys: Keys, fail: Fail, *where: str) -> 
             raise fail(key.complain(*where), *where, key.name)
         found[key.name] = value
     return found
+
+
+def check_groups(groups: Sequence[Sequence[str]], published: Sequence[str], fail: Fail) -> None:
+    """Every column that is published is in one group, and nothing else is in any."""
+    named = [folded(name) for group in groups for name in group]
+    wanted = {folded(name): name for name in published}
+    strange = [name for group in groups for name in group if folded(name) not in wanted]
+    if strange:
+        raise fail(f"groups names {strange[0]!r}, which is no column that is published", "release", "groups")
+    missing = [name for key, name in wanted.items() if named.count(key) != 1]
+    if missing:
+        raise fail(f"{missing[0]!r} must be in one of the groups, and in one only", "release", "groups")
 
 
 def refuse_unknown(

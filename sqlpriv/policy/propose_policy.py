@@ -6,9 +6,12 @@ and those of its options that are worth a decision, each with what it means.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -21,13 +24,15 @@ from sqlpriv.policy.propose_domains import GAMMA, TIMES, with_domains
 from sqlpriv.policy.propose_roles import K, Proposal
 from sqlpriv.policy.sections import RELEASE_KEYS
 from sqlpriv.policy.table_profile import Seen, look
-from sqlpriv.policy.toml import Entry, toml_section
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+_WIDTH = 120
+_Line = tuple[str, object, str]
+"""A key, its value, and what is said beside it."""
 _HEAD = """\
 # Proposed by `sqlpriv init` from {rows:,} rows, by counts and names alone. Review every role: you know the people.
 """
@@ -76,7 +81,7 @@ class ProposedPolicy:
     table: Mapping[str, Any]
     columns: tuple[Proposal, ...]
     require: Mapping[str, Any]
-    options: tuple[Entry, ...]
+    options: tuple[_Line, ...]
     """The keys of [release], with what they mean."""
     is_noisy: bool
     is_coarsened: bool
@@ -137,11 +142,11 @@ class ProposedPolicy:
     def to_toml(self) -> str:
         """The policy file, with the reason behind each column and the meaning of each option."""
         text = _HEAD.format(rows=self.rows) + self._roles
-        text += toml_section("table", [(key, value, "") for key, value in self.table.items()])
-        text += toml_section("columns", [(c.name, c.given, c.reason) for c in self.columns])
+        text += _section("table", [(key, value, "") for key, value in self.table.items()])
+        text += _section("columns", [(c.name, c.given, c.reason) for c in self.columns])
         if self.require:
-            text += toml_section("require", [(key, value, "") for key, value in self.require.items()])
-        return text + toml_section("release", self.options)
+            text += _section("require", [(key, value, "") for key, value in self.require.items()])
+        return text + _section("release", self.options)
 
 
 def _shown_domain(c: Proposal) -> str | None:
@@ -218,7 +223,7 @@ def _propose(seen: Seen, method: Proposable) -> ProposedPolicy:
     return ProposedPolicy(seen.rows, seen.table, columns, require, options, tuples is not None, is_coarsened)
 
 
-def _options(seen: Seen, method: Declared, columns: tuple[Proposal, ...]) -> tuple[Entry, ...]:
+def _options(seen: Seen, method: Declared, columns: tuple[Proposal, ...]) -> tuple[_Line, ...]:
     """The keys of [release] that are worth a decision, with what they mean by the method's own words."""
     proposed = {key: (value, "") for key, value in _PROPOSED.items()}
     own = {key.name: key.proposed for key in method.options if key.proposed is not None}
@@ -261,3 +266,43 @@ def write_policy(proposed: ProposedPolicy, policy: Path) -> None:
         raise InputError(f"{policy.name} cannot be written in {str(policy.parent)!r}; is it writable?") from None
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _section(name: str, entries: Sequence[_Line]) -> str:
+    """A section; comments stand beside their entries, below each other, or above them where that would be too wide."""
+    written = [(_key(key), _value(value), comment) for key, value, comment in entries]
+    if not any(comment for _, _, comment in written):
+        return f"\n[{name}]\n" + "".join(f"{key} = {value}\n" for key, value, _ in written)
+    wide, long = (max(len(entry[part]) for entry in written) for part in (0, 1))
+    beside = [f"{key:<{wide}} = {value:<{long}}  # {comment}" if comment else f"{key:<{wide}} = {value}"
+              for key, value, comment in written]  # fmt: skip
+    if max(len(line) for line in beside) <= _WIDTH:
+        return f"\n[{name}]\n" + "\n".join(beside) + "\n"
+    return f"\n[{name}]\n" + "".join(f"{_above(comment)}{key} = {value}\n" for key, value, comment in written)
+
+
+def _above(comment: str) -> str:
+    """A comment of as many lines as it needs; a word is never broken."""
+    lines = textwrap.wrap(comment, _WIDTH - 2, break_long_words=False, break_on_hyphens=False)
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _key(name: str) -> str:
+    """A key, in quotes where it needs them."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _value(value: object) -> str:
+    """A text, number, truth value, list or inline table."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(name)} = {_value(item)}" for name, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _text(value) if isinstance(value, str) else str(value)
+
+
+def _text(text: str) -> str:
+    """A TOML string: JSON escapes the same characters in the same way, all but DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from sqlpriv.policy.budget import BUDGET
-from sqlpriv.policy.keys import FLAG, REASON, TEXT, Fail, Key, Keys, Kind, read_keys
+from sqlpriv.policy.keys import FLAG, REASON, TEXT, Fail, Key, Keys, Kind, number, read_keys
 from sqlpriv.sqltext import folded
 
 _ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
@@ -35,9 +36,40 @@ VIEW_KEYS: Keys = (
     ),
 )
 """What [views] takes beside questions by the names of their views."""
+_NEIGHBOURS = {"add-remove": "added", "replace-one": "replaced"}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Epsilon and delta, of a row or person that is added or left out, or replaced by another."""
+
+    epsilon: float
+    delta: float
+    kind: str = "added"
+
+    @property
+    def neighbours(self) -> str:
+        """The word of the policy for its kind."""
+        return next(word for word, kind in _NEIGHBOURS.items() if kind == self.kind)
+
+
+def _read_budget(value: Any) -> Budget | None:
+    if not isinstance(value, Mapping) or not {"epsilon"} <= set(value) <= {"epsilon", "delta", "neighbours"}:
+        return None
+    neighbours = value.get("neighbours", "add-remove")
+    epsilon = number(0, 1e6).read(value["epsilon"])
+    delta = 0.0 if "delta" not in value else number(0, 1).read(value["delta"])
+    if epsilon is None or delta is None or not isinstance(neighbours, str) or neighbours not in _NEIGHBOURS:
+        return None
+    return Budget(float(epsilon), float(delta), _NEIGHBOURS[neighbours])
+
+
+_BUDGET = Kind(
+    'as in { epsilon = 3, delta = 1e-5 }, with neighbours = "replace-one" where rows are replaced', _read_budget
+)
 LEDGER_KEYS: Keys = (
     Key("path", TEXT, "the ledger, beside the policy; else the user's own"),
-    Key("budget", BUDGET, "how much all releases of the table may cost together; releases that add up within it need "
+    Key("budget", _BUDGET, "how much all releases of the table may cost together; releases that add up within it need "
         "no `beside`, and one that would pass it is refused"),
 )  # fmt: skip
 

@@ -31,7 +31,7 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.prepared import attach_new_release
 from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.reference import TableReference
+from sqlpriv.table.source import TableReference
 from sqlpriv.version import __version__
 
 SCHEMA = "sqlpriv_release"

@@ -21,8 +21,7 @@ from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.private_table import open_table, settle_types
-from sqlpriv.table.reference import TableReference
-from sqlpriv.table.source import Source
+from sqlpriv.table.source import Source, TableReference
 
 PRICED, SENSITIVITY = "__priced", "__sensitivity"
 _VALUES = "__values"

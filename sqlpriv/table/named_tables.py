@@ -10,10 +10,8 @@ from secrets import token_hex
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.sqltext import file_literal, folded, quoted, table_parts
-from sqlpriv.table.fingerprint import numbering, portray
-from sqlpriv.table.reference import TableReference
-from sqlpriv.table.sketch_pairs import resemblances
-from sqlpriv.table.source import Source
+from sqlpriv.table.fingerprint import numbering, portray, resemblances
+from sqlpriv.table.source import Source, TableReference
 from sqlpriv.table.view_reads import Read, is_same_file, read_by
 
 

@@ -17,9 +17,8 @@ from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.sqltext import csv_arguments, folded, quoted, reader
-from sqlpriv.table.reference import TableReference
 from sqlpriv.table.source import FILE_VIEW as _FILE
-from sqlpriv.table.source import Source, open_source
+from sqlpriv.table.source import Source, TableReference, open_source
 
 _VIEW = "__private"
 # Types with values that are equal to DuckDB and different to a reader: 1 month and 30 days, two zeros in a list.

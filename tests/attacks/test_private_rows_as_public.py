@@ -14,7 +14,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.publishing import publish
 from sqlpriv.table.named_tables import is_private
 from sqlpriv.table.private_table import open_table
-from sqlpriv.table.reference import TableReference
+from sqlpriv.table.source import TableReference
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 

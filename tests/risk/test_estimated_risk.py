@@ -11,7 +11,7 @@ import pytest
 from sqlpriv.risk.asked import Asked, Held, Weighed, opened
 from sqlpriv.risk.measure import estimated_and_true, risk_by_entries
 from sqlpriv.showing import charts
-from sqlpriv.table.reference import TableReference
+from sqlpriv.table.source import TableReference
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from oracles import sketches as oracle
 
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.table.fingerprint import Portrait, portray
-from sqlpriv.table.sketch_pairs import resemblances
+from sqlpriv.table.fingerprint import Portrait, portray, resemblances
 
 Con = duckdb.DuckDBPyConnection
 SIZE = 8

@@ -15,8 +15,7 @@ from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.policy.file import Column
 from sqlpriv.policy.require import make_requirement
 from sqlpriv.sqltext import quoted
-from sqlpriv.table.reference import TableReference
-from sqlpriv.table.source import Source
+from sqlpriv.table.source import Source, TableReference
 from support.lattice_cases import LatticeCase
 
 Con = duckdb.DuckDBPyConnection

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.methods.labelled.policy import LabelledPolicy, check_node, read_node
-from sqlpriv.policy.column_groups import GROUPS, check_groups
 from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
-from sqlpriv.policy.keys import HIERARCHY, REASON, Fail, Key, Keys, Kind, number
+from sqlpriv.policy.keys import GROUPS, HIERARCHY, REASON, Fail, Key, Keys, Kind, check_groups, number
 
 NUMBERS = ("epsilon", "delta", "k", "beta")
 MOST_NODES = 1000

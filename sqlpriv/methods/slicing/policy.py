@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlpriv.methods.bucketed.policy import PUBLISHED, BucketedPolicy
-from sqlpriv.policy.column_groups import GROUPS, check_groups
-from sqlpriv.policy.keys import Fail, Key, Keys, number
+from sqlpriv.policy.keys import GROUPS, Fail, Key, Keys, check_groups, number
 from sqlpriv.sqltext import folded
 
 _MOST = 10**9

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlpriv.release.ledger.entry import Entry
 from sqlpriv.release.ledger.store import Book
-from sqlpriv.table.fingerprint import Portrait, portray
-from sqlpriv.table.sketch_pairs import resemblances
+from sqlpriv.table.fingerprint import Portrait, portray, resemblances
 from sqlpriv.table.source import Source
 
 

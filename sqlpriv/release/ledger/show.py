@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sqlpriv.facts import Facts, Grid, Line
 from sqlpriv.macros.calls import Calls
-from sqlpriv.policy.budget import Budget
 from sqlpriv.policy.file import Policy
+from sqlpriv.policy.sections import Budget
 from sqlpriv.release.ledger.entry import Entry, content_of
 from sqlpriv.release.ledger.place import followed, ledger_path, passed_over
 from sqlpriv.release.ledger.recognise import recognise

@@ -30,7 +30,7 @@ from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
 from sqlpriv.release.ledger.place import followed, make_folder, own_folder, tightened
 from sqlpriv.sqltext import folded
 from sqlpriv.table.fingerprint import Sketch
-from sqlpriv.table.reference import TableReference
+from sqlpriv.table.source import TableReference
 from sqlpriv.version import __version__
 
 _FORMAT = "1"

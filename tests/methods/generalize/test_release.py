@@ -28,7 +28,7 @@ from sqlpriv.errors import InternalError, PolicyError, ReleaseError
 from sqlpriv.macros.catalog import macros
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.sqltext import quoted
-from sqlpriv.table.reference import TableReference
+from sqlpriv.table.source import TableReference
 
 METHOD = import_module("sqlpriv.methods.generalize.method")
 PLAN = import_module("sqlpriv.methods.generalize.plan")
