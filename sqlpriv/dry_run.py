@@ -13,7 +13,7 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import NO_OUTPUT, foretold, planned, refused, target_of
 from sqlpriv.release.ledger.rules import refuse_unknown_release
 from sqlpriv.release.ledger.show import ledger_of
-from sqlpriv.release.ledger.store import read_book
+from sqlpriv.release.ledger.store import read_ledger
 
 
 def dry_run(
@@ -32,7 +32,7 @@ def dry_run(
             if target is None:
                 raise PolicyError(NO_OUTPUT)
             key = given_key(METHODS[policy.method], policy, key_file)
-            book = read_book(ledger_of(policy, ledger_file), policy.table)
+            book = read_ledger(ledger_of(policy, ledger_file), policy.table)
             refuse_unknown_release(book, target, policy.table.name)
             if book.entries or policy.budget is not None:
                 make_draft(found, key, book, target)

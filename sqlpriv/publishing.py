@@ -141,7 +141,7 @@ def publish(
     key = given_key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
     with locked(ledger_of(policy, ledger_file), policy.table) as book, open_private(policy) as source:
-        book.said += ledger_passed_over(policy, ledger_file)
+        book.warnings += ledger_passed_over(policy, ledger_file)
         refuse_unknown_release(book, target, policy.table.name)
         remove_left_copies(target.resolve())
         before = policy.table.state()
@@ -255,7 +255,7 @@ def _publish_file(partial: Path, draft: Draft, release: str) -> None:
     copy = draft.target.with_name(f".{draft.target.name}.{draft.entry.name}.partial")
     if entry is None:
         entry = replace(draft.entry, release=release, finished=False)
-        book.enter(entry, draft.seen.portrait.sketches, draft.key, copy.absolute())
+        book.enter(entry, draft.seen.fingerprint.sketches, draft.key, copy.absolute())
     else:
         book.try_again(entry, copy.absolute())
     _reached("entered")

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlpriv.comparing.protection import GAMMA, Protection, required_by
 from sqlpriv.errors import PolicyError
-from sqlpriv.policy.compare_section import ForAnother
+from sqlpriv.policy.compare_section import MethodOverrides
 from sqlpriv.policy.file import Column, Declared, Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.policy.sections import RELEASE_KEYS
@@ -35,7 +35,7 @@ def turned(policy: Policy, own: Declared, method: Declared, protection: Protecti
     """The policy for the method, or why there is none."""
     if method.name == own.name:
         return Turned(policy, _in_words(policy))
-    given = policy.others.get(method.name, ForAnother())
+    given = policy.others.get(method.name, MethodOverrides())
     release, is_bounded = _release(policy, own, method, given, protection)
     made = method.policy(
         policy.table,
@@ -86,7 +86,7 @@ def _is_stated(policy: Policy, name: str) -> bool:
 
 
 def _release(
-    policy: Policy, own: Declared, method: Declared, given: ForAnother, protection: Protection
+    policy: Policy, own: Declared, method: Declared, given: MethodOverrides, protection: Protection
 ) -> tuple[dict[str, Any], bool]:
     """The keys of [release] that are given, and whether the bound of a belief had to be brought from elsewhere."""
     shared = [key for key in method.options if key in own.options and key.name in policy.written]

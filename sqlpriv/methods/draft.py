@@ -14,7 +14,7 @@ from sqlpriv.release.ledger.entry import Entry, now
 from sqlpriv.release.ledger.recognise import Recognised, recognise
 from sqlpriv.release.ledger.rules import refuse_another_key, refuse_repetition, refuse_unfinished
 from sqlpriv.release.ledger.spent import Spent, spent_of, together
-from sqlpriv.release.ledger.store import Book
+from sqlpriv.release.ledger.store import Ledger
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Draft:
     seen: Recognised
     known: Entry | None
     key: bytes = field(repr=False)
-    book: Book
+    book: Ledger
     target: Path
     warnings: tuple[str, ...]
 
@@ -47,7 +47,7 @@ def given_key(method: Method, policy: Policy, key_file: Path | None) -> bytes | 
     return b""
 
 
-def make_draft(found: Plan, given: bytes | None, book: Book, target: Path) -> Draft:
+def make_draft(found: Plan, given: bytes | None, book: Ledger, target: Path) -> Draft:
     """Which release this is, by the ledger; refused where it does not compose with those before."""
     policy, digest = found.policy, found.digest
     seen = recognise(book, found.source, policy.person, digest)
@@ -67,13 +67,13 @@ def make_draft(found: Plan, given: bytes | None, book: Book, target: Path) -> Dr
     name = fingerprint(coins(view))
     spent = found.spent() if isinstance(found, Composes) else None
     entry = Entry(
-        now(), policy.table.name, digest, seen.portrait.digest, policy.method, dict(parameters), name, view, views,
+        now(), policy.table.name, digest, seen.fingerprint.digest, policy.method, dict(parameters), name, view, views,
         target.name, beside=policy.beside or "", place=seen.place, spent=spent.to_json() if spent else {},
     )  # fmt: skip
     total = _together(found, seen, entry)
     refuse_repetition(book, seen, entry, total, policy.budget)
     edition = _edition(key, parameters, coins(view), view, tuple(e for e in sequence if e.view < view))
-    said = (*book.said, *_said(total, policy), *found.warnings(key))
+    said = (*book.warnings, *_said(total, policy), *found.warnings(key))
     return Draft(replace(edition, total=total), entry, seen, known, key, book, target, said)
 
 
@@ -113,7 +113,7 @@ def _edition(
     return Edition(view, coins, slots, fingerprint(coins), earlier)
 
 
-def _kept_key(found: Plan, given: bytes | None, book: Book, seen: Recognised) -> bytes:
+def _kept_key(found: Plan, given: bytes | None, book: Ledger, seen: Recognised) -> bytes:
     """The key of an unfinished release of the table, if this is it; else the one that is given, or a fresh one."""
     unfinished = [e for e in seen.releases if not e.finished]
     for entry in unfinished:

@@ -23,7 +23,7 @@ SECTION = "compare"
 
 
 @dataclass(frozen=True)
-class ForAnother:
+class MethodOverrides:
     """What a policy says for another method than its own: keys of [release] as they are read, and sections."""
 
     release: Mapping[str, Any] = field(default_factory=dict)
@@ -31,13 +31,13 @@ class ForAnother:
     public: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_for_others(
+def read_overrides(
     section: object,
     own: str,
     takes: Mapping[str, tuple[Keys, Sequence[str]]],
     sensitive: Sequence[str],
     fail: Fail,
-) -> dict[str, ForAnother]:
+) -> dict[str, MethodOverrides]:
     """By method; `takes` are the keys of [release] and the sections of each."""
     if not isinstance(section, dict):
         raise fail("[compare] must be a section", SECTION)
@@ -52,7 +52,7 @@ def _below(fail: Fail, name: str) -> Fail:
     return lambda message, *keys: fail(message, SECTION, name, *keys)
 
 
-def _read(given: object, keys: Keys, sections: Sequence[str], sensitive: Sequence[str], fail: Fail) -> ForAnother:
+def _read(given: object, keys: Keys, sections: Sequence[str], sensitive: Sequence[str], fail: Fail) -> MethodOverrides:
     if not isinstance(given, dict):
         raise fail("it must be a section, as in [compare.frapp]")
     parts: dict[str, Callable[[Any], Any]] = {
@@ -64,7 +64,7 @@ def _read(given: object, keys: Keys, sections: Sequence[str], sensitive: Sequenc
     refuse_unknown(rest, [*(k.name for k in keys), *(s for s in sections if s in parts)], "key", fail, elsewhere={})
     found = {name: parts[name](value) for name, value in own.items()}
     release = read_keys(rest, tuple(k for k in keys if k.name in rest), fail)
-    return ForAnother(release, found.get("require", ()), found.get("public", {}))
+    return MethodOverrides(release, found.get("require", ()), found.get("public", {}))
 
 
 def _read_public(given: Any, fail: Fail) -> dict[str, str]:

@@ -10,7 +10,7 @@ import datetime
 from dataclasses import replace
 from typing import Any
 
-from sqlpriv.policy.keys import FLAG, HIERARCHY, Key, Keys, Kind, choice, number, told_word
+from sqlpriv.policy.keys import FLAG, HIERARCHY, Key, Keys, Kind, choice, number, public_word
 
 # More than any count of anything; the shares are divided by their sum.
 _MOST_SHARE = 1e18
@@ -33,18 +33,18 @@ def _read_share(value: Any) -> Share:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _told_domain(value: Any) -> str:
+def _public_domain(value: Any) -> str:
     """How it is given; the values of a domain that is published are in the release."""
-    return told_word(value, "range", "table", "level", "active", other="table", of_list="list")
+    return public_word(value, "range", "table", "level", "active", other="table", of_list="list")
 
 
-def _told_share(value: Any) -> str:
-    return told_word(value, other="table", of_list="list")
+def _public_share(value: Any) -> str:
+    return public_word(value, other="table", of_list="list")
 
 
-_DOMAIN = Kind(KINDS, _read_domain, _told_domain)
+_DOMAIN = Kind(KINDS, _read_domain, _public_domain)
 _SHARE = Kind(
-    "a list of numbers above 0 beside a list of values, or a column of the domain's table", _read_share, _told_share
+    "a list of numbers above 0 beside a list of values, or a column of the domain's table", _read_share, _public_share
 )
 _HIERARCHY = Key(
     "hierarchy",

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
 from sqlpriv.policy.compare_section import SECTION as COMPARE
-from sqlpriv.policy.compare_section import ForAnother, read_for_others
+from sqlpriv.policy.compare_section import MethodOverrides, read_overrides
 from sqlpriv.policy.keys import TEXT, Fail, Key, Keys, read_keys, refuse_unknown
 from sqlpriv.policy.line_numbers import line_of
 from sqlpriv.policy.require import read_requirements
@@ -61,7 +61,7 @@ class Policy:
     """Questions that are kept as views, by the names of these."""
     auto_views: bool = False
     """Whether useful views are added to them."""
-    others: Mapping[str, ForAnother] = field(default_factory=dict)
+    others: Mapping[str, MethodOverrides] = field(default_factory=dict)
     """What the policy says for other methods, where several are compared."""
     budget: Budget | None = None
     """How much all releases of the table may cost together."""
@@ -254,10 +254,10 @@ class _Reader:
             self._content.get("require", {}), sensitive, lambda m, *k: self._fail(m, "require", *k)
         )
 
-    def _for_others(self, own: Declared, columns: tuple[Column, ...]) -> dict[str, ForAnother]:
+    def _for_others(self, own: Declared, columns: tuple[Column, ...]) -> dict[str, MethodOverrides]:
         takes = {m.name: (m.options, m.sections) for m in self._methods.values()}
         sensitive = tuple(c.name for c in columns if c.role == "sensitive")
-        return read_for_others(self._content.get(COMPARE, {}), own.name, takes, sensitive, self._fail)
+        return read_overrides(self._content.get(COMPARE, {}), own.name, takes, sensitive, self._fail)
 
     def _public(self) -> dict[str, str]:
         public = self._content.get("public", {})

@@ -25,7 +25,7 @@ class Kind:
 
     words: str
     read: Callable[[Any], Any]
-    told: Callable[[Any], Any] | None = None
+    public: Callable[[Any], Any] | None = None
     """A value as a release tells it, and what was told stays as it is; None where releases never tell it: a path."""
 
 
@@ -90,7 +90,7 @@ def _groups(value: Any) -> list[list[str]] | None:
     return value if all(isinstance(name, str) and name.strip() for name in names) else None
 
 
-def told_word(value: Any, *words: str, other: str, of_list: str) -> str:
+def public_word(value: Any, *words: str, other: str, of_list: str) -> str:
     """The word that a text starts with, up to a colon, if it is one of those; a file or a name is `other`."""
     if not isinstance(value, str):
         return of_list
@@ -98,9 +98,9 @@ def told_word(value: Any, *words: str, other: str, of_list: str) -> str:
     return word if word in {*words, of_list} else other
 
 
-def _told_hierarchy(value: Any) -> str:
+def _public_hierarchy(value: Any) -> str:
     known = ("ranges", "mask", "dates", "bins", "tree", "suppression")
-    return told_word(value, *known, other="table", of_list="expressions")
+    return public_word(value, *known, other="table", of_list="expressions")
 
 
 TEXT = Kind("given, as text", _text)
@@ -109,7 +109,7 @@ FLAG = Kind("true or false", _flag, _flag)
 FILES = Kind("a list of files", _texts)
 GROUPS = Kind('two lists of columns or more, as in [["age", "zip"], ["diagnosis"]]', _groups, _groups)
 """Columns that are published together, and apart from the others."""
-HIERARCHY = Kind("text, or a list of SQL expressions, one a level", _hierarchy, _told_hierarchy)
+HIERARCHY = Kind("text, or a list of SQL expressions, one a level", _hierarchy, _public_hierarchy)
 
 
 def number(low: float, high: float, *, whole: bool = False) -> Kind:

@@ -23,7 +23,7 @@ from sqlpriv.policy.file import Declared
 from sqlpriv.policy.propose_domains import GAMMA, TIMES, with_domains
 from sqlpriv.policy.propose_roles import K, Proposal
 from sqlpriv.policy.sections import RELEASE_KEYS
-from sqlpriv.policy.table_profile import Seen, look
+from sqlpriv.policy.table_profile import TableProfile, profile_table
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -170,31 +170,31 @@ def propose_policy(
     """
     if method is not None and method not in methods:
         raise InputError(f"there is no method {method!r}; there are {', '.join(methods)}")
-    seen = look(data, database, folder, name)
-    return _propose(seen, methods[method]) if method is not None else _best(seen, methods)
+    profile = profile_table(data, database, folder, name)
+    return _propose(profile, methods[method]) if method is not None else _best(profile, methods)
 
 
-def _best(seen: Seen, methods: Mapping[str, Proposable]) -> ProposedPolicy:
+def _best(profile: TableProfile, methods: Mapping[str, Proposable]) -> ProposedPolicy:
     """The first method with noise where all it needs is known and few columns are left out; else the first without."""
-    drafts = [_propose(seen, method) for method in methods.values()]
+    drafts = [_propose(profile, method) for method in methods.values()]
     noisy = next(d for d in drafts if d.is_noisy)
     plain = next(d for d in drafts if not d.is_noisy)
-    against = _against_noise(seen, noisy)
+    against = _against_noise(profile, noisy)
     if against is not None:
         return replace(plain, why=against)
     tuples = prod(c.choices for c in noisy.columns if c.domain is not None)
-    why = f"few columns with small domains, {tuples:,} tuples for {seen.rows:,} rows"
+    why = f"few columns with small domains, {tuples:,} tuples for {profile.rows:,} rows"
     return replace(noisy, why=f"{why}, so that counts can be estimated while no row is published as it is")
 
 
-def _against_noise(seen: Seen, noisy: ProposedPolicy) -> str | None:
+def _against_noise(profile: TableProfile, noisy: ProposedPolicy) -> str | None:
     """Why the table is not one for noise, if so."""
     if noisy.blanks:
         more = f" and {len(noisy.blanks) - 1} more" if len(noisy.blanks) > 1 else ""
         return f"noise needs a public list of the values of {noisy.blanks[0]!r}{more}, which is not known"
     lost = [
         p.name
-        for p, c in zip(seen.proposals, noisy.columns, strict=True)
+        for p, c in zip(profile.proposals, noisy.columns, strict=True)
         if p.role in {"quasi-identifier", "sensitive"} and c.domain is None
     ]
     if lost:
@@ -204,13 +204,13 @@ def _against_noise(seen: Seen, noisy: ProposedPolicy) -> str | None:
     return None
 
 
-def _propose(seen: Seen, method: Proposable) -> ProposedPolicy:
-    columns, tuples = seen.proposals, method.tuples_for(seen.rows)
+def _propose(profile: TableProfile, method: Proposable) -> ProposedPolicy:
+    columns, tuples = profile.proposals, method.tuples_for(profile.rows)
     if tuples is not None:
         of_persons = "rows_each" in {key.name for key in method.options}
-        fewest = seen.fewest_of_persons if of_persons else seen.fewest
-        rows_each = seen.rows_each if of_persons else None
-        columns = with_domains(seen.profiles, seen.proposals, seen.lists, fewest, rows_each, tuples)
+        fewest = profile.fewest_of_persons if of_persons else profile.fewest
+        rows_each = profile.rows_each if of_persons else None
+        columns = with_domains(profile.profiles, profile.proposals, profile.lists, fewest, rows_each, tuples)
     is_coarsened = method.policy.coarsens
     if not is_coarsened:
         columns = tuple(replace(c, hierarchy=None) for c in columns)
@@ -219,22 +219,22 @@ def _propose(seen: Seen, method: Proposable) -> ProposedPolicy:
         levels = {c.name: c.distinct_l for c in columns if c.distinct_l is not None}
         # Where quasi-identifiers stay as they are, hardly any class has k rows.
         require = {**({"k": K} if is_coarsened else {}), **({"distinct_l": levels} if levels else {})}
-    options = _options(seen, method, columns)
-    return ProposedPolicy(seen.rows, seen.table, columns, require, options, tuples is not None, is_coarsened)
+    options = _options(profile, method, columns)
+    return ProposedPolicy(profile.rows, profile.table, columns, require, options, tuples is not None, is_coarsened)
 
 
-def _options(seen: Seen, method: Declared, columns: tuple[Proposal, ...]) -> tuple[_Line, ...]:
+def _options(profile: TableProfile, method: Declared, columns: tuple[Proposal, ...]) -> tuple[_Line, ...]:
     """The keys of [release] that are worth a decision, with what they mean by the method's own words."""
     proposed = {key: (value, "") for key, value in _PROPOSED.items()}
     own = {key.name: key.proposed for key in method.options if key.proposed is not None}
     qis = [c.name for c in columns if c.role == "quasi-identifier"]
     proposed |= {name: (make(qis), "") for name, make in own.items()}
     if any(c.role == "person" for c in columns) and not own:
-        proposed["rows_each"] = (seen.rows_each, "; read off the table and rounded up: replace it by a public one")
+        proposed["rows_each"] = (profile.rows_each, "; read off the table and rounded up: replace it by a public one")
     meaning = {key.name: key.help for key in method.options}
     taken = [(key, value, meaning[key] + more) for key, (value, more) in proposed.items() if key in meaning]
     output = next(key.help for key in RELEASE_KEYS if key.name == "output")
-    return (("method", method.name, ""), *taken, ("output", seen.output, output))
+    return (("method", method.name, ""), *taken, ("output", profile.output, output))
 
 
 def check_target(policy: Path, data: Any, database: Path | None, force: bool) -> None:

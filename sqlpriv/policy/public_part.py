@@ -19,7 +19,7 @@ from sqlpriv.sqltext import folded
 _PARTS = {"columns": dict, "require": list, "release": dict}
 
 
-def told(policy: Policy, method: Declared, published: Sequence[str]) -> dict[str, Any]:
+def public_part(policy: Policy, method: Declared, published: Sequence[str]) -> dict[str, Any]:
     """The public part of a policy, as JSON has it; `published` are the columns of the release."""
     shown = {folded(name): name for name in published}
     return {
@@ -35,11 +35,13 @@ def _column(column: Column, method: Declared) -> dict[str, Any]:
 
 def _given(given: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
     return {
-        k.name: k.kind.told(given[k.name]) for k in keys if k.kind.told and given.get(k.name) not in (None, k.default)
+        k.name: k.kind.public(given[k.name])
+        for k in keys
+        if k.kind.public and given.get(k.name) not in (None, k.default)
     }
 
 
-def not_told(part: object, method: Declared) -> Iterator[str]:
+def not_public(part: object, method: Declared) -> Iterator[str]:
     """What no release tells of a policy for the method: names and words that no key of it has."""
     if not isinstance(part, dict) or {k: type(v) for k, v in part.items()} != _PARTS:
         yield "it has other parts"
@@ -57,10 +59,10 @@ def not_told(part: object, method: Declared) -> Iterator[str]:
 
 
 def _strange(given: Mapping[str, Any], keys: Keys) -> Iterator[str]:
-    known = {k.name: k.kind.told for k in keys if k.kind.told}
+    known = {k.name: k.kind.public for k in keys if k.kind.public}
     for name, value in given.items():
-        tell = known.get(name)
-        if tell is None:
+        public = known.get(name)
+        if public is None:
             yield "it says what no release tells"
-        elif tell(value) != value or isinstance(tell(value), bool) != isinstance(value, bool):
+        elif public(value) != value or isinstance(public(value), bool) != isinstance(value, bool):
             yield f"{name} is none"

@@ -24,7 +24,7 @@ _MOST_VALUES = 10**6
 
 
 @dataclass(frozen=True)
-class Seen:
+class TableProfile:
     """A table, as far as a proposal needs to know it."""
 
     rows: int
@@ -43,7 +43,7 @@ class Seen:
     """The same, where all rows of a person are hidden together."""
 
 
-def look(data: Any, database: Path | None, folder: Path, name: str | None = None) -> Seen:
+def profile_table(data: Any, database: Path | None, folder: Path, name: str | None = None) -> TableProfile:
     """Look at a table, in the database, for a policy whose file will be in `folder`.
 
     What a program holds comes from nowhere, and the policy calls it by `name`.
@@ -76,7 +76,7 @@ def look(data: Any, database: Path | None, folder: Path, name: str | None = None
             spelt = _from(folder, Path(data)).removesuffix(Path(data).name)
             lists = lists_beside(source, relation, texts, Path(data) if database is None else None, spelt)
         rows_each = _rows_each(source, relation, proposals)
-        return Seen(
+        return TableProfile(
             rows,
             table,
             _release_name(stem, database),

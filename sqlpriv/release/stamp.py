@@ -25,9 +25,9 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.facts import Facts, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Declared, Policy
-from sqlpriv.policy.public_part import not_told, told
+from sqlpriv.policy.public_part import not_public, public_part
 from sqlpriv.release.file import SCHEMA, WRITTEN, ReleaseFile
-from sqlpriv.release.ledger.spent import Spent, posteriors, read_together, told_together
+from sqlpriv.release.ledger.spent import Spent, posteriors, read_together, total_parts
 from sqlpriv.release.verify import Check, published
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.digest import rows_digest
@@ -48,7 +48,7 @@ def stamp(
     """Write it into a file that is complete but for this. `total`: what all releases up to it cost together."""
     with attached(con, path, WRITTEN, write=True, error=ReleaseError):
         file = ReleaseFile(con, WRITTEN, path.name)
-        part = told(policy, method, [str(c["name"]) for c in file.rows("attributes")])
+        part = public_part(policy, method, [str(c["name"]) for c in file.rows("attributes")])
         digest = rows_digest(con, published(file))
         # Without coins it is called by what is published alone: a name made from the private table would let anyone
         # test a guess at it.
@@ -66,7 +66,7 @@ def with_together(facts: Facts, file: ReleaseFile) -> Facts:
         return facts
     calls = Calls(file.con)
     content = {**facts.content, TOGETHER: {**total.to_json(), "posteriors": posteriors(calls, total)}}
-    return replace(facts, content=content, parts=(*facts.parts, *told_together(calls, total)))
+    return replace(facts, content=content, parts=(*facts.parts, *total_parts(calls, total)))
 
 
 def stamped_line(file: ReleaseFile) -> Line:
@@ -141,7 +141,7 @@ def _misfits(file: ReleaseFile, method: Declared) -> Iterator[str]:
     if json.dumps(part) != file.about.get("policy"):  # of a name that stands there twice, only the last was read
         yield "it is not written as releases write it"
         return
-    strange = list(not_told(part, method))
+    strange = list(not_public(part, method))
     if strange:
         yield from strange
         return
@@ -168,5 +168,5 @@ def _other_numbers(file: ReleaseFile, release: Mapping[str, Any]) -> Iterator[st
 
 
 def _differs(file: ReleaseFile, method: Declared, policy: Policy) -> Iterator[str]:
-    if stated_policy(file) != told(policy, method, [str(c["name"]) for c in file.rows("attributes")]):
+    if stated_policy(file) != public_part(policy, method, [str(c["name"]) for c in file.rows("attributes")]):
         yield "the policy says something else"

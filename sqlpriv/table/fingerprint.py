@@ -68,14 +68,14 @@ class Sketch:
 
 
 @dataclass(frozen=True)
-class Portrait:
+class Fingerprint:
     """A table as it is remembered."""
 
     digest: str
     sketches: tuple[Sketch, ...]
 
 
-def portray(con: duckdb.DuckDBPyConnection, table: str, secret: str, person: str | None = None) -> Portrait:
+def take_fingerprint(con: duckdb.DuckDBPyConnection, table: str, secret: str, person: str | None = None) -> Fingerprint:
     """Digest and sketches of a table, given as SQL."""
     types: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
     rows, kinds = fetch(con, f"SELECT count(*), approx_count_distinct(__priv_row) FROM {table} AS __priv_row")[0]
@@ -102,7 +102,7 @@ def portray(con: duckdb.DuckDBPyConnection, table: str, secret: str, person: str
     digest = _digest(con)
     sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
     fetch(con, f"DROP TABLE IF EXISTS {_HASHES}; DROP TABLE IF EXISTS {_GROUPED}")
-    return Portrait(digest, tuple(s for s in sketches if s.cells))
+    return Fingerprint(digest, tuple(s for s in sketches if s.cells))
 
 
 def numbering(con: duckdb.DuckDBPyConnection, table: str) -> set[str]:

@@ -10,7 +10,7 @@ from secrets import token_hex
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.sqltext import file_literal, folded, quoted, table_parts
-from sqlpriv.table.fingerprint import numbering, portray, resemblances
+from sqlpriv.table.fingerprint import numbering, resemblances, take_fingerprint
 from sqlpriv.table.source import Source, TableReference
 from sqlpriv.table.view_reads import Read, is_same_file, read_by
 
@@ -122,7 +122,7 @@ def _copied(source: Source, public: str, private: str, is_numbered: bool) -> str
     whole = [
         [
             s
-            for s in portray(source.con, t, secret).sketches
+            for s in take_fingerprint(source.con, t, secret).sketches
             if s.kind == "less" or (s.kind != "column" and s.columns[1:])
         ]
         for t in (private, public)

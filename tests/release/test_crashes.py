@@ -24,7 +24,7 @@ from support.randomized_policies import noise_policy_text, published, rows_of
 from sqlpriv.errors import ReleaseError
 from sqlpriv.publishing import publish, show
 from sqlpriv.release.ledger.place import ledger_path
-from sqlpriv.release.ledger.store import read_book
+from sqlpriv.release.ledger.store import read_ledger
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
 
@@ -70,7 +70,7 @@ def is_complete(folder: Path, rows: list[Any] | None = None) -> None:
     assert entry.finished
     assert show(target).content["release"] == entry.release
     assert set(left(folder)) == {entry.output}
-    book = read_book(ledger_path())
+    book = read_ledger(ledger_path())
     assert book.keys == {}
     assert all(p.name.startswith("lock") for p in book.folder.iterdir())
     if rows is not None:
@@ -83,7 +83,7 @@ def test_a_crash_before_the_entry_leaves_neither_release_nor_entry(tmp_path: Pat
     die(step, policy)
     assert left(tmp_path) == {}
     assert entries() == []
-    folder = read_book(ledger_path()).folder
+    folder = read_ledger(ledger_path()).folder
     assert len(list(folder.iterdir())) > 1  # what was written is where only its owner can look
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     publish(policy, force=True)
@@ -162,7 +162,7 @@ def test_what_is_unfinished_may_be_void(tmp_path: Path) -> None:
     (entry,) = entries()
     done = run(tmp_path, "ledger", "void", entry.name, "--why", "it never left the machine")
     assert done.returncode == 0, done.stderr
-    assert (left(tmp_path), read_book(ledger_path()).keys) == ({}, {})
+    assert (left(tmp_path), read_ledger(ledger_path()).keys) == ({}, {})
     publish(randomized(tmp_path, RELEASE.replace("0.2", "0.3")), force=True)
     assert [(e.void != "", e.finished) for e in entries()] == [(True, True), (False, True)]
 

@@ -110,7 +110,7 @@ def test_beside_lets_both_stand_and_both_say_so(tmp_path: Path) -> None:
     assert verify(second.output, tmp_path / "policy.toml").passed
     assert (tmp_path / "people-release.duckdb").read_bytes() == first
     done = run(tmp_path, "ledger", "policy.toml")
-    assert f"stands beside other releases: {WHY}" in " ".join(done.stdout.split())
+    assert f"coexists with other releases: {WHY}" in " ".join(done.stdout.split())
 
 
 def test_the_reason_is_about_one_release_and_not_about_every_change_of_the_rows(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_the_ledger_of_the_policy_counts_before_that_of_the_environment(
     named = publish(path, tmp_path / "second.duckdb", ledger_file=tmp_path / "named.db").written.warnings
     assert named == (
         f"the ledger is '{tmp_path / 'named.db'}', as --ledger says, and not '{tmp_path / 'team.db'}' of the policy: "
-        "what is in that one was not looked at",
+        "releases in that one were not considered",
     )
 
 

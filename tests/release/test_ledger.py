@@ -134,13 +134,13 @@ BESIDE = 'beside = "for the auditors alone, who sign for it"'
 def test_a_second_release_may_stand_beside_with_a_reason(tmp_path: Path) -> None:
     publish_with(ready(tmp_path))
     second = RELEASE.replace("0.2", "0.3")
-    with pytest.raises(ReleaseError, match=r'in \[release\] why both may stand together: beside = "..."'):
+    with pytest.raises(ReleaseError, match=r'in \[release\] why both may coexist: beside = "..."'):
         publish_with(ready(tmp_path, second), output="second.duckdb")
     publish_with(ready(tmp_path, f"{second}\n{BESIDE}"), output="second.duckdb")
     assert [e["beside"] for e in entries(tmp_path)] == ["", "for the auditors alone, who sign for it"]
     shown = run(tmp_path, "ledger", "policy.toml", "--ledger", "ledger.json")
     assert shown.returncode == 0, shown.stderr
-    assert f"{entries(tmp_path)[1]['coins'][:8]} stands beside other releases: for the auditors alone" in shown.stdout
+    assert f"{entries(tmp_path)[1]['coins'][:8]} coexists with other releases: for the auditors alone" in shown.stdout
     listed = json.loads(run(tmp_path, "ledger", "policy.toml", "--ledger", "ledger.json", "--json").stdout)
     assert listed[1]["beside"] == "for the auditors alone, who sign for it"
     done = run(tmp_path, "show", "second.duckdb")

@@ -17,7 +17,7 @@ from support.randomized_policies import KEY, noise_policy_text, rows_of
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.sections import RELEASE_KEYS
 from sqlpriv.publishing import publish, read_policy, show, verify
-from sqlpriv.release.ledger.store import read_book
+from sqlpriv.release.ledger.store import read_ledger
 from sqlpriv.version import __version__
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
@@ -134,7 +134,7 @@ def test_paths_and_texts_of_the_owner_are_never_told(key: Any) -> None:
     """Reasons, public tables, the node and the list that it is from are in a release under their own names."""
     hidden = {"output", "earlier", "beside", "uncovered", "combinations", "node", "nodes", "node_is_public",
               "dictionary", "dictionaries", "personal"}  # fmt: skip
-    assert (key.kind.told is None) == (key.name in hidden)
+    assert (key.kind.public is None) == (key.name in hidden)
 
 
 def test_a_row_that_nobody_would_miss_is_missed(copy: Path) -> None:
@@ -275,7 +275,7 @@ def test_a_reason_that_is_added_later_is_in_the_release_and_in_the_ledger(tmp_pa
     again = released(tmp_path, kind, 'beside = "for the auditors alone"')
     assert about(again)["beside"] == "for the auditors alone"
     assert rows_of(again) == rows
-    (entry,) = read_book(tmp_path / "own-ledger.db").entries
+    (entry,) = read_ledger(tmp_path / "own-ledger.db").entries
     assert (entry.beside, entry.finished) == ("for the auditors alone", True)
     assert failing(again, tmp_path / "policy.toml") == set()
     assert failing(again, write(tmp_path, kind)) != set()

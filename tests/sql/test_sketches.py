@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oracles import sketches as oracle
 
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.table.fingerprint import Portrait, portray, resemblances
+from sqlpriv.table.fingerprint import Fingerprint, resemblances, take_fingerprint
 
 Con = duckdb.DuckDBPyConnection
 SIZE = 8
@@ -74,9 +74,9 @@ def test_words_agree(con: Con, words: list[int]) -> None:
     ]
 
 
-def portrait(con: Con, query: str, secret: str = "a secret") -> Portrait:
+def portrait(con: Con, query: str, secret: str = "a secret") -> Fingerprint:
     con.execute(f"CREATE OR REPLACE TEMP TABLE portrayed AS {query}").fetchall()
-    return portray(con, "portrayed", secret)
+    return take_fingerprint(con, "portrayed", secret)
 
 
 @pytest.mark.parametrize("repeats", [1, 3])

@@ -1,17 +1,17 @@
-"""The ledger: what has been released from an owner's tables, kept where only the owner can read it.
+"""The ledger: the releases of an owner's tables, kept where only the owner can read them.
 
 Two releases of one table, made independently, are a severe breach: what occurs in two randomized views is almost surely
 in the table (Rastogi, Suciu and Hong 2007, section 4.4.1), and two generalized tables are intersected. So a second one
 is refused unless it is the next view of its sequence, the very same release again, all are differential privacy that
-adds up within the budget of the policy, or the owner writes why both may stand together.
+adds up within the budget of the policy, or the owner writes why both may coexist.
 
 entry      one release
 place      where the ledger is, and that nobody else can read or change it
-book       the small database: entries, sketches, the secret; the lock, and the folder for what is not finished
+store      the small database: entries, sketches, the secret; the lock, and the folder for unfinished releases
 recognise  which entries are about this table: by its place, its content, or by likeness
 spent      what releases cost together, where they compose
-judge      what may follow a release
-show       the entries, for people
+rules      which release may follow others of the same table
+show       the entries as `sqlpriv ledger` prints them; which ledger a policy has
 """
 
 from sqlpriv.release.ledger.entry import Entry

@@ -1,4 +1,4 @@
-"""One release, as the ledger has it."""
+"""One release as the ledger records it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlpriv.release.ledger.spent import spent_of
 
 @dataclass(frozen=True)
 class Entry:
-    """One release: of which table, by which coins, as which view of how many."""
+    """One release: its table, its random noise, and which view of how many it is."""
 
     time: str
     table: str
@@ -24,24 +24,24 @@ class Entry:
     method: str
     parameters: Mapping[str, object]
     coins: str
-    """Equal for the very same release, and of no use to draw its coins."""
+    """A name of its random noise: equal for the very same release, and of no use to draw that noise."""
     view: int
     views: int
     output: str
     release: str = ""
-    """What the release calls itself in its file."""
+    """The release ID in its file."""
     beside: str = ""
-    """Why the owner lets it stand beside other releases of the table."""
+    """Why it may coexist with other releases of the table, in the owner's words."""
     void: str = ""
     """Why it does not count: it never went out."""
     place: str = ""
     """A keyed hash of where the table was."""
     finished: bool = True
-    """Whether the release was put in its place; if not, it may have been, and only its very coins may do so again."""
+    """Whether it is known that the release was put in its place; if not, only the same noise may be put there."""
     spent: Mapping[str, Any] = field(default_factory=dict)
     """What it costs in differential privacy (spent.py); nothing where it does not compose."""
     id: str = field(default_factory=lambda: token_hex(8))
-    """What tells it from all others, also where one release was entered again after it was void."""
+    """Unique, also where one release was entered again after it was void."""
 
     @property
     def name(self) -> str:
@@ -53,7 +53,7 @@ _TEXTS = ("time", "table", "digest", "content", "method", "coins", "output", "re
 
 
 def entry_of(content: object) -> Entry:
-    """An entry from what was read; TypeError where it is none."""
+    """An entry from JSON; TypeError where it is none."""
     if not isinstance(content, dict) or not set(content) <= {f.name for f in fields(Entry)}:
         raise TypeError
     entry = Entry(**content)
@@ -68,7 +68,7 @@ def entry_of(content: object) -> Entry:
 
 
 def content_of(entry: Entry) -> dict[str, Any]:
-    """The entry as it is kept and shown."""
+    """The entry as JSON, as it is kept and shown."""
     return {**asdict(entry), "parameters": dict(entry.parameters), "spent": dict(entry.spent)}
 
 

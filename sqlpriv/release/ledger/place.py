@@ -25,12 +25,12 @@ def ledger_path(named: Path | None = None, of_policy: Path | None = None) -> Pat
 
 
 def passed_over(named: Path | None, of_policy: Path | None) -> tuple[str, ...]:
-    """What is said where the ledger that is named is not the one the policy names."""
+    """A warning where the ledger that is named is not the one the policy names."""
     if named is None or of_policy is None or named.resolve() == of_policy.resolve():
         return ()
     return (
-        f"the ledger is {str(named)!r}, as --ledger says, and not {str(of_policy)!r} of the policy: what is in that "
-        "one was not looked at",
+        f"the ledger is {str(named)!r}, as --ledger says, and not {str(of_policy)!r} of the policy: releases in that "
+        "one were not considered",
     )
 
 

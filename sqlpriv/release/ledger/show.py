@@ -1,4 +1,4 @@
-"""The entries of a ledger, for people and for machines: what `sqlpriv ledger` shows, and what it marks as void."""
+"""What `sqlpriv ledger` does: show the entries of a ledger, with their costs, or mark one as void."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlpriv.release.ledger.entry import Entry, content_of
 from sqlpriv.release.ledger.place import followed, ledger_path, passed_over
 from sqlpriv.release.ledger.recognise import recognise
 from sqlpriv.release.ledger.spent import WORDS, Spent, spent_of, together
-from sqlpriv.release.ledger.store import locked, read_book
+from sqlpriv.release.ledger.store import locked, read_ledger
 from sqlpriv.table.private_table import open_table
 
 _COSTS = ("entry", "of a", "epsilon", "delta", "epsilon, replaced", "delta, replaced")
@@ -28,7 +28,7 @@ def ledger_of(policy: Policy, named: Path | None) -> Path:
 
 
 def ledger_passed_over(policy: Policy, named: Path | None) -> tuple[str, ...]:
-    """What is said where another ledger is named than the policy's."""
+    """A warning where another ledger is named than the policy's."""
     return passed_over(named, _of_policy(policy))
 
 
@@ -37,22 +37,22 @@ def _of_policy(policy: Policy) -> Path | None:
 
 
 def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Facts:
-    """What has been released from the table of a policy, also under other names; without a policy, all releases."""
+    """The releases of the table of a policy, also under other names; without a policy, all releases."""
     path = followed(ledger_path(named) if policy is None else ledger_of(policy, named))
-    book = read_book(path, policy.table if policy else None)
-    if policy is None or not book.entries:
-        return ledger_facts(path, book.entries)
+    ledger = read_ledger(path, policy.table if policy else None)
+    if policy is None or not ledger.entries:
+        return ledger_facts(path, ledger.entries)
     with open_table(policy.table, policy.by_text) as source:
-        seen = recognise(book, source, policy.person)
-        told = list(told_costs(source.calls, [spent_of(e.spent) for e in seen.releases], policy.budget))
+        seen = recognise(ledger, source, policy.person)
+        told = list(cost_lines(source.calls, [spent_of(e.spent) for e in seen.releases], policy.budget))
     places = {seen.place, *(e.place for e in seen.releases)}
     shown = {e.id for e in seen.releases}
-    facts = ledger_facts(path, [e for e in book.entries if e.id in shown or e.place in places])
+    facts = ledger_facts(path, [e for e in ledger.entries if e.id in shown or e.place in places])
     return replace(facts, parts=(*facts.parts, *told))
 
 
-def told_costs(calls: Calls, parts: Sequence[Spent | None], budget: Budget | None) -> Iterator[Line]:
-    """What releases of a table cost together, in two totals, and what is left of the budget of the policy."""
+def cost_lines(calls: Calls, parts: Sequence[Spent | None], budget: Budget | None) -> Iterator[Line]:
+    """Sentences on the cost of all releases of a table, in two totals, and on the rest of the policy's budget."""
     total = together(calls, parts)
     if total is None:
         if any(parts):
@@ -70,16 +70,16 @@ def told_costs(calls: Calls, parts: Sequence[Spent | None], budget: Budget | Non
 
 
 def _left(calls: Calls, allowed: float, spent: float) -> float:
-    """What is left; nothing where more was spent, as before there was a budget."""
+    """The rest of a budget; nothing where more was spent, as before there was a budget."""
     return max(float(calls.value(f"_left_over({allowed!r}, {spent!r})")), 0.0)
 
 
 def void_entry(entry: str, why: str, policy: Policy | None = None, named: Path | None = None) -> Facts:
     """Mark the entry of a release that never went out; the line stays, with the reason."""
     path = ledger_path(named) if policy is None else ledger_of(policy, named)
-    with locked(path, policy.table if policy else None) as book:
-        book.void(entry, why)
-        return ledger_facts(book.path, book.entries)
+    with locked(path, policy.table if policy else None) as ledger:
+        ledger.void(entry, why)
+        return ledger_facts(ledger.path, ledger.entries)
 
 
 def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
@@ -94,7 +94,7 @@ def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
     )  # fmt: skip
     costs = [(e.name, *_costs(spent)) for e in entries if (spent := spent_of(e.spent)) is not None]
     grids = (Grid(headings, rows), *([Grid(_COSTS, tuple(costs), caption=_TWO)] if costs else []))
-    said = [Line(f"{e.name} stands beside other releases: {e.beside}") for e in entries if e.beside]
+    said = [Line(f"{e.name} coexists with other releases: {e.beside}") for e in entries if e.beside]
     said += [Line(f"{e.name} does not count: {e.void}") for e in entries if e.void]
     said += [
         Line(f"{e.name} was begun and not finished: publish it again under its policy, or void it")
@@ -105,7 +105,7 @@ def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
 
 
 def _costs(spent: Spent) -> Iterator[str | None]:
-    """Of whom a release costs how much, of each kind."""
+    """The cells of a release in the table of costs."""
     yield spent.unit
     for kind in WORDS:
         pair = spent.of(kind)

@@ -1,8 +1,8 @@
-"""What releases of a table cost together, where they compose: differential privacy adds up, and nothing else does.
+"""The cost of several releases of a table, where they compose: differential privacy adds up, and nothing else does.
 
 There are two kinds of it, by what a table is compared with: itself with a row added or left out, and itself with a row
-replaced by another. Each release states both, or the one that it has; each is added up by itself, and never to the
-other. A release without either (a generalized table, a view of a sequence) does not compose with anything.
+replaced by another. Each release declares both, or the one that it has; each is added up by itself, and never to
+the other. A release without either (a generalized table, a view of a sequence) does not compose with anything.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Pair = tuple[float, float]
 
 @dataclass(frozen=True)
 class Spent:
-    """What a release costs, or several together: epsilon and delta of each kind that it has, of a row or a person."""
+    """The cost of one or more releases: epsilon and delta of each kind, per row or per person."""
 
     unit: str
     added: Pair | None
@@ -45,7 +45,7 @@ class Spent:
 
 
 def spent_of(content: object) -> Spent | None:
-    """What was kept; None where it is nothing of the kind."""
+    """The cost from its JSON; None where that makes no sense."""
     if not isinstance(content, Mapping) or set(content) != {"unit", *KINDS, "releases"} or content["unit"] not in UNITS:
         return None
     releases, pairs = content["releases"], [content[kind] for kind in KINDS]
@@ -65,7 +65,7 @@ def _is_pair(given: object) -> bool:
 
 
 def together(calls: Calls, parts: Sequence[Spent | None]) -> Spent | None:
-    """What releases cost together; None where one of them does not compose, or they protect different things."""
+    """The cost of all together; None where one does not compose, or some protect rows and others persons."""
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts) or len({part.unit for part in known}) > 1:
         return None
@@ -82,8 +82,8 @@ def _sum(calls: Calls, pairs: Sequence[Pair | None]) -> Pair | None:
     return float(found[0]), float(found[1])
 
 
-def told_together(calls: Calls, total: Spent) -> Iterator[Part]:
-    """What all releases of a table together let one believe, for people."""
+def total_parts(calls: Calls, total: Spent) -> Iterator[Part]:
+    """Sentence and table about the posterior beliefs after all releases of a table."""
     listed = "; ".join(
         f"({pair[0]:.4g}, {pair[1]:.3g}) when a {total.unit} is {WORDS[kind]}"
         for kind in KINDS
@@ -109,12 +109,12 @@ def _beliefs(calls: Calls, total: Spent, prior: float) -> dict[str, float]:
 
 
 def posteriors(calls: Calls, total: Spent) -> list[dict[str, float]]:
-    """The same as data."""
+    """The posterior beliefs after all releases of a table, as data."""
     return [{"prior": prior, **_beliefs(calls, total, prior)} for prior in _PRIORS]
 
 
 def read_together(text: str) -> Spent | None:
-    """What a release says of all releases up to it; None where that makes no sense."""
+    """The total that a release declares, of all releases up to it; None where that makes no sense."""
     try:
         found = spent_of(json.loads(text))
     except (ValueError, RecursionError):

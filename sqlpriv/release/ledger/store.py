@@ -45,8 +45,8 @@ CREATE TABLE sketches (entry INTEGER NOT NULL REFERENCES entries, kind TEXT NOT 
 
 
 @dataclass
-class Book:
-    """A ledger that is open: what is in it, and, while it is locked, what is written into it."""
+class Ledger:
+    """An open ledger: its content, and, while it is locked, the ways to change it."""
 
     path: Path
     secret: str = field(repr=False)
@@ -54,12 +54,12 @@ class Book:
     sketches: dict[str, tuple[Sketch, ...]] = field(default_factory=dict, repr=False)
     """By the id of their entry."""
     keys: dict[str, bytes] = field(default_factory=dict, repr=False)
-    said: tuple[str, ...] = ()
-    """What the owner should know of the ledger."""
+    warnings: tuple[str, ...] = ()
+    """Sentences about the ledger for its owner."""
 
     @property
     def folder(self) -> Path:
-        """The folder for what is not finished."""
+        """The folder for unfinished releases."""
         return _folder(self.path)
 
     def place_of(self, file: Path, table: str) -> str:
@@ -68,7 +68,7 @@ class Book:
         return hmac.new(self.secret.encode(), where.encode(), hashlib.sha256).hexdigest()[:32]
 
     def enter(self, entry: Entry, sketches: Sequence[Sketch], key: bytes, copy: Path) -> None:
-        """Write an entry that is not finished, with its key; from then on the release may be put in its place."""
+        """Write an unfinished entry with its key; from then on the release may be put in its place."""
         entry = replace(entry, finished=False)
         with self._changing() as con:
             _insert(con, entry, sketches, key, str(copy))
@@ -76,18 +76,18 @@ class Book:
         self.sketches[entry.id], self.keys[entry.id] = tuple(sketches), key
 
     def try_again(self, entry: Entry, copy: Path) -> None:
-        """The release of an entry goes to its place once more, maybe to another: by this copy, if by one."""
+        """Record the copy by which the release of an entry is put in its place once more, or in another place."""
         with self._changing() as con:
             con.execute("UPDATE entries SET copy = ? WHERE id = ?", (str(copy), _number_of(con, entry)))
 
     def finish(self, entry: Entry) -> None:
-        """The release is in its place: the key is forgotten, and the name of the copy."""
+        """Record that the release is in its place; its key and the name of its copy are erased."""
         with self._changing() as con:
             _update(con, entry, replace(entry, finished=True))
         self._replaced(entry, replace(entry, finished=True))
 
     def take_back(self, entry: Entry) -> None:
-        """The entry of a release that could not be put in its place and that nobody can have seen."""
+        """Delete the entry of a release that could not be put in its place, so that nobody can have seen it."""
         with self._changing() as con:
             number = _number_of(con, entry)
             con.execute("DELETE FROM sketches WHERE entry = ?", (number,))
@@ -131,13 +131,13 @@ class Book:
             raise ReleaseError(f"cannot write the ledger {self.path.name!r}; nothing is published without it") from None
 
 
-def read_book(path: Path, table: TableReference | None = None) -> Book:
+def read_ledger(path: Path, table: TableReference | None = None) -> Ledger:
     """The ledger as it is; nothing is changed. Refused where one of an earlier version lies beside the table."""
     there = followed(path)
     if table is not None:
         _refuse_earlier_ledger(table.file.resolve().parent)
     if not there.exists():
-        return Book(there, os.urandom(32).hex(), [])
+        return Ledger(there, os.urandom(32).hex(), [])
     try:
         with closing(_connect(there)) as con:
             return replace(_read(con), path=there)
@@ -156,15 +156,15 @@ def _refuse_earlier_ledger(folder: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, table: TableReference | None = None) -> Iterator[Book]:
+def locked(path: Path, table: TableReference | None = None) -> Iterator[Ledger]:
     """The ledger, while nobody else publishes under it; what dead processes left unfinished is removed."""
     there = followed(path)
     make_folder(there)
-    said = tightened(there)
+    warnings = tightened(there)
     own_folder(_folder(there))
     with closing(_taken_lock(there)):
         _remove_leftovers(there)
-        yield replace(read_book(there, table), said=said)
+        yield replace(read_ledger(there, table), warnings=warnings)
 
 
 def _taken_lock(path: Path) -> sqlite3.Connection:
@@ -188,7 +188,7 @@ def _folder(path: Path) -> Path:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """What is in the folder is of processes that died, and so are copies beside targets whose names are still kept."""
+    """Remove files of processes that died: in our folder, and copies beside targets, whose names are recorded."""
     try:
         for left in _folder(path).iterdir():
             if not left.name.startswith("lock"):
@@ -227,25 +227,25 @@ def _unreadable(path: Path) -> ReleaseError:
     return ReleaseError(f"the ledger {path.name!r} cannot be read; nothing is published without it")
 
 
-def _read(con: sqlite3.Connection) -> Book:
+def _read(con: sqlite3.Connection) -> Ledger:
     about = dict(con.execute("SELECT name, value FROM about").fetchall())
     if about["format"] != _FORMAT:
         raise ReleaseError(f"the ledger was written by sqlpriv {about['sqlpriv']}, which this version does not read")
-    book = Book(Path(), about["secret"], [])
+    ledger = Ledger(Path(), about["secret"], [])
     numbers: dict[int, Entry] = {}
     for number, finished, key, content in con.execute("SELECT id, finished, key, entry FROM entries ORDER BY id"):
         entry = replace(entry_of(json.loads(content)), finished=bool(finished))
         if not entry.place:
             raise TypeError  # of an earlier version, which did not record where a table was
         numbers[number] = entry
-        book.entries.append(entry)
+        ledger.entries.append(entry)
         if key is not None:
-            book.keys[entry.id] = bytes(key)
+            ledger.keys[entry.id] = bytes(key)
     for number, kind, columns, cells in con.execute("SELECT entry, kind, columns, cells FROM sketches ORDER BY rowid"):
         sketch = Sketch(kind, tuple(json.loads(columns)), tuple((h, n) for h, n in iter_unpack("<qq", cells)))
         identity = numbers[number].id
-        book.sketches[identity] = (*book.sketches.get(identity, ()), sketch)
-    return book
+        ledger.sketches[identity] = (*ledger.sketches.get(identity, ()), sketch)
+    return ledger
 
 
 def _insert(
