@@ -1,4 +1,4 @@
-"""Calls of macros over a connection: each is created when it is first needed, since all of them would take a second."""
+"""Calls of macros over a connection: each is created when it is first called, since all of them would take a second."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sqlpriv.macros.statements import create_statement
 from sqlpriv.sqltext import literal
 
 _ANSWERED: dict[tuple[str, str], list[Row]] = {}
-"""Macros of numbers alone give the same again on any connection; a plan asks many of them often."""
+"""Macros of numbers alone answer the same on any connection; a plan calls many of them often."""
 _MANY = 20_000
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The macros of a connection, in schema priv of its own database: what a file brings along is not asked."""
+    """The macros of a connection, in schema priv of its own database: macros of an attached file are never called."""
 
     con: duckdb.DuckDBPyConnection
     created: set[str] = field(default_factory=set)
@@ -36,12 +36,12 @@ class Calls:
     def rows(self, name: str, *arguments: Any) -> list[Row]:
         """What a macro answers."""
         listed = ", ".join(literal(a) for a in arguments)
-        asked = (create_statement(macro(name)), listed)
-        if asked not in _ANSWERED:
+        call = (create_statement(macro(name)), listed)
+        if call not in _ANSWERED:
             if len(_ANSWERED) >= _MANY:
                 _ANSWERED.clear()
-            _ANSWERED[asked] = fetch(self.con, f"FROM {self.need(name)}({listed})")
-        return _ANSWERED[asked]
+            _ANSWERED[call] = fetch(self.con, f"FROM {self.need(name)}({listed})")
+        return _ANSWERED[call]
 
     def value(self, expression: str) -> Any:
         """What a formula of helpers comes to."""

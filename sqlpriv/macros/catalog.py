@@ -1,6 +1,6 @@
 """The one registry: every macro of `sql/`, helpers inlined, in the order of their files.
 
-A macro is read and inlined when it is asked for: a check needs one of them, and all of them take a tenth of a second.
+A macro is read and inlined when it is first used: a check needs one of them, and all of them take a tenth of a second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SCHEMA = "priv"
 
 
 class _Macros(Mapping[str, Macro]):
-    """The public macros by name, each made when it is first asked for."""
+    """The public macros by name, each made when it is first used."""
 
     def __init__(self, defined: Mapping[str, Sequence[Definition]]) -> None:
         self._defined = {name: found[-1] for name, found in defined.items() if not is_helper(name)}

@@ -36,7 +36,7 @@ def script() -> str:
 
 
 def comment_on(macro: Macro) -> str:
-    """What a database says of a macro of ours."""
+    """The comment of a macro in a database; by its start we know that a macro is ours."""
     return MARK + macro.header.prose.replace("\n", " ")
 
 

@@ -1,4 +1,4 @@
-"""The section [compare] of a policy: what it would say if it were one for another method.
+"""The section [compare] of a policy: its keys and sections for other methods.
 
     [compare.alpha_beta]
     gamma = 0.3                       # keys of that method's [release]
@@ -24,7 +24,7 @@ SECTION = "compare"
 
 @dataclass(frozen=True)
 class MethodOverrides:
-    """What a policy says for another method than its own: keys of [release] as they are read, and sections."""
+    """The keys of [release] and the sections of a policy for another method than its own."""
 
     release: Mapping[str, Any] = field(default_factory=dict)
     requirements: tuple[Requirement, ...] = ()

@@ -33,7 +33,7 @@ else:
 
 @dataclass(frozen=True)
 class Column:
-    """A column with its role, and what the policy says of it by the keys of that role."""
+    """A column with its role, and the values of the keys of that role."""
 
     name: str
     role: str
@@ -58,11 +58,11 @@ class Policy:
     ledger: str | None = None
     """The ledger that the policy names, relative to its folder."""
     questions: Mapping[str, str] = field(default_factory=dict)
-    """Questions that are kept as views, by the names of these."""
+    """The queries of [views], by the names of the views."""
     auto_views: bool = False
     """Whether useful views are added to them."""
     others: Mapping[str, MethodOverrides] = field(default_factory=dict)
-    """What the policy says for other methods, where several are compared."""
+    """The section [compare], by method."""
     budget: Budget | None = None
     """How much all releases of the table may cost together."""
 
@@ -96,7 +96,7 @@ class Policy:
 
     @property
     def beside(self) -> str | None:
-        """Why the release may stand beside others of the same table, if the owner says so."""
+        """Why the release may coexist with others of the same table, in the owner's words, if there is a reason."""
         return self.release["beside"]  # type: ignore[no-any-return]
 
     @property
@@ -223,9 +223,7 @@ class _Reader:
         spelt = [folded(c.name) for c in columns]
         twice = [c.name for c in columns if spelt.count(folded(c.name)) > 1]
         if twice:
-            raise self._fail(
-                f"the column {twice[-1]!r} is named twice; DuckDB does not tell case apart", "columns", twice[-1]
-            )
+            raise self._fail(f"the column {twice[-1]!r} is named twice; DuckDB ignores case", "columns", twice[-1])
         return columns
 
     def _column(self, method: Declared, name: str, given: object) -> Column:

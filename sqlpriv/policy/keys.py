@@ -26,14 +26,14 @@ class Kind:
     words: str
     read: Callable[[Any], Any]
     public: Callable[[Any], Any] | None = None
-    """A value as a release tells it, and what was told stays as it is; None where releases never tell it: a path."""
+    """The value as a release carries it, unchanged if applied twice; None where no release carries it: a path."""
 
 
 @dataclass(frozen=True)
 class Key:
     """A key: its kind, its default, and what it means.
 
-    `complaint` is said instead of the kind's words; {column} in it stands for the column that the key is about.
+    `complaint` replaces the kind's words in a message; {column} in it stands for the column that the key is about.
     """
 
     name: str
@@ -43,10 +43,10 @@ class Key:
     required: bool = False
     complaint: str | None = None
     proposed: Callable[[Sequence[str]], Any] | None = None
-    """What `init` proposes for it, by the names of the quasi-identifiers, where every policy has to say something."""
+    """What `init` proposes for it, from the names of the quasi-identifiers, where every policy needs a value."""
 
     def complain(self, *where: str) -> str:
-        """What is said of a value that does not fit, or is not there."""
+        """The message about a value that does not fit, or is missing."""
         words = self.complaint or f"{self.name} must be {self.kind.words}"
         return words.replace("{column}", repr(where[-1]) if where else "")
 
@@ -59,7 +59,7 @@ def _text(value: Any) -> str | None:
 
 
 def _reason(value: Any) -> str | None:
-    """What an owner says to readers of a release goes to their terminals, and nothing in it may steer those."""
+    """The owner's words reach the terminals of readers of a release, so they may hold no control characters."""
     if not isinstance(value, str) or not any(c.isalpha() for c in value):
         return None
     return None if steers(value) else value

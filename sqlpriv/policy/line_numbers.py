@@ -1,4 +1,4 @@
-"""Where the keys of a TOML text stand: tomllib does not tell, and a message without its line is hard to use."""
+"""The line of every key of a TOML text, for messages: tomllib does not report it."""
 
 from __future__ import annotations
 

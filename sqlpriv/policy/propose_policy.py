@@ -32,7 +32,7 @@ else:
 
 _WIDTH = 120
 _Line = tuple[str, object, str]
-"""A key, its value, and what is said beside it."""
+"""A key, its value, and its comment."""
 _HEAD = """\
 # Proposed by `sqlpriv init` from {rows:,} rows, by counts and names alone. Review every role: you know the people.
 """
@@ -87,7 +87,7 @@ class ProposedPolicy:
     is_coarsened: bool
     """Whether quasi-identifiers have hierarchies."""
     why: str | None = None
-    """Why this method, if it was not asked for."""
+    """Why this method, if none was named."""
 
     @property
     def release(self) -> dict[str, Any]:
@@ -164,9 +164,9 @@ def propose_policy(
     method: str | None = None,
     name: str | None = None,
 ) -> ProposedPolicy:
-    """Look at the table, in the database, and propose a policy whose file will be in `folder`.
+    """Propose a policy for a table, whose file will be in `folder`; without `method`, the method is proposed, too.
 
-    The data may be what a program holds, which the policy then calls by `name`.
+    The data may be rows of a program, which the policy then calls by `name`.
     """
     if method is not None and method not in methods:
         raise InputError(f"there is no method {method!r}; there are {', '.join(methods)}")
@@ -238,7 +238,7 @@ def _options(profile: TableProfile, method: Declared, columns: tuple[Proposal, .
 
 
 def check_target(policy: Path, data: Any, database: Path | None, force: bool) -> None:
-    """Refuse early to write over what is there: the data always, another policy unless told to."""
+    """Refuse early to overwrite a file: the data always, another policy unless `force`."""
     if not policy.parent.is_dir():
         raise InputError(f"there is no folder {str(policy.parent)!r} for {policy.name}; make it first")
     if policy.is_dir():

@@ -1,9 +1,9 @@
-"""What a release tells of its policy: the roles of what is published, how it is given, what is required, how it is
-released, as far as the policy says more than the defaults.
+"""The part of a policy that its release carries: roles of published columns, requirements and options, where they
+differ from the defaults.
 
-A key that is a file or a text of the owner is never told (keys.py says which may be): no path, no key, no ledger, no
-place of a table, no value. Columns that are not published are not named. The owner's reasons, the names of public
-tables and the node stand in the release by themselves.
+A key that is a file or a text of the owner is never in it (keys.py declares which keys may be): no path, no key, no
+ledger, no place of a table, no value. Columns that are not published are not named. The owner's reasons, the names of
+public tables and the node are stored in the release separately.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _given(given: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
 
 
 def not_public(part: object, method: Declared) -> Iterator[str]:
-    """What no release tells of a policy for the method: names and words that no key of it has."""
+    """What is wrong with a public part, as a file declares it: names and words that no key of the method has."""
     if not isinstance(part, dict) or {k: type(v) for k, v in part.items()} != _PARTS:
         yield "it has other parts"
         return
@@ -63,6 +63,6 @@ def _strange(given: Mapping[str, Any], keys: Keys) -> Iterator[str]:
     for name, value in given.items():
         public = known.get(name)
         if public is None:
-            yield "it says what no release tells"
+            yield "it holds a key that no release carries"
         elif public(value) != value or isinstance(public(value), bool) != isinstance(value, bool):
             yield f"{name} is none"

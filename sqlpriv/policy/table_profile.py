@@ -1,4 +1,4 @@
-"""What `sqlpriv init` sees of a table: profiles of its columns, lists beside it, and how many rows a person has."""
+"""The facts about a table that `sqlpriv init` needs: profiles of its columns, lists beside it, rows per person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_VALUES = 10**6
 
 @dataclass(frozen=True)
 class TableProfile:
-    """A table, as far as a proposal needs to know it."""
+    """The facts about a table that a proposal needs."""
 
     rows: int
     table: Mapping[str, Any]
@@ -44,10 +44,7 @@ class TableProfile:
 
 
 def profile_table(data: Any, database: Path | None, folder: Path, name: str | None = None) -> TableProfile:
-    """Look at a table, in the database, for a policy whose file will be in `folder`.
-
-    What a program holds comes from nowhere, and the policy calls it by `name`.
-    """
+    """Profile a table, for a policy whose file will be in `folder`; the policy calls rows of a program by `name`."""
     is_held = not isinstance(data, str)
     with open_source(data, database) as source:
         if is_held:

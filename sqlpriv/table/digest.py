@@ -1,4 +1,4 @@
-"""A digest of a table, whatever the order of its rows: by it the ledger knows a table again. It is private."""
+"""A digest of a table that does not depend on the order of its rows. It is private data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def content_digest(source: Source) -> str:
 def rows_digest(con: duckdb.DuckDBPyConnection, table: str) -> str:
     """A digest of all columns of a table, given as SQL. Rows that repeat are hashed once, and count all."""
     kinds = fetch(con, f"SELECT column_type FROM (DESCRIBE FROM {table})")
-    # What is equal but written differently, such as intervals, is told apart by how it is written.
+    # Values that are equal but written differently, such as intervals, are compared by their texts.
     by_value = all(WRITTEN_ONE_WAY.fullmatch(str(kind)) for (kind,) in kinds)
     row = "__priv_row" if by_value else "CAST(__priv_row AS VARCHAR)"
     return digest_of(

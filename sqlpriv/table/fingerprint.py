@@ -1,4 +1,4 @@
-"""A table as the ledger remembers it: a digest of its rows, and sketches by which a copy with changes is known again.
+"""The fingerprint of a table, by which the ledger recognises it: a digest of its rows, and sketches for changed copies.
 
 Neither depends on the order of rows and columns, the digest not on the columns' names, and cells are compared as texts
 that an export to CSV does not change (sketch.sql). The sketches, each of the smallest keyed hashes with their
@@ -12,15 +12,15 @@ copies:
     pair     two columns that are nearly unique together
     person   the persons, where the policy names their column
 
-Columns that are nearly unique and count up (1, 2, 3 ..., days or hours that follow each other) tell nothing about a
+Columns that are nearly unique and count up (1, 2, 3 ..., days or hours that follow each other) reveal nothing of a
 table and make strangers look alike: they are left out of all but the whole rows, and a number for every row also of
 these where the other columns have so few values that strangers with the same numbers would have the same rows. How many
 values a column has for a row is another in a part of a table: so there are always rows of all other columns, which a
 table and its part both have. What is read: the table once to see whether its
 rows repeat, once for its columns, and once for its hashes; if they repeat it is grouped first, and only distinct rows
 are hashed. What may be missed: a part of less than about a two-hundredth of a table of hundreds of thousands of rows;
-and where all tables of a sort have the same few kinds of rows, a small part, or two columns less. With their key the
-sketches tell a row to who guesses it: they are private data and lie with the ledger.
+and where all tables of a sort have the same few kinds of rows, a small part, or two columns less. With their key,
+anyone can test by the sketches whether a guessed row is in the table: they are private data and lie in the ledger.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Sketch:
 
     @property
     def what(self) -> str:
-        """What it is a sketch of, for people."""
+        """The rows or values that it is a sketch of, in words."""
         named = " and ".join(repr(c) for c in self.columns)
         if self.kind in {"rows", "named", "person"}:
             return "rows" if self.kind != "person" else f"persons ({named})"
@@ -69,7 +69,7 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """A table as it is remembered."""
+    """Digest and sketches of a table."""
 
     digest: str
     sketches: tuple[Sketch, ...]
@@ -83,14 +83,12 @@ def take_fingerprint(con: duckdb.DuckDBPyConnection, table: str, secret: str, pe
     seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
     found = _measured(con, seen, types, rows)
     steady = [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or found
-    whole = (
-        found if _tells_numbers_apart(con, seen, found, rows) else [c for c in found if not c.numbers(rows)] or found
-    )
+    whole = found if _separates_numbers(con, seen, found, rows) else [c for c in found if not c.numbers(rows)] or found
     timeless = [c for c in found if not c.counts_up]
     chosen: list[_Chosen] = []
     for columns in _different(whole, steady, timeless if len(timeless) > 1 else []):
         chosen += [(kind, tuple(c.name for c in columns)) for kind in ("rows", "named")]
-    chosen += [] if repeats else _telling(con, seen, steady, rows)
+    chosen += [] if repeats else _nearly_unique(con, seen, steady, rows)
     for columns in _different(steady, [c for c in whole if not c.numbers(rows)]):
         if len(columns) > 2 and len(columns) * kinds <= _MOST_HASHES:
             aside = tuple(c.name for c in found if c not in columns)
@@ -157,11 +155,11 @@ def _ungrouped(table: str, types: Mapping[str, str]) -> str:
 
 
 def _measured(con: duckdb.DuckDBPyConnection, seen: str, types: Mapping[str, str], rows: int) -> list[_Measured]:
-    """How many values every column has, and whether they count up, of which a few rows tell nothing."""
-    asked = ", ".join(
+    """The number of values of every column, and whether they count up, which a few rows cannot show."""
+    measures = ", ".join(
         f"approx_count_distinct(c{i}), {_counts_up(f'c{i}', kind)}" for i, kind in enumerate(types.values())
     )
-    distinct, *found = fetch(con, f"SELECT count(*), {asked} FROM {seen}")[0]
+    distinct, *found = fetch(con, f"SELECT count(*), {measures} FROM {seen}")[0]
     return [
         _Measured(
             i, name, kind, int(found[2 * i]), rows >= _FEW and bool(found[2 * i + 1]), 4 * found[2 * i] < distinct
@@ -170,7 +168,7 @@ def _measured(con: duckdb.DuckDBPyConnection, seen: str, types: Mapping[str, str
     ]
 
 
-def _tells_numbers_apart(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int) -> bool:
+def _separates_numbers(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int) -> bool:
     """Whether rows of the same number in two tables differ mostly: by a column whose values rarely meet by chance."""
     if not any(c.numbers(rows) for c in columns):
         return True
@@ -182,7 +180,7 @@ def _tells_numbers_apart(con: duckdb.DuckDBPyConnection, seen: str, columns: Seq
     return False
 
 
-def _telling(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int) -> list[_Chosen]:
+def _nearly_unique(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int) -> list[_Chosen]:
     """The columns and pairs of columns that are nearly unique, and no numbers in a row."""
     unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
     others = [c for c in columns if 1 < 2 * c.kinds <= rows]
@@ -295,7 +293,7 @@ def _sketch(con: duckdb.DuckDBPyConnection, number: int, kind: str, names: tuple
 
 @dataclass(frozen=True)
 class Resemblance:
-    """Two sketches that are alike: their places in the lists, how much of the smaller one is in both, and what."""
+    """Two sketches that are alike: their places in the lists, and which share of the smaller one is in both."""
 
     known: int
     given: int
@@ -309,7 +307,7 @@ class Resemblance:
 
 
 def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given: Sequence[Sketch]) -> list[Resemblance]:
-    """The pairs of sketches that are alike, the most alike first."""
+    """The pairs of sketches that are alike, the most alike first (sql/operators/sketch.sql defines alike)."""
     if not known or not given:
         return []
     for name, sketches in (("__sketches_known", known), ("__sketches_given", given)):
@@ -323,7 +321,7 @@ def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given:
         f"FROM ({alike}) JOIN ({listed}) USING (first, second) WHERE alike ORDER BY share DESC, second, first",
     )
     fetch(con, "DROP TABLE __sketches_known; DROP TABLE __sketches_given; DROP TABLE __sketches_both")
-    return [Resemblance(int(k), int(g), float(share), *map(bool, told)) for k, g, share, *told in found]
+    return [Resemblance(int(k), int(g), float(share), *map(bool, flags)) for k, g, share, *flags in found]
 
 
 def _write_sketches(con: duckdb.DuckDBPyConnection, name: str, sketches: Sequence[Sketch]) -> None:

@@ -1,4 +1,4 @@
-"""Hierarchies: from what a policy says of a column to a wide table of labels, one row a value.
+"""Hierarchies: from the words of a policy about a column to a wide table of labels, one row a value.
 
 Every kind ends as the same ordinary table in schema `hierarchies`, called like its column: the value as text, then its
 label on each level, the last one `*`. The formulas are the macros of hierarchy.sql; here the words of the policy
@@ -78,7 +78,7 @@ def _make(source: Source, column: str, given: Given, values: str) -> Hierarchy:
 
 
 def _place(source: Source, column: str, given: Given) -> str:
-    """The column, its type, and what the policy says of it. The type of an ENUM would tell its values."""
+    """The column, its type and its hierarchy in the policy, for messages. Of an ENUM the type would reveal values."""
     kinds = {folded(name): kind for name, kind in source.types.items()}
     kind = "ENUM" if "ENUM" in kinds.get(folded(column), "") else kinds.get(folded(column), "")
     words = given if isinstance(given, str) else list(given)

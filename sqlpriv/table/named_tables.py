@@ -1,4 +1,7 @@
-"""Tables that a policy names beside its own: a file in the policy's folder, or a table beside the private one."""
+"""Other tables that a policy names: a file in the policy's folder, or a table in the database of the private one.
+
+They are found, read, and refused where they are private: the private table itself, a view of it, or a copy of its rows.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +39,11 @@ def find_named(source: Source, name: str, options: str = "") -> str:
 
 
 def is_private(source: Source, name: str) -> bool:
-    """Whether what is named is the private table itself or reads it; an error where it shares what it reads, or rows.
+    """Whether the named table is the private one or reads it; an error where both read the same tables, or share rows.
 
-    Views are followed, through any number of others. All that the private one reads counts as private, also a list of
-    names that it joins: its text does not tell which of its tables holds the people. Where nothing is shared, the rows
-    tell: half of the smaller one in both is a copy, and of all else nothing is claimed.
+    Views are followed, through any number of others. All tables that the private one reads count as private, also a
+    list of names that it joins: its text does not reveal which of them holds the people. Where none is shared, rows are
+    compared: half of the smaller table in both is a copy, and nothing is claimed about less.
     """
     if reads_private(source, name, private_reads(source)):
         return True
@@ -50,13 +53,13 @@ def is_private(source: Source, name: str) -> bool:
 
 
 def private_reads(source: Source) -> set[Read]:
-    """All that the private table reads, itself among it, where it is in a database."""
+    """The tables and files that the private table reads, itself included, where it is in a database."""
     table = source.reference
     return read_by(source, folded(_schema(table)), folded(table.name)) if table.is_in_database else set()
 
 
 def reads_private(source: Source, name: str, private: set[Read]) -> bool:
-    """As `is_private`, by what is read alone: rows are not compared."""
+    """As `is_private`, by the tables and files that are read alone: rows are not compared."""
     table, wanted = source.reference, name.removeprefix("table:")
     if table.is_file(wanted):
         reads: set[Read] = {(str(table.path(wanted).resolve()),)}
@@ -95,7 +98,7 @@ def _refuse_copy(source: Source, name: str) -> None:
     try:
         columns = [str(c) for c, *_ in fetch(source.con, f"DESCRIBE FROM {public}")]
         numbers = numbering(source.con, public)
-    except SqlprivError:  # it cannot be read, which is said where it is
+    except SqlprivError:  # it cannot be read; reading it later raises the error
         return
     own = {folded(c) for c in source.columns}
     shared = [c for c in columns if folded(c) in own]
@@ -113,7 +116,7 @@ def _refuse_copy(source: Source, name: str) -> None:
 
 
 def _copied(source: Source, public: str, private: str, is_numbered: bool) -> str | None:
-    """How much of what is in both, if that is a copy of rows and no list of possible ones.
+    """The share that is in both, in words, if that is a copy of rows and no list of possible ones.
 
     A list has each of its rows equally often, and each stands for many of the private table. One that numbers its rows,
     such as a calendar, may hold half of the table: a row for each of its days.
@@ -134,10 +137,10 @@ def _copied(source: Source, public: str, private: str, is_numbered: bool) -> str
 
 
 def _is_product(source: Source, table: str, names: Sequence[str]) -> bool:
-    """Whether all combinations of the values of some columns are there, equally often: that tells only the values."""
+    """Whether all combinations of values of some columns are there, equally often: that reveals only the values."""
     listed = ", ".join(quoted(c) for c in names)
     counted = ", ".join(f"count(DISTINCT {quoted(c)})" for c in names)
     rows = f"SELECT {listed}, count(*) AS __copies FROM {table} GROUP BY {listed}"
-    asked = f"SELECT count(*), min(__copies) = max(__copies), {counted} FROM ({rows})"
-    kinds, is_even, *values = fetch(source.con, asked)[0]
+    counts = f"SELECT count(*), min(__copies) = max(__copies), {counted} FROM ({rows})"
+    kinds, is_even, *values = fetch(source.con, counts)[0]
     return bool(is_even) and kinds == math.prod(values) and sum(n > 1 for n in values) > 1

@@ -1,6 +1,6 @@
-"""The private table as a policy reads it: view `__private`, in which equal means what a reader of a release sees.
+"""The private table of a policy, as view `__private`: two values are equal there when a reader sees them as equal.
 
-Three things are put right. A collation would make texts equal that a reader can tell apart, so text compares by its
+Three things are corrected. A collation would make texts equal that a reader can distinguish, so text compares by its
 bytes. A double has two zeros that are equal but written differently, so there is one, and one NaN. And a CSV file does
 not say which columns are text: DuckDB looks at its first rows, and a code such as 01305 that comes later would lose its
 zero. So where a hierarchy goes by text, the column is read as text, and becomes what DuckDB took it for only when every
@@ -71,7 +71,7 @@ def settle_types(source: Source, frequencies: str) -> None:
 
 
 def reads_apart(kind: str) -> bool:
-    """Whether values of a type, as the private table has it, are told apart by their texts alone."""
+    """Whether values of a type, as the private table has it, can be distinguished by their texts alone."""
     return _READS_APART.search(kind) is not None
 
 
@@ -98,7 +98,7 @@ def _texts(source: Source, by_text: Sequence[str]) -> dict[str, str]:
 
 
 def _read_texts(source: Source) -> None:
-    """The file's view once more, with the columns of `texts` as text. Whether it has a header is not asked again."""
+    """The file's view once more, with the columns of `texts` as text. Whether it has a header is not detected again."""
     path = str(source.reference.file)
     options: dict[str, Any] = dict(source.reference.read_options)
     if source.texts:

@@ -1,4 +1,4 @@
-"""What a check looks at: a file, a table or view in a database file, opened for reading only, or a data frame."""
+"""Where a table is, and how it is opened: a file, a table or view of a database, or a data frame; for reading only."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ FILE_VIEW = "__data"
 
 @dataclass(frozen=True)
 class TableReference:
-    """The private table: a file, or a table of a database. File names start at `folder`, that of the policy."""
+    """The section [table] of a policy: a file, or a table of a database. Paths start at the folder of the policy."""
 
     folder: Path
     source: str
     database: str | None
     read_options: Mapping[str, Any]
     held: Any = field(default=None, repr=False, compare=False)
-    """What a program holds in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
+    """Rows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
 
     @property
     def name(self) -> str:
-        """What the table is called, and what a release of it calls it."""
+        """The name of the table, also in its releases."""
         if self.database:
             return table_parts(self.source)[-1].replace('""', '"')
         return Path(self.source).name.lstrip(".").partition(".")[0] or "data"
@@ -77,7 +77,7 @@ class TableReference:
 
 @dataclass(frozen=True)
 class Source:
-    """A connection for the macros, the table's name for them, and its columns."""
+    """An open table: its connection, its name there, and its columns."""
 
     con: duckdb.DuckDBPyConnection
     calls: Calls
@@ -85,18 +85,18 @@ class Source:
     label: str
     columns: tuple[str, ...]
     beside: str | None = None
-    """The schema in which tables beside this one are looked for."""
+    """The schema in which other tables are looked up."""
     types: Mapping[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     """Columns of a file that are read as text, and what DuckDB takes them for."""
     given: TableReference | None = None
-    """What the policy says of the table, if one is the reason to open it."""
+    """The table as a policy names it, where it was opened for one."""
     held_rows: int | None = None
-    """How many rows there are, where a program holds them."""
+    """The number of rows, where a program holds them."""
 
     @property
     def reference(self) -> TableReference:
-        """What the policy says of the table."""
+        """The table as the policy names it."""
         if self.given is None:
             raise InternalError("this table was opened without a policy")
         return self.given
@@ -141,9 +141,9 @@ def open_source(data: Any, database: Path | None = None, options: Mapping[str, A
 
 
 def _held(con: duckdb.DuckDBPyConnection, data: Any) -> int | None:
-    """Give what a program holds the name of the view, and say how many rows it has, if it knows.
+    """Register the rows of a program as the view; the number of rows, if it is known.
 
-    It is read several times, so a stream is read into memory.
+    They are read several times, so a stream is read into memory.
     """
     kind = type(data).__name__
     try:
@@ -162,7 +162,7 @@ def _held(con: duckdb.DuckDBPyConnection, data: Any) -> int | None:
 
 
 def _whole(data: Any) -> Any:
-    """What can be read again and again. A column of a data frame may be called like a method, so the class is asked."""
+    """Rows that can be read repeatedly. A column may be named like a method, so the class is inspected."""
     if isinstance(data, duckdb.DuckDBPyRelation):
         return data.to_arrow_table()
     for reads in ("read_all", "collect"):  # an Arrow stream, a lazy frame of polars

@@ -1,7 +1,7 @@
-"""What a view of the private database reads: tables and files, through other views, as far as its text tells.
+"""The tables and files that a view of the private database reads, through other views, by its text.
 
 A view whose text cannot be followed to its end (a macro of the database, a function that takes a query or a table by
-its name, a file whose name is computed) is not followed at all: whoever asks has to take it for private.
+its name, a file whose name is computed) is not followed at all: the caller has to take it for private.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HARMLESS = (exp.GenerateSeries, exp.Unnest, exp.Values)
 
 
 def read_by(source: Source, schema: str, name: str) -> set[Read]:
-    """All that a table or view of the private database reads, itself among them."""
+    """The tables and files that a table or view of the private database reads, itself included."""
     views = {
         (folded(s), folded(v)): str(text)
         for s, v, text in fetch(
