@@ -5,7 +5,6 @@ Each is answered by one sentence that names what to change, with exit code 2, an
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,8 +133,8 @@ OPTIONS = [
     Bad("sql: no dialect", ("sql", "FROM priv.k_anonymity('t', ['a'])", "--dialect", "cobol"), "duckdb"),
     Bad("publish: no key file", ("publish", "noise.toml", "--key-file", "none"), "none"),
     Bad("publish: a key without coins", ("publish", "good.toml", "--key-file", "patients.csv"), "key"),
-    Bad("ledger: no entry", ("ledger", "void", "abc", "--why", "never", "--ledger", "ledger.json"), "abc"),
-    Bad("ledger: no reason", ("ledger", "void", "abc", "--why", " ", "--ledger", "ledger.json"), "why"),
+    Bad("ledger: no entry", ("ledger", "void", "abc", "--why", "never", "--ledger", "first.json"), "abc"),
+    Bad("ledger: no reason", ("ledger", "void", "abc", "--why", " ", "--ledger", "first.json"), "why"),
     Bad("ledger: no entry named", ("ledger", "void", "--why", "never"), "entry"),
     Bad("lattice: a format of pictures", ("lattice", "good.toml", "--charts", "p", "--format", "gif"), "png"),
     Bad("plan: a suffix of pictures", ("plan", "noise.toml", "--chart", "cost.gif"), ".png"),
@@ -196,7 +195,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "garbage.parquet": "this is not Parquet\n",
         "garbage.json": "{this is not JSON",
         "garbage.duckdb": "this is not a database, whatever it is called\n",
-        "ledger.json": json.dumps({"sqlpriv": "0", "releases": []}),
         "good.toml": GOOD,
         "noise.toml": NOISE,
     }.items():

@@ -1,4 +1,4 @@
-"""Files of other formats: every command says which version wrote them and what to do; an older one may be replaced."""
+"""Files of other formats: every command says which version wrote them and what to do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import duckdb
 import pytest
 from support.commands import run
-from support.ledgers import entries, write_before
 from support.randomized_policies import KEY, publish_with, published, write_noise_policy
 
 from sqlpriv import publishing
@@ -71,21 +70,6 @@ def test_a_file_of_an_older_format_is_not_replaced_where_the_ledger_knows_nothin
     with pytest.raises(ReleaseError, match=r"'people-release.duckdb' is a release of 'people' already, and the ledger"):
         publishing.publish(policy, None, tmp_path / "key", force=True)
     assert (tmp_path / "people-release.duckdb").read_bytes() == before
-
-
-def test_it_may_be_replaced_by_its_very_coins(tmp_path: Path) -> None:
-    """Entries had no name of the release in them; the same key makes the same release in the new format."""
-    policy = ready(tmp_path)
-    first = publish_with(policy).written
-    known = entries(tmp_path / "ledger.json")
-    (tmp_path / "ledger.json").unlink()
-    write_before(tmp_path / "ledger.json", known)
-    first.output.unlink()
-    write_older(tmp_path)
-    again = publish_with(policy).written
-    assert again.made == first.made
-    assert publishing.verify(again.output, policy).passed
-    assert len(entries(tmp_path / "ledger.json")) == 1
 
 
 def test_a_file_of_a_newer_format_is_not_replaced(tmp_path: Path) -> None:
