@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.aggregates import BY_VALUE, aggregate_of
 from sqlpriv.rewrite.bind.chosen import chosen_values
 from sqlpriv.rewrite.bind.functions import allowed, misread
 from sqlpriv.rewrite.bind.names import Names
@@ -12,7 +13,7 @@ from sqlpriv.rewrite.bind.public_subquery import resolve_public
 from sqlpriv.rewrite.bind.refusals import DISTINCT, refuse, refuse_node, unknown
 from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows, column
 from sqlpriv.rewrite.bind.scope import Reader, Scope
-from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, HISTOGRAM, KNOWN_AGGREGATES, has_aggregates
+from sqlpriv.rewrite.syntax import AGGREGATES, GROUPING, HISTOGRAM, has_aggregates
 
 
 class Expressions:
@@ -85,10 +86,11 @@ class Expressions:
                 f"an aggregate ({inner.key}) inside WHERE, GROUP BY or another aggregate",
                 "aggregate in SELECT or HAVING",
             )
-        quantile = inner.this if isinstance(inner, exp.WithinGroup) else inner
-        if isinstance(quantile, BY_VALUE) and scope.flat is None:
+        entry = aggregate_of(inner)
+        by_value = entry is not None and entry.estimated_by == BY_VALUE
+        if by_value and scope.flat is None:
             self._visit_quantile(inner, scope)
-        elif not isinstance(inner, KNOWN_AGGREGATES):
+        elif by_value or (entry is None and not isinstance(inner, GROUPING)):
             if scope.flat is not None and isinstance(inner, exp.AggFunc):
                 scope.flat.aggregate(inner)
             refuse_node(self._sql, inner)

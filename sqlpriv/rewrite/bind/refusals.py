@@ -8,6 +8,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.rewrite.aggregates import FAMILIES
 
 _EXTREMES = (
     "extremes of a release are those of noise or of labels; ask for the range of the public domain "
@@ -109,10 +110,8 @@ def refuse_node(sql: str, node: exp.Expr) -> NoReturn:
     """Raise the refusal of a node that no rule knows."""
     construct, instead = INSTEAD.get(type(node).__name__, (_name_of(node), _LISTED))
     if isinstance(node, _AGGREGATES) and instead is _LISTED:
-        instead = (
-            "only counts, sums, averages, variances, skewness, correlations, regressions, quantiles and histograms can "
-            "be; ask counts for ranges, as in GROUP BY x // 10"
-        )
+        families = f"{', '.join(FAMILIES[:-1])} and {FAMILIES[-1]}"
+        instead = f"only {families} can be; ask counts for ranges, as in GROUP BY x // 10"
     elif isinstance(node, exp.Func) and instead is _LISTED:
         instead = "only functions that always answer the same, and read nothing else, can be; docs/query.md lists them"
     refuse(sql, node, construct, instead)

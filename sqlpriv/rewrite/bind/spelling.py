@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.aggregates import UNKNOWN_NAMES
 from sqlpriv.rewrite.syntax import HISTOGRAM
 
 
@@ -35,16 +36,14 @@ def _lift_joins(select: exp.Select) -> None:
 
 def _name_aggregate(node: exp.Anonymous) -> None:
     """DuckDB's mean() is avg(); sqlglot takes it, and histogram(), for any function."""
-    if len(node.expressions) != 1:
+    entry = UNKNOWN_NAMES.get(node.name.lower())
+    if entry is None or len(node.expressions) != 1:
         return
-    same: exp.Expr | None = None
-    if node.name.lower() == "mean":
-        same = exp.Avg(this=node.expressions[0])
-    elif node.name.lower() == "histogram":
-        same = HISTOGRAM(this="histogram", expressions=node.expressions)
-    if same is not None:
-        same._meta = node._meta
-        node.replace(same)
+    given = node.expressions
+    is_histogram = entry.node is HISTOGRAM
+    same = HISTOGRAM(this=entry.name, expressions=given) if is_histogram else entry.node(this=given[0])
+    same._meta = node._meta
+    node.replace(same)
 
 
 def _write_limit(fetch: exp.Fetch) -> None:
