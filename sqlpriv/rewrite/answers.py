@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.below_answers import still_aggregated
+from sqlpriv.rewrite.bind.names import Scope
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
-from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.clauses import Clauses, Item, mentions
 from sqlpriv.rewrite.estimate.form_builder import FormBuilder
 from sqlpriv.rewrite.estimate.joined_tables import Joins

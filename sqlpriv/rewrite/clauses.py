@@ -8,10 +8,9 @@ from sqlglot import exp
 
 from sqlpriv.errors import InternalError
 from sqlpriv.rewrite.bind.expressions import Expressions
-from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.names import Names, Scope
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
 from sqlpriv.rewrite.bind.relations import AnswerColumn, Shown
-from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.buckets import SplitSums
 from sqlpriv.rewrite.estimate.form_builder import FormBuilder
@@ -92,20 +91,6 @@ class Clauses:
         if isinstance(release, SampledRelease):
             return SampledFormulas(SampledSums(self.texts, joins, release), options.confidence, nonnegative)
         raise InternalError(f"rewriting knows no bounds of a {type(release).__name__}")
-
-    def only(self, node: exp.Expr, known: set[str]) -> None:
-        """Refuse every clause of a query that is not among the known ones."""
-        for key, value in node.args.items():
-            if value and key not in known:
-                inside = value[0] if isinstance(value, list) else value
-                if key in {"sample", "qualify", "into", "windows", "laterals"} or not isinstance(inside, exp.Expr):
-                    refuse(
-                        self.sql,
-                        inside if isinstance(inside, exp.Expr) else node,
-                        key.upper().strip("_"),
-                        "leave it out",
-                    )
-                refuse_node(self.sql, inside)
 
     def refuse_limit_of_rows(self, query: exp.Expr) -> None:
         """Which rows a query keeps must not depend on other rows."""

@@ -7,11 +7,11 @@ from functools import partial
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.below_answers import aggregated_rows
-from sqlpriv.rewrite.bind.chosen import refuse_unless_grouped
+from sqlpriv.rewrite.bind.chosen_groups import refuse_unless_grouped
 from sqlpriv.rewrite.bind.group_sets import Keys, Sets, group_sets
+from sqlpriv.rewrite.bind.names import Scope
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows
-from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.by_value import ByValue
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate.form_builder import FormBuilder

@@ -17,6 +17,8 @@ SELECT_ARGS = {
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"
 }  # fmt: skip
 """The clauses of a SELECT that are known."""
+UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
+"""The same of a UNION."""
 
 
 def without_parentheses(node: exp.Expr) -> exp.Expr:

@@ -53,6 +53,8 @@ INSTEAD: dict[str, tuple[str, str]] = {
     "ByteString": ("an escape string", "write a plain text in single quotes"),
     "JSONExtract": ("->", "the operator is not among the functions that can be estimated"),
 }
+_CLAUSES = frozenset({"qualify", "into", "windows", "laterals"})
+"""Clauses that are refused by their names, not by what they hold."""
 _LISTED = "docs/query.md lists what can be"
 _AGGREGATES = (exp.AggFunc, exp.WithinGroup, exp.IgnoreNulls)
 INSTEAD_OF_STATEMENTS = {
@@ -104,6 +106,17 @@ def unknown(sql: str, node: exp.Expr | None, what: str, instead: str) -> NoRetur
 def refuse_self_join(sql: str, node: exp.Expr) -> NoReturn:
     """Raise the refusal of pairs of private rows."""
     refuse(sql, node, "the private table a second time", "pairs of rows cannot be estimated; aggregate it once")
+
+
+def refuse_other_parts(sql: str, node: exp.Expr, known: set[str], where: str = "") -> None:
+    """Refuse every part of a query that is not among the known ones; `where` says what it is a part of."""
+    for key, value in node.args.items():
+        if value and key not in known:
+            inside = value[0] if isinstance(value, list) else value
+            if isinstance(inside, exp.Expr) and not isinstance(inside, exp.Paren) and key not in _CLAUSES:
+                refuse_node(sql, inside)
+            at = inside if isinstance(inside, exp.Expr) else node
+            refuse(sql, at, f"{key.upper().strip('_')}{where}", "leave it out")
 
 
 def refuse_node(sql: str, node: exp.Expr) -> NoReturn:
