@@ -17,7 +17,7 @@ PACKAGES = sorted(path.parent for path in ROOT.rglob("__init__.py"))
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
 def test_the_map_names_what_exists(package: Path) -> None:
     text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")), clean=False) or ""
-    listed = re.findall(r"^ {4}(\w+(?:, \w+)*) {2,}\w", text, re.MULTILINE)
+    listed = re.findall(r"^ *(\w+(?:, \w+)*) {2,}\w", text, re.MULTILINE)
     named = {name for line in listed for name in line.split(", ")}
     modules = {path.stem for path in package.glob("*.py") if path.stem != "__init__"}
     folders = {path.parent.name for path in package.glob("*/__init__.py")}
