@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlpriv.rewrite.bind.parse import statements
-from sqlpriv.rewrite.release import Attribute, PublicTable, Release, Weights
+from sqlpriv.rewrite.public_facts import PublicFacts
+from sqlpriv.rewrite.release import Attribute, NoisyRelease, PublicTable, Release, Weights
 
 _FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures" / "rewrite"
 
@@ -61,8 +62,11 @@ def fixture_queries() -> list[str]:
     return found
 
 
-class _Facts:
-    """Of the public tables: a country is there once."""
+class _Facts(PublicFacts):
+    """Of the public tables: a country is there once. No database is asked."""
+
+    def __init__(self) -> None:
+        pass
 
     def is_unique(self, relation: str, columns: frozenset[str], present: frozenset[str]) -> bool:
         return "country" in columns
@@ -85,12 +89,12 @@ def described() -> Release:
         for n, kind in COLUMNS.items()
     )
     regions = PublicTable("regions", ("release_file", "public", "regions"), REGIONS, 4)
-    return Release(
-        "people",
-        attributes,
-        "release_file.sqlpriv_release.published",
-        {0: Weights(-0.05, 0.0525, 0.0735)},
-        Weights(2.5, 3.5, 4.9),
+    return NoisyRelease(
+        table="people",
+        attributes=attributes,
+        published="release_file.sqlpriv_release.published",
+        domain_weights={0: Weights(-0.05, 0.0525, 0.0735)},
+        constant=Weights(2.5, 3.5, 4.9),
         public={"regions": regions},
         facts=_Facts(),
     )

@@ -12,8 +12,8 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.rewrite.public_facts import AskedFacts
-from sqlpriv.rewrite.release import Attribute, PublicTable, Release, Weights
+from sqlpriv.rewrite.public_facts import PublicFacts
+from sqlpriv.rewrite.release import Attribute, NoisyRelease, PublicTable, Release, Weights
 from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted, reader
 
 MEMORY = "memory"
@@ -21,7 +21,7 @@ _MOST_SEARCHED = 1_000_000  # rows of a public table whose keys are looked for: 
 _WEIGHT_COLUMNS = ("__weight", "__variance", "__skew")
 
 
-def describe(files: Sequence[ReleaseFile]) -> Release:
+def describe(files: Sequence[ReleaseFile]) -> NoisyRelease:
     """A weighted relation with its domain: one file, or the views of one sequence, attached to one connection."""
     con, catalogs = files[0].con, [f.catalog for f in files]
     first, about, parameters = catalogs[0], files[0].about, files[0].parameters
@@ -35,7 +35,7 @@ def describe(files: Sequence[ReleaseFile]) -> Release:
         raise ReleaseError("only views of an alpha-beta sequence can be combined")
     attributes = _attributes(con, first)
     published = _published(con, catalogs, attributes)
-    return Release(
+    return NoisyRelease(
         table=about["table"],
         attributes=attributes,
         published=published,
@@ -45,7 +45,7 @@ def describe(files: Sequence[ReleaseFile]) -> Release:
         cross_estimate=parameters.get("cross_estimate") or 0.0,
         cross_square=parameters.get("cross_square") or 0.0,
         public=public_tables(con, first, "public"),
-        facts=AskedFacts(con),
+        facts=PublicFacts(con),
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.below_answers import still_aggregated
+from sqlpriv.rewrite.bind.names import Scope
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
-from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.clauses import Clauses, Item, mentions
-from sqlpriv.rewrite.estimate.forms_of import Forms
-from sqlpriv.rewrite.estimate.multiplying import Joins
+from sqlpriv.rewrite.estimate.form_builder import FormBuilder
+from sqlpriv.rewrite.estimate.joined_tables import Joins
 from sqlpriv.rewrite.syntax import conjuncts, direction, is_star, windowed
 from sqlpriv.sqltext import folded, quoted
 
@@ -28,7 +28,7 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope)
         for columns in scope.sources.values() for s in columns.values()
         if s.estimate is not None and isinstance(s.expression, exp.Column)
     }  # fmt: skip
-    forms = Forms(sql, texts, clauses.formulas(Joins(clauses.names, {}, None, []), as_asked=False), [], answers)
+    forms = FormBuilder(sql, texts, clauses.formulas(Joins(clauses.names, {}, None, []), as_asked=False), [], answers)
     items = [i for item in list(select.expressions) for i in _items(clauses, item, scope)]
     if where := select.args.get("where"):
         rows.conditions.append(clauses.resolve(where.this, scope))

@@ -13,19 +13,18 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from sqlpriv.rewrite.aggregates import aggregate_of
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, Rows
 from sqlpriv.rewrite.clauses import Clauses, Item
-from sqlpriv.rewrite.estimate.aggregates import present
 from sqlpriv.rewrite.estimate.forms import Bounded, Form, Opaque
+from sqlpriv.rewrite.estimate.summands import present
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import number
-from sqlpriv.rewrite.release import BOUNDS
 from sqlpriv.rewrite.syntax import HISTOGRAM, without_parentheses
 
 Answered = Callable[[list[Item], list[exp.Expr], Rows], Answer]
 _ROUNDING = "1e-9 * greatest(abs(t), 1e0)"
-_CONTINUOUS = (exp.Median, exp.PercentileCont)
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class ByValue:
             self._made[asked] = self._answer(asked)
         name = f"b{list(self._made).index(asked)}"
         text = f'"{SUMS}"."{name}"'
-        if not self._clauses.options.intervals or (asked.shares and BOUNDS in self._clauses.names.release.errors):
+        if not self._clauses.options.intervals:
             return Opaque(text)
         return Bounded(text, f'"{SUMS}"."{name}_low"', f'"{SUMS}"."{name}_high"')
 
@@ -105,7 +104,10 @@ class ByValue:
         shares = [0.5] if isinstance(node, exp.Median) else [self._share(s, value) for s in listed]
         shares = [1 - s for s in shares] if turned else shares
         kind = self._kind(value)
-        continuous = isinstance(node, _CONTINUOUS) and not (isinstance(node, exp.Median) and kind == "VARCHAR")
+        entry = aggregate_of(node)
+        continuous = entry is not None and entry.is_continuous
+        if isinstance(node, exp.Median) and kind == "VARCHAR":
+            continuous = False
         is_list = isinstance(share, exp.Array) and not isinstance(node, exp.Median)
         return _Asked(value, (*filters, *self._present(value)), tuple(shares), is_list, continuous, kind)
 

@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlpriv.errors import InternalError
 from sqlpriv.rewrite.bind.expressions import Expressions
-from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.names import Names, Scope
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
 from sqlpriv.rewrite.bind.relations import AnswerColumn, Shown
-from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.estimate.bounds import Formulas
+from sqlpriv.rewrite.estimate.buckets import SplitSums
+from sqlpriv.rewrite.estimate.form_builder import FormBuilder
 from sqlpriv.rewrite.estimate.forms import Exact
-from sqlpriv.rewrite.estimate.forms_of import Forms
-from sqlpriv.rewrite.estimate.hard_bounds import HardFormulas
-from sqlpriv.rewrite.estimate.hard_sums import HardSums
-from sqlpriv.rewrite.estimate.intervals import ONE_DEVIATION, squared_quantile
-from sqlpriv.rewrite.estimate.multiplying import Joins
-from sqlpriv.rewrite.estimate.sampled_bounds import SampledFormulas
-from sqlpriv.rewrite.estimate.sampled_sums import SampledSums
-from sqlpriv.rewrite.estimate.texts import Texts
-from sqlpriv.rewrite.estimate.windowed import WindowedSums
+from sqlpriv.rewrite.estimate.hard_bounds import HardFormulas, HardSums
+from sqlpriv.rewrite.estimate.joined_tables import Joins
+from sqlpriv.rewrite.estimate.noisy_bounds import NoisyFormulas
+from sqlpriv.rewrite.estimate.noisy_sums import NoisySums
+from sqlpriv.rewrite.estimate.sampled_bounds import SampledFormulas, SampledSums
+from sqlpriv.rewrite.estimate.texts import ONE_DEVIATION, Texts, squared_quantile
+from sqlpriv.rewrite.release import GeneralizedRelease, NoisyRelease, SampledRelease, SplitRelease
 from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_star
 from sqlpriv.sqltext import folded, quoted
 
@@ -79,27 +79,18 @@ class Clauses:
 
         `as_asked`: whether the options say how the values are to look, or they are worked with further.
         """
-        nonnegative = as_asked and self.options.nonnegative
-        if self.names.release.has_hard_bounds:
-            return HardFormulas(HardSums(self.texts, joins), nonnegative)
-        if self.names.release.is_sampled:
-            return SampledFormulas(SampledSums(self.texts, joins), self.options.confidence, nonnegative)
-        deviations = as_asked and self.options.deviations
-        return Formulas(WindowedSums(self.texts, joins), self.zz, nonnegative, self.options.apart, deviations)
-
-    def only(self, node: exp.Expr, known: set[str]) -> None:
-        """Refuse every clause of a query that is not among the known ones."""
-        for key, value in node.args.items():
-            if value and key not in known:
-                inside = value[0] if isinstance(value, list) else value
-                if key in {"sample", "qualify", "into", "windows", "laterals"} or not isinstance(inside, exp.Expr):
-                    refuse(
-                        self.sql,
-                        inside if isinstance(inside, exp.Expr) else node,
-                        key.upper().strip("_"),
-                        "leave it out",
-                    )
-                refuse_node(self.sql, inside)
+        release, options = self.names.release, self.options
+        nonnegative = as_asked and options.nonnegative
+        if isinstance(release, NoisyRelease):
+            sums = NoisySums(self.texts, joins, release)
+            return NoisyFormulas(sums, self.zz, nonnegative, options.apart, as_asked and options.deviations)
+        if isinstance(release, GeneralizedRelease):
+            return HardFormulas(HardSums(self.texts, joins, release), nonnegative)
+        if isinstance(release, SplitRelease):
+            return HardFormulas(SplitSums(self.texts, joins, release), nonnegative)
+        if isinstance(release, SampledRelease):
+            return SampledFormulas(SampledSums(self.texts, joins, release), options.confidence, nonnegative)
+        raise InternalError(f"rewriting knows no bounds of a {type(release).__name__}")
 
     def refuse_limit_of_rows(self, query: exp.Expr) -> None:
         """Which rows a query keeps must not depend on other rows."""
@@ -137,7 +128,7 @@ class Clauses:
         return items[int(node.this) - 1]
 
     def listed(
-        self, items: list[Item], forms: Forms, answers: frozenset[tuple[str, str]] | None = None
+        self, items: list[Item], forms: FormBuilder, answers: frozenset[tuple[str, str]] | None = None
     ) -> tuple[list[str], tuple[AnswerColumn, ...]]:
         """The SELECT list: every estimate is followed by its bounds, unless the query names these itself.
 
@@ -179,7 +170,7 @@ class Clauses:
         select: exp.Expr,
         scope: Scope,
         items: list[Item],
-        forms: Forms,
+        forms: FormBuilder,
         answers: frozenset[tuple[str, str]] = frozenset(),
         having: exp.Expr | None = None,
     ) -> str:
@@ -204,7 +195,7 @@ class Clauses:
         clause = select.args.get("having")
         return None if clause is None else self.resolve(clause.this, scope, aggregates=True, alias_first=True)
 
-    def _ordered(self, ordered: exp.Expr, scope: Scope, items: list[Item], forms: Forms) -> str:
+    def _ordered(self, ordered: exp.Expr, scope: Scope, items: list[Item], forms: FormBuilder) -> str:
         if not isinstance(ordered, exp.Ordered) or ordered.args.get("with_fill"):
             refuse_node(self.sql, ordered)
         node = ordered.this

@@ -7,17 +7,17 @@ from functools import partial
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.below_answers import aggregated_rows
-from sqlpriv.rewrite.bind.chosen import refuse_unless_grouped
+from sqlpriv.rewrite.bind.chosen_groups import refuse_unless_grouped
 from sqlpriv.rewrite.bind.group_sets import Keys, Sets, group_sets
+from sqlpriv.rewrite.bind.names import Scope
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows
-from sqlpriv.rewrite.bind.scope import Scope
 from sqlpriv.rewrite.by_value import ByValue
 from sqlpriv.rewrite.clauses import Clauses, Item
-from sqlpriv.rewrite.estimate.aggregates import Summand
+from sqlpriv.rewrite.estimate.form_builder import FormBuilder
 from sqlpriv.rewrite.estimate.forms import Exact
-from sqlpriv.rewrite.estimate.forms_of import Forms
-from sqlpriv.rewrite.estimate.multiplying import Joins
+from sqlpriv.rewrite.estimate.joined_tables import Joins
+from sqlpriv.rewrite.estimate.summands import Summand
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.release import Release
 from sqlpriv.rewrite.syntax import has_aggregates, has_windows, windowed, without_parentheses
@@ -42,7 +42,7 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
     options, names = clauses.options, clauses.names
     formulas = clauses.formulas(Joins(names, rows.reads, condition, groupings))
     sums = formulas.sums
-    forms = Forms(clauses.sql, clauses.texts, formulas, keys, None, names.scalars)
+    forms = FormBuilder(clauses.sql, clauses.texts, formulas, keys, None, names.scalars)
     by_value = ByValue(clauses, rows, keys, partial(answered, clauses))
     by_value.can_be_asked = len(sets) == 1
     forms.by_value = by_value.form
@@ -65,7 +65,7 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
         cost += computed.cost
     source = parts[0] if len(parts) == 1 else " UNION ALL ".join(f"({p})" for p in parts)
     source = by_value.joined(source)
-    if having is not None and by_keys and sums.window_columns():
+    if having is not None and by_keys and sums.window_columns:
         source = f'SELECT * FROM ({source}) AS "{SUMS}" WHERE {forms.text(having)}'
     sql = f'SELECT {", ".join(listed)} FROM ({formulas.layered(source)}) AS "{SUMS}"{tail}'
     chosen_from = len(sets) > 1 or any(select.args.get(c) for c in ("having", "limit", "offset", "qualify"))
@@ -90,7 +90,7 @@ def answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> Ans
     condition = exp.and_(*rows.conditions) if rows.conditions else None
     formulas = clauses.formulas(Joins(clauses.names, rows.reads, condition, [keys]), as_asked=False)
     sums = formulas.sums
-    forms = Forms(clauses.sql, clauses.texts, formulas, keys)
+    forms = FormBuilder(clauses.sql, clauses.texts, formulas, keys)
     forms.adds_groups = not Joins(clauses.names, rows.reads, condition, [keys[:-1]]).multiply
     listed, columns = clauses.listed(items, forms)
     computed = sums.query(list(keys), clauses.options.budget)
@@ -127,11 +127,8 @@ def _refuse_distinct(clauses: Clauses, select: exp.Select, keys: Keys, items: li
 
 def _refuse_possible(clauses: Clauses, select: exp.Select, items: list[Item], nodes: list[exp.Expr]) -> None:
     """Values of columns that are published apart go together in any way: listed alone, they would look like rows."""
-    buckets = clauses.names.release.buckets
-    if buckets is None or any(has_aggregates(item.node) for item in items):
-        return
     named = {column.table for node in nodes for column in node.find_all(exp.Column)}
-    if sum(bool(side.columns & named) for side in buckets.sides) > 1:
+    if not clauses.names.release.lists_combinations(named) and not any(has_aggregates(item.node) for item in items):
         refuse(
             clauses.sql, select, "a list of values of columns that are published apart",
             "which of them go together is not known, and it would have all that may; ask for count(*) of each, which "
@@ -163,7 +160,7 @@ def _groups(clauses: Clauses, select: exp.Select, items: list[Item], scope: Scop
     return keys, sets
 
 
-def _grouping(forms: Forms, chosen: tuple[int, ...]) -> dict[str, int]:
+def _grouping(forms: FormBuilder, chosen: tuple[int, ...]) -> dict[str, int]:
     """grouping(a, b) in this grouping set: a bit for each key that is not in it."""
     present = {f"g{i}" for i in chosen}
     return {

@@ -1,4 +1,4 @@
-"""What rewriting asks of public relations, once each: which columns are unique, of which type, with which values."""
+"""What rewriting asks of the data of public relations: which columns are unique, of which type, with which values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from sqlpriv.errors import SqlprivError
 from sqlpriv.sqltext import quoted
 
 
-class AskedFacts:
-    """Facts about the public tables of an open release, which do not change while it is open."""
+class PublicFacts:
+    """Facts about the public tables of an open release. They do not change while it is open, so each is asked once.
+
+    Relations and domains are given as SQL text that can stand after FROM.
+    """
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con

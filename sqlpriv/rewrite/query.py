@@ -1,7 +1,7 @@
 """A query over the private table, rewritten into one query over its release.
 
-How a query goes through the layers is told in the package's own words (sqlpriv/rewrite/__init__.py). Whatever no layer
-knows is refused, and nothing runs. The query itself is never run.
+sqlpriv/rewrite/__init__.py describes the steps. Whatever no step knows is refused, and nothing runs. The query itself
+is never run.
 """
 
 from __future__ import annotations
@@ -13,29 +13,31 @@ from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.answers import over_answers, united_answers
-from sqlpriv.rewrite.asides import public_answer, rows_of_types, without_rows
-from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened, is_of_keys
+from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened, is_of_keys, with_answers_in_from
 from sqlpriv.rewrite.bind.catalog import tables_shown
-from sqlpriv.rewrite.bind.chosen import with_chosen
+from sqlpriv.rewrite.bind.chosen_groups import with_chosen
 from sqlpriv.rewrite.bind.expressions import Expressions
-from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.joins import united_rows
+from sqlpriv.rewrite.bind.names import Ctes, Names, Scope, with_ctes
 from sqlpriv.rewrite.bind.parameters import Bound
 from sqlpriv.rewrite.bind.parse import TOO_DEEP, parsed
-from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_other_parts
 from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Relation, Rows
-from sqlpriv.rewrite.bind.scalar_select import with_answers_in_from
-from sqlpriv.rewrite.bind.scope import Ctes, Scope, with_ctes
 from sqlpriv.rewrite.bind.sources import Sources
-from sqlpriv.rewrite.bind.united_rows import united_rows
 from sqlpriv.rewrite.clauses import ROWS, Clauses, Options, is_limit_zero
 from sqlpriv.rewrite.domain.sums import TooWideError
-from sqlpriv.rewrite.extremes import asks_for_extremes, domain_extremes
 from sqlpriv.rewrite.grouped import answered, grouped
+from sqlpriv.rewrite.public_answers import (
+    asks_for_extremes,
+    domain_extremes,
+    public_answer,
+    rows_of_types,
+    without_rows,
+)
 from sqlpriv.rewrite.release import Release
-from sqlpriv.rewrite.syntax import SELECT_ARGS, aggregated, is_of_values
+from sqlpriv.rewrite.syntax import SELECT_ARGS, UNION_ARGS, aggregated, is_of_values
 
 _INTERVALS = "That is for its intervals"
-_UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 
 
 def rewrite(sql: str, release: Release, options: Options | None = None, parameters: Bound = ()) -> Answer:
@@ -118,7 +120,7 @@ class _Rewriting:
         """What a query stands for: rows, if it does not aggregate, or an answer."""
         self.names.count_select()
         if isinstance(node, exp.Subquery):
-            self._clauses.only(node, {"this"})
+            refuse_other_parts(self._sql, node, {"this"})
             return self.read(node.this, ctes)
         seen = with_ctes(node, ctes, self._sql)
         self._check_unused(node)
@@ -135,7 +137,7 @@ class _Rewriting:
                 refuse(self._sql, cte, f"WITH ... AS ({cte.this.key.upper()})", "write a SELECT there")
 
     def _select(self, select: exp.Select, ctes: Ctes) -> Relation:
-        self._clauses.only(select, SELECT_ARGS | {"qualify"})
+        refuse_other_parts(self._sql, select, SELECT_ARGS | {"qualify"})
         reads_private = partial(self.names.reads_private, ctes=ctes)
         select = with_answers_in_from(select, ctes, reads_private, self._sql)
         rows, scope = self._sources.read_from(select, ctes)
@@ -172,7 +174,7 @@ class _Rewriting:
         return rows
 
     def _union(self, union: exp.Union, ctes: Ctes) -> Relation:
-        self._clauses.only(union, _UNION_ARGS)
+        refuse_other_parts(self._sql, union, UNION_ARGS)
         if union.args.get("distinct"):
             refuse(self._sql, union, "UNION", "write UNION ALL: estimates that happen to be equal are not the same")
         left, right = (self.read(node, ctes) for node in (union.this, union.expression))

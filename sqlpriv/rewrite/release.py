@@ -1,38 +1,21 @@
-"""What rewriting knows of a release: its columns, its weights, and the public tables beside it.
+"""What rewriting knows of a release: four kinds, and what all of them have.
 
-A release is a weighted relation, whatever method made it: all that tells methods apart here are numbers. Where all rows
-of the view carry the same weights, these are taken out of the sums, and a count over the view stays a plain count.
+    NoisyRelease         rows that carry weights and variances; low and high are confidence intervals
+    GeneralizedRelease   classes of rows that may stand for several values; low and high hold for certain
+    SplitRelease         columns published apart inside buckets; low and high hold for certain
+    SampledRelease       classes of a sample of the rows; low and high are confidence limits around certain bounds
 
-`errors` says what the bounds of an answer mean. "coins": confidence intervals, from weights and variances. "bounds":
-no coins were thrown, and low and high are hard; then `rows` gives each class of rows with all that it may stand for.
-Both: the rows are a sample (`sampling`), and low and high are confidence limits around what its classes may stand for.
-Where columns are published apart inside buckets, `rows` is about columns of one side, and `buckets` says what else.
+A method makes one of them (release.read and methods/*/answers), and rewriting asks it alone: no method is known here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
+from sqlpriv.rewrite.public_facts import PublicFacts
 from sqlpriv.sqltext import folded, quoted
-
-
-class PublicFacts(Protocol):
-    """What is asked of the data of public relations, given as SQL text that can stand after FROM."""
-
-    def is_unique(self, relation: str, columns: frozenset[str], present: frozenset[str]) -> bool:
-        """Whether no two rows are equal in these columns, NULL being equal to NULL; NULL in `present` is left out."""
-
-    def type_of(self, relation: str, column: str) -> str:
-        """The type of a column, "" if it cannot be known."""
-
-    def has_value(self, domain: str, value: str) -> bool:
-        """Whether a domain has a value, given as SQL text; true if that cannot be known."""
-
-    def some_values(self, domain: str, most: int) -> list[str]:
-        """The values of a domain as text, if they are so many at most."""
-
 
 Cuts: TypeAlias = Mapping[str, Sequence[str]]
 """Of columns that are published in ranges of numbers without gaps: what a query compares them with, as SQL text."""
@@ -45,7 +28,6 @@ is that of suppressed rows). A column that is cut has another beside it, `end_of
 the column itself is the value to be compared. Where nothing is mentioned, it has a row for all rows of the table. With
 the last argument, a class without rows stands for all that the domains have, so that every group is there.
 """
-COINS, BOUNDS = "coins", "bounds"
 
 
 def end_of(name: str) -> str:
@@ -100,42 +82,34 @@ class PublicTable:
         return quoted(*self.relation_parts)
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """How the rows were sampled: each with the same probability, and rare classes suppressed afterwards."""
-
-    share: float
-    """The probability of a row."""
-    is_closed: bool
-    """Whether every class that could be there is known, and with it how many sampled rows may be suppressed."""
-
-
-@dataclass(frozen=True)
-class Side:
-    """Columns that are published together, and the relation that has them, with the buckets of its rows."""
-
-    relation: str
-    columns: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Buckets:
-    """Rows whose columns are published apart: in a bucket, each row of a side goes with one of every other side."""
-
-    sides: tuple[Side, ...]
-    bucket: str
-    """The column of the bucket, in every side."""
-    rows: int
-    largest: int
-    """So many rows a bucket has at most."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Release:
-    """A release as rewriting sees it."""
+    """What every release has. Queries name `table` and its attributes; public tables may be joined to it."""
 
     table: str
     attributes: tuple[Attribute, ...]
+    public: Mapping[str, PublicTable] = field(default_factory=dict)
+    """By folded name."""
+    facts: PublicFacts | None = field(default=None, compare=False)
+    """Asks the data of public tables; without it nothing is taken to be unique."""
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute of that name, as DuckDB compares names."""
+        return next((a for a in self.attributes if folded(a.name) == folded(name)), None)
+
+    def lists_combinations(self, columns: set[str]) -> bool:
+        """Whether the release shows which values of these columns occur together."""
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyRelease(Release):
+    """Rows with weights: an estimate is a weighted sum over the rows of the view and over the whole domain.
+
+    Where all rows of the view carry the same weights, these are taken out of the sums, and a count over the view stays
+    a plain count.
+    """
+
     published: str
     """SQL text of the relation with the attributes, __weight, __variance and __skew."""
     domain_weights: Mapping[int, Weights]
@@ -146,34 +120,6 @@ class Release:
     """The largest weight of a row of the view: by how much one row more or less moves a count."""
     cross_estimate: float = 0.0
     cross_square: float = 0.0
-    public: Mapping[str, PublicTable] = field(default_factory=dict)
-    """By folded name."""
-    facts: PublicFacts | None = field(default=None, compare=False)
-    """Asks the data of public tables; without it nothing is taken to be unique."""
-    errors: frozenset[str] = frozenset({COINS})
-    """What low and high mean: COINS, BOUNDS, or both."""
-    rows: RowsOf | None = field(default=None, compare=False)
-    """With BOUNDS: what each class of rows may stand for."""
-    buckets: Buckets | None = None
-    """With BOUNDS: how columns are published apart; then `rows` is asked for columns of one side alone."""
-    suppressed: int = 0
-    """With BOUNDS: how many rows of the table are suppressed, whether left out or kept with stars."""
-    sampling: Sampling | None = None
-    """With COINS and BOUNDS: how the rows were sampled. Classes that are hidden have at most their copies then."""
-
-    apart: tuple[frozenset[str], ...] = ()
-    """With `sampling`: groups of columns, each published from a sample of its own. Then `rows` is asked for columns of
-    one group alone: nothing is known of columns of two together. Empty where all are in one."""
-
-    @property
-    def has_hard_bounds(self) -> bool:
-        """Whether low and high hold for certain."""
-        return self.errors == {BOUNDS}
-
-    @property
-    def is_sampled(self) -> bool:
-        """Whether low and high are confidence limits around hard bounds."""
-        return self.errors == {COINS, BOUNDS}
 
     @property
     def kappa(self) -> float | None:
@@ -192,6 +138,62 @@ class Release:
         """Whether the variance of a sum is no sum over rows, but has products of sums in it."""
         return self.cross_estimate != 0 or self.cross_square != 0
 
-    def attribute(self, name: str) -> Attribute | None:
-        """The attribute of that name, as DuckDB compares names."""
-        return next((a for a in self.attributes if folded(a.name) == folded(name)), None)
+
+@dataclass(frozen=True, kw_only=True)
+class ClassRelease(Release):
+    """Rows in classes, each with all that it may stand for; the kinds of it follow."""
+
+    rows: RowsOf = field(compare=False)
+    """What each class of rows may stand for."""
+    suppressed: int = 0
+    """How many rows of the table are suppressed, whether left out or kept with stars."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralizedRelease(ClassRelease):
+    """Labels in place of values: a row may be any leaf below its labels, a suppressed one any tuple of the domain."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """Columns that are published together, and the relation that has them, with the buckets of its rows."""
+
+    relation: str
+    columns: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitRelease(ClassRelease):
+    """Columns published apart: in a bucket, each row of a side goes with one of every other side, unknown which.
+
+    `rows` is asked for columns of one side alone.
+    """
+
+    sides: tuple[Side, ...]
+    bucket: str
+    """The column of the bucket, in every side."""
+    size: int
+    """How many rows there are."""
+    largest_bucket: int
+    """How many rows a bucket has at most."""
+
+    def sides_of(self, columns: set[str]) -> list[Side]:
+        """The sides that have one of these columns."""
+        return [side for side in self.sides if side.columns & columns]
+
+    def lists_combinations(self, columns: set[str]) -> bool:
+        return len(self.sides_of(columns)) < 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledRelease(ClassRelease):
+    """Classes of a sample: each row of the table was taken with the same probability, and rare classes suppressed
+    afterwards. Of classes that are hidden, at most their copies were sampled."""
+
+    share: float
+    """The probability with which a row was taken."""
+    is_closed: bool
+    """Whether every class that could be there is known, and with it how many sampled rows may be suppressed."""
+    groups: tuple[frozenset[str], ...] = ()
+    """Groups of columns, each published from a sample of its own. Then `rows` is asked for columns of one group alone:
+    nothing is known of columns of two together. Empty where all are in one."""

@@ -9,20 +9,16 @@ from sqlglot import exp
 PREFIX = "__priv_"
 """How the names begin that rewriting makes, so that none of a query is the same."""
 AGGREGATES = (exp.AggFunc, exp.Filter, exp.Window, exp.Grouping, exp.GroupingId, exp.WithinGroup)
-KNOWN_AGGREGATES = (
-    exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Grouping, exp.GroupingId, exp.Variance, exp.VariancePop, exp.Stddev,
-    exp.StddevPop, exp.StddevSamp, exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2,
-    exp.Skewness,
-)  # fmt: skip
-"""The aggregates of rows that can be estimated from sums."""
+"""What aggregates rows, whether or not it can be estimated (see aggregates.py)."""
 HISTOGRAM = exp.AnonymousAggFunc
 """DuckDB's histogram(), which sqlglot takes for any function; nothing else becomes this."""
-BY_VALUE = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, HISTOGRAM)
-"""The aggregates that are read off the counts of each value."""
+GROUPING = (exp.Grouping, exp.GroupingId)
 SELECT_ARGS = {
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"
 }  # fmt: skip
 """The clauses of a SELECT that are known."""
+UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
+"""The same of a UNION."""
 
 
 def without_parentheses(node: exp.Expr) -> exp.Expr:

@@ -14,7 +14,7 @@ from oracles.buckets import Bucket, Row, all_tables, sum_bounds
 from sqlpriv.methods.bucketed.answers import OneSide
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
-from sqlpriv.rewrite.release import BOUNDS, Attribute, Buckets, PublicTable, Release, Side
+from sqlpriv.rewrite.release import Attribute, PublicTable, Release, Side, SplitRelease
 
 Con = duckdb.DuckDBPyConnection
 VALUES = (None, -1, 0, 2)
@@ -37,14 +37,14 @@ def make_release(con: Con, buckets: Sequence[Bucket], sides: Sequence[Sequence[s
         made.append(Side(table, frozenset(columns)))
         attributes += [Attribute(c, "INTEGER", 4, f"(SELECT DISTINCT {c} AS value FROM {table})") for c in columns]
     sizes = [len(bucket[0]) for bucket in buckets]
-    return Release(
+    return SplitRelease(
         table="t",
         attributes=tuple(attributes),
-        published="side_0",
-        domain_weights={},
-        errors=frozenset({BOUNDS}),
         rows=OneSide(tuple(made), sum(sizes)).relation,
-        buckets=Buckets(tuple(made), "__bucket", sum(sizes), max(sizes)),
+        sides=tuple(made),
+        bucket="__bucket",
+        size=sum(sizes),
+        largest_bucket=max(sizes),
     )
 
 

@@ -23,7 +23,7 @@ from sqlpriv.release.file import attach_release
 from sqlpriv.release.read import describe
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
-from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.release import NoisyRelease
 
 pytestmark = pytest.mark.one_version
 
@@ -43,7 +43,7 @@ MORE = [
 
 
 @pytest.fixture(scope="module")
-def asked_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Con, Release]]:
+def asked_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Con, NoisyRelease]]:
     """A release whose rows are those of the view `seen`, one table or another."""
     path = tmp_path_factory.mktemp("deviations") / "release.duckdb"
     write_release(path, COLUMNS, random_view(COLUMNS, ROWS, 5), WEIGHTS, public=PUBLIC)
@@ -56,7 +56,7 @@ def asked_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Con, Re
         yield con, replace(release, published="seen", constant=None)
 
 
-def exact(asked_of: tuple[Con, Release], query: str) -> list[list[str]]:
+def exact(asked_of: tuple[Con, NoisyRelease], query: str) -> list[list[str]]:
     """Of both tables, the rows of an answer, of which only what is exact is left, in any order."""
     con, release = asked_of
     answer = rewrite(query, release, Options(deviations=True))
@@ -73,34 +73,34 @@ def exact(asked_of: tuple[Con, Release], query: str) -> list[list[str]]:
 
 @pytest.mark.some(5)
 @pytest.mark.parametrize("file", [f for f in FIXTURES if f.stem != "chosen_groups"], ids=lambda f: f.stem)
-def test_what_is_exact_depends_on_no_row(asked_of: tuple[Con, Release], file: Path) -> None:
+def test_what_is_exact_depends_on_no_row(asked_of: tuple[Con, NoisyRelease], file: Path) -> None:
     for query in map(asked, statements(file)):
         one, two = exact(asked_of, query)
         assert one == two, query
 
 
-def test_groups_that_private_rows_would_choose_are_refused(asked_of: tuple[Con, Release]) -> None:
+def test_groups_that_private_rows_would_choose_are_refused(asked_of: tuple[Con, NoisyRelease]) -> None:
     for file in (f for f in FIXTURES if f.stem == "chosen_groups"):
         for query in map(asked, statements(file)):
             with pytest.raises(UnsupportedSQLError, match="a plan shows no choice that the private rows make"):
                 exact(asked_of, query)
 
 
-def test_nor_do_bounds_that_are_named_and_groups_that_are_chosen(asked_of: tuple[Con, Release]) -> None:
+def test_nor_do_bounds_that_are_named_and_groups_that_are_chosen(asked_of: tuple[Con, NoisyRelease]) -> None:
     for query in MORE:
         one, two = exact(asked_of, query)
         assert one
         assert one == two, query
 
 
-def test_conditions_on_group_keys_stay(asked_of: tuple[Con, Release]) -> None:
+def test_conditions_on_group_keys_stay(asked_of: tuple[Con, NoisyRelease]) -> None:
     one, _ = exact(asked_of, "SELECT age, count(*) FROM people GROUP BY age HAVING age > 24 AND count(*) > 9")
     assert one == ["[26]", "[28]"]
     one, _ = exact(asked_of, f"SELECT nationality, n FROM {BELOW} WHERE n > 9 AND nationality < 'B'")
     assert one == ["['AT']"]
 
 
-def test_bounds_reach_one_deviation_to_each_side(asked_of: tuple[Con, Release]) -> None:
+def test_bounds_reach_one_deviation_to_each_side(asked_of: tuple[Con, NoisyRelease]) -> None:
     con, release = asked_of
     query = "SELECT count(*) AS n, avg(age) AS m, round(avg(age)) AS r, sqrt(count(*)) AS s FROM people"
     con.execute("CREATE OR REPLACE VIEW seen AS FROM one").fetchall()

@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sqlpriv.rewrite.estimate.signs import is_never_below_zero
+from sqlpriv.rewrite.estimate.summands import is_never_below_zero
 from sqlpriv.rewrite.release import Attribute, Release
 
 RELEASE = Release(
-    "people",
-    (Attribute("n", "INTEGER", 3, "n", never_below_zero=True), Attribute("z", "DOUBLE", 5, "z")),
-    "published",
-    {},
+    table="people",
+    attributes=(Attribute("n", "INTEGER", 3, "n", never_below_zero=True), Attribute("z", "DOUBLE", 5, "z")),
 )
 VALUES = "(SELECT * FROM (VALUES (0), (3), (NULL)) AS n(n), (VALUES (-2.5::DOUBLE), (0), (0.5), (7), (NULL)) AS z(z))"
 CON = duckdb.connect(config={"threads": 1})

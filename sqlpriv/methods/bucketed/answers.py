@@ -9,8 +9,8 @@ from sqlpriv.facts import Line
 from sqlpriv.methods.bucketed.layout import BUCKET, side_table
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
-from sqlpriv.rewrite.public_facts import AskedFacts
-from sqlpriv.rewrite.release import BOUNDS, Attribute, Buckets, Cuts, Release, Side
+from sqlpriv.rewrite.public_facts import PublicFacts
+from sqlpriv.rewrite.release import Attribute, Cuts, Release, Side, SplitRelease
 from sqlpriv.sqltext import quoted
 
 
@@ -27,16 +27,16 @@ def open_buckets(file: ReleaseFile) -> Release:
     sizes = f"SELECT count(*) AS n FROM {tables[1]} GROUP BY {quoted(BUCKET)}"
     rows, largest = fetch(file.con, f"SELECT sum(n), max(n) FROM ({sizes})")[0]
     made = tuple(Side(tables[i], frozenset(names)) for i, names in sorted(sides.items()))
-    return Release(
+    return SplitRelease(
         table=file.about["table"],
         attributes=tuple(attributes),
-        published=tables[1],
-        domain_weights={},
         public=public_tables(file.con, file.catalog, "public"),
-        facts=AskedFacts(file.con),
-        errors=frozenset({BOUNDS}),
+        facts=PublicFacts(file.con),
         rows=OneSide(made, int(rows)).relation,
-        buckets=Buckets(made, BUCKET, int(rows), int(largest)),
+        sides=made,
+        bucket=BUCKET,
+        size=int(rows),
+        largest_bucket=int(largest),
     )
 
 

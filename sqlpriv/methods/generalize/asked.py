@@ -23,7 +23,7 @@ from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.read_columns import PublishedColumn
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.release import GeneralizedRelease
 from sqlpriv.sqltext import folded, quoted
 from sqlpriv.table.private_table import reads_apart
 
@@ -34,7 +34,7 @@ _COPIES = "__priv_n"
 class AskedNode:
     """A node as a release; nodes of the same shape are asked by the same SQL text."""
 
-    release: Release
+    release: GeneralizedRelease
     shape: Hashable
 
 

@@ -40,7 +40,7 @@ from sqlpriv.release.open import run_rewritten
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
-from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.release import GeneralizedRelease, Release
 from sqlpriv.sqltext import folded
 
 _Group = tuple[Any, ...]
@@ -194,12 +194,11 @@ class Workload:
             self._rewritten[key] = _rewritten(asked.query, opened.release)
         return self._numbers(asked.query, self._rewritten[key])
 
-    def _true(self, query: Query, table: Release) -> _Asked:
+    def _true(self, query: Query, table: GeneralizedRelease) -> _Asked:
         mentioned: set[str] = set()
 
         def noted(columns: frozenset[str], *rest: Any) -> str:
             mentioned.update(map(folded, columns))
-            assert table.rows is not None
             return table.rows(columns, *rest)
 
         answer = _rewritten(query, replace(table, rows=noted))

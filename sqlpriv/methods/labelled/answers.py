@@ -14,8 +14,8 @@ from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.rewrite.estimate.texts import number
-from sqlpriv.rewrite.public_facts import AskedFacts
-from sqlpriv.rewrite.release import BOUNDS, Attribute, Release
+from sqlpriv.rewrite.public_facts import PublicFacts
+from sqlpriv.rewrite.release import Attribute, GeneralizedRelease
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
@@ -34,7 +34,7 @@ class Counts:
     """All others that are not starred."""
 
 
-def open_labelled(file: ReleaseFile) -> Release:
+def open_labelled(file: ReleaseFile) -> GeneralizedRelease:
     """The release for queries."""
     columns = [PublishedColumn(file, row) for row in sorted(file.rows("attributes"), key=lambda r: int(r["position"]))]
     if not file.about.get("suppressed_rows", "").isdecimal():
@@ -52,7 +52,7 @@ def labelled_release(
     suppressed: int,
     kept: bool,
     counts: Counts | None = None,
-) -> Release:
+) -> GeneralizedRelease:
     """Rows with labels as a release for queries; `kept`: whether suppressed rows are among them, with stars.
 
     Without `counts` each row is one row of the table.
@@ -67,13 +67,10 @@ def labelled_release(
     for column in columns:
         may_be_hidden = suppressed > 0 and (column.is_generalized_at_all or not kept)
         attributes.append(_attribute(column, known[column.name], may_be_hidden and not column.has_domain))
-    return Release(
+    return GeneralizedRelease(
         table=table,
         attributes=tuple(attributes),
-        published=rows.published,
-        domain_weights={},
-        facts=AskedFacts(file.con),
-        errors=frozenset({BOUNDS}),
+        facts=PublicFacts(file.con),
         rows=rows.relation,
         suppressed=suppressed,
     )

@@ -30,9 +30,9 @@ from sqlpriv.release.read import attribute, public_tables
 from sqlpriv.release.views import wrong_name, wrong_question
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.clauses import Options
-from sqlpriv.rewrite.public_facts import AskedFacts
+from sqlpriv.rewrite.public_facts import PublicFacts
 from sqlpriv.rewrite.query import rewrite
-from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.release import NoisyRelease, Release
 from sqlpriv.sqltext import quoted
 
 MOST_GROUPS = 40
@@ -141,7 +141,7 @@ def _described(plan: RandomizedPlan, expected: Expected) -> Release:
     fetch(con, f"DROP SCHEMA IF EXISTS {_MEMORY}.public CASCADE")
     fetch(con, f"CREATE SCHEMA {_MEMORY}.public")
     write_public(plan, _MEMORY)
-    return Release(
+    return NoisyRelease(
         table=plan.policy.table.name,
         attributes=tuple(attribute(con, c.name, c.type, c.size, c.table) for c in plan.columns),
         published=_ROWS,
@@ -149,7 +149,7 @@ def _described(plan: RandomizedPlan, expected: Expected) -> Release:
         cross_estimate=expected.cross_estimate,
         cross_square=expected.cross_square,
         public=public_tables(con, _MEMORY, "public"),
-        facts=AskedFacts(con),
+        facts=PublicFacts(con),
     )
 
 

@@ -25,8 +25,8 @@ from sqlpriv.methods.sdgs.groups import Group, file_of
 from sqlpriv.methods.sdgs.stated import refuse_no_numbers, stated_groups
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
-from sqlpriv.rewrite.public_facts import AskedFacts
-from sqlpriv.rewrite.release import BOUNDS, COINS, Attribute, Cuts, Release, Sampling
+from sqlpriv.rewrite.public_facts import PublicFacts
+from sqlpriv.rewrite.release import Attribute, Cuts, Release, SampledRelease
 from sqlpriv.sqltext import NUMERIC_TYPE, quoted
 
 _ONE = "1e0"
@@ -154,17 +154,15 @@ def open_sampled(file: ReleaseFile) -> Release:
         ]
     )
     is_closed = all(group.is_closed for group in rows.groups)
-    return Release(
+    return SampledRelease(
         table=file.about["table"],
         attributes=tuple(_attribute(file, c, known[c.name]) for c in published),
-        published=rows.groups[0].shown.published,
-        domain_weights={},
         public=public_tables(file.con, file.catalog, "public"),
-        facts=AskedFacts(file.con),
-        errors=frozenset({COINS, BOUNDS}),
+        facts=PublicFacts(file.con),
         rows=rows.relation,
-        sampling=Sampling(numbers["beta"], is_closed),
-        apart=tuple(frozenset(group.columns) for group in groups) if len(groups) > 1 else (),
+        share=numbers["beta"],
+        is_closed=is_closed,
+        groups=tuple(frozenset(group.columns) for group in groups) if len(groups) > 1 else (),
     )
 
 

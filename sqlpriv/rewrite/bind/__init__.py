@@ -2,15 +2,16 @@
 
 `names` owns what all of it shares. Nothing here knows of forms, sums or intervals.
 
-    parse, parameters, spelling              the tree
-    refusals, functions                      what may not stand in it, and what may
-    relations, scope, names                  what is read and shown, what can be seen, and what it is called
-    expressions, sources                     columns and tables, resolved
-    public_subquery, public_relations        queries over public tables alone
-    catalog                                  which tables and columns there are
-    chosen                                   groups that a query chooses by its own estimates, as conditions
-    outer_joins, united_rows                 joins and unions, as inner joins with public relations
-    joined_answers                           outer joins of answers
-    scalar_select, flatten, below_answers    queries over answers, as queries over rows
-    group_sets                               what is grouped by
+    parse, parameters       the tree, with the values of parameters in it
+    refusals, functions     what may not stand in it, and what may
+    relations               what is read and shown
+    names                   what an expression can see, and what it is called
+    catalog                 which tables and columns there are
+    expressions, sources    columns and tables, resolved
+    public_queries          queries over public tables alone
+    joins                   outer joins and unions, as inner joins with public relations
+    group_sets              what is grouped by
+    chosen_groups           groups that a query chooses by its own estimates, as conditions
+    flatten                 sums over an answer, as sums over the rows below it
+    below_answers           queries over answers, as queries over rows
 """

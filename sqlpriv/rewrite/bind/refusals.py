@@ -8,6 +8,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.rewrite.aggregates import FAMILIES
 
 _EXTREMES = (
     "extremes of a release are those of noise or of labels; ask for the range of the public domain "
@@ -52,6 +53,8 @@ INSTEAD: dict[str, tuple[str, str]] = {
     "ByteString": ("an escape string", "write a plain text in single quotes"),
     "JSONExtract": ("->", "the operator is not among the functions that can be estimated"),
 }
+_CLAUSES = frozenset({"qualify", "into", "windows", "laterals"})
+"""Clauses that are refused by their names, not by what they hold."""
 _LISTED = "docs/query.md lists what can be"
 _AGGREGATES = (exp.AggFunc, exp.WithinGroup, exp.IgnoreNulls)
 INSTEAD_OF_STATEMENTS = {
@@ -105,14 +108,23 @@ def refuse_self_join(sql: str, node: exp.Expr) -> NoReturn:
     refuse(sql, node, "the private table a second time", "pairs of rows cannot be estimated; aggregate it once")
 
 
+def refuse_other_parts(sql: str, node: exp.Expr, known: set[str], where: str = "") -> None:
+    """Refuse every part of a query that is not among the known ones; `where` says what it is a part of."""
+    for key, value in node.args.items():
+        if value and key not in known:
+            inside = value[0] if isinstance(value, list) else value
+            if isinstance(inside, exp.Expr) and not isinstance(inside, exp.Paren) and key not in _CLAUSES:
+                refuse_node(sql, inside)
+            at = inside if isinstance(inside, exp.Expr) else node
+            refuse(sql, at, f"{key.upper().strip('_')}{where}", "leave it out")
+
+
 def refuse_node(sql: str, node: exp.Expr) -> NoReturn:
     """Raise the refusal of a node that no rule knows."""
     construct, instead = INSTEAD.get(type(node).__name__, (_name_of(node), _LISTED))
     if isinstance(node, _AGGREGATES) and instead is _LISTED:
-        instead = (
-            "only counts, sums, averages, variances, skewness, correlations, regressions, quantiles and histograms can "
-            "be; ask counts for ranges, as in GROUP BY x // 10"
-        )
+        families = f"{', '.join(FAMILIES[:-1])} and {FAMILIES[-1]}"
+        instead = f"only {families} can be; ask counts for ranges, as in GROUP BY x // 10"
     elif isinstance(node, exp.Func) and instead is _LISTED:
         instead = "only functions that always answer the same, and read nothing else, can be; docs/query.md lists them"
     refuse(sql, node, construct, instead)

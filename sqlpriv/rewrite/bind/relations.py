@@ -13,7 +13,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from sqlpriv.rewrite.syntax import without_parentheses
-from sqlpriv.sqltext import folded
+from sqlpriv.sqltext import folded, quoted
 
 VALUE = "value"
 SCALAR = "__priv_scalar"
@@ -71,6 +71,12 @@ class AnswerColumn:
     high: str | None = None
     exact: bool = False
     """Whether it is made of group keys and constants alone."""
+
+    def seen_in(self, variable: str) -> AnswerColumn | None:
+        """As SQL text over the answer that is read under that name; None if it has no bounds."""
+        if self.low is None or self.high is None:
+            return None
+        return AnswerColumn(quoted(variable, self.name), quoted(variable, self.low), quoted(variable, self.high))
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,18 @@ def column(variable: str, name: str, like: exp.Expr | None = None) -> exp.Column
         if found:
             made._meta = dict(found)
     return made
+
+
+def table(name: str, variable: str) -> exp.Table:
+    """A relation that the rewriting defined, read under the name of a variable."""
+    alias = exp.TableAlias(this=exp.to_identifier(variable, quoted=True))
+    return exp.Table(this=exp.to_identifier(name, quoted=True), alias=alias)
+
+
+def exists(read: exp.Table, where: exp.Expr) -> exp.Exists:
+    """That a relation has a row which meets a condition."""
+    one = exp.Literal.number(1)
+    return exp.Exists(this=exp.Select(expressions=[one], from_=exp.From(this=read), where=exp.Where(this=where)))
 
 
 def distinct_names(names: list[str]) -> list[str]:

@@ -12,14 +12,12 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.bind.catalog import SCHEMAS
 from sqlpriv.rewrite.bind.expressions import Expressions
-from sqlpriv.rewrite.bind.joined_answers import join_answers
-from sqlpriv.rewrite.bind.names import Names
-from sqlpriv.rewrite.bind.outer_joins import PublicSide, left_join, public_side, semi_join
-from sqlpriv.rewrite.bind.public_relations import is_public_relation, public_relation
-from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_self_join, unknown
-from sqlpriv.rewrite.bind.relations import VALUE, Answer, AnswerColumn, Read, Relation, Rows, Shown, column, marked
-from sqlpriv.rewrite.bind.scope import Columns, Ctes, Reader, Scope, by_name
-from sqlpriv.sqltext import folded, quoted
+from sqlpriv.rewrite.bind.joins import PublicSide, join_answers, left_join, public_side, semi_join
+from sqlpriv.rewrite.bind.names import Columns, Ctes, Names, Reader, Scope, by_name
+from sqlpriv.rewrite.bind.public_queries import is_public_relation, public_relation
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_other_parts, refuse_self_join, unknown
+from sqlpriv.rewrite.bind.relations import VALUE, Answer, Read, Relation, Rows, Shown, column, marked
+from sqlpriv.sqltext import folded
 
 _SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {
     exp.Table: {"this", "alias", "db", "catalog"},
@@ -56,14 +54,14 @@ class Sources:
 
     def _right_join(self, left: exp.Expr, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
         """`a RIGHT JOIN b` is `b LEFT JOIN a`, with the columns of a first."""
-        self._only(join, _JOIN_ARGS)
+        refuse_other_parts(self._sql, join, _JOIN_ARGS, " in FROM")
         self._source(join.this, ctes, rows, scope)
         turned = exp.Join(this=left, side="LEFT", on=join.args.get("on"), using=join.args.get("using"))
         self._outer_join(turned, ctes, rows, scope)
         scope.sources = dict(reversed(scope.sources.items()))
 
     def _join(self, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
-        self._only(join, _JOIN_ARGS)
+        refuse_other_parts(self._sql, join, _JOIN_ARGS, " in FROM")
         kind = _kind(join)
         full = kind in {"FULL", "FULL OUTER"} and rows.over_answers and not rows.private
         if full or kind in {"LEFT", "LEFT OUTER", "SEMI", "ANTI"}:
@@ -144,7 +142,7 @@ class Sources:
     def _source(self, node: exp.Expr, ctes: Ctes, rows: Rows, scope: Scope) -> None:
         if type(node) not in _SOURCE_ARGS:
             refuse_node(self._sql, node)
-        self._only(node, _SOURCE_ARGS[type(node)])
+        refuse_other_parts(self._sql, node, _SOURCE_ARGS[type(node)], " in FROM")
         alias = node.args.get("alias")
         if isinstance(node, exp.Table):
             shown, name = self._table(node, ctes, rows)
@@ -214,8 +212,8 @@ class Sources:
         if isinstance(relation, Answer):
             variable = self._names.variable("estimates")
             rows.reads[variable] = Read(f"({relation.sql})", answer=relation)
-            estimates = {c.name: c for c in relation.columns}
-            return [Shown(n, column(variable, n), _in(variable, estimates.get(n))) for n in relation.names]
+            estimates = {c.name: c.seen_in(variable) for c in relation.columns}
+            return [Shown(n, column(variable, n), estimates.get(n)) for n in relation.names]
         if rows.private and relation.private:
             refuse_self_join(self._sql, node)
         rows.private |= relation.private
@@ -229,14 +227,6 @@ class Sources:
             f", with the public tables {others}" if others else ""
         )
 
-    def _only(self, node: exp.Expr, known: set[str]) -> None:
-        for key, value in node.args.items():
-            if value and key not in known:
-                inside = value[0] if isinstance(value, list) else value
-                if isinstance(inside, exp.Expr) and type(inside) is not exp.Paren:
-                    refuse_node(self._sql, inside)
-                refuse(self._sql, node, f"{key} in FROM", "leave it out")
-
 
 def _kind(join: exp.Join) -> str:
     return " ".join(filter(None, (join.args.get("method"), join.side, join.kind))).upper()
@@ -245,9 +235,3 @@ def _kind(join: exp.Join) -> str:
 def _use(shown: Shown) -> exp.Expr:
     new = shown.expression.copy()
     return new if isinstance(new, exp.Column) else exp.Paren(this=new)
-
-
-def _in(variable: str, found: AnswerColumn | None) -> AnswerColumn | None:
-    if found is None or found.low is None or found.high is None:
-        return None
-    return AnswerColumn(quoted(variable, found.name), quoted(variable, found.low), quoted(variable, found.high))

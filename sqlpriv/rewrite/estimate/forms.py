@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sqlpriv.rewrite.estimate.intervals import ALONE
+from sqlpriv.rewrite.estimate.texts import ALONE
 
 
 @dataclass(frozen=True)

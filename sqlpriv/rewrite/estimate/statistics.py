@@ -10,55 +10,32 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.estimate.aggregates import Summand, present
+from sqlpriv.rewrite.aggregates import Aggregate
 from sqlpriv.rewrite.estimate.bounds import Formulas
 from sqlpriv.rewrite.estimate.forms import Bounded, Form, Linear, Ratio, Smooth
-from sqlpriv.rewrite.estimate.intervals import formula
-
-_DEVIATIONS: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.Stddev: exp.Variance, exp.StddevSamp: exp.Variance, exp.StddevPop: exp.VariancePop,
-}  # fmt: skip
-_OF_TWO: tuple[type[exp.Expr], ...] = (
-    exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2,
-)  # fmt: skip
-STATISTICS: tuple[type[exp.Expr], ...] = (exp.Variance, exp.VariancePop, exp.Skewness, *_DEVIATIONS, *_OF_TWO)
+from sqlpriv.rewrite.estimate.summands import Summand, present
+from sqlpriv.rewrite.estimate.texts import formula
 
 
-def squared(node: exp.Expr) -> exp.Expr | None:
-    """The variance whose root a standard deviation is."""
-    outer = node.this if isinstance(node, exp.Filter) else node
-    kind = _DEVIATIONS.get(type(outer))
-    if kind is None:
-        return None
-    variance = kind(this=outer.this.copy())
-    return exp.Filter(this=variance, expression=node.expression.copy()) if isinstance(node, exp.Filter) else variance
+def variance_below(root: exp.Expr, kind: type[exp.Expr]) -> exp.Expr:
+    """The variance whose root a standard deviation is, with its FILTER."""
+    if isinstance(root, exp.Filter):
+        return exp.Filter(this=variance_below(root.this, kind), expression=root.expression.copy())
+    return kind(this=root.this.copy())
 
 
-def statistic(formulas: Formulas, node: exp.Expr) -> Form:
+def statistic(formulas: Formulas, node: exp.Expr, entry: Aggregate) -> Form:
     """The form of a variance, covariance, correlation or regression."""
     outside: tuple[exp.Expr, ...] = ()
     if isinstance(node, exp.Filter):
         node, outside = node.this, (node.expression.this,)
-    if not isinstance(node, _OF_TWO):
-        sums = _Moments(formulas, node.this, node.this, outside)
-        if isinstance(node, exp.Skewness):
-            return sums.skewness()
-        return Ratio(sums.spread, sums.divisor(isinstance(node, exp.Variance)))
-    # regr_slope(y, x) names the dependent variable first.
-    sums = _Moments(formulas, node.expression, node.this, outside)
-    if isinstance(node, exp.RegrSlope):
-        return Ratio(sums.joint, sums.spread)
-    if isinstance(node, exp.RegrIntercept):
-        return sums.intercept()
-    if isinstance(node, exp.Corr):
-        return sums.correlation()
-    if isinstance(node, exp.RegrR2):
-        return _square(sums.correlation())
-    return Ratio(sums.joint, sums.divisor(isinstance(node, exp.CovarSamp)))
+    moments = Moments(formulas, node.expression if entry.of_two else node.this, node.this, outside)
+    form: Form = getattr(moments, entry.statistic)()
+    return form
 
 
-class _Moments:
-    """The sums of x, y, their squares and their product, where both are there, and the combinations of these."""
+class Moments:
+    """The sums of x, y, their squares and their product, where both are there, and the statistics made of these."""
 
     def __init__(self, formulas: Formulas, x: exp.Expr, y: exp.Expr, outside: tuple[exp.Expr, ...]) -> None:
         self._formulas = formulas
@@ -73,10 +50,6 @@ class _Moments:
 
     def _sum(self, node: exp.Expr | None) -> int:
         return self._formulas.sums.summands.add(Summand(node, self._filters))
-
-    def divisor(self, of_sample: bool) -> Linear:
-        """The number of rows, or one less."""
-        return Linear({self.n: "1"}, "-1" if of_sample else None)
 
     @property
     def spread(self) -> Linear:
@@ -93,6 +66,35 @@ class _Moments:
             return self.spread
         product = self._sum(_times(self._x, self._y))
         return Linear({product: "1", self.sx: f"-{self.my}", self.sy: f"-{self.mx}", self.n: f"{self.mx} * {self.my}"})
+
+    def variance(self) -> Ratio:
+        """The mean of (x - m)^2."""
+        return Ratio(self.spread, Linear({self.n: "1"}))
+
+    def sample_variance(self) -> Ratio:
+        """The same, over one row less."""
+        return Ratio(self.spread, Linear({self.n: "1"}, "-1"))
+
+    def covariance(self) -> Ratio:
+        """The mean of (x - m)(y - m')."""
+        return Ratio(self.joint, Linear({self.n: "1"}))
+
+    def sample_covariance(self) -> Ratio:
+        """The same, over one row less."""
+        return Ratio(self.joint, Linear({self.n: "1"}, "-1"))
+
+    def slope(self) -> Ratio:
+        """By how much y rises with x."""
+        return Ratio(self.joint, self.spread)
+
+    def explained(self) -> Form:
+        """The square of the correlation: its least is 0 where the bounds lie on both sides of it."""
+        form = self.correlation()
+        if isinstance(form, Smooth):
+            own = form.text
+            return Smooth(f"{own} * {own}", {i: f"2e0 * {own} * ({slope})" for i, slope in form.slopes.items()})
+        bounds = (f"({form.low})", f"({form.high})")
+        return Bounded(f"{form.text} * {form.text}", formula("_square_low", *bounds), formula("_square_high", *bounds))
 
     def correlation(self) -> Smooth | Bounded:
         """By its derivatives; on Fisher's scale, unless one deviation is asked for."""
@@ -112,10 +114,7 @@ class _Moments:
                 own = f"({factor}) * ({c}) / nullif({rows}, 0e0)"
                 slopes[i] = f"{slopes[i]} + {own}" if i in slopes else own
         smooth = Smooth(value, {i: formulas.once_inside(s) for i, s in slopes.items()})
-        if formulas.deviations or formulas.is_hard:
-            return smooth
-        half = formulas.half(smooth)
-        return Bounded(value, *(formula("_fisher_bound", value, f"{sign}{half}") for sign in ("-", "")))
+        return formulas.on_fisher_scale(smooth)
 
     def skewness(self) -> Smooth:
         """By its derivatives: of z^3 - 3 z - 1.5 G z^2 + 0.5 G, where z is x by its mean and deviation."""
@@ -160,15 +159,6 @@ class _Moments:
         if self.sx == self.sy:  # of x by itself
             return Smooth(value)
         return Smooth(value, {i: formulas.once_inside(f"({s}) / nullif({rows}, 0e0)") for i, s in slopes.items()})
-
-
-def _square(form: Smooth | Bounded) -> Form:
-    """The square of an estimate: its least is 0 where the bounds lie on both sides of it."""
-    if isinstance(form, Smooth):
-        own = form.text
-        return Smooth(f"{own} * {own}", {i: f"2e0 * {own} * ({slope})" for i, slope in form.slopes.items()})
-    bounds = (f"({form.low})", f"({form.high})")
-    return Bounded(f"{form.text} * {form.text}", formula("_square_low", *bounds), formula("_square_high", *bounds))
 
 
 def _double(node: exp.Expr) -> exp.Expr:

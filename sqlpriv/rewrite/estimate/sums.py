@@ -1,71 +1,163 @@
-"""The sums that estimates need, and the one query that computes them: over the view, over the domain, and joined.
+"""The sums that estimates need: numbered while an answer is put together, then computed in one query.
 
-A sum of f is estimated by sum(weight f) over the view plus the same over the domain; its variance likewise from
-variance f f', its third moment from skew f f' f'', where f is all that a row adds, summed over the public rows it is
-joined with.
+Forms and bounds name a sum by its number, and get the column that has its estimate. Sums over several groups of an
+answer, as sum(count(*)) OVER (...) adds them up, have numbers too. How a sum is estimated, and what else is computed of
+it, depends on the release: noisy_sums, hard_bounds, buckets and sampled_bounds each have their kind of Sums.
 """
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.estimate.multiplying import Joins
-from sqlpriv.rewrite.estimate.parts import PLAIN, DomainPart, ViewPart, ViewPartByRow
-from sqlpriv.rewrite.estimate.signs import is_never_below_zero
-from sqlpriv.rewrite.estimate.summands import Kept, Summands
-from sqlpriv.rewrite.estimate.texts import Texts, number
-from sqlpriv.rewrite.release import Weights
+from sqlpriv.rewrite.estimate.forms import times
+from sqlpriv.rewrite.estimate.joined_tables import Joins
+from sqlpriv.rewrite.estimate.summands import Summands, is_never_below_zero
+from sqlpriv.rewrite.estimate.texts import Texts
+from sqlpriv.rewrite.release import Release
 
 SUMS = "__priv_s"
-_WEIGHT, _VARIANCE, _SKEW = "weight", "variance", "skew"
+ESTIMATE = "e"
+"""The kind of column that estimates a sum."""
+_FIRST = 1_000_000
+"""Numbers of windowed sums begin here; those below are of plain ones."""
 
 
-class Sums:
-    """Collects what is to be summed while an answer is put together; owns its summands, and is given its joins."""
+class NoBoundsError(Exception):
+    """There are no sound bounds: two frames have groups in common that no frame is, say."""
 
-    def __init__(self, texts: Texts, joins: Joins) -> None:
-        self.release = joins.release
+
+@dataclass(frozen=True)
+class Frame:
+    """The groups that a window adds up: rows of a partition in an order, by their distance from the current one."""
+
+    partition: frozenset[str] = frozenset()
+    order: tuple[str, ...] = ()
+    start: float = -math.inf
+    end: float = math.inf
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of the partition."""
+        return self.start == -math.inf and self.end == math.inf
+
+    @property
+    def has_current(self) -> bool:
+        """Whether the current group is in it."""
+        return self.start <= 0 <= self.end
+
+    def sql(self) -> str:
+        """As text, after OVER."""
+        parts = [f"PARTITION BY {', '.join(sorted(self.partition))}"] if self.partition else []
+        parts += [f"ORDER BY {', '.join(self.order)}"] if self.order else []
+        if not self.is_whole:
+            parts.append(f"ROWS BETWEEN {_side(self.start, 'PRECEDING')} AND {_side(self.end, 'FOLLOWING')}")
+        return f"OVER ({' '.join(parts)})"
+
+    def common(self, other: Frame) -> Frame | None:
+        """The groups of both, or none."""
+        if self.partition == other.partition and self.order == other.order:
+            start, end = max(self.start, other.start), min(self.end, other.end)
+            return Frame(self.partition, self.order, start, end) if start <= end else None
+        for one, two in ((self, other), (other, self)):
+            # All of a partition has the groups of a finer one in it.
+            if one.is_whole and one.partition <= two.partition:
+                return two
+        raise NoBoundsError
+
+
+def _side(at: float, unbounded: str) -> str:
+    if math.isinf(at):
+        return f"UNBOUNDED {unbounded}"
+    return "CURRENT ROW" if at == 0 else f"{abs(int(at))} {'PRECEDING' if at < 0 else 'FOLLOWING'}"
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """A combination of sums, added up over a frame; `filled` where no group at all counts as 0."""
+
+    terms: tuple[tuple[int, str], ...]
+    frame: Frame
+    filled: bool = False
+
+
+@dataclass(frozen=True)
+class Computed:
+    """The SQL of the sums, what it costs, and how it goes, for people."""
+
+    sql: str
+    cost: float
+    plan: str
+
+
+class Sums(ABC):
+    """The sums of one answer. Given its joins, it owns its summands."""
+
+    def __init__(self, texts: Texts, joins: Joins, release: Release) -> None:
+        self.release = release
         self.joins = joins
         self.summands = Summands(texts)
         self._columns: dict[tuple[str, object], tuple[str, tuple[int, ...]]] = {}
-        """What is computed: under which name, and the numbers of the summands that are multiplied."""
+        """What is computed: under which name, and the numbers of the summands that it is about."""
+        self._windowed: list[Windowed] = []
+        self.window_columns: dict[str, str] = {}
+        """The columns to compute over the sums: their texts and names."""
 
-    # --- what the formulas ask for: names of columns of the sums -------------------------------------
+    @abstractmethod
+    def query(
+        self, groups: list[exp.Expr | None], budget: float, grouping: Mapping[str, int] | None = None
+    ) -> Computed:
+        """One row per group, with all columns asked for and what `grouping` names; a group that is None is NULL."""
+
+    @abstractmethod
+    def _column(self, kind: str, *numbers: int) -> str:
+        """The column with a number of that kind about these plain sums."""
+
+    # --- sums over groups -------------------------------------------------------------------------
+
+    def over(self, terms: Mapping[int, str], frame: Frame, filled: bool = False) -> int:
+        """The number of a combination of sums, added up over a frame."""
+        made = Windowed(tuple(terms.items()), frame, filled)
+        if made not in self._windowed:
+            self._windowed.append(made)
+        return _FIRST + self._windowed.index(made)
+
+    def windowed(self, i: int) -> Windowed | None:
+        """The sum over groups that a number is of, None if it is one of a single group."""
+        return self._windowed[i - _FIRST] if i >= _FIRST else None
+
+    def filled(self, i: int) -> int:
+        """The same with 0 where the frame is empty."""
+        made = replace(self._windowed[i - _FIRST], filled=True)
+        return self.over(dict(made.terms), made.frame, filled=True)
+
+    def may_be_empty(self, i: int) -> bool:
+        """Whether there are rows with no group in the frame."""
+        own = self.windowed(i)
+        return own is not None and not own.filled and not own.frame.has_current
+
+    def window_column(self, text: str) -> str:
+        """A window function as a column beside the sums."""
+        return f'"{SUMS}"."{self.window_columns.setdefault(text, f"x_{len(self.window_columns)}")}"'
+
+    # --- what forms ask ---------------------------------------------------------------------------
 
     def estimate(self, i: int) -> str:
         """The estimate of a sum."""
-        return self._column("e", i)
+        return self._added(ESTIMATE, i)
 
-    def variance(self, i: int, j: int) -> str:
-        """The variance of an estimate, or the covariance of two."""
-        return self._column("c" if self.release.has_cross_terms else "v", i, j)
-
-    def raw_variance(self, i: int, j: int) -> str:
-        """The part of the variance that is a sum over rows."""
-        return self._column("v", i, j)
-
-    def third(self, i: int, j: int, k: int) -> str:
-        """The third moment; divided by kappa, where that is the same for all rows: a sum like those of variances."""
-        return self._column("t" if self.release.kappa is None else "v", i, j, k)
-
-    def view_variance(self, i: int, j: int) -> str:
-        """The part of the variance that the rows of the view make."""
-        return self._column("w", i, j)
-
-    def view_third(self, i: int, j: int, k: int) -> str:
-        """The part of the third moment that the rows of the view make, as above."""
-        return self._column("u" if self.release.kappa is None else "w", i, j, k)
-
-    def counted(self, i: int) -> int:
-        """The number of the summand that counts the rows of the private table behind another one."""
-        return self.summands.number(Kept((), self.summands[i].filters, self.joins.multiply))
-
-    def domain_total(self, i: int) -> str:
-        """The plain sum over the domain."""
-        return self._column("f", i)
+    def _added(self, kind: str, i: int) -> str:
+        """A column of a sum, or, over groups, the sum of these columns."""
+        own = self.windowed(i)
+        if own is None:
+            return self._column(kind, i)
+        inner = " + ".join(times(c, self._column(kind, j)) for j, c in own.terms)
+        column = self.window_column(f"sum({inner}) {own.frame.sql()}")
+        return f"coalesce({column}, 0e0)" if own.filled else column
 
     def is_count(self, i: int) -> bool:
         """Whether a summand is 0 or 1 for every row of the private table."""
@@ -73,119 +165,20 @@ class Sums:
 
     def counts_rows(self, i: int) -> bool:
         """Whether a summand is a count, perhaps of joined rows."""
-        return not self.summands[i].factors
+        plain = self._plain(i)
+        return plain is not None and not self.summands[plain].factors
 
     def never_below_zero(self, i: int) -> bool:
         """Whether all that a summand sums is known to be at least 0."""
-        return all(is_never_below_zero(self.summands.node(f), self.release) for f in self.summands[i].factors)
+        plain = self._plain(i)
+        return plain is not None and all(
+            is_never_below_zero(self.summands.node(f), self.release) for f in self.summands[plain].factors
+        )
 
-    def _column(self, kind: str, *numbers: int) -> str:
-        numbers = tuple(sorted(numbers))
-        # Where nothing multiplies, equal products are equal sums, whatever the number of their factors.
-        what: object = numbers if self.joins.multiply or kind == "c" else self.summands.product(numbers)
-        name, _ = self._columns.setdefault((kind, what), (f"{kind}{len(self._columns)}", numbers))
-        return f'"{SUMS}"."{name}"'
-
-    # --- the query --------------------------------------------------------------------------------
-
-    def query(
-        self, groups: list[exp.Expr | None], budget: float, grouping: Mapping[str, int] | None = None
-    ) -> Computed:
-        """One row per group of the domain, with all columns asked for; a group that is None is NULL here."""
-        present = [g for g in groups if g is not None]
-        parts = _Parts(self, present, max((len(numbers) for _, numbers in self._columns.values()), default=1))
-        columns = [
-            f"{self._text(parts, kind, numbers)} AS {name}" for (kind, _), (name, numbers) in self._columns.items()
-        ]
-        place = iter(range(len(present)))
-        keys = [f"NULL AS g{i}" if g is None else f"__priv_d.g{next(place)} AS g{i}" for i, g in enumerate(groups)]
-        marks = [f"{value} AS {name}" for name, value in (grouping or {}).items()]
-        return parts.computed(", ".join([*keys, *columns, *marks]) or "1 AS nothing", budget)
-
-    def _text(self, parts: _Parts, kind: str, numbers: tuple[int, ...]) -> str:
-        if self.summands[numbers[0]].once:
-            return self._effective_rows(parts, numbers[0])
-        if kind == "c":
-            return self._with_cross_terms(parts, *numbers)
-        if kind == "f":
-            return parts.domain(numbers, 0)
-        weight = {"e": _WEIGHT, "v": _VARIANCE, "w": _VARIANCE, "t": _SKEW, "u": _SKEW}[kind]
-        return parts.weighted_view(numbers, weight) if kind in ("w", "u") else parts.both(numbers, weight)
-
-    def _with_cross_terms(self, parts: _Parts, i: int, j: int) -> str:
-        f1, f2 = parts.domain((i,), 0), parts.domain((j,), 0)
-        e1, e2 = parts.both((i,), _WEIGHT), parts.both((j,), _WEIGHT)
-        half, square = number(self.release.cross_estimate / 2), number(self.release.cross_square)
-        text = parts.both((i, j), _VARIANCE)
-        return f"{text} + {half} * ({f1} * ({e2}) + {f2} * ({e1})) + {square} * {f1} * {f2}"
-
-    def _effective_rows(self, parts: _Parts, once: int) -> str:
-        """The variance of the number of rows that count once: (sum v N)^2 / sum v N^2 for N joined rows each.
-
-        That is the sum of v where all have the same N, and less where they have not, as if the rows with few joined
-        rows were fewer. Whether a row has any cannot be summed over the domain.
-        """
-        joined = self.summands.number(replace(self.summands[once], once=False))
-        first, second = parts.both((joined,), _VARIANCE), parts.both((joined, joined), _VARIANCE)
-        return f"CASE WHEN {second} > 0 THEN ({first}) * ({first}) / ({second}) ELSE 0e0 END"
-
-
-@dataclass(frozen=True)
-class Computed:
-    """The SQL of the sums, and what the sums over the domain cost."""
-
-    sql: str
-    cost: float
-    plan: str
-
-
-class _Parts:
-    """Which sums are computed over the view and over the domain in these groups, each once."""
-
-    def __init__(self, sums: Sums, groups: list[exp.Expr], degree: int) -> None:
-        self._release = sums.release
-        self._groups = groups
-        copies = [sums.joins.copies(groups, d) for d in range(1, degree + 1)]
-        alike = len(copies[-1].reads) == len(copies[0].reads)
-        if alike:
-            copies = copies[-1:]
-        given = sums.release, sums.summands
-        self._view = ViewPart(*given, copies[0]) if alike else ViewPartByRow(*given, copies[0])
-        self._domains = [DomainPart(*given, c, d) for d, c in enumerate(copies, 1)]
-
-    def both(self, numbers: tuple[int, ...], weight: str) -> str:
-        """A weighted sum over view and domain."""
-        parts = [self.weighted_view(numbers, weight)]
-        for power, weights in self._release.domain_weights.items():
-            if factor := _of(weights, weight):
-                parts.append(f"{number(factor)} * {self.domain(numbers, power)}")
-        return " + ".join(parts)
-
-    def weighted_view(self, numbers: tuple[int, ...], weight: str) -> str:
-        """A weighted sum over the view."""
-        constant = self._release.constant
-        if constant is None:
-            return f"coalesce({self._view.column(numbers, weight)}, 0e0)"
-        return f"{number(_of(constant, weight))} * coalesce({self._view.column(numbers, PLAIN)}, 0)"
-
-    def domain(self, numbers: tuple[int, ...], power: int) -> str:
-        """A sum over the domain, times a power of the shares."""
-        part = self._domains[min(len(numbers), len(self._domains)) - 1]
-        return f"coalesce({part.column(numbers, power)}, 0)"
-
-    def computed(self, listed: str, budget: float) -> Computed:
-        """The query that lists this: the groups of the domain, and beside them what else there is of each."""
-        first, *others = [part for part in self._domains if part.is_needed]
-        sums = {part.name: part.computed(budget) for part in (first, *others)}
-        texts = {self._view.name: self._view.sql(), **{name: d.sql for name, d in sums.items()}}
-        source = first.name
-        for part in (self._view, *others):
-            keys = [f"{first.name}.g{i} IS NOT DISTINCT FROM {part.name}.g{i}" for i in range(len(self._groups))]
-            source += f" LEFT JOIN {part.name} ON {' AND '.join(keys)}" if keys else f" CROSS JOIN {part.name}"
-        ctes = ", ".join(f"{name} AS ({text})" for name, text in texts.items())
-        plans = "\n".join(f"{part.about}{sums[part.name].plan}" for part in (first, *others))
-        return Computed(f"WITH {ctes} SELECT {listed} FROM {source}", sum(d.cost for d in sums.values()), plans)
-
-
-def _of(weights: Weights, weight: str) -> float:
-    return float(getattr(weights, weight))
+    def _plain(self, i: int) -> int | None:
+        """The one sum that is added up over groups; None where it is a combination of several."""
+        own = self.windowed(i)
+        if own is None:
+            return i
+        ((plain, coefficient), *others) = own.terms
+        return plain if coefficient == "1" and not others else None

@@ -1,13 +1,22 @@
-"""Resolved expressions as SQL text: over the view, where an attribute is a column, or as they are."""
+"""SQL text: expressions over the view or as they are, numbers, and the formulas of sql/ with arguments in them."""
 
 from __future__ import annotations
+
+import re
+from functools import cache
+from statistics import NormalDist
 
 from sqlglot import exp
 from sqlglot.generators.duckdb import DuckDBGenerator
 
+from sqlpriv.errors import InputError
+from sqlpriv.macros import catalog
 from sqlpriv.sqltext import quoted
 
 VIEW = "__priv_v"
+ALONE = re.compile(r'[\w.]+|"\w+"[.]"\w+"')
+"""A text that needs no parentheses around it."""
+_PLACE = re.compile(r"__argument_(\d)")
 
 
 class Texts:
@@ -44,3 +53,35 @@ def number(value: float) -> str:
     text = repr(float(value))
     made = text if "e" in text or "n" in text else f"{text}e0"
     return f"({made})" if value < 0 else made
+
+
+ONE_DEVIATION = number(1.0)
+
+
+def squared_quantile(confidence: float) -> str:
+    """The square of the z of a two-sided interval, as SQL text."""
+    if not 0 < confidence < 1:
+        raise InputError("the confidence must lie between 0 and 1, as in 0.95")
+    return number(NormalDist().inv_cdf((1 + confidence) / 2) ** 2)
+
+
+def formula(name: str, *arguments: str) -> str:
+    """A helper macro of sql/ with these arguments in it."""
+    safe = [a if ALONE.fullmatch(a) else f"({a})" for a in arguments]
+    return _PLACE.sub(lambda found: safe[int(found.group(1))], _template(name, len(arguments)))
+
+
+def widest(bounds: list[tuple[str, str]]) -> tuple[str, str]:
+    """The lowest and the highest; none, where the first has none."""
+    if len(bounds) == 1:
+        return bounds[0]
+    (low, high), (view_low, view_high) = bounds
+    return (
+        f"CASE WHEN {low} IS NOT NULL THEN least({low}, {view_low}) END",
+        f"CASE WHEN {high} IS NOT NULL THEN greatest({high}, {view_high}) END",
+    )
+
+
+@cache
+def _template(name: str, arity: int) -> str:
+    return catalog.inlined(f"{name}({', '.join(f'__argument_{i}' for i in range(arity))})")

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
 from sqlpriv.rewrite.estimate.forms import Exact, Form, Linear, Opaque, Ratio, scale
-from sqlpriv.rewrite.estimate.windowed import Frame, WindowedSums
+from sqlpriv.rewrite.estimate.sums import Frame, Sums
 from sqlpriv.rewrite.syntax import direction
 
 RANKS = (exp.Rank, exp.DenseRank, exp.RowNumber, exp.Ntile, exp.PercentRank, exp.CumeDist)
@@ -34,7 +34,7 @@ class Written:
     call: Callable[[exp.Expr, list[str]], str]
     keys: frozenset[str]
     """The texts of the group keys: where all of them are sorted or partitioned by, no two rows are alike."""
-    sums: WindowedSums | None
+    sums: Sums | None
     """Where sums over groups can be computed, if they can."""
 
 
@@ -124,12 +124,12 @@ def _at(spec: exp.Expr, side: str) -> float:
     return float(text) * (-1 if direction_ == "PRECEDING" else 1)
 
 
-def _linear(function: exp.Expr, form: Form, frame: Frame, sums: WindowedSums) -> Form | None:
+def _linear(function: exp.Expr, form: Form, frame: Frame, sums: Sums) -> Form | None:
     """The form of a sum, an average, or a value some rows away."""
     if isinstance(form, Ratio) and isinstance(function, _MOVED):
         upper, lower = (_linear(function, side, frame, sums) for side in (form.upper, form.lower))
         return Ratio(upper, lower, form.domain) if isinstance(upper, Linear) and isinstance(lower, Linear) else None
-    if not isinstance(form, Linear) or any(map(sums.is_windowed, form.terms)):
+    if not isinstance(form, Linear) or any(sums.windowed(i) is not None for i in form.terms):
         return None
     shift = None
     if form.shift is not None:

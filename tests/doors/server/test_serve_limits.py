@@ -18,7 +18,7 @@ from support.wire import Wire, bind, execute, parse
 
 from sqlpriv.doors.server import frames
 from sqlpriv.doors.server.settings import Limits
-from sqlpriv.rewrite.public_facts import AskedFacts
+from sqlpriv.rewrite.public_facts import PublicFacts
 
 # Over the pairs of its values a public table makes work enough to be stopped.
 SLOW = "SELECT count(*) FROM " + ", ".join(f"regions AS r{i}" for i in range(16))
@@ -104,7 +104,7 @@ def test_the_log_holds_no_literal(server: Running) -> None:
 def test_what_the_rewriter_asks_of_public_tables_is_stopped_too() -> None:
     """And nothing is remembered of it: else one who cancels would change what others are told."""
     with duckdb.connect() as con:
-        facts = AskedFacts(con)
+        facts = PublicFacts(con)
         slow = "(SELECT i AS a FROM range(100000000000) AS t(i))"
         timer = threading.Timer(0.2, con.interrupt)
         timer.start()

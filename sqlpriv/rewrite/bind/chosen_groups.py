@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.names import Names, Scope
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Answer, Rows, Shown, column
-from sqlpriv.rewrite.bind.scope import Scope
+from sqlpriv.rewrite.bind.relations import Answer, Rows, Shown, column, exists, table
 from sqlpriv.rewrite.syntax import conjuncts, without_parentheses
 from sqlpriv.sqltext import quoted
 
@@ -25,10 +24,9 @@ def chosen_values(names: Names, answer: Answer, node: exp.Expr, compared: exp.Ex
     if len(answer.columns) != 1 or not answer.columns[0].exact:
         refuse(names.sql, node, "IN with estimates", "select one group key there, and nothing else")
     name = answer.columns[0].name
-    table = _defined(names, answer, [name], [compared])
+    defined = _defined(names, answer, [name], [compared])
     own = names.variable("chosen")
-    source = exp.Table(this=table, alias=exp.TableAlias(this=exp.to_identifier(own, quoted=True)))
-    return exp.Subquery(this=exp.Select(expressions=[column(own, name)], from_=exp.From(this=source)))
+    return exp.Subquery(this=exp.Select(expressions=[column(own, name)], from_=exp.From(this=table(defined, own))))
 
 
 def with_chosen(names: Names, select: exp.Select, rows: Rows, scope: Scope) -> None:
@@ -54,12 +52,8 @@ def _choose(names: Names, select: exp.Select, rows: Rows, scope: Scope, variable
         tests.append(type(part)(this=column(own, key), expression=other.copy()))
     if not answer.unique_by or set(bound) != set(answer.unique_by):
         refuse(names.sql, select, _JOIN, _INSTEAD)
-    table = _defined(names, answer, list(bound), list(bound.values()))
-    source = exp.Table(this=table, alias=exp.TableAlias(this=exp.to_identifier(own, quoted=True)))
-    met = exp.Select(
-        expressions=[exp.Literal.number(1)], from_=exp.From(this=source), where=exp.Where(this=exp.and_(*tests))
-    )
-    rows.conditions = [*kept, exp.Exists(this=met)]
+    defined = _defined(names, answer, list(bound), list(bound.values()))
+    rows.conditions = [*kept, exists(table(defined, own), exp.and_(*tests))]
     rows.reads.pop(variable)
     for columns in (*scope.sources.values(), scope.merged):
         for at, shown in list(columns.items()):
@@ -80,18 +74,18 @@ def _equal(part: exp.Expr, variable: str) -> tuple[str | None, exp.Expr | None]:
     return None, None
 
 
-def _defined(names: Names, answer: Answer, keys: list[str], compared: list[exp.Expr]) -> exp.Identifier:
+def _defined(names: Names, answer: Answer, keys: list[str], compared: list[exp.Expr]) -> str:
     listed = ", ".join(map(quoted, keys))
     name = names.define(f"SELECT {listed} FROM ({answer.sql})", keys)
     names.chosen[name] = [without_parentheses(c).copy() for c in compared]
-    return exp.to_identifier(name, quoted=True)
+    return name
 
 
 def refuse_unless_grouped(names: Names, rows: Rows, keys: list[exp.Expr]) -> bool:
     """Whether groups were chosen by estimates; refuses it where the query does not group by what they are."""
     found = False
-    for table in (t for c in rows.conditions for t in c.find_all(exp.Table)):
-        for compared in names.chosen.get(table.name, ()):
+    for read in (t for c in rows.conditions for t in c.find_all(exp.Table)):
+        for compared in names.chosen.get(read.name, ()):
             found = True
             if compared not in keys:
                 instead = "group by what is chosen, too: sums over groups chosen by estimates are too large"

@@ -1,4 +1,9 @@
-"""Queries over public tables alone, in FROM or in conditions. They run as they are, with names resolved."""
+"""Queries over public tables alone, in FROM or in conditions. They run as they are, with names resolved.
+
+In FROM, such a query is a relation as public as its tables, and is read like one. It is defined once, in front of the
+rewritten query, and computed once: the sums over the view and over the domain must see the same rows, also where ORDER
+BY leaves a tie or a sum of fractions depends on its order.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +13,14 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.bind.catalog import SCHEMA, SCHEMAS, catalog_view
 from sqlpriv.rewrite.bind.functions import PUBLIC_NODES, allowed, misread
-from sqlpriv.rewrite.bind.names import Names
-from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, unknown
-from sqlpriv.rewrite.bind.relations import Shown, column, distinct_names
-from sqlpriv.rewrite.bind.scope import Ctes, Scope, by_name, with_ctes
-from sqlpriv.rewrite.syntax import SELECT_ARGS, aggregated, default_name, has_aggregates, is_star
-from sqlpriv.sqltext import folded
+from sqlpriv.rewrite.bind.names import Ctes, Names, Scope, by_name, with_ctes
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_other_parts, unknown
+from sqlpriv.rewrite.bind.relations import Read, Rows, Shown, column, distinct_names
+from sqlpriv.rewrite.syntax import SELECT_ARGS, UNION_ARGS, aggregated, default_name, has_aggregates, is_star
+from sqlpriv.sqltext import folded, quoted
 
-_UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
-_JOINS = {"", "INNER", "CROSS", "LEFT", "LEFT OUTER", "SEMI", "ANTI"}
+_INNER_JOINS = {"", "INNER", "CROSS"}
+_JOINS = {*_INNER_JOINS, "LEFT", "LEFT OUTER", "SEMI", "ANTI"}
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ def resolve_public(names: Names, node: exp.Expr, outer: Scope, ctes: Ctes | None
     names.count_select()
     ctes = outer.ctes if ctes is None else ctes
     if isinstance(node, exp.Subquery):
-        _only(names, node, {"this", "alias"})
+        refuse_other_parts(names.sql, node, {"this", "alias"}, " in a subquery")
         return resolve_public(names, node.this, outer, ctes)
     if isinstance(node, exp.SetOperation):
         return _united(names, node, outer, with_ctes(node, ctes, names.sql))
@@ -44,7 +48,7 @@ def resolve_public(names: Names, node: exp.Expr, outer: Scope, ctes: Ctes | None
 
 
 def _united(names: Names, node: exp.SetOperation, outer: Scope, ctes: Ctes) -> Resolved:
-    _only(names, node, _UNION_ARGS)
+    refuse_other_parts(names.sql, node, UNION_ARGS, " in a subquery")
     node.set("with_", None)
     left = resolve_public(names, node.this, outer, ctes)
     right = resolve_public(names, node.expression, outer, ctes)
@@ -60,7 +64,7 @@ def _united(names: Names, node: exp.SetOperation, outer: Scope, ctes: Ctes) -> R
 
 
 def _select(names: Names, select: exp.Select, outer: Scope, ctes: Ctes) -> Resolved:
-    _only(names, select, SELECT_ARGS)
+    refuse_other_parts(names.sql, select, SELECT_ARGS, " in a subquery")
     select.set("with_", None)
     scope = Scope(outer=outer, ctes=ctes)
     size, keys = 1, frozenset[str]()
@@ -154,7 +158,7 @@ def _starred(names: Names, item: exp.Expr, scope: Scope) -> list[exp.Alias]:
 
 def _join(names: Names, join: exp.Join, scope: Scope, outer: Scope, size: int) -> int:
     """Read what is joined; how many rows there are then, at most."""
-    _only(names, join, {"this", "on", "side", "kind", "using"})
+    refuse_other_parts(names.sql, join, {"this", "on", "side", "kind", "using"}, " in a subquery")
     kind = " ".join(filter(None, (join.side, join.kind))).upper()
     if kind not in _JOINS:
         refuse(names.sql, join.this, f"{kind} JOIN", "write an inner or a LEFT JOIN")
@@ -179,7 +183,7 @@ def _source(names: Names, node: exp.Expr, scope: Scope, outer: Scope) -> Resolve
     if isinstance(node, exp.Table):
         found, name = _table(names, node, scope)
     elif isinstance(node, exp.Subquery):
-        _only(names, node, {"this", "alias"})
+        refuse_other_parts(names.sql, node, {"this", "alias"}, " in a subquery")
         found = resolve_public(names, node.this, outer, scope.ctes)
         name = node.alias or names.variable("subquery")
     elif isinstance(node, exp.Values):
@@ -201,7 +205,7 @@ def _source(names: Names, node: exp.Expr, scope: Scope, outer: Scope) -> Resolve
 
 def _values(names: Names, node: exp.Values, scope: Scope) -> Resolved:
     """Rows of constants."""
-    _only(names, node, {"expressions", "alias"})
+    refuse_other_parts(names.sql, node, {"expressions", "alias"}, " in a subquery")
     for row in node.expressions:
         _visit(names, row, Scope(ctes=scope.ctes))
     return Resolved([f"col{at}" for at in range(len(node.expressions[0].expressions))], len(node.expressions))
@@ -222,7 +226,7 @@ def _replaced(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _table(names: Names, node: exp.Table, scope: Scope) -> tuple[Resolved, str]:
-    _only(names, node, {"this", "alias", "db", "catalog"})
+    refuse_other_parts(names.sql, node, {"this", "alias", "db", "catalog"}, " in a subquery")
     key, name = folded(node.name), node.alias or node.name
     if folded(node.db) == SCHEMA and (view := catalog_view(names.release, key)) is not None:
         query, columns, size = view
@@ -282,10 +286,32 @@ def _column(names: Names, node: exp.Column, scope: Scope) -> None:
     node.replace(new if isinstance(new, exp.Column) else exp.Paren(this=new))
 
 
-def _only(names: Names, node: exp.Expr, known: set[str]) -> None:
-    for key, value in node.args.items():
-        if value and key not in known:
-            inside = value[0] if isinstance(value, list) else value
-            if isinstance(inside, exp.Expr):
-                refuse_node(names.sql, inside)
-            refuse(names.sql, node, f"{key} in a subquery", "leave it out")
+def is_public_relation(names: Names, query: exp.Expr, ctes: Ctes) -> bool:
+    """Whether a query reads public tables alone, and does more than to project and filter their rows.
+
+    Where it reads the private table after all, resolving its names refuses it.
+    """
+    return not _is_of_rows(query) and not names.reads_private(query, ctes)
+
+
+def public_relation(names: Names, query: exp.Expr, ctes: Ctes, called: str) -> Rows:
+    """A query over public tables as a relation to read."""
+    own = query.copy()
+    found = resolve_public(names, own, Scope(ctes=ctes), ctes)
+    columns = distinct_names(found.names)
+    relation = quoted(names.define(own.sql(dialect="duckdb", comments=False), columns))
+    variable = names.variable(called)
+    shown = [Shown(s, column(variable, n)) for s, n in zip(found.names, columns, strict=True)]
+    keys = frozenset(columns[place] for place in found.keys)
+    read = Read(relation, dict.fromkeys(columns, ""), found.size, counted=False, keys=keys)
+    return Rows(shown, reads={variable: read})
+
+
+def _is_of_rows(query: exp.Expr) -> bool:
+    """Whether a query projects and filters rows, so that it can be merged into the one around it."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    if not isinstance(query, exp.Select) or aggregated(query):
+        return False
+    joins = [" ".join(filter(None, (j.side, j.kind))).upper() for j in query.args.get("joins") or []]
+    return set(joins) <= _INNER_JOINS and not any(query.args.get(c) for c in ("distinct", "limit", "offset"))

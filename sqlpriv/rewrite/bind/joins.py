@@ -1,8 +1,15 @@
-"""LEFT, SEMI and ANTI JOIN with a public relation, as what is known already: inner joins and conditions.
+"""Outer joins and unions as what is known already: inner joins with public relations, and conditions.
 
 What a row of the private table meets depends on the attributes that ON mentions, and their domains are public. So
 `people LEFT JOIN p ON cond(people.a, p.c)` is an inner join with a relation that is public too, `domain of a LEFT JOIN
 p ON cond`, by its key a, where NULL meets NULL. SEMI and ANTI JOIN are EXISTS and NOT EXISTS.
+
+UNION ALL of rows, each branch of which reads the private table once, is the private table joined with a small public
+relation of branch numbers: a row counts once for each branch whose conditions it meets, and shows what that branch
+shows. What a branch joins comes along with its number.
+
+LEFT and FULL JOIN of answers with one another read both as one answer. All groups of the domain come back from each, so
+that it is the same as an inner join unless one of them was filtered.
 """
 
 from __future__ import annotations
@@ -15,10 +22,21 @@ from sqlglot import exp
 
 from sqlpriv.errors import UnsupportedSQLError
 from sqlpriv.rewrite.bind.flatten import Flattening
-from sqlpriv.rewrite.bind.names import Names
+from sqlpriv.rewrite.bind.names import Columns, Names, Scope
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_self_join
-from sqlpriv.rewrite.bind.relations import VALUE, Aggregated, Answer, Read, Rows, Shown, column, distinct_names
-from sqlpriv.rewrite.bind.scope import Scope
+from sqlpriv.rewrite.bind.relations import (
+    VALUE,
+    Aggregated,
+    Answer,
+    AnswerColumn,
+    Read,
+    Rows,
+    Shown,
+    column,
+    distinct_names,
+    exists,
+    table,
+)
 from sqlpriv.rewrite.release import Attribute
 from sqlpriv.rewrite.syntax import without_parentheses
 from sqlpriv.sqltext import quoted
@@ -98,13 +116,7 @@ def _add_below(
 
 def semi_join(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: PublicSide) -> None:
     """Keep the rows that meet a row of a public relation (SEMI JOIN), or those that meet none (ANTI JOIN)."""
-    table = exp.Table(
-        this=exp.to_identifier(names.define(right.sql, list(right.columns)), quoted=True),
-        alias=exp.TableAlias(this=exp.to_identifier(right.variable, quoted=True)),
-    )
-    met = exp.Exists(
-        this=exp.Select(expressions=[exp.Literal.number(1)], from_=exp.From(this=table), where=exp.Where(this=on))
-    )
+    met = exists(table(names.define(right.sql, list(right.columns)), right.variable), on)
     rows.conditions.append(exp.Not(this=met) if join.kind.upper() == "ANTI" else met)
 
 
@@ -219,3 +231,109 @@ def _joined(
 
 def _text(node: exp.Expr) -> str:
     return node.sql(dialect="duckdb", comments=False)
+
+
+def united_rows(names: Names, union: exp.Union, sides: tuple[Rows, Rows]) -> Rows:
+    """The rows of both sides, as one relation that reads the private table once."""
+    for side, node in zip(sides, (union.this, union.expression), strict=True):
+        if not side.private:
+            refuse(names.sql, node, "UNION ALL of private with public rows", "ask the private table alone")
+    if len(sides[0].shown) != len(sides[1].shown):
+        refuse(names.sql, union, "UNION ALL of queries with different columns", "give both the same columns")
+    reads = {name: read for side in sides for name, read in side.reads.items()}
+    size = sum(prod(read.size for read in side.reads.values()) for side in sides)
+    if size > MOST_ROWS:
+        instead = f"their product has {size:,} rows, and {MOST_ROWS:,} are allowed; ask the branches one by one"
+        refuse(names.sql, union, "UNION ALL of rows joined with " + " and ".join(map(repr, reads)), instead)
+    kept = [(name, c) for name, read in reads.items() for c in read.columns]
+    own = distinct_names(["branch", *(c for _, c in kept)])
+    variable = names.variable("branch")
+    columns = {old: column(variable, new) for old, new in zip(kept, own[1:], strict=True)}
+    types = ["INTEGER", *(reads[name].columns[c] for name, c in kept)]
+    query = " UNION ALL ".join(_branch(number, side, kept) for number, side in enumerate(sides, 1))
+    relation = quoted(names.define(query, own))
+    read = Read(relation, dict(zip(own, types, strict=True)), size, counted=False)
+    taken = [_taken(variable, number, side, columns) for number, side in enumerate(sides, 1)]
+    pairs = zip(sides[0].shown, sides[1].shown, strict=True)
+    shown = [Shown(one.name, _either(names, variable, one, other, columns)) for one, other in pairs]
+    return Rows(shown, [exp.Paren(this=exp.or_(*taken, copy=False))], {variable: read}, private=True)
+
+
+def _branch(number: int, side: Rows, kept: list[tuple[str, str]]) -> str:
+    listed = [quoted(name, c) if name in side.reads else "NULL" for name, c in kept]
+    sql = f"SELECT {', '.join([str(number), *listed])}"
+    sources = [f"{read.relation} AS {quoted(name)}" for name, read in side.reads.items()]
+    return f"{sql} FROM {' CROSS JOIN '.join(sources)}" if sources else sql
+
+
+def _taken(variable: str, number: int, side: Rows, columns: dict[tuple[str, str], exp.Column]) -> exp.Expr:
+    is_branch = exp.EQ(this=column(variable, "branch"), expression=exp.Literal.number(number))
+    return exp.and_(is_branch, *(_moved(c, columns) for c in side.conditions), copy=False)
+
+
+def _either(
+    names: Names, variable: str, one: Shown, other: Shown, columns: dict[tuple[str, str], exp.Column]
+) -> exp.Expr:
+    """What a column shows in each branch. Next to a text all else is text, as UNION has it and CASE has not."""
+    first, second = _moved(one.expression, columns), _moved(other.expression, columns)
+    if first == second:
+        return first
+    if _is_text(names, first) or _is_text(names, second):
+        first, second = (exp.Cast(this=e, to=exp.DataType.build("varchar")) for e in (first, second))
+    taken = exp.If(this=exp.Literal.number(1), true=first)
+    return exp.Case(this=column(variable, "branch"), ifs=[taken], default=second)
+
+
+def _is_text(names: Names, node: exp.Expr) -> bool:
+    bare = without_parentheses(node)
+    if isinstance(bare, exp.Column):
+        found = names.release.attribute(bare.table)
+        return found is not None and found.type.upper() == "VARCHAR"
+    return (isinstance(bare, exp.Literal) and bare.is_string) or (
+        isinstance(bare, exp.Cast) and bare.to.is_type("varchar")
+    )
+
+
+def _moved(node: exp.Expr, columns: dict[tuple[str, str], exp.Column]) -> exp.Expr:
+    """The expression with the columns of what a branch joins as those of the common relation."""
+
+    def move(each: exp.Expr) -> exp.Expr:
+        found = columns.get((each.table, each.name)) if isinstance(each, exp.Column) else None
+        return each if found is None else found.copy()
+
+    return node.transform(move)
+
+
+def join_answers(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, joined: Rows, scopes: list[Columns]) -> None:
+    """Read two answers as one, joined; what is seen of them becomes columns of that."""
+    if rows.conditions or joined.conditions or len(rows.reads) != 1 or len(joined.reads) != 1:
+        refuse(names.sql, join.this, "an outer join of estimates with conditions on them", "put these into WHERE")
+    reads = {**rows.reads, **joined.reads}
+    variable = names.variable("estimates")
+    of = [(name, c) for name, read in reads.items() for c in (read.answer.names if read.answer else ())]
+    fresh = dict(zip(of, distinct_names([c for _, c in of]), strict=True))
+    listed = ", ".join(f"{quoted(*old)} AS {quoted(new)}" for old, new in fresh.items())
+    left, right = (f"{read.relation} AS {quoted(name)}" for name, read in reads.items())
+    text = f"SELECT {listed} FROM {left} {join.side} JOIN {right} ON {on.sql(dialect='duckdb', comments=False)}"
+    answers = {name: read.answer for name, read in reads.items() if read.answer is not None}
+    columns = tuple(_renamed(name, c, fresh) for name, answer in answers.items() for c in answer.columns)
+    cost = sum(answer.cost for answer in answers.values())
+    plans = tuple(plan for answer in answers.values() for plan in answer.plans)
+    rows.reads = {variable: Read(f"({text})", answer=Answer(text, columns, cost, plans))}
+    estimates = {c.name: c.seen_in(variable) for c in columns}
+
+    def moved(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and (node.table, node.name) in fresh:
+            return column(variable, fresh[node.table, node.name], node)
+        return node
+
+    for seen in scopes:
+        for key, shown in seen.items():
+            new = shown.expression.transform(moved)
+            found = estimates.get(new.name) if isinstance(new, exp.Column) else None
+            seen[key] = Shown(shown.name, new, found)
+
+
+def _renamed(name: str, found: AnswerColumn, fresh: dict[tuple[str, str], str]) -> AnswerColumn:
+    low, high = (fresh[name, bound] if bound is not None else None for bound in (found.low, found.high))
+    return AnswerColumn(fresh[name, found.name], low, high, found.exact)

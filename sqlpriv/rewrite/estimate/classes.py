@@ -1,6 +1,12 @@
 """The query over the classes of a release: what each class adds in each group, at least, at most and on average.
 
-It is the second and third step of hard_sums: leaves are joined, filtered and grouped, and classes summed up.
+1. `ClassRelease.rows(columns)` lists for each class of rows its leaves, of the columns mentioned alone.
+2. These are joined, filtered and grouped as the query says; a class has in each group its leaves inside, and what they
+   add at least, at most and on average. Where a row may meet several joined rows, each leaf is summed up first.
+3. Classes are summed with their copies. A leaf outside the group adds 0 (bounds.sql, _class_low and _class_high).
+4. A mean is greatest where all rows that must be in it have their largest value, and of those that may be the largest:
+   sorted by it, one of the beginnings of the list. So only finitely many means matter, and a window finds them all.
+5. Where a suppressed row may have values that no list has, it adds between 0 and 1 to a count, anything to a sum.
 """
 
 from __future__ import annotations
@@ -11,12 +17,12 @@ from math import prod
 from sqlglot import exp
 
 from sqlpriv.rewrite.domain.sums import TooWideError
-from sqlpriv.rewrite.estimate.cuts import cut_points, refuse_uncut, with_ends
-from sqlpriv.rewrite.estimate.intervals import formula
-from sqlpriv.rewrite.estimate.multiplying import Joins
+from sqlpriv.rewrite.estimate.joined_tables import Joins
+from sqlpriv.rewrite.estimate.ranges import cut_points, refuse_uncut, with_ends
 from sqlpriv.rewrite.estimate.summands import Summands
-from sqlpriv.rewrite.estimate.texts import VIEW
-from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.estimate.sums import ESTIMATE
+from sqlpriv.rewrite.estimate.texts import VIEW, formula
+from sqlpriv.rewrite.release import ClassRelease
 from sqlpriv.sqltext import quoted
 
 LOW, HIGH, MEAN = "low", "high", "mean "
@@ -31,12 +37,12 @@ class Classes:
     """What one grouping set asks of the classes; its columns are named while they are asked for."""
 
     shows_hidden = False
-    """Whether what is asked tells hidden classes from others in any case."""
+    """Whether what is asked always distinguishes hidden classes from others."""
     _carried: tuple[str, ...] = (*_OF_CLASS, "weight")
     """What the rows of a leaf have beside the columns mentioned."""
 
     def __init__(
-        self, release: Release, joins: Joins, summands: Summands, groups: list[exp.Expr], needed: tuple[int, ...]
+        self, release: ClassRelease, joins: Joins, summands: Summands, groups: list[exp.Expr], needed: tuple[int, ...]
     ) -> None:
         self._release = release
         self._sql = joins.names.sql
@@ -81,7 +87,7 @@ class Classes:
 
     def text(self, kind: str, numbers: tuple[int, ...]) -> str:
         """The estimate of a sum, or a bound of a sum or a mean."""
-        if kind == "e":
+        if kind == ESTIMATE:
             average = self._over_leaves(f"sum(weight * {self._summand(numbers[0])})")
             return f"coalesce(sum({self._copied(average)} / c.total), 0e0)"
         if kind in (LOW, HIGH):
@@ -201,7 +207,6 @@ class Classes:
 
     def _relation(self, every: bool) -> str:
         """The leaves themselves."""
-        assert self._release.rows is not None
         attributes = frozenset(a.name for a, _ in self.mentioned)
         return self._release.rows(attributes, cut_points(self._nodes(), self._cut), every)
 

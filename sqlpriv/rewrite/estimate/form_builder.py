@@ -12,18 +12,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.bind.refusals import refuse
+from sqlpriv.rewrite.aggregates import AVERAGE, BY_VALUE, STATISTIC, Aggregate, aggregate_of
+from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
 from sqlpriv.rewrite.bind.relations import SCALAR, Answer, AnswerColumn, mark
-from sqlpriv.rewrite.estimate.aggregates import averaged_domain, summands
-from sqlpriv.rewrite.estimate.arithmetic import Arithmetic
 from sqlpriv.rewrite.estimate.bounds import Formulas
-from sqlpriv.rewrite.estimate.forms import Bounded, Exact, Form, Linear, Opaque, Ratio, Smooth
-from sqlpriv.rewrite.estimate.statistics import STATISTICS, squared, statistic
-from sqlpriv.rewrite.estimate.sums import SUMS
+from sqlpriv.rewrite.estimate.forms import (
+    Bounded,
+    Exact,
+    Form,
+    Linear,
+    Opaque,
+    Ratio,
+    Smooth,
+    add,
+    product,
+    quotient,
+    scale,
+    total,
+)
+from sqlpriv.rewrite.estimate.statistics import statistic, variance_below
+from sqlpriv.rewrite.estimate.summands import averaged_domain, summands
+from sqlpriv.rewrite.estimate.sums import SUMS, Frame
 from sqlpriv.rewrite.estimate.texts import Texts
-from sqlpriv.rewrite.estimate.windowed import Frame
 from sqlpriv.rewrite.estimate.windows import Written, window_form
-from sqlpriv.rewrite.syntax import AGGREGATES, BY_VALUE, without_parentheses
+from sqlpriv.rewrite.syntax import AGGREGATES, GROUPING, without_parentheses
 from sqlpriv.sqltext import quoted
 
 _ROUNDING = (exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast)
@@ -34,7 +46,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*
 _FIXED = (exp.Literal, exp.Null, exp.Boolean, exp.Var, exp.DataType, exp.Identifier, exp.Interval, exp.Query)
 
 
-class Forms:
+class FormBuilder:
     """Turns the expressions of one aggregate query, or of one query over answers, into forms."""
 
     def __init__(
@@ -50,7 +62,7 @@ class Forms:
         self._sql = sql
         self._texts = texts
         self.formulas = formulas
-        self._arithmetic = Arithmetic(formulas)
+        self._arithmetic = _Arithmetic(formulas)
         bare = [without_parentheses(key) for key in keys]
         self._keys = {(mark(key), key): f"g{i}" for i, key in reversed(list(enumerate(bare)))}
         self._kinds = set(map(type, bare))
@@ -70,7 +82,7 @@ class Forms:
             return Exact(f'"{SUMS}"."{key}"')
         if isinstance(node, exp.Paren):
             return self.form(node.this)
-        if isinstance(node, (exp.Grouping, exp.GroupingId)):
+        if isinstance(node, GROUPING):
             return Exact(self._grouping(node))
         if isinstance(node, AGGREGATES):
             return self._aggregate(node)
@@ -121,25 +133,33 @@ class Forms:
     def _aggregate(self, node: exp.Expr) -> Form:
         if isinstance(node, exp.Window):
             return self._window(node)
-        inner = node.this if isinstance(node, exp.Filter) else node
-        if isinstance(inner.this if isinstance(inner, exp.WithinGroup) else inner, BY_VALUE):
+        entry = aggregate_of(node)
+        if entry is None:  # binding has refused it
+            refuse_node(self._sql, node)
+        form = self._estimated(node, entry)
+        if self.formulas.is_conservative and not entry.bounded_by_classes:
+            return Opaque(self.formulas.value(form))
+        return form
+
+    def _estimated(self, node: exp.Expr, entry: Aggregate) -> Form:
+        if entry.estimated_by == BY_VALUE:
             return self.by_value(node)
-        if (variance := squared(node)) is not None:
-            return self._other(exp.Sqrt(this=variance))
-        if isinstance(node.this if isinstance(node, exp.Filter) else node, STATISTICS):
-            form = statistic(self.formulas, node)
-            # A variance is bounded as if its mean were known: that is no hard bound.
-            return Opaque(self.formulas.value(form)) if self.formulas.is_hard else form
+        if entry.square is not None:
+            return self._other(exp.Sqrt(this=variance_below(node, entry.square)))
+        if entry.estimated_by == STATISTIC:
+            return statistic(self.formulas, node, entry)
         sums = self.formulas.sums
         found = [Linear({sums.summands.add(s): "1"}) for s in summands(node, sums.release, self._sql)]
-        return found[0] if len(found) == 1 else Ratio(found[0], found[1], averaged_domain(node, sums.release))
+        if entry.estimated_by == AVERAGE:
+            return Ratio(found[0], found[1], averaged_domain(node, sums.release))
+        return found[0]
 
     def _window(self, node: exp.Window) -> Form:
         keys = frozenset(f'"{SUMS}"."{name}"' for name in self._keys.values())
         sums = self.formulas.sums if self._answers is None and self.adds_groups else None
         written = Written(self.form, self.formulas.value, self._with, keys, sums)
         found = window_form(node, written, self._sql)
-        if self.formulas.is_hard and not _adds_groups_alone(node, found):
+        if self.formulas.is_conservative and not _adds_groups_alone(node, found):
             return Opaque(self.formulas.value(found))
         return Opaque("NULL") if isinstance(found, Opaque) and self.formulas.deviations else found
 
@@ -189,7 +209,7 @@ class Forms:
             return Exact(self._with(node, values), constant)
         text = self._where_defined(node, values)
         rises = isinstance(node, _RISING) and _is_numeric(node)
-        if self.formulas.is_hard and isinstance(node, _FILLING) and not isinstance(forms[0], Linear):
+        if self.formulas.is_conservative and isinstance(node, _FILLING) and not isinstance(forms[0], Linear):
             rises = False  # What may be NULL may be what stands in for it, and that may lie beyond the bounds.
         if not rises or not all(isinstance(f, Exact) for f in forms[1:]):
             return Opaque(text)
@@ -252,6 +272,87 @@ class Forms:
         ):
             return self.form(bare.this)
         return form
+
+
+class _Arithmetic:
+    """Adds and multiplies the forms of one answer, each time with the best form there is for the outcome."""
+
+    def __init__(self, formulas: Formulas) -> None:
+        self._formulas = formulas
+
+    def sum(self, left: Form, right: Form, sign: str) -> Form:
+        """left + right, or left - right."""
+        factor = "1" if sign == "+" else "-1"
+        if isinstance(left, Linear) and isinstance(right, Linear):
+            return add(left, right, factor)
+        if isinstance(left, Linear) and isinstance(right, Exact):
+            return add(left, Linear({}, right.text), factor)
+        if isinstance(left, Exact) and isinstance(right, Linear):
+            return add(Linear({}, left.text), right, factor)
+        if isinstance(right, Exact):
+            return self.shifted(left, f"{sign} ({right.text})")
+        if isinstance(left, Exact):
+            turned = right if sign == "+" else self.scaled(right, Exact("-1", constant=True))
+            return self.shifted(turned, f"+ ({left.text})")
+        first, second = self._formulas.smooth(left), self._formulas.smooth(right)
+        if first is None or second is None:
+            return self._outwards(left, right, sign)
+        return total(first, second, sign)
+
+    def _outwards(self, left: Form, right: Form, sign: str) -> Form:
+        """A sum or difference by interval arithmetic, which holds for certain where the bounds of both do."""
+        one, other = self._formulas.bounded(left), self._formulas.bounded(right)
+        text = f"({one.text}) {sign} ({other.text})"
+        if not self._formulas.is_certain or isinstance(one, Opaque) or isinstance(other, Opaque):
+            return Opaque(text)
+        ends = (other.low, other.high) if sign == "+" else (other.high, other.low)
+        return Bounded(text, f"({one.low}) {sign} ({ends[0]})", f"({one.high}) {sign} ({ends[1]})")
+
+    def shifted(self, form: Form, by: str) -> Form:
+        """A form plus something exact, which is written with its sign."""
+        if isinstance(form, Smooth):
+            return Smooth(f"({form.text}) {by}", form.slopes)
+        moved = self._formulas.bounded(form)
+        if isinstance(moved, Opaque):
+            return Opaque(f"({moved.text}) {by}")
+        return Bounded(f"({moved.text}) {by}", f"({moved.low}) {by}", f"({moved.high}) {by}")
+
+    def product(self, left: Form, right: Form) -> Form:
+        """left * right."""
+        if isinstance(right, Exact):
+            return self.scaled(left, right)
+        if isinstance(left, Exact):
+            return self.scaled(right, left)
+        first, second = self._formulas.smooth(left), self._formulas.smooth(right)
+        if first is None or second is None:
+            return Opaque(f"({self._formulas.value(left)}) * ({self._formulas.value(right)})")
+        return product(first, second)
+
+    def quotient(self, left: Form, right: Form) -> Form:
+        """left / right; NULL where that is a division by 0."""
+        if isinstance(right, Exact):
+            return self.scaled(left, Exact(f"1e0 / nullif({right.text}, 0)", right.constant))
+        if isinstance(right, Linear) and isinstance(left, (Linear, Exact)):
+            return Ratio(left if isinstance(left, Linear) else Linear({}, left.text), right)
+        first, second = self._formulas.smooth(left), self._formulas.smooth(right)
+        if first is None or second is None:
+            return Opaque(f"({self._formulas.value(left)}) / nullif({self._formulas.value(right)}, 0)")
+        return quotient(first, second)
+
+    def scaled(self, form: Form, by: Exact) -> Form:
+        """A form times something exact."""
+        if isinstance(form, Exact):
+            return Exact(f"({by.text}) * ({form.text})", by.constant and form.constant)
+        if isinstance(form, Linear):
+            return scale(form, by.text)
+        if isinstance(form, Ratio):
+            return Ratio(scale(form.upper, by.text), form.lower)
+        if isinstance(form, Smooth):
+            return product(Smooth(by.text), form)
+        if isinstance(form, Opaque):
+            return Opaque(f"({by.text}) * ({form.text})")
+        low, high = (f"({by.text}) * ({end})" for end in (form.low, form.high))
+        return Bounded(f"({by.text}) * ({form.text})", f"least({low}, {high})", f"greatest({low}, {high})")
 
 
 def _adds_groups_alone(node: exp.Window, form: Form) -> bool:

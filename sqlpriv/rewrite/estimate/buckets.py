@@ -23,11 +23,13 @@ from itertools import product
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.estimate.hard_classes import HIGH, LOW, MEAN, Classes
-from sqlpriv.rewrite.estimate.intervals import formula
-from sqlpriv.rewrite.estimate.multiplying import Joins
+from sqlpriv.rewrite.estimate.classes import HIGH, LOW, MEAN, Classes
+from sqlpriv.rewrite.estimate.hard_bounds import HardSums
+from sqlpriv.rewrite.estimate.joined_tables import Joins
 from sqlpriv.rewrite.estimate.summands import Summands
-from sqlpriv.rewrite.release import Buckets, Release, Side
+from sqlpriv.rewrite.estimate.sums import ESTIMATE
+from sqlpriv.rewrite.estimate.texts import Texts, formula
+from sqlpriv.rewrite.release import SplitRelease
 from sqlpriv.sqltext import quoted
 
 _EXTREME = {LOW: "min", HIGH: "max"}
@@ -52,36 +54,32 @@ class _Bound:
         return f"{self.side}{self.summand}_{self.choice}"
 
 
-def classes_of(
-    release: Release, joins: Joins, summands: Summands, groups: list[exp.Expr], needed: tuple[int, ...]
-) -> Classes:
-    """What a query asks of classes, or, where it mentions columns that are published apart, of buckets."""
-    plain = Classes(release, joins, summands, groups, needed)
-    if release.buckets is None:
-        return plain
-    named = {a.name for a, _ in plain.mentioned}
-    sides = [side for side in release.buckets.sides if side.columns & named]
-    if len(sides) < 2:
-        return plain
-    return BucketClasses(release, joins, summands, groups, needed, release.buckets, sides)
+class SplitSums(HardSums):
+    """The sums of one answer over columns that are published apart."""
+
+    release: SplitRelease
+
+    def __init__(self, texts: Texts, joins: Joins, release: SplitRelease) -> None:
+        super().__init__(texts, joins, release)
+
+    def _classes(self, groups: list[exp.Expr], needed: tuple[int, ...]) -> Classes:
+        """The query over classes where columns of one side are mentioned, else the one over buckets."""
+        plain = super()._classes(groups, needed)
+        if self.release.lists_combinations({a.name for a, _ in plain.mentioned}):
+            return plain
+        return BucketClasses(self.release, self.joins, self.summands, groups, needed)
 
 
 class BucketClasses(Classes):
-    """As Classes, over buckets."""
+    """As Classes, over the buckets of several sides."""
+
+    _release: SplitRelease
 
     def __init__(
-        self,
-        release: Release,
-        joins: Joins,
-        summands: Summands,
-        groups: list[exp.Expr],
-        needed: tuple[int, ...],
-        buckets: Buckets,
-        sides: list[Side],
+        self, release: SplitRelease, joins: Joins, summands: Summands, groups: list[exp.Expr], needed: tuple[int, ...]
     ) -> None:
         super().__init__(release, joins, summands, groups, needed)
-        self._buckets = buckets
-        self._sides = sides
+        self._sides = release.sides_of({a.name for a, _ in self.mentioned})
         # Names that no column of the table has.
         self._carried = (
             "priv_bucket", "priv_size", *(f"priv_{name}{s}" for s in self._numbers for name in ("id", "copies")),
@@ -92,7 +90,7 @@ class BucketClasses(Classes):
         """What is aggregated over pairs, for means: texts and names."""
         reads = [read.size for read in self._copies.reads.values() if read.counted]
         joined = max(reads) if self._multiply and reads else 1
-        self.cost = float(buckets.rows) * float(buckets.largest) ** (len(sides) - 1) * joined
+        self.cost = float(release.size) * float(release.largest_bucket) ** (len(self._sides) - 1) * joined
 
     @property
     def _numbers(self) -> range:
@@ -111,7 +109,7 @@ class BucketClasses(Classes):
 
     def text(self, kind: str, numbers: tuple[int, ...]) -> str:
         """The estimate of a sum, or a bound of a sum or a mean."""
-        if kind == "e":
+        if kind == ESTIMATE:
             self._estimated.add(numbers[0])
             return f"coalesce(sum(c.e{numbers[0]}), 0e0)"
         if kind in (LOW, HIGH):
@@ -163,7 +161,7 @@ class BucketClasses(Classes):
 
     def _relation(self, every: bool) -> str:
         """Every row of a side with every row of the others in its bucket; those alike in what is mentioned are one."""
-        bucket, named = quoted(self._buckets.bucket), {a.name for a, _ in self.mentioned}
+        bucket, named = quoted(self._release.bucket), {a.name for a, _ in self.mentioned}
         sizes = f"SELECT {bucket} AS bucket, count(*) AS size FROM {self._sides[0].relation} GROUP BY ALL"
         listed, source = ["z.bucket AS __priv_bucket", "z.size AS __priv_size"], f"({sizes}) AS z"
         for s, side in enumerate(self._sides):
