@@ -28,7 +28,7 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope)
         for columns in scope.sources.values() for s in columns.values()
         if s.estimate is not None and isinstance(s.expression, exp.Column)
     }  # fmt: skip
-    forms = FormBuilder(sql, texts, clauses.formulas(Joins(clauses.names, {}, None, []), as_asked=False), [], answers)
+    forms = FormBuilder(sql, texts, clauses.formulas(Joins(clauses.names, {}, None, []), final=False), [], answers)
     items = [i for item in list(select.expressions) for i in _items(clauses, item, scope)]
     if where := select.args.get("where"):
         rows.conditions.append(clauses.resolve(where.this, scope))
@@ -43,8 +43,8 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope)
         text += f" WHERE {' AND '.join(f'({texts.plain(c)})' for c in conditions)}"
     answered = [r.answer for r in rows.reads.values() if r.answer is not None]
     plans = tuple(p for a in answered for p in a.plans)
-    chosen = windowed(select) or select.args.get("limit") or select.args.get("offset")
-    below = None if chosen else still_aggregated(sql, rows, [(i.name, i.node) for i in items])
+    selects = windowed(select) or select.args.get("limit") or select.args.get("offset")
+    below = None if selects else still_aggregated(sql, rows, [(i.name, i.node) for i in items])
     tail = clauses.tail(select, scope, items, forms, estimated, clauses.having(select, scope))
     unique = _unique(rows, items)
     return Answer(text + tail, columns, sum(a.cost for a in answered), plans, unique_by=unique, aggregated=below)

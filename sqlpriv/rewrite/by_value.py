@@ -28,7 +28,7 @@ _ROUNDING = "1e-9 * greatest(abs(t), 1e0)"
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Question:
     """A quantile or a histogram: of what, of which rows, and at which shares."""
 
     value: exp.Expr
@@ -48,21 +48,21 @@ class ByValue:
         self._rows = rows
         self._keys = keys
         self._answered = answered
-        self._made: dict[_Asked, Answer] = {}
-        self.can_be_asked = True
-        self.was_asked = False
+        self._made: dict[_Question, Answer] = {}
+        self.is_possible = True
+        self.was_used = False
 
     def form(self, node: exp.Expr) -> Form:
         """The form of a quantile or a histogram."""
-        if not self.can_be_asked:
+        if not self.is_possible:
             refuse(self._clauses.sql, node, "a quantile or a histogram in grouping sets", "ask for each GROUP BY alone")
-        asked = self._asked(node)
-        self.was_asked = True
+        question = self._question(node)
+        self.was_used = True
         if self._clauses.options.deviations:
             return Opaque("NULL")
-        if asked not in self._made:
-            self._made[asked] = self._answer(asked)
-        name = f"b{list(self._made).index(asked)}"
+        if question not in self._made:
+            self._made[question] = self._answer(question)
+        name = f"b{list(self._made).index(question)}"
         text = f'"{SUMS}"."{name}"'
         if not self._clauses.options.intervals:
             return Opaque(text)
@@ -70,7 +70,7 @@ class ByValue:
 
     @property
     def answers(self) -> list[Answer]:
-        """What was asked."""
+        """The relations beside the sums."""
         return list(self._made.values())
 
     def joined(self, source: str) -> str:
@@ -84,15 +84,15 @@ class ByValue:
             )
         return source
 
-    # --- what is asked ----------------------------------------------------------------------------
+    # --- the question -----------------------------------------------------------------------------
 
-    def _asked(self, node: exp.Expr) -> _Asked:
+    def _question(self, node: exp.Expr) -> _Question:
         filters: tuple[exp.Expr, ...] = ()
         if isinstance(node, exp.Filter):
             node, filters = node.this, (node.expression.this,)
         if isinstance(node, HISTOGRAM):
             value = node.expressions[0]
-            return _Asked(value, (*filters, *self._present(value)))
+            return _Question(value, (*filters, *self._present(value)))
         value, share, turned = node.this, node.args.get("quantile") or node.args.get("expression"), False
         if isinstance(node, exp.WithinGroup):
             ordered = node.expression.expressions
@@ -109,7 +109,7 @@ class ByValue:
         if isinstance(node, exp.Median) and kind == "VARCHAR":
             continuous = False
         is_list = isinstance(share, exp.Array) and not isinstance(node, exp.Median)
-        return _Asked(value, (*filters, *self._present(value)), tuple(shares), is_list, continuous, kind)
+        return _Question(value, (*filters, *self._present(value)), tuple(shares), is_list, continuous, kind)
 
     def _present(self, value: exp.Expr) -> tuple[exp.Expr, ...]:
         return present(value, self._clauses.names.release)
@@ -131,21 +131,21 @@ class ByValue:
 
     # --- how it is answered -----------------------------------------------------------------------
 
-    def _answer(self, asked: _Asked) -> Answer:
-        keys = [*self._keys, without_parentheses(asked.value)]
+    def _answer(self, question: _Question) -> Answer:
+        keys = [*self._keys, without_parentheses(question.value)]
         items = [Item(f"k{i}", key, key) for i, key in enumerate(self._keys)]
-        items.append(Item("v", keys[-1], asked.value))
+        items.append(Item("v", keys[-1], question.value))
         count = exp.Count(this=exp.Star())
         whole = exp.Window(this=exp.Sum(this=count.copy()), partition_by=[k.copy() for k in self._keys], over="OVER")
         up_to = whole.copy()
         up_to.set("order", exp.Order(expressions=[exp.Ordered(this=keys[-1].copy(), nulls_first=False)]))
-        items += [Item("n", count, asked.value), Item("c", up_to, asked.value), Item("t", whole, asked.value)]
-        for i, share in enumerate(asked.shares):
+        items += [Item("n", count, question.value), Item("c", up_to, question.value), Item("t", whole, question.value)]
+        for i, share in enumerate(question.shares):
             by = exp.Mul(this=exp.Literal.number(number(share)), expression=whole.copy())
-            items.append(Item(f"d{i}", exp.Sub(this=up_to.copy(), expression=by), asked.value))
-        rows = replace(self._rows, shown=[], conditions=[*self._rows.conditions, *asked.filters])
+            items.append(Item(f"d{i}", exp.Sub(this=up_to.copy(), expression=by), question.value))
+        rows = replace(self._rows, shown=[], conditions=[*self._rows.conditions, *question.filters])
         found = self._answered(items, [k.copy() for k in keys], rows)
-        sql = self._quantiles(asked, found.sql) if asked.shares else self._histogram(found.sql)
+        sql = self._quantiles(question, found.sql) if question.shares else self._histogram(found.sql)
         return replace(found, sql=sql)
 
     def _listed(self, values: list[tuple[str, str]], source: str) -> str:
@@ -158,23 +158,23 @@ class ByValue:
         chosen = names if self._clauses.options.intervals else names[:1]
         return self._listed([(a, f"map(list(v ORDER BY v), list({b} ORDER BY v))") for a, b in chosen], source)
 
-    def _quantiles(self, asked: _Asked, source: str) -> str:
+    def _quantiles(self, question: _Question, source: str) -> str:
         partition = ", ".join(f"k{i}" for i in range(len(self._keys)))
         over = f"OVER ({f'PARTITION BY {partition} ' if partition else ''}ORDER BY v)"
         intervals = self._clauses.options.intervals
-        more = [f"lag(d{i}_low) {over} AS before{i}" for i in range(len(asked.shares))] if intervals else []
+        more = [f"lag(d{i}_low) {over} AS before{i}" for i in range(len(question.shares))] if intervals else []
         source = f"SELECT {', '.join(['*', *more])} FROM ({source})"
-        found = [self._one(asked, i, share) for i, share in enumerate(asked.shares)]
+        found = [self._one(question, i, share) for i, share in enumerate(question.shares)]
         names = ("estimate", "low", "high") if intervals else ("estimate",)
         values = []
         for place, name in enumerate(names):
             texts = [texts[place] for texts in found]
-            values.append((name, f"[{', '.join(texts)}]" if asked.is_list else texts[0]))
+            values.append((name, f"[{', '.join(texts)}]" if question.is_list else texts[0]))
         return self._listed(values, source)
 
-    def _one(self, asked: _Asked, i: int, share: float) -> tuple[str, str, str]:
+    def _one(self, question: _Question, i: int, share: float) -> tuple[str, str, str]:
         """The estimate of a quantile, and its bounds."""
-        if not asked.is_continuous:
+        if not question.is_continuous:
             hull = f"t > 0 AND d{i}_high >= 0 AND coalesce(before{i}, 0) <= 0"
             first = f"min(v) FILTER (WHERE t > 0 AND d{i} >= -{_ROUNDING})"
             return first, f"min(v) FILTER (WHERE {hull})", f"max(v) FILTER (WHERE {hull})"
@@ -187,7 +187,7 @@ class ByValue:
         hulls = [f"(d{i}_high + {m} >= 0 AND coalesce(before{i} + {m}, 0) <= 0)" for m in moved]
         hull = f"t > 0 AND ({' OR '.join(hulls)})"
         low, high = (f"{end}(v) FILTER (WHERE {hull})" for end in ("min", "max"))
-        kind = asked.kind
+        kind = question.kind
         return (
             _between(ends[0], ends[1], part, kind),
             _between(low, low, "0e0", kind),

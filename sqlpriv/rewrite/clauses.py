@@ -27,8 +27,8 @@ from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
 ROWS = (
-    "write an aggregate, as in SELECT count(*) ... GROUP BY; among noise no row can be told from it, and rows without "
-    "noise are read with plain SQL"
+    "write an aggregate, as in SELECT count(*) ... GROUP BY; no single row can be distinguished from noise, and rows "
+    "without noise are read with plain SQL"
 )
 
 
@@ -74,16 +74,16 @@ class Clauses:
         self.zz = ONE_DEVIATION if options.deviations else squared_quantile(options.confidence)
         self.resolve = expressions.resolve
 
-    def formulas(self, joins: Joins, as_asked: bool = True) -> Formulas:
+    def formulas(self, joins: Joins, final: bool = True) -> Formulas:
         """What gives the sums over these joins their values and bounds, of the kind that the release has.
 
-        `as_asked`: whether the options say how the values are to look, or they are worked with further.
+        `final`: whether the options say how the values are to look, or they are worked with further.
         """
         release, options = self.names.release, self.options
-        nonnegative = as_asked and options.nonnegative
+        nonnegative = final and options.nonnegative
         if isinstance(release, NoisyRelease):
             sums = NoisySums(self.texts, joins, release)
-            return NoisyFormulas(sums, self.zz, nonnegative, options.apart, as_asked and options.deviations)
+            return NoisyFormulas(sums, self.zz, nonnegative, options.apart, final and options.deviations)
         if isinstance(release, GeneralizedRelease):
             return HardFormulas(HardSums(self.texts, joins, release), nonnegative)
         if isinstance(release, SplitRelease):

@@ -23,18 +23,18 @@ from sqlpriv.rewrite.release import Release
 from sqlpriv.rewrite.syntax import has_aggregates, has_windows, windowed, without_parentheses
 
 
-def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, known: Keys | None = None) -> Answer:
-    """The answer to SELECT ... GROUP BY over rows of the private table; `known` are its keys, if they are given."""
+def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, given: Keys | None = None) -> Answer:
+    """The answer to SELECT ... GROUP BY over rows of the private table; `given` are its keys, if they are given."""
     items = [clauses.item(item, scope, aggregates=True) for item in list(select.expressions)]
     if where := select.args.get("where"):
         rows.conditions.append(clauses.resolve(where.this, scope))
-    keys, sets = _groups(clauses, select, items, scope) if known is None else (known, [tuple(range(len(known)))])
+    keys, sets = _groups(clauses, select, items, scope) if given is None else (given, [tuple(range(len(given)))])
     _refuse_distinct(clauses, select, keys, items)
     _refuse_possible(clauses, select, items, [*keys, *rows.conditions])
     if scope.flat is not None:
         scope.flat.refuse_estimates([*rows.conditions, *keys])
-    chose = refuse_unless_grouped(clauses.names, rows, keys)
-    if chose and clauses.options.deviations:
+    by_estimates = refuse_unless_grouped(clauses.names, rows, keys)
+    if by_estimates and clauses.options.deviations:
         refuse(clauses.sql, select, "groups chosen by estimates", "a plan shows no choice that the private rows make")
     below = aggregated_rows(rows, [(i.name, i.node) for i in items], keys, windowed(select))
     condition = exp.and_(*rows.conditions, copy=False) if rows.conditions else None
@@ -44,17 +44,17 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
     sums = formulas.sums
     forms = FormBuilder(clauses.sql, clauses.texts, formulas, keys, None, names.scalars)
     by_value = ByValue(clauses, rows, keys, partial(answered, clauses))
-    by_value.can_be_asked = len(sets) == 1
+    by_value.is_possible = len(sets) == 1
     forms.by_value = by_value.form
     having = clauses.having(select, scope)
     by_keys = having is None or isinstance(forms.form(having), Exact)
     # A row that meets several public rows may be in several groups.
     forms.adds_groups = len(sets) == 1 and by_keys and not Joins(names, rows.reads, condition, [[]]).multiply
-    if having is None and not chose:
+    if having is None and not by_estimates:
         forms.all_rows = partial(_of_same_rows, rows)
     listed, columns = clauses.listed(items, forms)
     tail = clauses.tail(select, scope, items, forms, having=having)
-    if by_value.was_asked and not keys:
+    if by_value.was_used and not keys:
         sums.estimate(sums.summands.add(Summand(None)))  # else the rows of the view would not be aggregated
     parts, cost, plans = [], 0.0, []
     for chosen in sets:
@@ -80,7 +80,7 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, know
         tuple(plans),
         unique_by=_shown_keys(keys, items) if len(sets) == 1 else None,
         many=all_groups and any(_has_values(key, names.release) for key in keys),
-        aggregated=None if chosen_from or chose else below,
+        aggregated=None if chosen_from or by_estimates else below,
     )
 
 
@@ -88,7 +88,7 @@ def answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> Ans
     """The answer to a query whose parts are resolved already, with a row for each group; its windows are of those
     groups that differ in the last key alone."""
     condition = exp.and_(*rows.conditions) if rows.conditions else None
-    formulas = clauses.formulas(Joins(clauses.names, rows.reads, condition, [keys]), as_asked=False)
+    formulas = clauses.formulas(Joins(clauses.names, rows.reads, condition, [keys]), final=False)
     sums = formulas.sums
     forms = FormBuilder(clauses.sql, clauses.texts, formulas, keys)
     forms.adds_groups = not Joins(clauses.names, rows.reads, condition, [keys[:-1]]).multiply
@@ -164,6 +164,6 @@ def _grouping(forms: FormBuilder, chosen: tuple[int, ...]) -> dict[str, int]:
     """grouping(a, b) in this grouping set: a bit for each key that is not in it."""
     present = {f"g{i}" for i in chosen}
     return {
-        name: sum(2 ** (len(asked) - 1 - i) for i, key in enumerate(asked) if key not in present)
-        for asked, name in forms.groupings.items()
+        name: sum(2 ** (len(keys) - 1 - i) for i, key in enumerate(keys) if key not in present)
+        for keys, name in forms.groupings.items()
     }

@@ -71,8 +71,8 @@ def asks_for_extremes(clauses: Clauses, select: exp.Select) -> bool:
     having = select.args.get("having")
     if having is not None and not _says_that_there_are_rows(having.this):
         return False
-    asked = [without_parentheses(item.unalias()) for item in select.expressions]
-    return bool(asked) and all(isinstance(a, (exp.Min, exp.Max)) and _is_of_rows(a) for a in asked)
+    items = [without_parentheses(item.unalias()) for item in select.expressions]
+    return bool(items) and all(isinstance(a, (exp.Min, exp.Max)) and _is_of_rows(a) for a in items)
 
 
 def _says_that_there_are_rows(condition: exp.Expr) -> bool:

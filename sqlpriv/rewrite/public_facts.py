@@ -27,8 +27,8 @@ class PublicFacts:
     def _has_collations(self) -> bool:
         """A column with a collation makes texts equal that are unique in another table; by bytes it does not."""
         others = "regexp_replace(lower(sql), 'collate \"?binary\"?', '', 'g')"
-        asked = f"SELECT count(*) > 0 FROM duckdb_tables() WHERE contains({others}, 'collate')"
-        return bool(fetch(self._con, asked)[0][0])
+        query = f"SELECT count(*) > 0 FROM duckdb_tables() WHERE contains({others}, 'collate')"
+        return bool(fetch(self._con, query)[0][0])
 
     def is_unique(self, relation: str, columns: frozenset[str], present: frozenset[str]) -> bool:
         """Whether no two rows are equal in these columns, NULL being equal to NULL; NULL in `present` is left out."""
@@ -68,6 +68,6 @@ class PublicFacts:
 
     def some_values(self, domain: str, most: int) -> list[str]:
         """The values of a domain as text, if they are so many at most."""
-        asked = f'SELECT CAST("value" AS VARCHAR) FROM {domain} WHERE "value" IS NOT NULL ORDER BY "value"'
-        found = fetch(self._con, f"{asked} LIMIT {most + 1}")
+        query = f'SELECT CAST("value" AS VARCHAR) FROM {domain} WHERE "value" IS NOT NULL ORDER BY "value"'
+        found = fetch(self._con, f"{query} LIMIT {most + 1}")
         return [text for (text,) in found] if len(found) <= most else []

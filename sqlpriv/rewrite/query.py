@@ -42,13 +42,13 @@ _INTERVALS = "That is for its intervals"
 
 def rewrite(sql: str, release: Release, options: Options | None = None, parameters: Bound = ()) -> Answer:
     """The query that estimates the answer of `sql` from the release, with the values of its parameters in it."""
-    asked = options or Options()
-    for tried in (asked, replace(asked, apart=False)):
+    options = options or Options()
+    for tried in (options, replace(options, apart=False)):
         try:
             return _rewritten(sql, parameters, release, tried)
         except TooWideError as error:
             refused = error
-    raise TooWideError(f"{refused}{_for_intervals(sql, parameters, release, asked, str(refused))}") from None
+    raise TooWideError(f"{refused}{_for_intervals(sql, parameters, release, options, str(refused))}") from None
 
 
 def _for_intervals(sql: str, parameters: Bound, release: Release, options: Options, message: str) -> str:
@@ -122,12 +122,12 @@ class _Rewriting:
         if isinstance(node, exp.Subquery):
             refuse_other_parts(self._sql, node, {"this"})
             return self.read(node.this, ctes)
-        seen = with_ctes(node, ctes, self._sql)
+        visible = with_ctes(node, ctes, self._sql)
         self._check_unused(node)
         if isinstance(node, exp.Union):
-            return self._union(node, seen)
+            return self._union(node, visible)
         if isinstance(node, exp.Select):
-            return self._select(node, seen)
+            return self._select(node, visible)
         refuse_node(self._sql, node)
 
     def _check_unused(self, node: exp.Expr) -> None:

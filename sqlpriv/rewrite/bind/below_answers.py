@@ -167,9 +167,9 @@ def _has_one_row(query: exp.Expr, ctes: Ctes, sql: str) -> bool:
         return True
     if query.args.get("where") or query.args.get("joins"):
         return False
-    seen = with_ctes(query, ctes, sql)
+    visible = with_ctes(query, ctes, sql)
     source = query.args["from_"].this if query.args.get("from_") else None
-    if isinstance(source, exp.Table) and not source.args.get("db") and folded(source.name) in seen:
-        cte, inside = seen[folded(source.name)]
+    if isinstance(source, exp.Table) and not source.args.get("db") and folded(source.name) in visible:
+        cte, inside = visible[folded(source.name)]
         return _has_one_row(cte.this, inside, sql)
-    return source is None or (isinstance(source, exp.Subquery) and _has_one_row(source, seen, sql))
+    return source is None or (isinstance(source, exp.Subquery) and _has_one_row(source, visible, sql))

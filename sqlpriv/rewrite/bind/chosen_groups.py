@@ -77,7 +77,7 @@ def _equal(part: exp.Expr, variable: str) -> tuple[str | None, exp.Expr | None]:
 def _defined(names: Names, answer: Answer, keys: list[str], compared: list[exp.Expr]) -> str:
     listed = ", ".join(map(quoted, keys))
     name = names.define(f"SELECT {listed} FROM ({answer.sql})", keys)
-    names.chosen[name] = [without_parentheses(c).copy() for c in compared]
+    names.chosen_groups[name] = [without_parentheses(c).copy() for c in compared]
     return name
 
 
@@ -85,7 +85,7 @@ def refuse_unless_grouped(names: Names, rows: Rows, keys: list[exp.Expr]) -> boo
     """Whether groups were chosen by estimates; refuses it where the query does not group by what they are."""
     found = False
     for read in (t for c in rows.conditions for t in c.find_all(exp.Table)):
-        for compared in names.chosen.get(read.name, ()):
+        for compared in names.chosen_groups.get(read.name, ()):
             found = True
             if compared not in keys:
                 instead = "group by what is chosen, too: sums over groups chosen by estimates are too large"

@@ -33,8 +33,8 @@ def outside_domains(node: exp.Expr, release: Release) -> Iterator[str]:
                 continue  # Its values are not all known.
             text = value.sql(dialect="duckdb")
             if not release.facts.has_value(attribute.domain, text):
-                known = release.facts.some_values(attribute.domain, _MOST_NAMED)
-                listed = f" (it has {', '.join(known)})" if known else " (`sqlpriv show` describes it)"
+                values = release.facts.some_values(attribute.domain, _MOST_NAMED)
+                listed = f" (it has {', '.join(values)})" if values else " (`sqlpriv show` describes it)"
                 yield f"the domain of {attribute.name!r} has no value {text}{listed}: no row of the release can have it"
 
 

@@ -31,8 +31,8 @@ def group_sets(
 
     def key(node: exp.Expr) -> int:
         resolved = resolve(node)
-        for place, known in enumerate(keys):
-            if known == resolved and mark(known) == mark(resolved):
+        for place, other in enumerate(keys):
+            if other == resolved and mark(other) == mark(resolved):
                 return place
         keys.append(resolved)
         return len(keys) - 1

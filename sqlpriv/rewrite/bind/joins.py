@@ -155,7 +155,7 @@ def _checked_size(
     """How many rows the relation has at most: those without a match, and those with one.
 
     Where a key is compared with another type, texts with a number say, a row may meet several after all. Then this is
-    no bound, but it is never 1: whether a row meets several is asked of the data, where there may be more than one.
+    no bound, but it is never 1: whether a row meets several is looked up in the data, where there may be more than one.
     """
     fixed = _fixed(on, {a.name for a in attributes})
     base = prod(reads) * prod(a.size for a in attributes)
@@ -327,11 +327,11 @@ def join_answers(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, joined:
             return column(variable, fresh[node.table, node.name], node)
         return node
 
-    for seen in scopes:
-        for key, shown in seen.items():
+    for columns_seen in scopes:
+        for key, shown in columns_seen.items():
             new = shown.expression.transform(moved)
             found = estimates.get(new.name) if isinstance(new, exp.Column) else None
-            seen[key] = Shown(shown.name, new, found)
+            columns_seen[key] = Shown(shown.name, new, found)
 
 
 def _renamed(name: str, found: AnswerColumn, fresh: dict[tuple[str, str], str]) -> AnswerColumn:

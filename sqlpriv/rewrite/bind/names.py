@@ -115,10 +115,10 @@ def with_ctes(select: exp.Expr, ctes: Ctes, sql: str) -> Ctes:
         return ctes
     if clause.args.get("recursive"):
         refuse(sql, clause, "WITH RECURSIVE", "write the steps out")
-    seen = dict(ctes)
+    visible = dict(ctes)
     for cte in clause.expressions:
-        seen[folded(cte.alias)] = (cte, dict(seen))
-    return seen
+        visible[folded(cte.alias)] = (cte, dict(visible))
+    return visible
 
 
 _MOST_SELECTS = 300
@@ -135,7 +135,7 @@ class Names:
         """Answers that stand as one value in an expression over estimates."""
         self.warnings: list[str] = []
         """What the one who asks should know, beside the answer."""
-        self.chosen: dict[str, list[exp.Expr]] = {}
+        self.chosen_groups: dict[str, list[exp.Expr]] = {}
         """Relations of groups that are chosen by estimates, with what is compared with their keys."""
         self._taken = {folded(a.name) for a in release.attributes}
         self._selects = 0
@@ -190,11 +190,11 @@ class Names:
         for table in node.find_all(exp.Table):
             key = folded(table.name)
             if key in ctes and not table.args.get("db"):
-                cte, seen = ctes[key]
+                cte, visible = ctes[key]
                 if id(cte) in done:
                     continue
                 done.add(id(cte))
-                if self.reads_private(cte.this, seen, done):
+                if self.reads_private(cte.this, visible, done):
                     return True
             elif key == folded(self.release.table):
                 return True

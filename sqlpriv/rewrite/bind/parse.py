@@ -132,7 +132,7 @@ def statements(text: str) -> list[str]:
 
 
 def statements_in_place(text: str) -> list[str]:
-    """The statements of a text, each in its own place and with spaces for all else: what is refused tells that."""
+    """The statements of a text, each in its own place and with spaces for all else: refusals name places."""
     return [_NOT_BREAKS.sub(" ", text[:start]) + text[start:end] for start, end in _spans(text)]
 
 

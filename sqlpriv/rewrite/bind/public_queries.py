@@ -237,9 +237,9 @@ def _table(names: Names, node: exp.Table, scope: Scope) -> tuple[Resolved, str]:
     if not isinstance(node.this, exp.Identifier) or (node.args.get("db") and folded(node.db) not in SCHEMAS):
         refuse(names.sql, node, "a table function or a table of another schema", "read a public table of the release")
     if not node.args.get("db") and key in scope.ctes:
-        cte, seen = scope.ctes[key]
+        cte, visible = scope.ctes[key]
         copied = exp.Subquery(this=cte.this.copy())
-        found = resolve_public(names, copied.this, Scope(ctes=seen), seen)
+        found = resolve_public(names, copied.this, Scope(ctes=visible), visible)
         node.meta["replaced_by"] = copied
         node.replace(copied)
         return Resolved(_renamed(names, found.names, cte), found.size, found.keys), name

@@ -17,10 +17,10 @@ _EXTREMES = (
 _LISTS = "SELECT x, count(*) ... GROUP BY x lists the values of the public domain with their counts"
 _VALUES = f"no release has the values of single rows; {_LISTS}"
 _ONE_ROW = "no release has a value of one row; put the column into GROUP BY, or ask for its avg or median"
-DISTINCT = f"a release cannot tell which rows are equal; count rows, or GROUP BY the column: {_LISTS}"
+DISTINCT = f"a release does not show which rows are equal; count rows, or GROUP BY the column: {_LISTS}"
 # What a construct is called, and what to write instead; the class of a node or the name of a function.
 INSTEAD: dict[str, tuple[str, str]] = {
-    "Distinct": ("DISTINCT", "a release cannot tell how often a value occurs; count rows, or GROUP BY"),
+    "Distinct": ("DISTINCT", "a release does not show how often a value occurs; count rows, or GROUP BY"),
     "Min": ("min()", f"{_EXTREMES}, or quantile_cont(x, 0.05)"),
     "Max": ("max()", f"{_EXTREMES}, or quantile_cont(x, 0.95)"),
     "Mode": ("mode()", "noise would choose it; write SELECT x, count(*) ... GROUP BY x ORDER BY 2 DESC LIMIT 1"),
@@ -31,7 +31,7 @@ INSTEAD: dict[str, tuple[str, str]] = {
     "ArgMin": ("arg_min()", _ONE_ROW),
     "ArrayAgg": ("a list of values", _VALUES),
     "GroupConcat": ("string_agg()", _VALUES),
-    "ApproxDistinct": ("approx_count_distinct()", f"a release cannot tell which rows are equal; {_LISTS}"),
+    "ApproxDistinct": ("approx_count_distinct()", f"a release does not show which rows are equal; {_LISTS}"),
     "Window": ("a window function over single rows", "aggregate with GROUP BY first; windows may be about the groups"),
     "PositionalColumn": ("a column by its position", "name the column"),
     "Columns": ("COLUMNS()", "name the columns"),

@@ -94,7 +94,7 @@ class Answer:
     aggregated: Aggregated | None = None
     """What is below it, where nothing was chosen by estimates: then sums over it are sums over that."""
     warnings: tuple[str, ...] = ()
-    """What the one who asked should know beside it."""
+    """Warnings for whoever asked."""
 
     @property
     def names(self) -> list[str]:

@@ -96,7 +96,7 @@ class Sources:
             scope.qualified |= right.qualified
 
     def _join_answers(self, join: exp.Join, rows: Rows, scope: Scope, joined: Rows, inside: Scope) -> None:
-        """LEFT and FULL JOIN of answers: what is seen on both sides is seen in one answer then."""
+        """LEFT and FULL JOIN of answers: what is visible on both sides is visible in one answer then."""
         ((called, added),) = inside.sources.items()
         if called in scope.sources:
             refuse(self._sql, join.this, f"two tables called {called!r}", "give one of them another alias")
@@ -176,8 +176,8 @@ class Sources:
         if node.args.get("db") and folded(node.db) not in SCHEMAS:
             unknown(self._sql, node, f"table {node.sql(dialect='duckdb')}", self._tables())
         if not node.args.get("db") and key in ctes:
-            cte, seen = ctes[key]
-            return self._merge(self._read_cte(cte, seen), rows, node), name
+            cte, visible = ctes[key]
+            return self._merge(self._read_cte(cte, visible), rows, node), name
         public = self._release.public.get(key)
         if key == folded(self._release.table) and (public is None or folded(node.db or "main") == "main"):
             if rows.private:
@@ -190,8 +190,8 @@ class Sources:
         rows.reads[variable] = Read(public.relation, dict(public.columns), public.size, keys=public.keys)
         return [Shown(c, column(variable, c)) for c in public.columns], name
 
-    def _read_cte(self, cte: exp.CTE, seen: Ctes) -> Relation:
-        relation = self._relation(cte.this.copy(), seen, cte.alias)
+    def _read_cte(self, cte: exp.CTE, visible: Ctes) -> Relation:
+        relation = self._relation(cte.this.copy(), visible, cte.alias)
         names = [c.name for c in cte.args["alias"].args.get("columns") or []]
         if names and isinstance(relation, Rows):
             relation.shown = self._renamed(relation.shown, cte.args["alias"].args["columns"], cte)

@@ -14,7 +14,7 @@ from math import inf
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.domain.formulas import TRUE, Asked, Formula, Gate, apart, at_connectives, flat, written
+from sqlpriv.rewrite.domain.formulas import TRUE, Condition, Formula, Gate, apart, at_connectives, flat, written
 from sqlpriv.rewrite.domain.products import products
 from sqlpriv.rewrite.domain.variables import Columns, Value, bits
 
@@ -119,7 +119,7 @@ class _Builder:
         return formula if isinstance(formula, Gate) else apart(formula)
 
     def _mask(self, formula: Formula) -> int:
-        if isinstance(formula, Asked):
+        if isinstance(formula, Condition):
             return self.columns.mask(formula.expression)
         mask = 0
         for each in formula.inputs:
@@ -130,9 +130,9 @@ class _Builder:
         if isinstance(formula, Gate):
             return _joined([self._leaf(each) for each in formula.inputs], formula.operator)
         bare = at_connectives(formula)
-        asked = formula if isinstance(bare, Gate) else bare
-        sql = written(asked, self.columns.sql(asked.expression))
-        return _Leaf(self.columns.mask(asked.expression), sql, asked)
+        own = formula if isinstance(bare, Gate) else bare
+        sql = written(own, self.columns.sql(own.expression))
+        return _Leaf(self.columns.mask(own.expression), sql, own)
 
     def _gate(self, split: _Split, parent: int | None, terms: list[int] | None) -> int:
         """Number the gate behind its inputs, and make its leaves factors."""
@@ -154,11 +154,11 @@ class _Builder:
 
     def _fixed(self, leaf: _Leaf) -> list[tuple[int, int]]:
         """The columns that an equality fixes: `a = f(b)` leaves at most one row for each b, if a is a key."""
-        asked = leaf.asked
-        if asked is None or asked.outcome != TRUE or not isinstance(asked.expression, exp.EQ | exp.NullSafeEQ):
+        own = leaf.condition
+        if own is None or own.outcome != TRUE or not isinstance(own.expression, exp.EQ | exp.NullSafeEQ):
             return []
-        sides = asked.expression.this.unnest(), asked.expression.expression.unnest()
-        null_meets_null = isinstance(asked.expression, exp.NullSafeEQ)
+        sides = own.expression.this.unnest(), own.expression.expression.unnest()
+        null_meets_null = isinstance(own.expression, exp.NullSafeEQ)
         found = []
         for one, other in (sides, sides[::-1]):
             if isinstance(one, exp.Column):
@@ -169,12 +169,12 @@ class _Builder:
 
     def _kept(self, leaf: _Leaf) -> float:
         """How many values of an attribute `a = 5` or `a IN (1, 2)` keep."""
-        asked = leaf.asked
-        if asked is None or asked.outcome != TRUE or not isinstance(asked.expression, exp.EQ | exp.In):
+        own = leaf.condition
+        if own is None or own.outcome != TRUE or not isinstance(own.expression, exp.EQ | exp.In):
             return inf
-        if isinstance(asked.expression, exp.EQ):
+        if isinstance(own.expression, exp.EQ):
             return 1 if any(not others for _, others in self._fixed(leaf)) else inf
-        tested, listed = asked.expression.this, asked.expression.expressions
+        tested, listed = own.expression.this, own.expression.expressions
         plain = isinstance(tested, exp.Column) and all(isinstance(each, exp.Literal) for each in listed)
         return len(listed) if plain and listed and self._is_key(leaf.mask) else inf
 
@@ -221,7 +221,7 @@ class _Builder:
 class _Leaf:
     mask: int
     sql: str
-    asked: Asked | None = None
+    condition: Condition | None = None
 
 
 @dataclass
@@ -267,7 +267,7 @@ def build(
     """The factors of a sum over the product of the variables."""
     builder = _Builder(columns, together)
     if condition is not None:
-        builder.condition(Asked(condition, TRUE), None)
+        builder.condition(Condition(condition, TRUE), None)
     for number, group in enumerate(groups):
         builder.group(number, group)
     filtered: dict[str, tuple[exp.Expr, list[int]]] = {}
@@ -276,6 +276,6 @@ def build(
         if value.filter is not None:
             filtered.setdefault(columns.sql(value.filter), (value.filter, []))[1].extend(terms)
     for wanted, terms in filtered.values():
-        builder.condition(Asked(wanted, TRUE), terms)
+        builder.condition(Condition(wanted, TRUE), terms)
     builder.fix_rows()
     return Factors(columns, len(groups), builder.factors, builder.gates, builder.terms)

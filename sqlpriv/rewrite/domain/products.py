@@ -12,7 +12,7 @@ from math import inf
 
 from sqlglot import exp
 
-from sqlpriv.rewrite.domain.formulas import Asked, case_branches, guards_nothing
+from sqlpriv.rewrite.domain.formulas import Condition, case_branches, guards_nothing
 from sqlpriv.rewrite.domain.variables import Columns
 from sqlpriv.rewrite.syntax import without_parentheses
 
@@ -28,7 +28,7 @@ class Product:
     coefficient: float = 1
     numbers: tuple[exp.Expr, ...] = ()
     present: tuple[exp.Expr, ...] = ()
-    conditions: tuple[Asked, ...] = ()
+    conditions: tuple[Condition, ...] = ()
 
 
 def products(expression: exp.Expr, columns: Columns, together: float) -> list[Product]:

@@ -29,7 +29,7 @@ _MOST_NESTED = 4
 
 
 @dataclass
-class _Written:
+class _TableText:
     """A table of the elimination in SQL: its FROM item, and what a row of it counts for in each term ("" for once)."""
 
     source: str
@@ -52,7 +52,7 @@ class _SQL:
         self.factors = factors
         self.columns = factors.columns
         self.order = order
-        self.written: dict[int, _Written] = {}
+        self.written: dict[int, _TableText] = {}
         self.ctes: list[str] = []
         self.serial = 0
 
@@ -104,16 +104,16 @@ class _SQL:
     def _weight(number: int) -> str:
         return f'"{PREFIX}w{number}"'
 
-    def _base(self, table: Table) -> _Written:
+    def _base(self, table: Table) -> _TableText:
         number = table.variable
         assert number is not None
         variable = self.columns.variables[number]
         weight = self._weight(number) if variable.weight is not None else None
         counts = [_power(weight, term.power) for term in self.factors.terms]
         whole = [not count for count in counts]
-        return _Written(self._variable(number, table.mask, False), [], counts, whole, max(variable.size, 1))
+        return _TableText(self._variable(number, table.mask, False), [], counts, whole, max(variable.size, 1))
 
-    def _step(self, step: Step) -> _Written:
+    def _step(self, step: Step) -> _TableText:
         inputs = [self.written.get(id(table)) or self._base(table) for table in step.inputs]
         where = [factor.sql for factor in step.evaluated if factor.kind == WHERE]
         sources = self._joined(step, inputs)
@@ -141,7 +141,7 @@ class _SQL:
         self.ctes.append(f"{written.source} {how} ({sql})")
         return written
 
-    def _joined(self, step: Step, inputs: Sequence[_Written]) -> str:
+    def _joined(self, step: Step, inputs: Sequence[_TableText]) -> str:
         """The FROM clause. Tables meet in the columns they share, NULL with NULL."""
         items = [(table.mask, written) for table, written in zip(step.inputs, inputs, strict=True)]
         have, sql = 0, ""
@@ -170,7 +170,7 @@ class _SQL:
         return f" JOIN {source} ON {on}"
 
     def _gates(
-        self, step: Step, inputs: Sequence[_Written]
+        self, step: Step, inputs: Sequence[_TableText]
     ) -> tuple[dict[int, str], list[tuple[str, list[int] | None]]]:
         """The bits of gates that stay open, and the conditions of those that are decided (for all, or for terms)."""
         arrived: list[list[str]] = [[] for _ in self.factors.gates]
@@ -194,11 +194,11 @@ class _SQL:
         return opened, decided
 
     def _counts(
-        self, step: Step, inputs: Sequence[_Written], decided: Sequence[tuple[str, list[int] | None]], alone: bool
-    ) -> _Written:
+        self, step: Step, inputs: Sequence[_TableText], decided: Sequence[tuple[str, list[int] | None]], alone: bool
+    ) -> _TableText:
         """What a group counts for in each term; terms that agree share a column."""
         bound = prod(each.bound for each in inputs)
-        written = _Written("", [], [], [], bound)
+        written = _TableText("", [], [], [], bound)
         names: dict[str, str] = {}
         for number in range(len(self.factors.terms)):
             numbers = [f.sql for f in step.evaluated if f.kind == NUMBER for _ in range(f.terms.count(number))]
@@ -220,7 +220,7 @@ class _SQL:
         constant = {f.target: f.sql for f in self.order.constants if f.kind == GROUP}
         return [f'{constant.get(at, _group(at))} AS "g{at}"' for at in range(self.factors.groups)]
 
-    def _sums(self, values: int, remaining: Sequence[_Written], only: Sequence[str]) -> list[str]:
+    def _sums(self, values: int, remaining: Sequence[_TableText], only: Sequence[str]) -> list[str]:
         """Each value: the sum of its terms, each the product of what remains and of the variables never mentioned."""
         terms: list[list[str]] = [[] for _ in range(values)]
         for number, term in enumerate(self.factors.terms):
@@ -230,7 +230,7 @@ class _SQL:
             sums = [f"CASE WHEN {' AND '.join(only)} THEN {each} ELSE 0 END" for each in sums]
         return [f'{each} AS "s{number}"' for number, each in enumerate(sums)]
 
-    def _term(self, number: int, term: Term, remaining: Sequence[_Written]) -> str:
+    def _term(self, number: int, term: Term, remaining: Sequence[_TableText]) -> str:
         constants = [f for f in self.order.constants if number in f.terms]
         numbers = [f.sql for f in constants if f.kind == NUMBER for _ in range(f.terms.count(number))]
         only = [f.sql for f in constants if f.kind == ONLY]

@@ -53,8 +53,8 @@ class Formulas(ABC):
     def _once(self, layer: str, text: str) -> str:
         if ALONE.fullmatch(text):
             return text
-        known = self._layers[layer]
-        return f'"{SUMS}"."{known.setdefault(text, f"{layer}_{len(known)}")}"'
+        texts = self._layers[layer]
+        return f'"{SUMS}"."{texts.setdefault(text, f"{layer}_{len(texts)}")}"'
 
     def once_before(self, form: Ratio) -> str:
         """A ratio as a constant that other forms may use."""

@@ -188,13 +188,13 @@ class BucketClasses(Classes):
             taken += [f"SELECT {first} AS turn, {_PLACE}, {summed} FROM {part}" for part in parts]
         sums = ", ".join(f"sum({b.name}) AS {b.name}" for b in self._bounds)
         turns = f"SELECT turn, {_PLACE}, {sums} FROM ({' UNION ALL '.join(taken)}) GROUP BY turn, {_PLACE}"
-        asked = list(product((LOW, HIGH), sorted(self._bounded)))
+        ends = list(product((LOW, HIGH), sorted(self._bounded)))
         best = ", ".join(
             f"{_BEST[side]}({formula(_TIGHTER[side], *(_Bound(side, i, choice).name for choice in (LOW, HIGH)))}) "
             f"AS {side}{i}"
-            for side, i in asked
+            for side, i in ends
         )
-        settled = ", ".join(self._settled_bound(side, i) for side, i in asked)
+        settled = ", ".join(self._settled_bound(side, i) for side, i in ends)
         made["__priv_bounds"] = (
             f"SELECT priv_key, {settled} FROM __priv_settled WHERE is_even OR is_single "
             f"UNION ALL SELECT priv_key, {best} FROM ({turns}) GROUP BY {_PLACE}"

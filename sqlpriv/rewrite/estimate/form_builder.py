@@ -34,7 +34,7 @@ from sqlpriv.rewrite.estimate.statistics import statistic, variance_below
 from sqlpriv.rewrite.estimate.summands import averaged_domain, summands
 from sqlpriv.rewrite.estimate.sums import SUMS, Frame
 from sqlpriv.rewrite.estimate.texts import Texts
-from sqlpriv.rewrite.estimate.windows import Written, window_form
+from sqlpriv.rewrite.estimate.windows import WindowParts, window_form
 from sqlpriv.rewrite.syntax import AGGREGATES, GROUPING, without_parentheses
 from sqlpriv.sqltext import quoted
 
@@ -72,9 +72,9 @@ class FormBuilder:
         self.all_rows: Callable[[Answer], exp.Expr | None] | None = None
         """What a scalar subquery asks of the very rows that are grouped here, if it does."""
         self.adds_groups = False
-        """Whether groups are about different rows, and all of them there, so that sums over them can be told."""
+        """Whether groups are about different rows, and all of them there, so that they can be added up."""
         self.groupings: dict[tuple[str, ...], str] = {}
-        """The names of columns with grouping(...), by the keys asked about."""
+        """The names of columns with grouping(...), by the keys in it."""
 
     def form(self, node: exp.Expr) -> Form:
         """The form of an expression."""
@@ -157,15 +157,15 @@ class FormBuilder:
     def _window(self, node: exp.Window) -> Form:
         keys = frozenset(f'"{SUMS}"."{name}"' for name in self._keys.values())
         sums = self.formulas.sums if self._answers is None and self.adds_groups else None
-        written = Written(self.form, self.formulas.value, self._with, keys, sums)
+        written = WindowParts(self.form, self.formulas.value, self._with, keys, sums)
         found = window_form(node, written, self._sql)
         if self.formulas.is_conservative and not _adds_groups_alone(node, found):
             return Opaque(self.formulas.value(found))
         return Opaque("NULL") if isinstance(found, Opaque) and self.formulas.deviations else found
 
     def _grouping(self, node: exp.Expr) -> str:
-        asked = node.expressions or ([node.this] if node.this else [])
-        names = tuple(self._key(without_parentheses(a)) or "" for a in asked)
+        arguments = node.expressions or ([node.this] if node.this else [])
+        names = tuple(self._key(without_parentheses(a)) or "" for a in arguments)
         if not names or not all(names):
             refuse(self._sql, node, "grouping() of what is no group key", "name columns of GROUP BY")
         return f'"{SUMS}"."{self.groupings.setdefault(names, f"grouping{len(self.groupings)}")}"'
@@ -173,8 +173,8 @@ class FormBuilder:
     def _column(self, node: exp.Column) -> Form:
         if node.table == SCALAR:
             answer = self._scalars[int(node.name)]
-            asked = self.all_rows(answer) if self.all_rows is not None and self.adds_groups else None
-            if asked is not None and (over_all := self._over_all(self.form(asked))) is not None:
+            question = self.all_rows(answer) if self.all_rows is not None and self.adds_groups else None
+            if question is not None and (over_all := self._over_all(self.form(question))) is not None:
                 return over_all
             text = f"(SELECT {quoted(answer.columns[0].name)} FROM ({answer.sql}))"
             return Opaque("NULL" if self.formulas.deviations else text)  # Without its LIMIT it may have several rows.

@@ -85,12 +85,12 @@ class HardSums(Sums):
     ) -> Computed:
         """One row per group that is possible."""
         present = [g for g in groups if g is not None]
-        asked = [(kind, numbers) for (kind, _), (_, numbers) in self._columns.items()]
-        needed = dict.fromkeys(i for _, numbers in asked for i in numbers)
+        columns = [(kind, numbers) for (kind, _), (_, numbers) in self._columns.items()]
+        needed = dict.fromkeys(i for _, numbers in columns for i in numbers)
         classes = self._classes(present, tuple(needed))
         self._refuse_columns(classes)
         names = [name for name, _ in self._columns.values()]
-        listed = [f"{classes.text(*each)} AS {name}" for each, name in zip(asked, names, strict=True)]
+        listed = [f"{classes.text(*each)} AS {name}" for each, name in zip(columns, names, strict=True)]
         place = iter(range(len(present)))
         keys = [f"NULL AS g{i}" if g is None else f"c.k{next(place)} AS g{i}" for i, g in enumerate(groups)]
         marks = [f"{value} AS {name}" for name, value in (grouping or {}).items()]

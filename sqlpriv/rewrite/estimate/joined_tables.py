@@ -1,8 +1,9 @@
 """The joined public tables of which one row of the private table may meet several rows, and copies of them.
 
-A row of the private table has one coin, however many rows of a public table it meets. What it adds to a sum is the sum
-F over all of these, and its variance is v F F', not the sum of v f f' over joined rows. Over the domain that is a sum
-over pairs of public rows, and the third moment one over triples: each such table is joined once more for each factor.
+The noise of a row of the private table is drawn once, however many rows of a public table it meets. What it adds to a
+sum is the sum F over all of these, and its variance is v F F', not the sum of v f f' over joined rows. Over the domain
+that is a sum over pairs of public rows, and the third moment one over triples: each such table is joined once more for
+each factor.
 
 A table is not among them where its equalities with what is fixed already (the row itself, the group, tables that are
 not among them) name columns that are unique in it. That is a fact about its data, so the release is asked for it.
@@ -195,20 +196,20 @@ class _Fixed:
             return _is_plain(kind) and other.to.sql(dialect="duckdb").upper() == kind
         if not isinstance(other, exp.Column):
             return False
-        known, found = self._kind(other)
-        return known and ({found, kind} <= _INTEGERS or (found == kind and _is_plain(kind)))
+        is_fixed, found = self._kind(other)
+        return is_fixed and ({found, kind} <= _INTEGERS or (found == kind and _is_plain(kind)))
 
     def _type(self, column: exp.Column) -> str:
-        known = self._reads[column.table].columns[column.name]
-        if not known and self._release.facts is not None:
-            known = self._release.facts.type_of(self._texts[column.table], column.name)
-        return known.upper()
+        kind = self._reads[column.table].columns[column.name]
+        if not kind and self._release.facts is not None:
+            kind = self._release.facts.type_of(self._texts[column.table], column.name)
+        return kind.upper()
 
     def _kind(self, column: exp.Column) -> tuple[bool, str]:
         """Whether a column is fixed, and its type."""
         if column.table in self._reads:
-            known = column.table not in self.unsure or column.name in self._columns[column.table]
-            return known, self._type(column)
+            is_fixed = column.table not in self.unsure or column.name in self._columns[column.table]
+            return is_fixed, self._type(column)
         attribute = self._release.attribute(column.table)
         return (True, attribute.type.upper()) if attribute is not None else (False, "")
 

@@ -111,8 +111,8 @@ class NoisyFormulas(Formulas):
         else:
             third = self.sums.view_third if part == "view" else self.sums.third
             second = self.sums.view_variance if part == "view" else self.sums.raw_variance
-            known = None if release.has_cross_terms else variance
-            squares = known or self._once("v", _power(form, 2, second))
+            given = None if release.has_cross_terms else variance
+            squares = given or self._once("v", _power(form, 2, second))
             parts = " + ".join(times(c, times(c, second(i, i))) for i, c in terms)
             text = times(kappa, formula("_slope", _power(form, 3, third), squares, parts))
         if release.cross_estimate:

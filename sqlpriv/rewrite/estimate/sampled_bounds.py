@@ -72,7 +72,7 @@ class SampledSums(HardSums):
     def _classes(self, groups: list[exp.Expr], needed: tuple[int, ...]) -> Classes:
         return SampledClasses(self.release, self.joins, self.summands, groups, needed)
 
-    def seen(self, i: int, part: str, side: str) -> str:
+    def observed(self, i: int, part: str, side: str) -> str:
         """What sampled rows add to a part of a sum at least, or at most; or the most that one of them adds."""
         own = self.windowed(i)
         if own is None:
@@ -81,7 +81,7 @@ class SampledSums(HardSums):
         if plain is None or not self._is_of_true_groups(own.frame) or not self.release.is_closed:
             raise NoBoundsError
         return self.window_column(
-            f"{'max' if side == MOST else 'sum'}({self.seen(plain, part, side)}) {own.frame.sql()}"
+            f"{'max' if side == MOST else 'sum'}({self.observed(plain, part, side)}) {own.frame.sql()}"
         )
 
     def may_be_negative(self, i: int) -> bool:
@@ -141,15 +141,15 @@ class SampledFormulas(HardFormulas):
         share = number(sums.release.share)
         if sums.is_count(i):
             zz = self._zz(parts)
-            low = formula("_sampled_low", sums.seen(i, ABOVE, LOW), share, zz)
-            return low, formula("_sampled_high", sums.seen(i, ABOVE, HIGH), share, zz)
+            low = formula("_sampled_low", sums.observed(i, ABOVE, LOW), share, zz)
+            return low, formula("_sampled_high", sums.observed(i, ABOVE, HIGH), share, zz)
         if not sums.release.is_closed:
             raise NoBoundsError
         signed = sums.may_be_negative(i)
         zz = self._zz(2 * parts if signed else parts)
 
         def limit(part: str, side: str) -> str:
-            given = sums.seen(i, part, side), sums.seen(i, part, MOST), share, zz
+            given = sums.observed(i, part, side), sums.observed(i, part, MOST), share, zz
             return formula(f"_sampled_sum_{side}", *given)
 
         if not signed:

@@ -26,7 +26,7 @@ KNOWN = (*RANKS, *_MOVED, *_VALUES, *_ADDED, *_EXTREMES)
 
 
 @dataclass(frozen=True)
-class Written:
+class WindowParts:
     """How the parts of a window function are written, and what they are."""
 
     form: Callable[[exp.Expr], Form]
@@ -38,7 +38,7 @@ class Written:
     """Where sums over groups can be computed, if they can."""
 
 
-def window_form(node: exp.Window, written: Written, sql: str) -> Form:
+def window_form(node: exp.Window, written: WindowParts, sql: str) -> Form:
     """The form of a window function."""
     function = node.this
     if not isinstance(function, KNOWN):
@@ -64,7 +64,7 @@ def window_form(node: exp.Window, written: Written, sql: str) -> Form:
     return Exact(text) if exact else Opaque(text)
 
 
-def _text(node: exp.Window, written: Written, partition: list[str], order: list[str], values: list[str]) -> str:
+def _text(node: exp.Window, written: WindowParts, partition: list[str], order: list[str], values: list[str]) -> str:
     over = [f"PARTITION BY {', '.join(partition)}"] if partition else []
     over += [f"ORDER BY {', '.join(order)}"] if order else []
     if (spec := node.args.get("spec")) is not None:
@@ -72,7 +72,9 @@ def _text(node: exp.Window, written: Written, partition: list[str], order: list[
     return f"{written.call(node.this, values)} OVER ({' '.join(over)})"
 
 
-def _frame(node: exp.Window, partition: list[Form], by: list[str], order: list[Form], written: Written) -> Frame | None:
+def _frame(
+    node: exp.Window, partition: list[Form], by: list[str], order: list[Form], written: WindowParts
+) -> Frame | None:
     """The frame of a window, if it is one of rows at fixed distances."""
     within = frozenset(written.value(p) for p in partition)
     if isinstance(node.this, _MOVED):
