@@ -45,7 +45,7 @@ def serve_command(
 ) -> None:
     """Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds."""
     try:
-        from sqlpriv.doors.server.serving import serving
+        from sqlpriv.doors.server.listener import serving
         from sqlpriv.doors.server.settings import Limits
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] != "psycopg":

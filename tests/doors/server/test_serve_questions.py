@@ -74,7 +74,7 @@ def test_parameters_are_values_and_never_sql(
         assert con.execute(asked.replace("%s", how), [value]).fetchall() == expected
 
 
-def test_a_parameter_without_a_type_gets_the_one_that_the_shadow_infers(server: Running) -> None:
+def test_a_parameter_without_a_type_gets_the_one_that_postgres_infers(server: Running) -> None:
     asked = "SELECT count(*) AS n FROM visits WHERE amount > $1 AND day = $2 AND region = $3"
     with Wire(server) as wire:
         answers = dict(wire.ask(parse(asked), describe("S")))
