@@ -31,7 +31,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Price a disclosure: how likely each record is found in a dictionary, times what its cells weigh.",
     ),
     "publish": ("releases:publish_command", "Publish a table under its policy, and enter the release in the ledger."),
-    "anonymize": ("releases:publish_command", "The old name of publish."),
     "verify": ("releases:verify_command", "Judge a release from its file alone: does it hold what it says?"),
     "show": ("releases:show_command", "Show what a release says of itself: guarantee, columns and domains."),
     "report": ("report:report_command", "Write the page a steward signs: one HTML file that needs nothing else."),
