@@ -56,7 +56,7 @@ def serve(catalog: Catalog) -> MCPServer[Any]:
 
 
 def _report(work: Callable[[], T]) -> T:
-    """Do `work`. A refusal is reported in its own words; another error is a fault of ours, reported without its text."""
+    """Do `work`. A refusal is reported in its own words; any other error is a fault of ours, reported by type."""
     try:
         return work()
     except SqlprivError as refused:

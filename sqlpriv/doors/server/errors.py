@@ -24,15 +24,15 @@ _STATES = (
 
 
 class ReplyError(Exception):
-    """An error that is reported to the client, and ends the statement, or as `fatal` the connection."""
+    """An error that is reported to the client, and ends the statement, or before the login the connection."""
 
-    def __init__(self, state: str, message: str, hint: str = "", position: int = 0, fatal: bool = False) -> None:
+    def __init__(self, state: str, message: str, hint: str = "", position: int = 0) -> None:
         super().__init__(message)
-        self.state, self.hint, self.position, self.fatal = state, hint, position, fatal
+        self.state, self.hint, self.position = state, hint, position
 
-    def to_bytes(self) -> bytes:
-        """The message of the protocol."""
-        severity = "FATAL" if self.fatal else "ERROR"
+    def to_bytes(self, fatal: bool = False) -> bytes:
+        """The message of the protocol; `fatal`: the connection ends with it."""
+        severity = "FATAL" if fatal else "ERROR"
         position = str(self.position) if self.position else ""
         return messages.error_or_notice(
             {"S": severity, "V": severity, "C": self.state, "M": str(self), "H": self.hint, "P": position}

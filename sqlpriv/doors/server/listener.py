@@ -123,9 +123,9 @@ class Server:
             self._report_and_end(channel, number, host, error)
         except TooLargeError as error:
             hint = f"messages have {self._settings.limits.largest:,} bytes at most"
-            self._report_and_end(channel, number, host, ReplyError(TOO_LARGE, str(error), hint, fatal=True))
+            self._report_and_end(channel, number, host, ReplyError(TOO_LARGE, str(error), hint))
         except ProtocolError as error:
-            self._report_and_end(channel, number, host, ReplyError(PROTOCOL_VIOLATION, str(error), fatal=True))
+            self._report_and_end(channel, number, host, ReplyError(PROTOCOL_VIOLATION, str(error)))
         except (DisconnectedError, OSError):
             pass
         except Exception as error:  # a fault of ours ends this connection alone
@@ -145,7 +145,7 @@ class Server:
         running = _Running(secrets.token_bytes(4), channel, runner)
         with self._lock:
             if len(self._running) >= self._settings.limits.connections:
-                raise ReplyError(TOO_MANY_CONNECTIONS, "there are too many connections", "try again later", fatal=True)
+                raise ReplyError(TOO_MANY_CONNECTIONS, "there are too many connections", "try again later")
             self._running[number] = running
         self._pending.remove(number)
         self._log.write("connected", connection=number, host=host, tls=channel.encrypted)
@@ -178,10 +178,9 @@ class Server:
         running.channel.write(messages.cancel_key(number, running.secret))
 
     def _report_and_end(self, channel: Channel, number: int, host: str, error: ReplyError) -> None:
-        error.fatal = True
         self._log.write("ended", connection=number, host=host, state=error.state)
         with contextlib.suppress(DisconnectedError, OSError):
-            channel.write(error.to_bytes())
+            channel.write(error.to_bytes(fatal=True))
             channel.flush()
 
     def _cancel(self, request: messages.Cancel) -> None:

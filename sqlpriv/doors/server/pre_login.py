@@ -85,7 +85,7 @@ def begin(channel: Channel, settings: Settings) -> messages.Startup | messages.C
 def log_in(channel: Channel, start: messages.Startup, settings: Settings, secret: bytes, is_local: bool) -> Client:
     """The client, after it has proved the password; `is_local`: it is on this machine, and may do without TLS."""
     if not is_local and not channel.encrypted:
-        raise ReplyError("28000", "this server is asked by TLS alone", "connect with sslmode=require", fatal=True)
+        raise ReplyError("28000", "this server is asked by TLS alone", "connect with sslmode=require")
     unknown = [name for name in start.options if name.startswith("_pq_.")]
     if start.version != messages.PROTOCOL or unknown:
         channel.write(messages.negotiate_version(unknown))
@@ -106,13 +106,13 @@ def log_in(channel: Channel, start: messages.Startup, settings: Settings, secret
     try:
         scram.authenticate(verifier, send, receive, settings.certificate if channel.encrypted else None)
     except scram.WrongPasswordError:
-        raise ReplyError(WRONG_PASSWORD, "password authentication failed", fatal=True) from None
+        raise ReplyError(WRONG_PASSWORD, "password authentication failed") from None
     for option in (of_user, of_database):
         if option not in {"", WITHOUT_BOUNDS}:
             hint = f"after the name of the user or the database there may be {WITHOUT_BOUNDS}, and nothing else"
-            raise ReplyError(INVALID, "the name of the user or the database has an unknown option", hint, fatal=True)
+            raise ReplyError(INVALID, "the name of the user or the database has an unknown option", hint)
     if database != DATABASE:
-        raise ReplyError(NO_DATABASE, "there is no such database", f"connect to the database {DATABASE}", fatal=True)
+        raise ReplyError(NO_DATABASE, "there is no such database", f"connect to the database {DATABASE}")
     require_utf8(start.options.get("client_encoding", "UTF8"))
     return Client(DATABASE + of_database, not (of_user or of_database), start.options.get("application_name", ""))
 
@@ -120,7 +120,7 @@ def log_in(channel: Channel, start: messages.Startup, settings: Settings, secret
 def require_utf8(encoding: str) -> None:
     """Refuse all encodings of texts but UTF-8."""
     if encoding.strip("'\"").upper() not in _ENCODINGS:
-        raise ReplyError(INVALID, "this server speaks UTF-8 alone", "set client_encoding to UTF8", fatal=False)
+        raise ReplyError(INVALID, "this server speaks UTF-8 alone", "set client_encoding to UTF8")
 
 
 def _split_option(name: str) -> tuple[str, str]:

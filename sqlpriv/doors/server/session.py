@@ -116,7 +116,7 @@ class Session:
             case messages.Execute():
                 self._execute(found)
             case messages.Close("S", name):
-                self._state.close_statement(name)
+                self._state.statements.pop(name, None)
                 self._channel.write(messages.CLOSE_COMPLETE)
             case messages.Close(name=name):
                 self._state.close_portal(name)
@@ -151,7 +151,7 @@ class Session:
                 raise ReplyError("54023", said, "number them from $1")
             self._transaction.refuse_after_failure(statement.words)
             prepared = self._prepare(statement, found.types)
-        self._state.add_statement(found.name, prepared)
+        self._state.statements[found.name] = prepared
         self._channel.write(messages.PARSE_COMPLETE)
 
     def _prepare(self, statement: Statement, types: tuple[int, ...]) -> Prepared:
@@ -169,7 +169,7 @@ class Session:
             said = f"the statement has {len(prepared.types)} parameters, and Bind gives {len(found.values)}"
             raise ReplyError(PROTOCOL_VIOLATION, said, "give one value for each")
         self._state.make_room_for_portal(found.portal)
-        self._state.add_portal(found.portal, Portal(prepared, found.values, found.formats, found.columns))
+        self._state.portals[found.portal] = Portal(prepared, found.values, found.formats, found.columns)
         self._channel.write(messages.BIND_COMPLETE)
 
     def _describe(self, found: messages.Describe) -> None:
@@ -241,7 +241,7 @@ class Session:
             prepared, portal.values, portal.formats, columns, is_held=command.is_held, is_committed=is_alone
         )
         self._begin(cursor)
-        self._state.add_portal(command.name, cursor)
+        self._state.portals[command.name] = cursor
 
     def _query_of(self, command: cursors.Declare) -> Statement:
         found = self._runner.split(command.query)
@@ -255,8 +255,8 @@ class Session:
         if self._transaction.status == IDLE and verb in ENDS:
             self._state.end_transaction(self._transaction.has_committed, but=portal)
         elif verb in {"DISCARD", "DEALLOCATE"} and last == "ALL":
-            self._state.close_statements()
+            self._state.statements.clear()
             if verb == "DISCARD":
                 self._state.close_portals(but=portal)
         elif verb == "DEALLOCATE":
-            self._state.close_statement(statement.text.rsplit(maxsplit=1)[-1].strip('"'))
+            self._state.statements.pop(statement.text.rsplit(maxsplit=1)[-1].strip('"'), None)

@@ -82,65 +82,49 @@ class SessionState:
     """Prepared statements and portals by name, cursors among the portals; the unnamed one is replaced by the next."""
 
     def __init__(self) -> None:
-        self._prepared: dict[str, Prepared] = {}
-        self._portals: dict[str, Portal] = {}
+        self.statements: dict[str, Prepared] = {}
+        self.portals: dict[str, Portal] = {}
 
     def statement(self, name: str) -> Prepared:
         """A prepared statement."""
-        if name not in self._prepared:
+        if name not in self.statements:
             raise ReplyError(NO_STATEMENT, "there is no such prepared statement", "prepare it first")
-        return self._prepared[name]
+        return self.statements[name]
 
     def portal(self, name: str) -> Portal:
         """A portal, or a cursor."""
-        if name not in self._portals:
+        if name not in self.portals:
             raise ReplyError(NO_PORTAL, "there is no such portal or cursor", "bind it first, or declare it")
-        return self._portals[name]
+        return self.portals[name]
 
     def make_room_for_statement(self, name: str) -> None:
         """One more is to be prepared: refused if there are too many, or it has the name of another."""
-        _refuse_too_many(self._prepared, name)
-        if name and name in self._prepared:
+        _refuse_too_many(self.statements, name)
+        if name and name in self.statements:
             raise ReplyError("42P05", f"there is already a prepared statement {name!r}", "close it first")
-        self._prepared.pop(name, None)
+        self.statements.pop(name, None)
 
     def make_room_for_portal(self, name: str) -> None:
         """One more is to be opened: refused if there are too many, or it has the name of another."""
-        _refuse_too_many(self._portals, name)
-        if name and name in self._portals:
+        _refuse_too_many(self.portals, name)
+        if name and name in self.portals:
             raise ReplyError("42P03", f"there is already a portal or cursor {name!r}", "close it first")
         self.close_portal(name)
 
-    def add_statement(self, name: str, prepared: Prepared) -> None:
-        """Keep a statement that was prepared."""
-        self._prepared[name] = prepared
-
-    def add_portal(self, name: str, portal: Portal) -> None:
-        """Keep a portal that was opened."""
-        self._portals[name] = portal
-
-    def close_statement(self, name: str) -> None:
-        """Forget a statement, if it is there."""
-        self._prepared.pop(name, None)
-
-    def close_statements(self) -> None:
-        """Forget all statements."""
-        self._prepared.clear()
-
     def close_portal(self, name: str) -> None:
         """Close a portal, if it is there."""
-        if (portal := self._portals.pop(name, None)) is not None:
+        if (portal := self.portals.pop(name, None)) is not None:
             portal.close()
 
     def close_portals(self, ends: Callable[[Portal], bool] = lambda _: True, but: Portal | None = None) -> None:
         """Close all portals that end, `but` the one whose statement asks for it: it is not done yet."""
-        for name in [name for name, portal in self._portals.items() if portal is not but and ends(portal)]:
+        for name in [name for name, portal in self.portals.items() if portal is not but and ends(portal)]:
             self.close_portal(name)
 
     def end_transaction(self, is_committed: bool, but: Portal) -> None:
         """Portals end with their transaction; a cursor WITH HOLD does not, once it is committed."""
         self.close_portals(lambda portal: not (portal.is_committed or (is_committed and portal.is_held)), but)
-        for portal in self._portals.values():
+        for portal in self.portals.values():
             portal.is_committed = portal is not but
 
 

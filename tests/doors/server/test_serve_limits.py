@@ -48,6 +48,18 @@ def test_nothing_is_answered_before_the_password(server: Running) -> None:
         assert [kind for kind, _ in wire.until_ready()] == [b"E", b""]
 
 
+def test_a_connection_without_tls_from_another_machine_is_ended(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sqlpriv.doors.server.listener.is_loopback", lambda _: False)
+    with Wire(server, login=False) as wire:
+        wire.start(user="analyst", database="sqlpriv")
+        (kind, body), end = wire.until_ready()
+    assert (kind, end) == (b"E", (b"", b""))
+    assert b"SFATAL\0" in body
+    assert b"by TLS alone" in body
+
+
 def test_a_newer_protocol_is_negotiated(server: Running) -> None:
     with Wire(server, login=False) as wire:
         wire.start(messages.PROTOCOL + 2, user="analyst", database="sqlpriv", **{"_pq_.x": "1"})

@@ -143,9 +143,13 @@ def test_from_another_machine_only_tls_will_do() -> None:
     with ours, other:
         settings = Settings(make_verifier("analyst", SECRET), "0.0.0.0")
         start = Startup(PROTOCOL, {"user": "analyst", "database": "sqlpriv"})
-        with pytest.raises(ReplyError, match="by TLS alone") as refused:
-            log_in(Channel(ours, 1000), start, settings, b"secret", is_local=False)
-        assert refused.value.fatal
+        channel = Channel(ours, 1000)
+        with pytest.raises(ReplyError, match="by TLS alone"):
+            log_in(channel, start, settings, b"secret", is_local=False)
+        channel.flush()
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            other.recv(1)  # nothing was sent, not even how to authenticate
 
 
 def test_duckdb_has_its_limit_and_reads_the_release_alone(visits: Made, tmp_path: Path) -> None:
