@@ -56,7 +56,7 @@ def _copy_package(project: Path) -> Facts:
             shutil.rmtree(target)
         shutil.copytree(package, target)
     content = {"folder": FOLDER, "version": __version__, "packages.yml": PACKAGES, "profiles.yml": PLUGINS}
-    said = (
+    lines = (
         Line(f"the dbt package of sqlpriv {__version__} is in {FOLDER}{', again' if again else ''}"),
         Line("in packages.yml:"),
         Line(PACKAGES, breaks=True),
@@ -64,7 +64,7 @@ def _copy_package(project: Path) -> Facts:
         Line(PLUGINS, breaks=True),
         Line("then run: dbt deps"),
     )
-    return Facts("dbt", content, said)
+    return Facts("dbt", content, lines)
 
 
 def _is_ours(folder: Path) -> bool:

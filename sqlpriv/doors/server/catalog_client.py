@@ -123,7 +123,7 @@ class CatalogClient:
 
     def _unavailable(self) -> ReplyError:
         self.is_broken = True
-        return ReplyError("58000", "the catalog cannot be asked at the moment", "questions about tables are answered")
+        return ReplyError("58000", "the catalog is not available at the moment", "queries over tables are answered")
 
     def _send(self, data: bytes) -> None:
         try:

@@ -85,7 +85,7 @@ def begin(channel: Channel, settings: Settings) -> messages.Startup | messages.C
 def log_in(channel: Channel, start: messages.Startup, settings: Settings, secret: bytes, is_local: bool) -> Client:
     """The client, after it has proved the password; `is_local`: it is on this machine, and may do without TLS."""
     if not is_local and not channel.encrypted:
-        raise ReplyError("28000", "this server is asked by TLS alone", "connect with sslmode=require")
+        raise ReplyError("28000", "this server accepts TLS connections only", "connect with sslmode=require")
     unknown = [name for name in start.options if name.startswith("_pq_.")]
     if start.version != messages.PROTOCOL or unknown:
         channel.write(messages.negotiate_version(unknown))
@@ -120,7 +120,7 @@ def log_in(channel: Channel, start: messages.Startup, settings: Settings, secret
 def require_utf8(encoding: str) -> None:
     """Refuse all encodings of texts but UTF-8."""
     if encoding.strip("'\"").upper() not in _ENCODINGS:
-        raise ReplyError(INVALID, "this server speaks UTF-8 alone", "set client_encoding to UTF8")
+        raise ReplyError(INVALID, "this server speaks UTF-8 only", "set client_encoding to UTF8")
 
 
 def _split_option(name: str) -> tuple[str, str]:

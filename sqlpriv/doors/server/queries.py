@@ -48,8 +48,7 @@ class ServedReleases:
                     self.tables[name] = columns
                 elif not _is_same_public_table(name, release, other):
                     raise InputError(
-                        f"two releases have a table {name!r}, and nobody could tell which is asked; serve them on two "
-                        "ports"
+                        f"two releases have a table {name!r}, and a query could mean either; serve them on two ports"
                     )
         self.names = frozenset(map(folded, self.tables))
         columns_known = {folded(column) for columns in self.tables.values() for column in columns}

@@ -186,5 +186,5 @@ class Runner:
 
 def _refuse_long(statement: Statement) -> None:
     if statement.length > MOST_WORDS:
-        said = f"a question has {MOST_WORDS:,} words and signs at most"
-        raise ReplyError("54001", said, "write it shorter, or join a public table instead of a list")
+        text = f"a question has {MOST_WORDS:,} words and signs at most"
+        raise ReplyError("54001", text, "write it shorter, or join a public table instead of a list")

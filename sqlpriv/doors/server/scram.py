@@ -143,7 +143,7 @@ def _binding_data(header: bytes, mechanism: bytes, certificate: bytes | None) ->
     if flag.startswith(b"p="):
         raise ProtocolError("SCRAM-SHA-256 binds no channel; propose SCRAM-SHA-256-PLUS, by TLS")
     if flag == b"y" and certificate is not None:
-        raise ProtocolError("SCRAM: the client was not told that the channel can be bound; somebody may be in between")
+        raise ProtocolError("SCRAM: the client does not know that the channel can be bound; somebody may be in between")
     if flag not in {b"n", b"y"}:
         raise ProtocolError("SCRAM: the first message cannot be read")
     return b""

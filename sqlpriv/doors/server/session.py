@@ -147,8 +147,8 @@ class Session:
         prepared = Prepared(None)
         for statement in statements:
             if statement.parameters > MOST_PARAMETERS:
-                said = f"a statement has {MOST_PARAMETERS:,} parameters at most"
-                raise ReplyError("54023", said, "number them from $1")
+                text = f"a statement has {MOST_PARAMETERS:,} parameters at most"
+                raise ReplyError("54023", text, "number them from $1")
             self._transaction.refuse_after_failure(statement.words)
             prepared = self._prepare(statement, found.types)
         self._state.statements[found.name] = prepared
@@ -166,8 +166,8 @@ class Session:
     def _bind(self, found: messages.Bind) -> None:
         prepared = self._state.statement(found.statement)
         if len(found.values) != len(prepared.types):
-            said = f"the statement has {len(prepared.types)} parameters, and Bind gives {len(found.values)}"
-            raise ReplyError(PROTOCOL_VIOLATION, said, "give one value for each")
+            text = f"the statement has {len(prepared.types)} parameters, and Bind gives {len(found.values)}"
+            raise ReplyError(PROTOCOL_VIOLATION, text, "give one value for each")
         self._state.make_room_for_portal(found.portal)
         self._state.portals[found.portal] = Portal(prepared, found.values, found.formats, found.columns)
         self._channel.write(messages.BIND_COMPLETE)

@@ -73,7 +73,7 @@ def _refuse_setting(words: tuple[str, ...]) -> None:
     if "CLIENT_ENCODING" in words or "NAMES" in words:
         require_utf8(value)
     if "DATESTYLE" in words and value not in {"ISO", "DMY", "MDY", "YMD"}:
-        raise ReplyError(INVALID, "dates are written as in ISO 8601 alone", "set DateStyle to ISO")
+        raise ReplyError(INVALID, "dates are written as in ISO 8601 only", "set DateStyle to ISO")
     if "STANDARD_CONFORMING_STRINGS" in words and value not in _TRUE:
         raise ReplyError(INVALID, "a backslash in a text is a backslash", "leave standard_conforming_strings on")
 
@@ -130,9 +130,9 @@ class SessionState:
 
 def _refuse_too_many(held: dict[str, Prepared] | dict[str, Portal], name: str) -> None:
     if len(held) >= _MOST_OBJECTS and name not in held:
-        said = f"there are {_MOST_OBJECTS} prepared statements or portals"
+        text = f"there are {_MOST_OBJECTS} prepared statements or portals"
     elif sum(each.size for each in held.values()) > _MOST_BYTES:
-        said = f"prepared statements or portals hold more than {_MOST_BYTES >> 20} MiB"
+        text = f"prepared statements or portals hold more than {_MOST_BYTES >> 20} MiB"
     else:
         return
-    raise ReplyError(TOO_MANY_OBJECTS, said, "close some")
+    raise ReplyError(TOO_MANY_OBJECTS, text, "close some")

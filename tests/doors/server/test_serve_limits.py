@@ -36,7 +36,7 @@ def test_other_databases_and_options_are_refused(server: Running) -> None:
         server.connect(dbname="postgres")
     with pytest.raises(psycopg.OperationalError, match="unknown option"):
         server.connect(dbname="sqlpriv?bounds=on")
-    with pytest.raises(psycopg.OperationalError, match="UTF-8 alone"):
+    with pytest.raises(psycopg.OperationalError, match="UTF-8 only"):
         server.connect(client_encoding="latin1")
 
 
@@ -57,7 +57,7 @@ def test_a_connection_without_tls_from_another_machine_is_ended(
         (kind, body), end = wire.until_ready()
     assert (kind, end) == (b"E", (b"", b""))
     assert b"SFATAL\0" in body
-    assert b"by TLS alone" in body
+    assert b"accepts TLS connections only" in body
 
 
 def test_a_newer_protocol_is_negotiated(server: Running) -> None:

@@ -144,7 +144,7 @@ def test_from_another_machine_only_tls_will_do() -> None:
         settings = Settings(make_verifier("analyst", SECRET), "0.0.0.0")
         start = Startup(PROTOCOL, {"user": "analyst", "database": "sqlpriv"})
         channel = Channel(ours, 1000)
-        with pytest.raises(ReplyError, match="by TLS alone"):
+        with pytest.raises(ReplyError, match="accepts TLS connections only"):
             log_in(channel, start, settings, b"secret", is_local=False)
         channel.flush()
         other.setblocking(False)

@@ -226,9 +226,9 @@ def test_settings_and_discards_change_nothing(server: Running) -> None:
         ):
             con.execute(composed.SQL(command))
         for refused, said in (
-            ("SET client_encoding TO 'LATIN1'", "UTF-8 alone"),
-            ("SET NAMES latin1", "UTF-8 alone"),
-            ("SET DateStyle TO 'German, DMY'", "ISO 8601 alone"),
+            ("SET client_encoding TO 'LATIN1'", "UTF-8 only"),
+            ("SET NAMES latin1", "UTF-8 only"),
+            ("SET DateStyle TO 'German, DMY'", "ISO 8601 only"),
             ("SET LOCAL standard_conforming_strings TO off", "a backslash"),
         ):
             with pytest.raises(psycopg.errors.InvalidParameterValue, match=said):
