@@ -1,4 +1,13 @@
-"""The map of a room, in the docstring of its `__init__`, names modules and folders that exist."""
+"""The maps of the house: what the docstring of a package lists as its modules is there.
+
+A map is the lines of the docstring of an `__init__` that have a name, two spaces or more, and what it holds:
+
+    catalog    the open releases
+    server     the tools; rows: what they print
+
+Several names stand between commas or semicolons, and a second one may follow its neighbour after a semicolon. A line
+may hold two entries.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +16,53 @@ import re
 from pathlib import Path
 
 import pytest
+from support.places import ROOT
 
 pytestmark = pytest.mark.one_version
 
-ROOT = Path(__file__).resolve().parents[1]
-# A line of a map: a module, a folder/ or a file.sql, two spaces or more, and what it is.
-_LINE = re.compile(r"^([a-z_]+(?:/|\.sql)?) {2,}\S", re.MULTILINE)
+_NAME = r"[a-z_]\w*(?:\.\w+|/)?"
+_NAMES = re.compile(rf"{_NAME}(?:[,;] {_NAME})*")
+_NEIGHBOUR = re.compile(r"; (\w+): ")
 
 
-def maps() -> dict[str, list[str]]:
-    """The names in the map of every package that has one."""
-    found = {}
-    for file in [ROOT / "sql" / "__init__.py", *sorted((ROOT / "sqlpriv").rglob("__init__.py"))]:
-        names = _LINE.findall(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "")
-        if names:
-            found[file.parent.relative_to(ROOT).as_posix()] = names
+def listed(docstring: str) -> list[str]:
+    """The names that a map lists."""
+    found: list[str] = []
+    for line in docstring.splitlines():
+        cells = re.split(r" {2,}", line.strip())
+        entries = list(zip(cells[::2], cells[1::2], strict=False))
+        if entries and all(_NAMES.fullmatch(names) for names, _ in entries):
+            for names, text in entries:
+                found += [*re.split("[,;] ", names), *_NEIGHBOUR.findall(text)]
     return found
 
 
-MAPS = maps()
+def exists(package: Path, name: str) -> bool:
+    return any((package / place).exists() for place in (name, f"{name}.py"))
 
 
-def test_there_are_maps() -> None:
-    """Or the test below would prove nothing."""
-    assert {"sql", "sqlpriv/macros", "sqlpriv/table", "sqlpriv/policy", "sqlpriv/release/ledger"} <= set(MAPS)
-    assert "catalog" in MAPS["sqlpriv/macros"]
+MAPS = {
+    str(file.parent.relative_to(ROOT)): (file.parent, names)
+    for file in sorted((ROOT / "sqlpriv").rglob("__init__.py"))
+    if (names := listed(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""))
+}
 
 
-@pytest.mark.parametrize("package", MAPS)
-def test_it_names_what_exists(package: str) -> None:
-    folder = ROOT / package
-    missing = [n for n in MAPS[package] if not (folder / n).exists() and not (folder / f"{n}.py").is_file()]
-    assert missing == []
+@pytest.mark.parametrize("name", MAPS)
+def test_a_map_lists_only_files_that_exist(name: str) -> None:
+    package, names = MAPS[name]
+    assert [listed_name for listed_name in names if not exists(package, listed_name)] == []
+
+
+def test_names_are_found_in_every_form_of_a_map() -> None:
+    """Or the test above would prove nothing."""
+    text = """A package: what it is; a colon says nothing.
+
+    sections.py   what it is made of         page.py, page.css   around it
+    one; two      both
+    package/      data; three: after it
+    a line of prose, with a comma; and a semicolon: or two
+    """
+    assert listed(text) == ["sections.py", "page.py", "page.css", "one", "two", "package/", "three"]
+    assert "sqlpriv/doors/server" in MAPS
+    assert len(MAPS) > 5

@@ -1,1 +1,10 @@
-"""The ways in: each thin, each over the same calls."""
+"""The ways into sqlpriv: each thin, each over the same calls.
+
+python    the commands as Python calls
+cli/      the command line
+dbt/      the plugin and the package for dbt
+mcp/      releases for agents, over the Model Context Protocol
+server/   releases for PostgreSQL clients
+rows      rows of an answer as JSON objects
+pages     the parts of docs/ that are written from the code
+"""

@@ -17,8 +17,8 @@ from sqlpriv.policy.sections import LEDGER_KEYS, RELEASE_KEYS, VIEW_KEYS
 _BLOCK = re.compile(r"(<!-- keys of (\w+)(?: (\S+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def written(name: str, text: str) -> str:
-    """The text of a page of docs/ with its generated parts as they should be."""
+def page_text(name: str, text: str) -> str:
+    """The text of a page of docs/ with its generated parts up to date."""
     if name == "macros.md":
         return markdown()
     return _BLOCK.sub(lambda found: found[1] + _keys(found[2], found[3]) + "\n" + found[4], text)
@@ -36,7 +36,7 @@ def write(folder: Path) -> list[str]:
     changed = []
     for page in sorted(folder.glob("*.md")):
         before = page.read_text(encoding="utf-8")
-        after = written(page.name, before)
+        after = page_text(page.name, before)
         if after != before:
             page.write_text(after, encoding="utf-8")
             changed.append(page.name)

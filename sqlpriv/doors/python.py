@@ -1,4 +1,4 @@
-"""The commands as calls: what `sqlpriv.check` and its siblings do. Each returns Facts; nobody prints anything."""
+"""The commands as Python calls, `sqlpriv.check` and others. Each returns Facts and prints nothing."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def attack(
     show_values: bool = False,
     on_progress: OnProgress = None,
 ) -> Facts:
-    """Run what an attacker would on a release or a table, and tell what comes out.
+    """Run what an attacker would on a release or a table, and report it.
 
     `data` is a release file, or a table as `check` takes it: then `qis` and `sensitive` say what attackers know and
-    want, or `policy` does. The policy names the private table, too, whose numbers stand beside those of a release.
+    want, or `policy` does. The policy also names the private table, whose numbers are shown next to those of a release.
     With a `second` release of the same table, the two are intersected; `second_policy` is its policy, where it has
-    other hierarchies. `dictionary` is what an attacker holds, a file
-    or a data frame, and `truth` its column that tells who is who, if the private table has that, too.
+    other hierarchies. `dictionary` is what an attacker holds, a file or a data frame, and `truth` its column that
+    identifies persons, if the private table has that column, too.
     """
     read, more = (
         p if p is None or isinstance(p, Policy) else publishing.read_policy(p) for p in (policy, second_policy)
@@ -166,8 +166,8 @@ def plan(
 ) -> Facts:
     """What a policy would publish, guarantee and cost; nothing is written.
 
-    `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names. Of `queries`,
-    what one would ask the release, it tells the standard errors of the answers: for the owner alone.
+    `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names. `queries` are
+    questions to the release: the standard errors of their answers are reported, for the owner alone.
 
     >>> import duckdb, sqlpriv
     >>> policy = '''
@@ -202,7 +202,7 @@ def publish(
     """Publish a table under its policy and enter it in the ledger; what was published, for the owner.
 
     `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names: the release
-    calls it by that name, and the ledger knows it again by its rows. The same rows, policy and key again give the
+    has it under that name, and the ledger recognises it by its rows. The same rows, policy and key again give the
     release that is there.
 
     >>> import duckdb, sqlpriv
@@ -219,9 +219,9 @@ def publish(
     ...     release.sql("SELECT count(*) AS n FROM people WHERE age < 25").fetchall()
     [(10.0, 0.0, 20.0)]
     """
-    target, key, book = (None if file is None else Path(file) for file in (output, key_file, ledger_file))
+    target, key, own_ledger = (None if file is None else Path(file) for file in (output, key_file, ledger_file))
     read = _policy(policy, data)
-    return publishing.publish(read, target, key, book, on_progress, force=force, time_limit=time_limit).facts
+    return publishing.publish(read, target, key, own_ledger, on_progress, force=force, time_limit=time_limit).facts
 
 
 @checked
@@ -264,7 +264,7 @@ def report(
 ) -> Facts:
     """Write the page that a steward signs: of a release, of a policy (.toml), or of both; with `compare` of two.
 
-    A page of a release alone tells what its file tells. One that knows the policy tells of the private table, too.
+    A page of a release alone shows what its file holds. With the policy it is also about the private table.
     """
     from sqlpriv.reporting import make, write
 

@@ -1,4 +1,4 @@
-"""Rows of an answer as objects for machines: what the command line and the server of tools both print."""
+"""Rows of an answer as JSON objects, for the command line and the MCP server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def distinct_names(columns: list[str]) -> list[str]:
 
 
 def plain_value(value: Any) -> Any:
-    """What JSON can hold: a number that is none is null, a date is text."""
+    """A value that JSON can hold: NaN and infinity become null, a date becomes text."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Decimal):

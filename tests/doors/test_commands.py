@@ -26,15 +26,9 @@ def first_paragraph(name: str) -> str:
     return " ".join(text.partition("\n\n")[0].split())
 
 
-@pytest.mark.parametrize("name", [n for n in LOADED if n != "anonymize"])
+@pytest.mark.parametrize("name", LOADED)
 def test_the_table_says_what_the_command_says(name: str) -> None:
     assert COMMANDS[name][1] == first_paragraph(name)
-
-
-def test_the_old_name_is_the_same_command() -> None:
-    assert COMMANDS["anonymize"][0] == COMMANDS["publish"][0]
-    assert first_paragraph("anonymize") == first_paragraph("publish")
-    assert load_command("anonymize").name == "anonymize"
 
 
 def test_every_command_is_a_sentence_once() -> None:

@@ -148,7 +148,7 @@ def test_stored_failures_hold_nobody_unless_it_is_asked_for(warehouse: duckdb.Du
         ("no_columns", "sqlpriv: quasi_identifiers must be a column or a list of columns"),
         ("filtered", "these tests judge whole tables, so they take no `where`"),
         ("nobody", "sqlpriv: the table has no rows: there is nothing to check"),
-        ("no_role", "sqlpriv: the model 'no_role' does not say what 'age' may tell: give each column a role"),
+        ("no_role", "sqlpriv: the model 'no_role' does not say what 'age' may reveal: give each column a role"),
         ("no_policy", "sqlpriv: the model 'no_policy' says nothing of how to release it"),
         ("too_much", "sqlpriv: no node meets the requirements"),
         ("wrong_key", "sqlpriv: the model 'wrong_key', release.gama: unknown key 'gama'"),

@@ -13,7 +13,7 @@ from support.commands import run
 
 import sqlpriv
 from sqlpriv.demo import examples
-from sqlpriv.doors.pages import written
+from sqlpriv.doors.pages import page_text
 
 pytestmark = pytest.mark.one_version
 
@@ -82,7 +82,7 @@ def test_the_makefile_has_the_targets_that_the_readme_names() -> None:
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda p: p.name)
 def test_what_is_written_from_the_code_is_up_to_date(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert text == written(page.name, text), "run `make docs`"
+    assert text == page_text(page.name, text), "run `make docs`"
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -12,9 +12,9 @@ import pytest
 from support.places import ROOT
 
 import sqlpriv
-from sqlpriv.doors.dbt.asking import ask
 from sqlpriv.doors.dbt.policies import model_policy
-from sqlpriv.doors.dbt.releasing import copied, release
+from sqlpriv.doors.dbt.questions import rewrite_question
+from sqlpriv.doors.dbt.release import detach, publish_model
 from sqlpriv.errors import InputError, PolicyError, ReleaseError, SqlprivError, UnsupportedSQLError
 from sqlpriv.methods import METHODS
 from sqlpriv.publishing import open_release
@@ -94,13 +94,13 @@ def asked_for(method: str, **changes: Any) -> dict[str, Any]:
 
 def released(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> dict[str, Any]:
     """Publish, and copy the tables as the materialization does."""
-    release(con, asked, Path())
+    publish_model(con, asked, Path())
     con.execute(f'CREATE SCHEMA "{asked["schema"]}"').fetchall()
     for original, called in asked["tables"].items():
         table = f'"{asked["schema"]}".{called}'
         con.execute(f"CREATE TABLE {table} AS FROM {original}").fetchall()
-        con.execute(f"COMMENT ON TABLE {table} IS '{asked['mark']}'").fetchall()
-    copied(con, asked)
+        con.execute(f"COMMENT ON TABLE {table} IS '{asked['comment']}'").fetchall()
+    detach(con, asked)
     return asked
 
 
@@ -115,10 +115,10 @@ def test_a_model_is_released_by_every_method_and_asked_where_it_is(
     warehouse: duckdb.DuckDBPyConnection, method: str
 ) -> None:
     told = released(warehouse, asked_for(method))
-    assert f"stays, by {method}: " in told["said"][0]
-    assert len(told["said"][0]) > 60
+    assert f"stays, by {method}: " in told["messages"][0]
+    assert len(told["messages"][0]) > 60
     asked = question('SELECT illness, count(*) AS n FROM "warehouse"."main"."stays" AS s GROUP BY illness')
-    ask(asked, Path())
+    rewrite_question(asked, Path())
     found = warehouse.execute(f"SELECT * FROM ({asked['sql']}) ORDER BY ALL").fetchall()
     with open_release(Path("releases") / "stays.duckdb") as opened:
         query = "SELECT illness, count(*) AS n FROM stays AS s GROUP BY illness ORDER BY ALL"
@@ -163,14 +163,14 @@ def test_an_unchanged_model_is_the_release_that_is_there(warehouse: duckdb.DuckD
     released(warehouse, asked_for(method, policy=policy))
     before, known = Path("releases/stays.duckdb").read_bytes(), entries()
     again = asked_for(method, policy=policy, sql=f"{QUERY.format(99)} ORDER BY patient DESC")
-    release(warehouse, again, Path())  # also over the schema of the first
-    copied(warehouse, again)
+    publish_model(warehouse, again, Path())  # also over the schema of the first
+    detach(warehouse, again)
     with pytest.raises(ReleaseError, match=r"'stays' was released on .* A second release made independently would"):
-        release(warehouse, asked_for(method, policy=policy, sql=QUERY.format(65)), Path())
+        publish_model(warehouse, asked_for(method, policy=policy, sql=QUERY.format(65)), Path())
     Path("key").write_text("another key, and as long as that")
     if METHODS[method].draws:
         with pytest.raises(ReleaseError, match="A second release made independently would expose people"):
-            release(warehouse, asked_for(method, policy=policy), Path())
+            publish_model(warehouse, asked_for(method, policy=policy), Path())
     assert Path("releases/stays.duckdb").read_bytes() == before
     assert entries() == known
     assert len(known) == 1
@@ -181,8 +181,8 @@ def test_a_build_of_the_same_rows_spends_nothing_of_a_budget(warehouse: duckdb.D
     policy = policy_of("frapp", ledger={"budget": {"epsilon": 50, "neighbours": "replace-one"}})
     for most, releases in ((99, 1), (99, 1), (65, 2), (65, 2)):
         asked = asked_for("frapp", policy=policy, sql=QUERY.format(most))
-        release(warehouse, asked, Path())
-        copied(warehouse, asked)
+        publish_model(warehouse, asked, Path())
+        detach(warehouse, asked)
         assert len(entries()) == releases
 
 
@@ -193,8 +193,8 @@ def test_coins_without_a_key_are_refused_before_they_are_thrown(
 ) -> None:
     """The next build could not throw them again, and would be refused, or spend from a budget each time."""
     policy = {name: given for name, given in policy_of(method).items() if name != "key_file"}
-    with pytest.raises(PolicyError, match=f"'stays' is released by {method}, which throws coins, and without a key"):
-        release(warehouse, asked_for(method, policy=policy), Path())
+    with pytest.raises(PolicyError, match=f"'stays' is released by {method}, which randomizes, and without a key"):
+        publish_model(warehouse, asked_for(method, policy=policy), Path())
     assert not list(Path().rglob("releases/*"))
 
 
@@ -203,15 +203,15 @@ def test_rows_that_changed_are_the_next_view_of_a_sequence_or_refused(warehouse:
     policy = policy_of("alpha_beta", {**SLOTS, "views": 2, "output": "releases/month.duckdb"})
     for most in (60, 65):
         asked = asked_for("alpha_beta", policy=policy, sql=QUERY.format(most))
-        release(warehouse, asked, Path())
+        publish_model(warehouse, asked, Path())
         view = warehouse.execute(f"SELECT value FROM {asked['catalog']}.sqlpriv_release.about WHERE name = 'view'")
         assert view.fetchall() == [(f"{1 if most == 60 else 2} of 2",)]
-        copied(warehouse, asked)
+        detach(warehouse, asked)
     before = Path("releases/month.duckdb").read_bytes()
     with pytest.raises(ReleaseError, match="the last of the 2 views of this sequence; no more can be private"):
-        release(warehouse, asked_for("alpha_beta", policy=policy, sql=QUERY.format(68)), Path())
+        publish_model(warehouse, asked_for("alpha_beta", policy=policy, sql=QUERY.format(68)), Path())
     with pytest.raises(ReleaseError, match=r"was released on .* as 'month.duckdb'"):
-        release(warehouse, asked_for("generalize"), Path())
+        publish_model(warehouse, asked_for("generalize"), Path())
     assert Path("releases/month.duckdb").read_bytes() == before
 
 
@@ -227,7 +227,7 @@ def test_rows_that_changed_are_the_next_view_of_a_sequence_or_refused(warehouse:
         ),
         ({"policy": {"release": {"method": "generalize", "kk": 1}}}, r"release.kk: unknown key 'kk'; there are method"),
         ({"policy": {"release": {"method": "generalize"}, "requires": {}}}, "unknown section 'requires'"),
-        ({"columns": {}}, "does not say what 'patient', 'zip', 'age', 'sex', 'illness' may tell: give each column a"),
+        ({"columns": {}}, "does not say what 'patient', 'zip', 'age', 'sex', 'illness' may reveal: give each column a"),
         ({"columns": {**GENERALIZED, "ZIP": {}}}, r"columns.ZIP"),
         ({"columns": {**GENERALIZED, "Sex": {"role": "unknown"}}}, r"columns.Sex.role: 'unknown' is no role"),
         ({"columns": {**GENERALIZED, "gone": {"role": "other"}}}, "gone"),
@@ -242,7 +242,7 @@ def test_what_must_not_be_released_leaves_nothing(
     warehouse: duckdb.DuckDBPyConnection, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SqlprivError, match=message) as caught:
-        release(warehouse, asked_for("generalize", **changes), Path())
+        publish_model(warehouse, asked_for("generalize", **changes), Path())
     assert isinstance(caught.value, (PolicyError, InputError, ReleaseError))
     assert "SECRET" not in str(caught.value)
     assert not list(Path().rglob("releases/*"))
@@ -267,7 +267,7 @@ def test_a_schema_of_somebody_else_is_left_alone(warehouse: duckdb.DuckDBPyConne
     schema = "Main__Stays" if "Main" in mine else "main__stays"
     warehouse.execute(f"CREATE SCHEMA {schema}; CREATE {mine}").fetchall()
     with pytest.raises(InputError, match="the schema 'main__stays' is where the tables of this release would go"):
-        release(warehouse, asked_for("generalize"), Path())
+        publish_model(warehouse, asked_for("generalize"), Path())
     assert not list(Path().rglob("releases/*"))
 
 
@@ -275,20 +275,20 @@ def test_a_schema_of_somebody_else_is_left_alone(warehouse: duckdb.DuckDBPyConne
 def test_what_stands_among_the_tables_of_a_release_is_left_alone(warehouse: duckdb.DuckDBPyConnection) -> None:
     released(warehouse, asked_for("anatomy"))
     again = asked_for("anatomy")
-    release(warehouse, again, Path())  # over the schema of the first
-    copied(warehouse, again)
+    publish_model(warehouse, again, Path())  # over the schema of the first
+    detach(warehouse, again)
     warehouse.execute("CREATE VIEW main__stays.mine AS SELECT 1 AS one").fetchall()
     with pytest.raises(InputError, match=r"no release: 'mine'; move that elsewhere, or give the model an alias$"):
-        release(warehouse, asked_for("anatomy"), Path())
+        publish_model(warehouse, asked_for("anatomy"), Path())
     # As if it were built before tables had our comment: what to do is said, and does it.
     warehouse.execute("DROP VIEW main__stays.mine").fetchall()
     for table in again["tables"].values():
         warehouse.execute(f"COMMENT ON TABLE main__stays.{table} IS NULL").fetchall()
     with pytest.raises(InputError, match="if it was built by an earlier version of sqlpriv, see that nothing") as told:
-        release(warehouse, asked_for("anatomy"), Path())
+        publish_model(warehouse, asked_for("anatomy"), Path())
     [statement] = re.findall(r"run (DROP SCHEMA \S+ CASCADE) once", str(told.value))
     warehouse.execute(statement).fetchall()
-    release(warehouse, asked_for("anatomy"), Path())
+    publish_model(warehouse, asked_for("anatomy"), Path())
 
 
 def test_the_materialization_marks_every_table_that_it_copies() -> None:
@@ -309,11 +309,11 @@ def test_names_of_columns_are_compared_as_duckdb_does() -> None:
 def test_a_question_that_cannot_be_answered_is_refused(warehouse: duckdb.DuckDBPyConnection) -> None:
     released(warehouse, asked_for("generalize"))
     with pytest.raises(UnsupportedSQLError, match=r"row|column"):
-        ask(question("SELECT zip, illness FROM stays"), Path())
+        rewrite_question(question("SELECT zip, illness FROM stays"), Path())
     with pytest.raises(InputError, match=r"reads no model that is released .*: there is stays"):
-        ask(question("SELECT count(*) FROM people"), Path())
+        rewrite_question(question("SELECT count(*) FROM people"), Path())
     with pytest.raises(InputError, match="reads no model that is released"):
-        ask(question("SELECT count(*) FROM other.stays"), Path())
+        rewrite_question(question("SELECT count(*) FROM other.stays"), Path())
 
 
 def test_a_release_that_is_not_there_is_an_error_of_the_sql_until_it_is_built(
@@ -321,8 +321,8 @@ def test_a_release_that_is_not_there_is_an_error_of_the_sql_until_it_is_built(
 ) -> None:
     """So that docs can be made of a project that nobody has built; a model of it answers nothing."""
     early = question("SELECT count(*) FROM stays", builds=False)
-    ask(early, Path())
+    rewrite_question(early, Path())
     with pytest.raises(duckdb.Error, match="sqlpriv: stays is not released yet: run dbt build"):
         warehouse.execute(early["sql"]).fetchall()
     with pytest.raises(InputError, match="there is no release file"):
-        ask(question("SELECT count(*) FROM stays"), Path())
+        rewrite_question(question("SELECT count(*) FROM stays"), Path())

@@ -17,10 +17,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from sqlpriv.doors.server.journal import Journal
-from sqlpriv.doors.server.listener import Server
-from sqlpriv.doors.server.scram import PASSWORD
-from sqlpriv.doors.server.serving import serving
+from sqlpriv.doors.server.listener import Server, serving
+from sqlpriv.doors.server.scram import PASSWORD_VARIABLE
+from sqlpriv.doors.server.settings import Log
 
 SECRET = "correct horse battery"
 
@@ -42,7 +41,7 @@ class Running:
 
     def forgive(self) -> None:
         """Wrong passwords are forgotten, which would make the logins of other tests wait."""
-        self.server._doorstep._failed.clear()
+        self.server._pending._failures.clear()
 
     @property
     def about(self) -> dict[str, Any]:
@@ -63,8 +62,8 @@ def running(*releases: Path, **given: Any) -> Iterator[Running]:
         pytest.skip("there is no PostgreSQL for this Python: neither the package pgserver nor postgres on the path")
     log = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(PASSWORD, SECRET)
-        with serving(releases, journal=Journal(log), **given) as server:
+        patch.setenv(PASSWORD_VARIABLE, SECRET)
+        with serving(releases, log=Log(log), **given) as server:
             thread = threading.Thread(target=server.run)
             thread.start()
             try:

@@ -8,7 +8,7 @@ import hmac
 import socket
 import struct
 
-from sqlpriv.doors.server import frames
+from sqlpriv.doors.server.messages import PROTOCOL, message, zero_ended
 from support.serving import SECRET, Running
 
 Message = tuple[bytes, bytes]
@@ -35,9 +35,9 @@ class Wire:
         self._file.close()
         self.sock.close()
 
-    def start(self, version: int = frames.PROTOCOL, **options: str) -> None:
+    def start(self, version: int = PROTOCOL, **options: str) -> None:
         """The first message."""
-        texts = b"".join(frames.zero_ended(text) for item in options.items() for text in item)
+        texts = b"".join(zero_ended(text) for item in options.items() for text in item)
         body = struct.pack("!i", version) + texts + b"\0"
         self.sock.sendall(struct.pack("!i", len(body) + 4) + body)
 
@@ -65,7 +65,7 @@ class Wire:
 
     def send(self, kind: bytes, *parts: bytes) -> None:
         """One message."""
-        self.sock.sendall(frames.built(kind, *parts))
+        self.sock.sendall(message(kind, *parts))
 
     def read(self) -> Message:
         """The next message; an empty one when the server has hung up."""
@@ -75,13 +75,13 @@ class Wire:
     def until_ready(self) -> list[Message]:
         """Messages up to ReadyForQuery, or to the end."""
         found = []
-        while (message := self.read())[0] not in {b"Z", b""}:
-            found.append(message)
-        return [*found, message]
+        while (last := self.read())[0] not in {b"Z", b""}:
+            found.append(last)
+        return [*found, last]
 
     def ask(self, *messages: bytes) -> list[Message]:
         """What comes back for messages of the extended protocol and a Sync."""
-        self.sock.sendall(b"".join(messages) + frames.built(b"S"))
+        self.sock.sendall(b"".join(messages) + message(b"S"))
         return self.until_ready()
 
     def kinds(self, *messages: bytes) -> str:
@@ -92,27 +92,27 @@ class Wire:
 def parse(sql: str, types: tuple[int, ...] = (), name: str = "") -> bytes:
     """Prepare a statement."""
     kinds = b"".join(struct.pack("!I", kind) for kind in types)
-    return frames.built(b"P", frames.zero_ended(name), frames.zero_ended(sql), struct.pack("!H", len(types)), kinds)
+    return message(b"P", zero_ended(name), zero_ended(sql), struct.pack("!H", len(types)), kinds)
 
 
 def bind(*values: bytes, portal: str = "", statement: str = "", columns: tuple[int, ...] = ()) -> bytes:
     """Bind text parameters."""
     listed = b"".join(struct.pack("!i", len(v)) + v for v in values)
     formats = struct.pack(f"!h{len(columns)}h", len(columns), *columns)
-    names = frames.zero_ended(portal) + frames.zero_ended(statement)
-    return frames.built(b"B", names, struct.pack("!hh", 0, len(values)), listed, formats)
+    names = zero_ended(portal) + zero_ended(statement)
+    return message(b"B", names, struct.pack("!hh", 0, len(values)), listed, formats)
 
 
 def describe(of: str, name: str = "") -> bytes:
     """Describe a statement or a portal."""
-    return frames.built(b"D", of.encode(), frames.zero_ended(name))
+    return message(b"D", of.encode(), zero_ended(name))
 
 
 def close(of: str, name: str = "") -> bytes:
     """Close a statement or a portal."""
-    return frames.built(b"C", of.encode(), frames.zero_ended(name))
+    return message(b"C", of.encode(), zero_ended(name))
 
 
 def execute(most: int = 0, portal: str = "") -> bytes:
     """Take rows of a portal."""
-    return frames.built(b"E", frames.zero_ended(portal), struct.pack("!i", most))
+    return message(b"E", zero_ended(portal), struct.pack("!i", most))

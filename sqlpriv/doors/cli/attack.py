@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from sqlpriv.attacking.minimality import WORLDS
 from sqlpriv.attacking.run import Asked, run
 from sqlpriv.attacking.scene import Columns, Given, opened
 from sqlpriv.attacking.told import told
-from sqlpriv.doors.cli.options import AsJson, Database, refuse_values_in_json, tell
+from sqlpriv.doors.cli.options import AsJson, Database, print_facts, refuse_values_in_json, split_names
 from sqlpriv.errors import InputError
 from sqlpriv.showing import charts
 from sqlpriv.showing.progress import progress
@@ -27,7 +26,7 @@ def attack_command(
     ] = None,
     policy: Annotated[
         Path | None,
-        typer.Option("--policy", "-p", help="The policy: it names the private table, whose numbers stand beside."),
+        typer.Option("--policy", "-p", help="The policy: it names the private table, to compare with."),
     ] = None,
     second_policy: Annotated[
         Path | None, typer.Option(help="The policy of the second release, where it has other hierarchies.")
@@ -47,7 +46,7 @@ def attack_command(
     truth: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="The column of the dictionary that tells who is who, also in the private table."
+            metavar="COLUMN", help="The column of the dictionary that identifies persons, also in the private table."
         ),
     ] = None,
     negations: Annotated[
@@ -55,7 +54,7 @@ def attack_command(
         typer.Option(min=0, max=MOST_KNOWN, metavar="N", help="Attackers know up to N values that a person has not."),
     ] = 2,
     implications: Annotated[
-        int, typer.Option(min=0, max=MOST_KNOWN, metavar="K", help="Attackers know up to K facts that tie two people.")
+        int, typer.Option(min=0, max=MOST_KNOWN, metavar="K", help="Attackers know up to K facts that link two people.")
     ] = 2,
     worlds: Annotated[
         int,
@@ -63,7 +62,7 @@ def attack_command(
             min=0,
             max=100_000,
             metavar="N",
-            help="Run the search on up to N other worlds, to see what its choice tells.",
+            help="Run the search on up to N other worlds, to see what its choice reveals.",
         ),
     ] = WORLDS,
     chart: Annotated[Path | None, typer.Option(help="Draw the numbers there (needs sqlpriv[report]).")] = None,
@@ -72,10 +71,10 @@ def attack_command(
         bool, typer.Option("--show-values", help="Print the classes to blame: values of people, for the owner alone.")
     ] = False,
 ) -> None:
-    """Run what an attacker would on a release or a table, and tell what comes out.
+    """Run what an attacker would on a release or a table, and report it.
 
-    Every number stands beside the same of the private table where --policy names that. Nothing is judged: the exit
-    code is 0 whatever is found.
+    Every number is shown next to that of the private table if --policy names it. Nothing is judged: the exit code is
+    0 whatever is found.
     """
     refuse_values_in_json(as_json, show_values)
     if chart is not None:
@@ -89,11 +88,11 @@ def attack_command(
         facts = told(scene, found)
     if chart is not None:
         charts.draw(charts.attacks_picture(facts.title, found), chart)
-    tell(facts, as_json, show_values)
+    print_facts(facts, as_json, show_values)
 
 
 def _names(given: list[str] | None) -> tuple[str, ...]:
-    listed = [n.strip() for text in given or [] for n in next(csv.reader([text], skipinitialspace=True), [])]
-    if not all(listed):
+    names = tuple(name for text in given or [] for name in split_names(text))
+    if not all(names):
         raise InputError("an empty name is no column; write them like zip,age")
-    return tuple(listed)
+    return names

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 from typing import Annotated
 
 import typer
 
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job, check
-from sqlpriv.doors.cli.options import Data, Database, Junit, can_write, refuse_values_in_json, tell
+from sqlpriv.doors.cli.options import (
+    Data,
+    Database,
+    Junit,
+    print_facts,
+    refuse_values_in_json,
+    require_writable,
+    split_names,
+)
 from sqlpriv.errors import InputError
 from sqlpriv.showing.junit import write_junit
 from sqlpriv.showing.progress import progress
@@ -56,7 +63,7 @@ def check_command(
     """Report every privacy model on a table, and judge it against requirements."""
     refuse_values_in_json(as_json, show_values)
     if junit is not None:
-        can_write(junit)
+        require_writable(junit)
     given = {"encoding": encoding, "delimiter": delimiter, "header": header}
     options = {name: value for name, value in given.items() if value is not None}
     if options and database:
@@ -74,7 +81,7 @@ def check_command(
     facts = result.facts()
     if junit is not None:
         write_junit(facts, f"sqlpriv check {data}", junit)
-    tell(facts, as_json)
+    print_facts(facts, as_json)
 
 
 def _combination(given: list[str]) -> tuple[str, ...]:
@@ -91,7 +98,7 @@ def _combination(given: list[str]) -> tuple[str, ...]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    names = tuple(n.strip() for n in next(csv.reader([text], skipinitialspace=True), []))
+    names = tuple(split_names(text))
     if not names or not all(names):
         raise InputError(f"{text!r} is no list of column names; write them like zip,age")
     return names

@@ -10,7 +10,7 @@ import typer
 from sqlpriv import publishing
 from sqlpriv.comparing.run import Asked, run
 from sqlpriv.comparing.told import told
-from sqlpriv.doors.cli.options import AsJson, PolicyFile, tell
+from sqlpriv.doors.cli.options import AsJson, PolicyFile, print_facts
 from sqlpriv.methods import METHODS
 from sqlpriv.showing import charts
 from sqlpriv.showing.progress import progress
@@ -27,7 +27,7 @@ def compare_command(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the questions that are made up.")] = 0,
     key_file: Annotated[
-        Path | None, typer.Option(help="The secret of the coins; without it fresh ones are used once.")
+        Path | None, typer.Option(help="The key of the random noise; without it a fresh one is used once.")
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -51,4 +51,4 @@ def compare_command(
         found = run(publishing.read_policy(policy), () if methods is None else methods, asked, on_progress)
     if chart is not None:
         charts.draw(charts.comparison_picture(found.rows), chart)
-    tell(told(found), as_json)
+    print_facts(told(found), as_json)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sqlpriv.doors.cli.options import tell
+from sqlpriv.doors.cli.options import print_facts
 from sqlpriv.engine import open_database
 from sqlpriv.errors import InputError
 from sqlpriv.macros import catalog
@@ -48,7 +48,7 @@ def docs_command(
     ] = None,
 ) -> None:
     """Print the page of a macro, or the list of all."""
-    tell(page_facts(catalog.macro(name)) if name else list_facts(list(catalog.macros().values())))
+    print_facts(page_facts(catalog.macro(name)) if name else list_facts(list(catalog.macros().values())))
 
 
 def install_command(

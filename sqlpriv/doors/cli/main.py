@@ -1,6 +1,6 @@
 """The command line. Exit code 0: all is well; 1: a requirement fails; 2: the input cannot be used; 130: Ctrl-C.
 
-Who is asked to end by a signal ends as by Ctrl-C, so that nothing is left behind: 128 and the number of the signal.
+A signal to end counts as Ctrl-C, so that nothing is left behind: 128 and the number of the signal.
 
 Commands are loaded when they are called: the help of all of them is one table here, so that `sqlpriv --help` imports
 neither DuckDB nor any of them. A test compares the table with what the commands say of themselves.
@@ -24,14 +24,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("checks:check_command", "Report every privacy model on a table, and judge it against requirements."),
     "init": ("policies:init_command", "Look at a table and write a policy for it, for you to review."),
     "plan": ("releases:plan_command", "Show what a policy would publish, guarantee and cost; nothing is written."),
-    "attack": ("attack:attack_command", "Run what an attacker would on a release or a table, and tell what comes out."),
+    "attack": (
+        "attack:attack_command",
+        "Run what an attacker would on a release or a table, and report it.",
+    ),
     "compare": ("compare:compare_command", "Compare methods on your questions: error, protection and cost of each."),
     "risk": (
         "risk:risk_command",
         "Price a disclosure: how likely each record is found in a dictionary, times what its cells weigh.",
     ),
     "publish": ("releases:publish_command", "Publish a table under its policy, and enter the release in the ledger."),
-    "anonymize": ("releases:publish_command", "The old name of publish."),
     "verify": ("releases:verify_command", "Judge a release from its file alone: does it hold what it says?"),
     "show": ("releases:show_command", "Show what a release says of itself: guarantee, columns and domains."),
     "report": ("report:report_command", "Write the page a steward signs: one HTML file that needs nothing else."),
@@ -63,18 +65,18 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
     module, _, attribute = place.partition(":")
     found = getattr(import_module(module if "." in module else f"sqlpriv.doors.cli.{module}"), attribute)
     if isinstance(found, typer.Typer):
-        made: Any = typer.main.get_group(found)
+        command: Any = typer.main.get_group(found)
     else:
         alone = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
         alone.command(name, context_settings=_SETTINGS)(found)
-        made = typer.main.get_command(alone)
-    made.name = name
-    for below in getattr(made, "commands", {}).values():
+        command = typer.main.get_command(alone)
+    command.name = name
+    for below in getattr(command, "commands", {}).values():
         below.short_help = below.help  # else it is cut where it is listed
-    return made  # type: ignore[no-any-return]
+    return command  # type: ignore[no-any-return]
 
 
-class _Lazy(TyperGroup):
+class _LazyGroup(TyperGroup):
     """Knows the names and helps of all commands, and loads the one that is called."""
 
     def __init__(self, **given: Any) -> None:
@@ -87,7 +89,7 @@ class _Lazy(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Lazy,
+    cls=_LazyGroup,
     help="Privacy inside DuckDB: may this table go out, and how?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -108,12 +110,12 @@ def root(
 
 def main() -> None:
     """Run the command line; every refusal is one sentence."""
-    asked = _end_when_asked()
+    signals = _catch_signals()
     try:
         code = app(standalone_mode=False)
     except Exception as error:
-        said = _sentence(error)
-        if said is None:
+        message = _message(error)
+        if message is None:
             raise
         from rich.console import Console
         from rich.markup import escape
@@ -121,29 +123,29 @@ def main() -> None:
         from sqlpriv.facts import legible
 
         err = Console(stderr=True, highlight=False)
-        err.print(f"[bold red]sqlpriv:[/bold red] {escape(legible(said))}", soft_wrap=True)
+        err.print(f"[bold red]sqlpriv:[/bold red] {escape(legible(message))}", soft_wrap=True)
         sys.exit(2)
-    sys.exit(128 + asked[0] if asked else code if isinstance(code, int) else 0)
+    sys.exit(128 + signals[0] if signals else code if isinstance(code, int) else 0)
 
 
-def _end_when_asked() -> list[int]:
-    """Take SIGTERM, and SIGHUP, for Ctrl-C, unless they are to be ignored; which of them came is in the list then."""
-    asked: list[int] = []
+def _catch_signals() -> list[int]:
+    """Treat SIGTERM and SIGHUP as Ctrl-C, unless they are ignored; the list holds those that came."""
+    received: list[int] = []
 
     def end(number: int, _: object) -> None:
-        asked.append(number)
-        signal.signal(number, signal.SIG_DFL)  # who asks twice does not want to wait until DuckDB listens
+        received.append(number)
+        signal.signal(number, signal.SIG_DFL)  # a second one ends it at once, whatever DuckDB does
         raise KeyboardInterrupt
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, end)
-    return asked
+    return received
 
 
-def _sentence(error: Exception) -> str | None:
-    """What to tell of an error: what is wrong and what to change; None where it is a fault of our own."""
+def _message(error: Exception) -> str | None:
+    """The message of an error: what is wrong and what to change; None where it is a fault of our own."""
     if isinstance(error, SqlprivError):
         return str(error)
     if isinstance(error, _USAGE):
@@ -152,8 +154,8 @@ def _sentence(error: Exception) -> str | None:
             sys.exit(2)
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "sqlpriv"
-        message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
-        return f"{message}{'' if message.endswith('?') else ';'} see {command} --help"
+        text = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
+        return f"{text}{'' if text.endswith('?') else ';'} see {command} --help"
     if isinstance(error, OSError):
         from sqlpriv.engine import disk_trouble
 

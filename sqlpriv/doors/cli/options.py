@@ -1,4 +1,4 @@
-"""What the commands share: options that mean the same everywhere, and how facts are told."""
+"""What the commands share: options that mean the same everywhere, and how results are printed and written."""
 
 from __future__ import annotations
 
@@ -28,20 +28,18 @@ Junit = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write what was judged there, as JUnit does, for CI to show.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
-
-
 ShowValues = Annotated[
     bool, typer.Option("--show-values", help="Print rows before and after: values of people, for the owner alone.")
 ]
 
 
 def refuse_values_in_json(as_json: bool, show_values: bool) -> None:
-    """What goes to machines goes anywhere."""
+    """JSON may be sent anywhere, so it never holds values of people."""
     if as_json and show_values:
         raise InputError("--show-values is for a person at a terminal; --json never holds values: leave one out")
 
 
-def tell(facts: Facts, as_json: bool = False, values: bool = False) -> None:
+def print_facts(facts: Facts, as_json: bool = False, values: bool = False) -> None:
     """Print facts, as JSON or for people; exit code 1 where something that was required fails."""
     if as_json:
         print(facts.to_json())
@@ -55,7 +53,7 @@ def tell(facts: Facts, as_json: bool = False, values: bool = False) -> None:
         raise typer.Exit(1)
 
 
-def can_write(path: Path) -> None:
+def require_writable(path: Path) -> None:
     """Refuse a file that cannot be written, before the work."""
     if path.is_dir():
         raise InputError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
@@ -66,7 +64,7 @@ def can_write(path: Path) -> None:
 
 
 def write_csv(target: Path | TextIO, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows as CSV, NULL as nothing; into a file, or to where the output goes."""
+    """Write rows as CSV, NULL as nothing; into a file or a stream."""
     if not isinstance(target, Path):
         csv.writer(target, lineterminator="\n").writerows([headings, *rows])
         return
@@ -77,8 +75,13 @@ def write_csv(target: Path | TextIO, headings: Sequence[str], rows: Iterable[Seq
         raise InputError(f"cannot write {str(target)!r}; is the disk full?") from None
 
 
+def split_names(text: str) -> list[str]:
+    """Column names between commas; names with commas stand in quotes."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
 def named_tables(texts: Iterable[str]) -> dict[str, str]:
-    """Public tables as they are named: NAME=FILE."""
+    """Public tables by name, from texts like NAME=FILE."""
     found = {}
     for text in texts:
         name, equals, file = text.partition("=")
@@ -88,8 +91,8 @@ def named_tables(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def say(text: str) -> None:
-    """A sentence for people, in rich's markup."""
+def print_text(text: str) -> None:
+    """Print a sentence for people, in rich's markup."""
     from rich.console import Console
 
     Console(highlight=False).print(text, soft_wrap=True)

@@ -14,7 +14,16 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from sqlpriv import publishing
-from sqlpriv.doors.cli.options import AsJson, Data, Database, PolicyFile, can_write, say, tell, write_csv
+from sqlpriv.doors.cli.options import (
+    AsJson,
+    Data,
+    Database,
+    PolicyFile,
+    print_facts,
+    print_text,
+    require_writable,
+    write_csv,
+)
 from sqlpriv.errors import InputError
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes, lattice_facts, minimal_nodes
@@ -53,7 +62,7 @@ def init_command(
     check_target(output, data, database, force)
     proposed = propose_policy(data, database, output.parent, METHODS, method)
     write_policy(proposed, output)
-    tell(proposed.facts(), as_json)
+    print_facts(proposed.facts(), as_json)
     if not as_json:
         first = "Fill in what is empty, review" if proposed.blanks else "Review"
         then = (
@@ -61,7 +70,7 @@ def init_command(
             if proposed.is_noisy
             else "the roles, then: [bold]sqlpriv publish"
         )
-        say(f"Wrote {escape(str(output))}. {first} {then} {escape(str(output))}[/bold]")
+        print_text(f"Wrote {escape(str(output))}. {first} {then} {escape(str(output))}[/bold]")
 
 
 def lattice_command(
@@ -78,11 +87,11 @@ def lattice_command(
     as_json: AsJson = False,
 ) -> None:
     """Show every node of the lattice: what it meets and what it costs."""
-    read = _generalizing(policy)
+    read = _read_generalize_policy(policy)
     if to_csv:
-        can_write(to_csv)
+        require_writable(to_csv)
     if charts:
-        _can_draw(charts, kind)
+        _require_drawable(charts, kind)
     with publishing.open_private(read) as source, progress("evaluating") as on_progress:
         scan, measures, objective, _ = prepare(source, read)
         rows = minimal_nodes(scan, measures, on_progress) if minimal else all_nodes(scan, measures, on_progress)
@@ -91,12 +100,12 @@ def lattice_command(
             _write_csv(to_csv, read.qis, texts, rows)
         best = search(scan, measures, objective).best if charts else None
         drawn = _draw(charts, kind, scan, measures, rows, None if best is None else best.node) if charts else []
-    tell(lattice_facts(read.qis, texts, rows, most), as_json)
+    print_facts(lattice_facts(read.qis, texts, rows, most), as_json)
     for text in [] if as_json else drawn:
         print(text)
 
 
-def _can_draw(folder: Path, kind: str) -> None:
+def _require_drawable(folder: Path, kind: str) -> None:
     """Refuse pictures that could not be drawn, before the lattice is evaluated."""
     from sqlpriv.showing import charts
 
@@ -107,10 +116,10 @@ def _can_draw(folder: Path, kind: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         raise InputError(f"cannot make the folder {str(folder)!r} for the pictures; name another") from None
-    can_write(folder / f"lattice.{kind}")
+    require_writable(folder / f"lattice.{kind}")
 
 
-def _generalizing(policy: Path) -> GeneralizePolicy:
+def _read_generalize_policy(policy: Path) -> GeneralizePolicy:
     """The policy of a search: only generalization has a lattice."""
     read = publishing.read_policy(policy)
     if not isinstance(read, GeneralizePolicy):
@@ -123,7 +132,7 @@ def _draw(
 ) -> list[str]:
     """The lattice, risk against utility, and epsilon against stubbornness for each column that requires one.
 
-    What cannot be drawn is told in its place: the nodes were found all the same.
+    For a picture that cannot be drawn there is a line that says why: the nodes were found all the same.
     """
     from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
     from sqlpriv.showing import charts
@@ -141,13 +150,13 @@ def _draw(
     for number, column in enumerate(scan.policy.sensitive, 1):
         if column in bounded:
             pictures[f"stubbornness-{number}"] = partial(stubborn, column)
-    told = []
+    lines = []
     for name, picture in pictures.items():
         try:
-            told.append(f"drawn: {charts.draw(picture(), folder / f'{name}.{kind}').name}")
+            lines.append(f"drawn: {charts.draw(picture(), folder / f'{name}.{kind}').name}")
         except InputError as error:
-            told.append(f"not drawn: {name}.{kind}: {error}")
-    return told
+            lines.append(f"not drawn: {name}.{kind}: {error}")
+    return lines
 
 
 def _write_csv(path: Path, qis: tuple[str, ...], texts: list[str], rows: list[NodeRow]) -> None:
@@ -164,7 +173,7 @@ def show_command(
     most: Annotated[int, typer.Option(min=1, metavar="N", help="How many labels to draw below each label.")] = 12,
 ) -> None:
     """Draw the tree of a hierarchy, with the number of values below each label."""
-    read = _generalizing(policy)
+    read = _read_generalize_policy(policy)
     known = {folded(q): q for q in read.qis}
     if folded(column) not in known:
         raise InputError(f"{column!r} is no quasi-identifier of {policy.name}; there are {', '.join(read.qis)}")
@@ -187,7 +196,7 @@ def save_command(
     policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy file.")] = Path("policy.toml"),
 ) -> None:
     """Keep the hierarchies as tables, to read and edit in SQL; a policy names them as table:hierarchy_<column>."""
-    read = _generalizing(policy)
+    read = _read_generalize_policy(policy)
     with publishing.open_private(read) as source:
         tables = wide_tables(source, scan_table(source, read).hierarchies)
     print("\n".join(save_hierarchies(tables, database)))

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from sqlpriv import publishing
-from sqlpriv.doors.cli.options import can_write, named_tables, tell, write_csv
+from sqlpriv.doors.cli.options import named_tables, print_facts, require_writable, write_csv
 from sqlpriv.doors.rows import distinct_names, plain_value
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
@@ -68,22 +68,22 @@ def query_command(
     if to_stdout and as_json:
         raise InputError("--csv - and --json both print the rows: leave one out")
     if to_csv and not to_stdout:
-        can_write(to_csv)
+        require_writable(to_csv)
     sql, values = _sql(query, file), _values(parameters)
     with publishing.open_release(release, *(views or []), public=tables, budget=budget or BUDGET) as opened:
-        asked = (sql, confidence, intervals, nonnegative, values, domain_extremes)
+        options = (sql, confidence, intervals, nonnegative, values, domain_extremes)
         if explain:
-            print(opened.explain(*asked))
+            print(opened.explain(*options))
             return
-        answer = opened.sql(*asked)
-        columns, rows, warnings = list(answer.columns), answer.fetchall(), opened.warnings(*asked)
+        answer = opened.sql(*options)
+        columns, rows, warnings = list(answer.columns), answer.fetchall(), opened.warnings(*options)
     if to_csv:
         plain = ([plain_value(value) for value in row] for row in rows)
         write_csv(sys.stdout if to_stdout else to_csv, distinct_names(columns), plain)
     if as_json or to_stdout:
         print(*(f"sqlpriv: warning: {w}" for w in warnings), sep="\n", end="\n" if warnings else "", file=sys.stderr)
     if not to_stdout:
-        tell(facts_of(columns, rows, most, warnings), as_json)
+        print_facts(facts_of(columns, rows, most, warnings), as_json)
 
 
 def _sql(query: str | None, file: Path | None) -> str:

@@ -17,9 +17,9 @@ from sqlpriv.doors.cli.options import (
     PolicyFile,
     ReleasePath,
     ShowValues,
-    can_write,
+    print_facts,
     refuse_values_in_json,
-    tell,
+    require_writable,
 )
 from sqlpriv.dry_run import dry_run as run_dry
 from sqlpriv.errors import InputError, SqlprivError
@@ -47,8 +47,8 @@ Node = Annotated[
 ]
 
 
-def _at_node(policy: Path, node: str | None) -> Policy:
-    """The policy, for the node that is asked for."""
+def _read_at_node(policy: Path, node: str | None) -> Policy:
+    """The policy, for the node that --node names."""
     read = publishing.read_policy(policy)
     if node is None:
         return read
@@ -81,9 +81,9 @@ def plan_command(
     refuse_values_in_json(as_json, show_values)
     if chart is not None:
         charts.ready(chart)
-    read = _at_node(policy, node)
-    asked = (*(query or []), *(_questions(queries) if queries is not None else []))
-    request = Request(time_limit=time_limit, queries=asked)
+    read = _read_at_node(policy, node)
+    questions = (*(query or []), *(_read_questions(queries) if queries is not None else []))
+    request = Request(time_limit=time_limit, queries=questions)
     try:
         with (
             progress("planning") as on_progress,
@@ -92,16 +92,16 @@ def plan_command(
             facts = publishing.foretold(plan)
             pictures = charts.choice_pictures(plan) if chart is not None else []
     except CannotPublish as refused:
-        tell(refused.facts, as_json, show_values)
+        print_facts(refused.facts, as_json, show_values)
     if chart is not None:
         if not pictures:
             raise InputError(f"a plan by {read.method} has no curve to draw; `sqlpriv lattice --charts` draws a search")
         for picture, name in zip(pictures, (chart, chart.with_stem(f"{chart.stem}-levels")), strict=False):
             charts.draw(picture, name)
-    tell(facts, as_json, show_values)
+    print_facts(facts, as_json, show_values)
 
 
-def _questions(file: Path) -> list[str]:
+def _read_questions(file: Path) -> list[str]:
     """The queries of a file, of which there must be some."""
     try:
         found = statements(file.read_text(encoding="utf-8"))
@@ -116,7 +116,7 @@ def publish_command(
     policy: PolicyFile,
     output: Annotated[Path | None, typer.Option(help="The release file, instead of the policy's output.")] = None,
     key_file: Annotated[
-        Path | None, typer.Option(help="The secret of the coins; without it a fresh one is used once.")
+        Path | None, typer.Option(help="The key of the random noise; without it a fresh one is used once.")
     ] = None,
     ledger: LedgerFile = None,
     time_limit: TimeLimit = None,
@@ -126,7 +126,7 @@ def publish_command(
         bool, typer.Option("--force", help="Publish also what says nothing about the table; never what is not private.")
     ] = False,
     report: Annotated[
-        bool, typer.Option(envvar="SQLPRIV_REPORT", help="Write the page to sign beside the policy: NAME-report.html.")
+        bool, typer.Option(envvar="SQLPRIV_REPORT", help="Write the page to sign next to the policy: NAME-report.html.")
     ] = True,
     as_json: AsJson = False,
     show_values: ShowValues = False,
@@ -137,32 +137,32 @@ def publish_command(
     release that is there.
     """
     refuse_values_in_json(as_json, show_values)
-    read = _at_node(policy, node)
+    read = _read_at_node(policy, node)
     with progress("publishing") as on_progress:
         where = (read, output, key_file, ledger, on_progress)
         try:
             if dry_run:
                 facts = run_dry(*where, time_limit=time_limit)
             else:
-                look = _found if report else None
+                look = _table_section if report else None
                 published = publishing.publish(*where, force=force, time_limit=time_limit, look=look)
                 facts = _with_report(policy, published) if report else published.facts
         except CannotPublish as refused:
             if not dry_run:
                 raise
             facts = refused.facts
-    tell(facts, as_json, show_values)
+    print_facts(facts, as_json, show_values)
 
 
-def _found(source: Source, policy: Policy) -> Section:
-    """What the private table shows, for the page, while it is open."""
+def _table_section(source: Source, policy: Policy) -> Section:
+    """The section of the page about the private table, made while the table is open."""
     from sqlpriv.reporting.make import found_while_publishing
 
     return found_while_publishing(source, policy)
 
 
 def _with_report(policy: Path, published: publishing.Published) -> Facts:
-    """The facts, with the page to sign, which is the owner's: it goes beside the policy, not beside the release."""
+    """The facts with the page to sign, which is for the owner: it is written next to the policy, not to the release."""
     from sqlpriv.reporting.make import report_published
     from sqlpriv.reporting.write import write_page
 
@@ -170,10 +170,10 @@ def _with_report(policy: Path, published: publishing.Published) -> Facts:
     target = policy.parent / f"{release.stem}-report.html"
     try:
         write_page(report_published(published.plan.policy, release, facts, published.seen), target)
-    except SqlprivError as error:  # the release is out: what was not written beside it does not undo that
+    except SqlprivError as error:  # the release is published: a missing page does not undo that
         return replace(facts, warnings=(*facts.warnings, f"no page to sign was written: {error}"))
-    said = Line(f"The page to sign: {target}")
-    return replace(facts, content={**facts.content, "report": str(target)}, parts=(*facts.parts, said))
+    line = Line(f"The page to sign: {target}")
+    return replace(facts, content={**facts.content, "report": str(target)}, parts=(*facts.parts, line))
 
 
 def verify_command(
@@ -186,16 +186,16 @@ def verify_command(
 ) -> None:
     """Judge a release from its file alone: does it hold what it says?"""
     if junit is not None:
-        can_write(junit)
+        require_writable(junit)
     facts = publishing.verify(release, policy)
     if junit is not None:
         write_junit(facts, f"sqlpriv verify {release.name}", junit)
-    tell(facts, as_json)
+    print_facts(facts, as_json)
 
 
 def show_command(release: ReleasePath, as_json: AsJson = False) -> None:
     """Show what a release says of itself: guarantee, columns and domains."""
-    tell(publishing.show(release), as_json)
+    print_facts(publishing.show(release), as_json)
 
 
 class _ShowsByDefault(TyperGroup):
@@ -219,11 +219,11 @@ ledger = typer.Typer(
 @ledger.command("show")
 def ledger_command(
     policy: Annotated[Path | None, typer.Argument(help="A policy of the table; without one, all releases.")] = None,
-    book: LedgerFile = None,
+    ledger_file: LedgerFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what has been released from the table of a policy, or from all tables."""
-    tell(show_ledger(_read(policy), book), as_json)
+    print_facts(show_ledger(_read(policy), ledger_file), as_json)
 
 
 @ledger.command("void")
@@ -233,11 +233,11 @@ def void_command(
     policy: Annotated[
         Path | None, typer.Option("--policy", "-p", help="A policy of the table, if it names a ledger.")
     ] = None,
-    book: LedgerFile = None,
+    ledger_file: LedgerFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Mark the entry of a release that never went out; the line stays, with the reason."""
-    tell(void_entry(entry, why, _read(policy), book), as_json)
+    print_facts(void_entry(entry, why, _read(policy), ledger_file), as_json)
 
 
 def _read(policy: Path | None) -> Policy | None:

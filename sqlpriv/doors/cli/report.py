@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from sqlpriv.doors.cli.options import AsJson, ShowValues, can_write, refuse_values_in_json, tell
+from sqlpriv.doors.cli.options import AsJson, ShowValues, print_facts, refuse_values_in_json, require_writable
 from sqlpriv.showing.progress import progress
 
 
 def report_command(
     target: Annotated[Path, typer.Argument(metavar="RELEASE|POLICY", help="A release file, or a policy (.toml).")],
     policy: Annotated[
-        Path | None, typer.Option("--policy", "-p", help="The policy of the release: the page then tells of both.")
+        Path | None, typer.Option("--policy", "-p", help="The policy of the release: the page then covers both.")
     ] = None,
     compare: Annotated[
-        Path | None, typer.Option("--compare", metavar="RELEASE", help="Another release, to stand beside this one.")
+        Path | None, typer.Option("--compare", metavar="RELEASE", help="Another release, to compare it with.")
     ] = None,
     workload: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your questions: how far off their answers are.")
@@ -32,10 +32,10 @@ def report_command(
 
     refuse_values_in_json(as_json, show_values)
     page = output or Path(f"{target.stem}-report.html")
-    can_write(page)
+    require_writable(page)
     with progress("reporting") as on_progress:
         facts = report(
             target, page, policy=policy, compare=compare, workload=workload, charts=charts,
             show_values=show_values, on_progress=on_progress,
         )  # fmt: skip
-    tell(facts, as_json)
+    print_facts(facts, as_json)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sqlpriv import publishing
-from sqlpriv.doors.cli.options import AsJson, Database, tell
+from sqlpriv.doors.cli.options import AsJson, Database, print_facts
 from sqlpriv.errors import InputError
 from sqlpriv.risk.asked import Asked, Held, Weighed, from_policy, opened, reference
 from sqlpriv.risk.measure import estimated_and_true, measure, risk_by_entries
@@ -33,7 +33,7 @@ def risk_command(
     ] = None,
     weights: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=WEIGHT", help="What a value weighs, between commas; infinity: never to be told."),
+        typer.Option(metavar="COLUMN=WEIGHT", help="What a value weighs, between commas; infinity: never disclosed."),
     ] = None,
     hierarchy: Annotated[
         list[str] | None,
@@ -50,7 +50,7 @@ def risk_command(
         str | None, typer.Option(metavar="FORM", help="How the weights of a record add up: linear, or multiplicative.")
     ] = None,
     psi: Annotated[
-        float | None, typer.Option(min=0, metavar="NUMBER", help="How much a person minds who is not found; else 0.")
+        float | None, typer.Option(min=0, metavar="NUMBER", help="The loss of a person who is not found; else 0.")
     ] = None,
     database: Database = None,
     chart: Annotated[
@@ -87,7 +87,7 @@ def risk_command(
         charts.draw(charts.risk_by_entries_picture(pictures["by_entries"]), chart)
     if bound_chart is not None:
         charts.draw(charts.risk_bound_picture(pictures["estimated_and_true"]), bound_chart)
-    tell(told(asked, risks, pictures), as_json)
+    print_facts(told(asked, risks, pictures), as_json)
 
 
 def _asked(
@@ -111,7 +111,7 @@ def _asked(
 
 
 def _completed(asked: Asked, hierarchy: list[str], entry: list[str], form: str | None, psi: float | None) -> Asked:
-    """What the options say beside the weights, which count before what a policy says."""
+    """The request with the other options, which override what a policy says."""
     trees = dict(_pair(text, "--hierarchy", "city=cities.csv") for text in hierarchy)
     entries = dict(_pair(text, "--entry", "born=birthday") for text in entry)
     if entries and not asked.held:

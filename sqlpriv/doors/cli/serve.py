@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sqlpriv.doors.cli.options import named_tables, say
+from sqlpriv.doors.cli.options import named_tables, print_text
 from sqlpriv.errors import InputError
 
 
@@ -45,7 +45,7 @@ def serve_command(
 ) -> None:
     """Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds."""
     try:
-        from sqlpriv.doors.server.serving import serving
+        from sqlpriv.doors.server.listener import serving
         from sqlpriv.doors.server.settings import Limits
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] != "psycopg":
@@ -60,6 +60,6 @@ def serve_command(
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: server.stop())
         listed = ", ".join(sorted(server.tables))
-        say(f"Serving {listed} at {host}, port {server.port}. Ctrl-C ends it. Ask with")
-        say(f'  psql "host={host} port={server.port} user={user} dbname=sqlpriv"')
+        print_text(f"Serving {listed} at {host}, port {server.port}. Ctrl-C ends it. Ask with")
+        print_text(f'  psql "host={host} port={server.port} user={user} dbname=sqlpriv"')
         server.run()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sqlpriv import released
-from sqlpriv.doors.cli.options import AsJson, ReleasePath, tell
+from sqlpriv.doors.cli.options import AsJson, ReleasePath, print_facts
 from sqlpriv.engine import open_database
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts
@@ -45,19 +45,19 @@ def add_command(
 ) -> None:
     """Keep a question about a release as a view of its estimates, or a query with macros as what it runs.
 
-    A release is verified before it takes the view and with it, and its place is taken by a copy in one step.
+    A release is verified without the view and with it, and is replaced by a copy in one step.
     """
     if not file.is_file():
         raise InputError(f"there is no database file {str(file)!r}")
     if released_there(file) is not None:
         given = CONFIDENCE if confidence is None else confidence
-        tell(released.add_view(file, name, query, confidence=given, replace=replace), as_json)
+        print_facts(released.add_view(file, name, query, confidence=given, replace=replace), as_json)
         return
     if confidence is not None:
         raise InputError(f"{file.name} is no release, so a view in it has no confidence; leave --confidence out")
     with open_database(file, write=True) as con:
         create_view(con, name, query, replace)
-    tell(Facts(f"{name} is a view in {file.name}", {"database": file.name, "view": name}), as_json)
+    print_facts(Facts(f"{name} is a view in {file.name}", {"database": file.name, "view": name}), as_json)
 
 
 @view.command("drop")
@@ -67,4 +67,4 @@ def drop_command(
     as_json: AsJson = False,
 ) -> None:
     """Take a view out of a release."""
-    tell(released.drop_view(release, name), as_json)
+    print_facts(released.drop_view(release, name), as_json)

@@ -1,9 +1,9 @@
 """dbt: a plugin for dbt-duckdb, and the package of tests, macros and the materialization that goes with it.
 
-plugin     loads the macros into dbt's connection, and answers what the package asks
-policies   the policy of a model, from its meta
-releasing  a model published by it, and which tables go into the warehouse (warehouse)
-asking     questions about releases as plain SQL
-copying    the package into a project
-package/   the dbt package, as data: `sqlpriv dbt init` copies it into a project
+plugin      loads the macros into dbt's connection, and answers the requests of the package
+policies    the policy of a model, from its meta
+release     a model published by its policy, with the tables to copy into the warehouse
+warehouse   the copies: their names, and SQL over them instead of the release file
+questions   questions about releases as plain SQL over the copies
+package/    the dbt package, as data: `sqlpriv dbt init` copies it into a project
 """

@@ -1,7 +1,7 @@
-"""The plugin of dbt-duckdb: it loads the macros, and answers what the dbt package asks.
+"""The plugin of dbt-duckdb: it loads the macros, and answers the requests of the dbt package.
 
 dbt-duckdb opens one connection a process and gives each thread a cursor of it. Jinja reaches a plugin only by
-`adapter.store_relation`, which hands over what it is given as it is: a dictionary goes in, and holds the answer after.
+`adapter.store_relation`, which passes on a dictionary as it is: the request, which holds the answer afterwards.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
 from sqlpriv.checks.requirements import limit
-from sqlpriv.doors.dbt.asking import ask
-from sqlpriv.doors.dbt.releasing import copied, release
+from sqlpriv.doors.dbt.questions import rewrite_question
+from sqlpriv.doors.dbt.release import detach, publish_model
 from sqlpriv.engine import translate
 from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.macros.expand import expand
@@ -30,12 +30,12 @@ from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.version import __version__
 
 NAME = "sqlpriv"
-Asked = dict[str, Any]
-"""What the package hands over, and where the answer is put."""
+Request = dict[str, Any]
+"""What the dbt package passes to the plugin; the answer is put into it."""
 
 
 class Plugin(BasePlugin):  # type: ignore[misc]
-    """What a profile names by `module: sqlpriv.dbt`."""
+    """The plugin that a profile names by `module: sqlpriv.dbt`."""
 
     def initialize(self, plugin_config: Mapping[str, Any]) -> None:
         """Keep what the profile says. The package calls the plugin by one name, whatever its alias."""
@@ -48,27 +48,27 @@ class Plugin(BasePlugin):  # type: ignore[misc]
 
         Releases that the profile names are attached, with the function that rewrites questions: priv.ask answers.
         """
-        _said(lambda: load(conn))
+        _run(lambda: load(conn))
         for path in self._releases:
-            _said(partial(attach, conn, METHODS, _project() / str(path), {}, BUDGET))
+            _run(partial(attach, conn, METHODS, _project() / str(path), {}, BUDGET))
 
     def configure_cursor(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Remember the cursor of this thread: a model must be read with its settings and in its transaction."""
         self._of_thread.cursor = cursor
 
     def store(self, target_config: Any) -> None:
-        """Answer what the package asks: what it is stands where dbt has the format."""
-        asked: Asked = target_config.config
+        """Answer a request of the dbt package, whose name stands where dbt has the format."""
+        request: Request = target_config.config
         con: duckdb.DuckDBPyConnection = self._of_thread.cursor
         answers: dict[str, Callable[[], None]] = {
-            "limit": lambda: _limit(asked),
-            "release": lambda: release(con, asked, _project()),
-            "copied": lambda: copied(con, asked),
-            "ask": lambda: ask(asked, _project()),
-            "expand": lambda: _expand(con, asked),
+            "limit": lambda: _limit(request),
+            "release": lambda: publish_model(con, request, _project()),
+            "detach": lambda: detach(con, request),
+            "ask": lambda: rewrite_question(request, _project()),
+            "expand": lambda: _expand(con, request),
         }
-        _said(lambda: _refuse_another_package(asked))
-        _said(answers[target_config.location.format])
+        _run(lambda: _refuse_other_version(request))
+        _run(answers[target_config.location.format])
 
 
 def _project() -> Path:
@@ -76,8 +76,8 @@ def _project() -> Path:
     return Path(get_flags().PROJECT_DIR)
 
 
-def _said(work: Callable[[], None]) -> None:
-    """Do something; what it refuses, dbt says in one sentence."""
+def _run(work: Callable[[], None]) -> None:
+    """Do `work`; a refusal becomes an error of dbt, in one sentence."""
     try:
         work()
     except SqlprivError as error:
@@ -86,8 +86,8 @@ def _said(work: Callable[[], None]) -> None:
         raise DbtRuntimeError(f"sqlpriv: {translate(error)}") from None
 
 
-def _refuse_another_package(asked: Asked) -> None:
-    package = asked.get("package")
+def _refuse_other_version(request: Request) -> None:
+    package = request.get("package")
     if package != __version__:
         raise InputError(
             f"the dbt package is that of sqlpriv {package}, and sqlpriv {__version__} is installed; run "
@@ -95,11 +95,11 @@ def _refuse_another_package(asked: Asked) -> None:
         )
 
 
-def _limit(asked: Asked) -> None:
+def _limit(request: Request) -> None:
     """A threshold with the tolerance that all checks have."""
-    asked["limit"] = limit(float(asked["threshold"]), "<=")
+    request["limit"] = limit(float(request["threshold"]), "<=")
 
 
-def _expand(con: duckdb.DuckDBPyConnection, asked: Asked) -> None:
+def _expand(con: duckdb.DuckDBPyConnection, request: Request) -> None:
     """A macro call as the plain SQL that it would run, to stand after FROM."""
-    asked["plain"] = f"({expand(asked['sql'], con)}) as {asked['name']}"
+    request["plain"] = f"({expand(request['sql'], con)}) as {request['name']}"

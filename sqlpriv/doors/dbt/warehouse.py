@@ -20,9 +20,9 @@ def inner_schema(schema: str, name: str) -> str:
 
 
 def copied_tables(file: ReleaseFile) -> dict[str, str]:
-    """The tables of a release that is attached, as SQL, and what each is called in the warehouse."""
+    """The tables of a release that is attached, as SQL, and the name of each in the warehouse."""
     return {
-        quoted(file.catalog, schema, name): _called(schema, name)
+        quoted(file.catalog, schema, name): _copied_name(schema, name)
         for schema, name in sorted(file.tables - file.views)
         if schema in _COPIED
     }
@@ -38,10 +38,10 @@ def over_copies(sql: str, catalog: str, place: tuple[str, str]) -> str:
     parts, done = [], 0
     for at, token in enumerate(tokens[:-4]):
         if token.text == catalog and [tokens[at + 1].text, tokens[at + 3].text] == [".", "."]:
-            parts += [sql[done : token.start], quoted(*place, _called(tokens[at + 2].text, tokens[at + 4].text))]
+            parts += [sql[done : token.start], quoted(*place, _copied_name(tokens[at + 2].text, tokens[at + 4].text))]
             done = tokens[at + 4].end + 1
     return "".join([*parts, sql[done:]])
 
 
-def _called(schema: str, name: str) -> str:
+def _copied_name(schema: str, name: str) -> str:
     return name if schema == SCHEMA else f"{schema}__{name}"

@@ -44,42 +44,42 @@ class Catalog:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the releases are called."""
+        """The names of the releases."""
         return tuple(self._open)
 
     def describe(self, release: str | None) -> Answer:
         """What a release says of itself: guarantee, columns with their domains, what an answer means."""
-        name = self._named(release)
+        name = self._name_of(release)
         shown = plain(publishing.show(self._paths[name]).content)
         return {**shown, "name": name, "table": self._open[name].table}
 
     def ask(self, sql: str, release: str | None, confidence: float, parameters: list[Any] | None) -> Answer:
         """The estimates of a question, with their bounds."""
-        name = self._named(release)
-        asked = (sql, confidence, True, False, parameters)
+        name = self._name_of(release)
+        options = (sql, confidence, True, False, parameters)
 
         def answer(opened: OpenRelease, late: Event) -> Answer:
-            rewritten, warnings = opened.explain(*asked).sql, list(opened.warnings(*asked))
+            rewritten, warnings = opened.explain(*options).sql, list(opened.warnings(*options))
             if late.is_set():  # no query ran that could be interrupted
                 raise self._too_long()
             found = opened.con.from_arrow(run_rewritten(opened.con, _first_rows(rewritten, self._most_rows + 1)))
             names, rows = distinct_names(list(found.columns)), found.fetchall()
-            told = [dict(zip(names, map(plain_value, row), strict=True)) for row in rows[: self._most_rows]]
-            return {"name": name, "rows": told, "complete": len(rows) <= self._most_rows, "warnings": warnings}
+            listed = [dict(zip(names, map(plain_value, row), strict=True)) for row in rows[: self._most_rows]]
+            return {"name": name, "rows": listed, "complete": len(rows) <= self._most_rows, "warnings": warnings}
 
         return self._within_time(name, answer)
 
     def explain(self, sql: str, release: str | None) -> Answer:
         """The SQL that a question becomes, and what it costs; nothing of it runs."""
-        name = self._named(release)
+        name = self._name_of(release)
 
-        def told(opened: OpenRelease, _: Event) -> Answer:
+        def answer(opened: OpenRelease, _: Event) -> Answer:
             explained = opened.explain(sql)
             return {"name": name, "sql": explained.sql, "domain_rows": plain_value(explained.cost)}
 
-        return self._within_time(name, told)
+        return self._within_time(name, answer)
 
-    def _named(self, release: str | None) -> str:
+    def _name_of(self, release: str | None) -> str:
         if release is None and len(self._open) == 1:
             return next(iter(self._open))
         if release in self._open:
@@ -87,7 +87,7 @@ class Catalog:
         raise InputError(f"name one of these releases: {', '.join(self._open)}")
 
     def _within_time(self, name: str, work: Callable[[OpenRelease, Event], T]) -> T:
-        """Do something with a release; work that runs no query itself looks whether it is late."""
+        """Do `work` with a release within the time limit; work that runs no query checks the event itself."""
         opened, late, done = self._open[name], Event(), Event()
 
         def watch() -> None:
@@ -131,5 +131,5 @@ class Catalog:
 
 
 def _first_rows(sql: str, most: int) -> str:
-    """The SQL for no more rows than are told, so that no more are held; DuckDB keeps the order of what is inside."""
+    """The SQL for the first rows alone, so that no more are held; DuckDB keeps the order of the inner query."""
     return sql if sql.startswith("DESCRIBE") else f"SELECT * FROM ({sql}) LIMIT {most}"

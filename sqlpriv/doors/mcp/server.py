@@ -1,4 +1,4 @@
-"""The tools in front of the catalog; the only module that knows the package `mcp`."""
+"""The tools over the catalog; the only module that imports the package `mcp`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def serve(catalog: Catalog) -> MCPServer[Any]:
     @server.tool(annotations=_READS)
     def describe(release: Name = None) -> dict[str, Any]:
         """What a release says of itself: its guarantee, its columns and their domains, and what an answer means."""
-        return _told(lambda: catalog.describe(release))
+        return _report(lambda: catalog.describe(release))
 
     @server.tool(annotations=_READS)
     def ask(
@@ -45,18 +45,18 @@ def serve(catalog: Catalog) -> MCPServer[Any]:
         parameters: Annotated[list[Any] | None, Field(description="Values of ? or $1 in the SQL, in order.")] = None,
     ) -> dict[str, Any]:
         """Estimate the answer of a query: each number x with x_low and x_high, or a refusal with its reason."""
-        return _told(lambda: catalog.ask(sql, release, confidence, parameters))
+        return _report(lambda: catalog.ask(sql, release, confidence, parameters))
 
     @server.tool(annotations=_READS)
     def explain(sql: Sql, release: Name = None) -> dict[str, Any]:
         """The SQL that a query becomes, and how many rows of the domain it reads; nothing of it runs."""
-        return _told(lambda: catalog.explain(sql, release))
+        return _report(lambda: catalog.explain(sql, release))
 
     return server
 
 
-def _told(work: Callable[[], T]) -> T:
-    """A refusal is a sentence of ours; anything else is a fault of ours, told without what it quotes."""
+def _report(work: Callable[[], T]) -> T:
+    """Do `work`. A refusal is reported in its own words; any other error is a fault of ours, reported by type."""
     try:
         return work()
     except SqlprivError as refused:

@@ -1,4 +1,4 @@
-"""A socket that speaks in messages: it reads no more than its limits allow, and gathers what it writes."""
+"""A socket that reads and writes messages: it reads no more than its limits allow, and gathers what it writes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import ssl
 import time
 from pathlib import Path
 
-from sqlpriv.doors.server import frames
-from sqlpriv.doors.server.reader import ProtocolError
+from sqlpriv.doors.server import messages
+from sqlpriv.doors.server.messages import ProtocolError
 from sqlpriv.errors import InputError
 
-OPENING_LIMIT = 10_000
-_GATHERED = 1 << 16
+LARGEST_BEFORE_LOGIN = 10_000
+_BUFFER = 1 << 16
 _WRITE_SECONDS = 60.0
-_INT = 4
+_LENGTH = 4
 _HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
 
@@ -24,7 +24,7 @@ class TooLargeError(ProtocolError):
     """A message is larger than this server reads."""
 
 
-class GoneError(Exception):
+class DisconnectedError(Exception):
     """The client is gone, or too slow to be waited for."""
 
 
@@ -56,7 +56,7 @@ class Channel:
         self._deadline: float | None = None
         self.encrypted = False
 
-    def is_gone(self, seconds: float = 0.0) -> bool:
+    def is_disconnected(self, seconds: float = 0.0) -> bool:
         """Whether the client has hung up, or does so within so many seconds; from any thread."""
         try:
             poll = select.poll()
@@ -66,47 +66,47 @@ class Channel:
             return True
 
     def hang_up(self) -> None:
-        """From another thread: who reads or writes here wakes, and ends."""
+        """End the connection from another thread: the thread that reads or writes here gets an error."""
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # TLS's own would wait for an answer
 
-    def must_be_done(self, seconds: float | None) -> None:
+    def set_deadline(self, seconds: float | None) -> None:
         """Within so many seconds all reading must be done; None: it may wait for ever."""
         self._deadline = None if seconds is None else time.monotonic() + seconds
 
-    def opening(self) -> frames.Opening:
-        """The first message."""
-        size = int.from_bytes(self._read(_INT), "big", signed=True) - _INT
-        if not _INT <= size <= OPENING_LIMIT:
+    def first_message(self) -> messages.FirstMessage:
+        """The first message, or one more after a request for encryption."""
+        size = int.from_bytes(self._read(_LENGTH), "big", signed=True) - _LENGTH
+        if not _LENGTH <= size <= LARGEST_BEFORE_LOGIN:
             raise ProtocolError("this is no client of PostgreSQL")
-        return frames.opening(self._read(size))
+        return messages.read_first_message(self._read(size))
 
-    def message(self, largest: int | None = None) -> frames.Message:
+    def message(self, largest: int | None = None) -> messages.Message:
         """The next message."""
-        head = self._read(1 + _INT)
-        size = int.from_bytes(head[1:], "big", signed=True) - _INT
+        head = self._read(1 + _LENGTH)
+        size = int.from_bytes(head[1:], "big", signed=True) - _LENGTH
         if size < 0:
             raise ProtocolError("a message says that it has less than no bytes")
         if size > (largest or self._largest):
             raise TooLargeError(f"a message of {size:,} bytes is too large")
-        return frames.message(head[:1], self._read(size))
+        return messages.read_message(head[:1], self._read(size))
 
     def start_tls(self, context: ssl.SSLContext) -> None:
         """From here on all is encrypted; what came before the handshake must not be read as if it were."""
         try:
-            self._sock.settimeout(self._left())
+            self._sock.settimeout(self._seconds_left())
             encrypted = context.wrap_socket(self._sock, server_side=True, do_handshake_on_connect=False)
             self._sock = encrypted  # before the handshake, so that `hang_up` ends one that takes its time
             encrypted.do_handshake()
         except (OSError, ValueError):
-            raise GoneError from None
+            raise DisconnectedError from None
         self.encrypted = True
 
     def write(self, data: bytes | memoryview) -> None:
-        """Write, sooner or later."""
+        """Write now, or with what follows."""
         self._written.append(bytes(data) if isinstance(data, memoryview) else data)
         self._size += len(data)
-        if self._size >= _GATHERED:
+        if self._size >= _BUFFER:
             self.flush()
 
     def flush(self) -> None:
@@ -118,33 +118,31 @@ class Channel:
             self._sock.settimeout(_WRITE_SECONDS)
             self._sock.sendall(data)
         except (OSError, ValueError):
-            raise GoneError from None
+            raise DisconnectedError from None
 
     def close(self) -> None:
-        """The end of it."""
-        try:
+        """Give the socket back."""
+        with contextlib.suppress(OSError):
             self._sock.close()
-        except OSError:
-            return
 
-    def _left(self) -> float | None:
+    def _seconds_left(self) -> float | None:
         if self._deadline is None:
             return None
         left = self._deadline - time.monotonic()
         if left <= 0:
-            raise GoneError
+            raise DisconnectedError
         return left
 
     def _read(self, size: int) -> bytes:
         parts, missing = [], size
         while missing:
             try:
-                self._sock.settimeout(self._left())
+                self._sock.settimeout(self._seconds_left())
                 part = self._sock.recv(min(missing, 1 << 18))
             except (OSError, ValueError):
-                raise GoneError from None
+                raise DisconnectedError from None
             if not part:
-                raise GoneError
+                raise DisconnectedError
             parts.append(part)
             missing -= len(part)
         return b"".join(parts)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sqlpriv.doors.server import frames
+from sqlpriv.doors.server import messages
 from sqlpriv.doors.server.channel import Channel
-from sqlpriv.doors.server.portals import Portal
-from sqlpriv.doors.server.replies import UNSUPPORTED, ReplyError
+from sqlpriv.doors.server.errors import UNSUPPORTED, ReplyError
+from sqlpriv.doors.server.portals import Portal, Result
 from sqlpriv.doors.server.statements import Statement, blank
 
 _NAME = r'(?P<name>"(?:[^"]|"")+"|[^\W\d]\w*)'
@@ -44,7 +44,7 @@ class Fetch:
     """Rows of a cursor."""
 
     name: str
-    most: int | None
+    limit: int | None
     """None for all that are left."""
 
 
@@ -56,71 +56,55 @@ class Close:
     """None for all."""
 
 
-Command: TypeAlias = Declare | Fetch | Close
+CursorCommand: TypeAlias = Declare | Fetch | Close
 
 
-def command(statement: Statement) -> Command:
+def read_command(statement: Statement) -> CursorCommand:
     """What a statement wants of a cursor."""
-    text = statement.whole[statement.start : statement.end].strip()
+    text = statement.full_text[statement.start : statement.end].strip()
     if found := _DECLARE.match(text):
-        query = blank(statement.whole[: statement.start + found.end()]) + text[found.end() :]
+        query = blank(statement.full_text[: statement.start + found.end()]) + text[found.end() :]
         is_held = (found["hold"] or "").upper() == "WITH"
         return Declare(_folded(found["name"]), "BINARY" in found["options"].upper(), is_held, query)
     if found := _FETCH.fullmatch(text):
         count = (found["count"] or found["forward"] or "1").upper()
-        if count.strip("0") == "":
-            raise _refusal()
-        return Fetch(_folded(found["name"]), None if count == "ALL" else 1 if count == "NEXT" else int(count))
-    if found := _CLOSE.fullmatch(text):
+        if count.strip("0"):
+            return Fetch(_folded(found["name"]), None if count == "ALL" else 1 if count == "NEXT" else int(count))
+    elif found := _CLOSE.fullmatch(text):
         return Close(None if found["name"].upper() == "ALL" else _folded(found["name"]))
-    raise _refusal()
-
-
-def _refusal() -> ReplyError:
     hint = "DECLARE c CURSOR FOR SELECT ..., FETCH 100 FROM c or FETCH ALL FROM c, and CLOSE c can be written"
-    return ReplyError(UNSUPPORTED, "the rows of a cursor are read once, and forward", hint)
+    raise ReplyError(UNSUPPORTED, "the rows of a cursor are read once, and forward", hint)
 
 
 def _folded(name: str) -> str:
     return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
 
 
-class Fetched:
-    """Some of the rows that a cursor has left."""
+class FetchResult(Result):
+    """Some of the rows that a cursor has left; the cursor holds them, and stays."""
 
-    def __init__(self, cursor: Portal, most: int | None, columns: Sequence[int]) -> None:
+    def __init__(self, cursor: Portal, limit: int | None, columns: Sequence[int]) -> None:
+        super().__init__("FETCH")
         assert cursor.result is not None
-        self._cursor, self._result, self._left = cursor, cursor.result, most
+        self._cursor, self._rows, self._left = cursor, cursor.result, limit
         if columns:  # of the extended protocol; else they come as the cursor was declared
-            self._result.set_formats(columns)
+            self._rows.set_formats(columns)
 
     @property
     def description(self) -> bytes:
-        """Its columns."""
-        return self._result.description
+        return self._rows.description
 
     def set_formats(self, columns: Sequence[int]) -> None:
-        """As its cursor."""
-        self._result.set_formats(columns)
+        self._rows.set_formats(columns)
 
-    def send(self, channel: Channel, most: int) -> tuple[int, bool]:
-        """Write rows as they come."""
+    def send(self, channel: Channel, limit: int) -> tuple[int, bool]:
         if self._cursor.finished or self._left == 0:
             return 0, True
-        wanted = most if self._left is None else min(self._left, most or self._left)
-        sent, self._cursor.finished = self._result.send(channel, wanted)
+        wanted = limit if self._left is None else min(self._left, limit or self._left)
+        sent, self._cursor.finished = self._rows.send(channel, wanted)
         if self._left is not None:
             self._left -= sent
         return sent, self._cursor.finished or self._left == 0
 
-    def tag(self, sent: int) -> bytes:
-        """That it is done."""
-        return frames.complete(f"FETCH {sent}")
-
-    @property
-    def size(self) -> int:
-        """The cursor holds them."""
-        return 0
-
-    def close(self) -> None:
-        """The cursor stays."""
+    def complete(self, sent: int) -> bytes:
+        return messages.command_complete(f"FETCH {sent}")

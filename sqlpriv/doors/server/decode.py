@@ -12,21 +12,21 @@ from uuid import UUID
 import psycopg
 from psycopg.pq import Format
 
-from sqlpriv.doors.server.replies import ReplyError
+from sqlpriv.doors.server.errors import ReplyError
 from sqlpriv.errors import InputError
 
 UNKNOWN, TEXT = 0, 25
-Spell: TypeAlias = Callable[[bytes, int], bytes]
+ParseValue: TypeAlias = Callable[[bytes, int], bytes]
 """A text as a value of a type, in binary; by PostgreSQL itself."""
 _NUMERIC = 1700
-_DATA = "22"
-"""How the states begin of which PostgreSQL says that a value is none; it would repeat the value."""
+_DATA_ERROR = "22"
+"""How the SQLSTATE of a wrong value begins; PostgreSQL's own message would repeat the value."""
 _TEXTS = frozenset({UNKNOWN, 19, TEXT, 1042, 1043})
 _SIZES = {16: 1, 20: 8, 21: 2, 23: 4, 26: 4, 700: 4, 701: 8, 1082: 4, 1083: 8, 1114: 8, 1184: 8, 2950: 16}
 _WHOLE, _DECIMAL, _DAY = rb"-?\d{1,18}", rb"-?\d{1,18}(\.\d{1,18})?", rb"\d{4}-\d\d-\d\d"
 _CLOCK = rb"\d\d:\d\d:\d\d(\.\d{1,6})?"
-# How PostgreSQL writes a value, which is what adapters read. It reads much more, `on` as a truth or `2024-01-01 +00` as
-# a date, of which adapters make something else without a word: it is asked itself what those mean.
+# How PostgreSQL writes a value, which is what adapters read. It reads much more, `on` as true or `2024-01-01 +00` as a
+# date, which adapters silently misread: those are sent to PostgreSQL, which says what they mean.
 _PLAIN = {
     kind: re.compile(pattern)
     for kinds, pattern in (
@@ -35,18 +35,18 @@ _PLAIN = {
     )
     for kind in kinds
 }  # fmt: skip
-# What stands for a parameter while only the types of the columns are asked for.
+# Stands for a parameter while only the types of the columns are wanted.
 _SAMPLES: dict[int, Any] = {
     16: True, 20: 1, 21: 1, 23: 1, 26: 1, 700: 1.0, 701: 1.0, 1082: date(2000, 1, 1), 1083: time(0),
     1114: datetime(2000, 1, 1), 1184: datetime(2000, 1, 1), 1700: Decimal(1),
 }  # fmt: skip
 
 
-def decoded(cells: Sequence[bytes | None], types: Sequence[int], formats: Sequence[int], spell: Spell) -> list[Any]:
-    """The values; a cell that is none of its type is refused, and not repeated."""
+def decode(cells: Sequence[bytes | None], types: Sequence[int], formats: Sequence[int], parse: ParseValue) -> list[Any]:
+    """The values; a cell that is no value of its type is refused, and not repeated."""
     return [
-        None if cell is None else _decoded(number, cell, kind, Format(form), spell)
-        for number, (cell, kind, form) in enumerate(zip(cells, types, formats, strict=True), 1)
+        None if cell is None else _value(number, cell, kind, Format(format_code), parse)
+        for number, (cell, kind, format_code) in enumerate(zip(cells, types, formats, strict=True), 1)
     ]
 
 
@@ -55,29 +55,29 @@ def samples(types: Sequence[int]) -> list[Any]:
     return [_SAMPLES.get(kind, "1") for kind in types]
 
 
-def _decoded(number: int, cell: bytes, kind: int, form: Format, spell: Spell) -> Any:
+def _value(number: int, cell: bytes, kind: int, format_code: Format, parse: ParseValue) -> Any:
     try:
-        if form is Format.TEXT and kind in _PLAIN and not _PLAIN[kind].fullmatch(cell):
-            cell, form = spell(cell, kind), Format.BINARY
-        return _loaded(cell, kind, form)
+        if format_code is Format.TEXT and kind in _PLAIN and not _PLAIN[kind].fullmatch(cell):
+            cell, format_code = parse(cell, kind), Format.BINARY
+        return _load(cell, kind, format_code)
     except ReplyError as error:
-        if not error.state.startswith(_DATA):  # it was stopped, or cannot be asked
+        if not error.state.startswith(_DATA_ERROR):  # it was stopped, or the catalog server cannot be reached
             raise
     except Exception:  # whatever adapters raise of bytes that are not what they should be, of infinite dates, say
         pass
     raise InputError(f"the parameter {number} is no value of its type; check how it is written") from None
 
 
-def _loaded(cell: bytes, kind: int, form: Format) -> Any:
-    if form is Format.BINARY and not _fits(cell, kind):
+def _load(cell: bytes, kind: int, format_code: Format) -> Any:
+    if format_code is Format.BINARY and not _has_size(cell, kind):
         raise ValueError
-    loader = psycopg.adapters.get_loader(kind or TEXT, form) or psycopg.adapters.get_loader(UNKNOWN, form)
+    loader = psycopg.adapters.get_loader(kind or TEXT, format_code) or psycopg.adapters.get_loader(UNKNOWN, format_code)
     assert loader is not None
     value = loader(kind, None).load(cell)
     return str(value) if isinstance(value, UUID) else value
 
 
-def _fits(cell: bytes, kind: int) -> bool:
+def _has_size(cell: bytes, kind: int) -> bool:
     """Whether bytes have the size of their type: adapters written in C trust a server that this one is not."""
     if kind == _NUMERIC:
         return len(cell) >= 8 and len(cell) == 8 + 2 * int.from_bytes(cell[:2], "big")

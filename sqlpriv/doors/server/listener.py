@@ -1,4 +1,4 @@
-"""The server itself: accepts connections up to its limit, a thread each, and watches over what they run."""
+"""The server: it opens what it needs, accepts connections up to its limit, a thread each, and watches what they run."""
 
 from __future__ import annotations
 
@@ -9,25 +9,35 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from sqlpriv.doors.server import frames
-from sqlpriv.doors.server.answers import Served
-from sqlpriv.doors.server.channel import Channel, GoneError, TooLargeError
-from sqlpriv.doors.server.doorstep import Doorstep
-from sqlpriv.doors.server.journal import Journal
-from sqlpriv.doors.server.link import Link
-from sqlpriv.doors.server.login import Who, logged_in, opened
-from sqlpriv.doors.server.reader import ProtocolError
-from sqlpriv.doors.server.replies import NO_LOGIN, PROTOCOL, TOO_LARGE, TOO_MANY, ReplyError
+from sqlpriv.doors.server import messages
+from sqlpriv.doors.server.catalog_client import CatalogClient
+from sqlpriv.doors.server.catalog_server import DATABASE, CatalogServer
+from sqlpriv.doors.server.channel import Channel, DisconnectedError, TooLargeError, tls_context
+from sqlpriv.doors.server.errors import (
+    PROTOCOL_VIOLATION,
+    TOO_LARGE,
+    TOO_MANY_CONNECTIONS,
+    WRONG_PASSWORD,
+    ReplyError,
+)
+from sqlpriv.doors.server.messages import ProtocolError
+from sqlpriv.doors.server.pre_login import Client, PendingLogins, begin, log_in
+from sqlpriv.doors.server.queries import ServedReleases, open_releases
 from sqlpriv.doors.server.runner import Runner
+from sqlpriv.doors.server.scram import certificate_hash, make_verifier, read_password
 from sqlpriv.doors.server.session import Session
-from sqlpriv.doors.server.settings import Settings, is_loopback
-from sqlpriv.doors.server.shadow import DATABASE, Shadow
+from sqlpriv.doors.server.settings import Limits, Log, Settings, is_loopback
 from sqlpriv.errors import InputError
 
-_BEFORE_LOGIN = 32
-"""So many connections more may be about to log in, or to cancel."""
+_LONGEST_NAME = 64
+_MOST_PENDING = 32
+"""Connections that may be about to log in, or to cancel, besides those that have."""
 _PAUSE_SECONDS = 0.5
 _WATCH_SECONDS = 0.05
 _END_SECONDS = 5.0
@@ -46,23 +56,23 @@ class Server:
     """Serves releases until it is stopped."""
 
     def __init__(
-        self, served: Served, shadow: Shadow, settings: Settings, journal: Journal, sock: socket.socket
+        self, releases: ServedReleases, catalog: CatalogServer, settings: Settings, sock: socket.socket
     ) -> None:
-        self._served, self._shadow, self._settings, self._journal = served, shadow, settings, journal
+        self._releases, self._catalog, self._settings, self._log = releases, catalog, settings, settings.log
         self._numbers = itertools.count(1)
         self._secret = secrets.token_bytes(32)
         self._lock = threading.Lock()
         self._running: dict[int, _Running] = {}
-        self._doorstep = Doorstep(_BEFORE_LOGIN)
+        self._pending = PendingLogins(_MOST_PENDING)
         self._threads: dict[threading.Thread, Channel] = {}
         self._stopping = threading.Event()
-        self._parameters = _parameters(shadow)
+        self._parameters = _parameters(catalog)
         self._socket = sock
 
     @property
     def tables(self) -> list[str]:
         """The names of what is served."""
-        return sorted(self._served.tables)
+        return sorted(self._releases.tables)
 
     @property
     def port(self) -> int:
@@ -71,7 +81,7 @@ class Server:
 
     def run(self) -> None:
         """Accept connections until `stop`."""
-        self._journal.write("started", host=self._settings.host, port=self.port, tables=self.tables)
+        self._log.write("started", host=self._settings.host, port=self.port, tables=self.tables)
         watch = threading.Thread(target=self._watch, name="watch", daemon=True)
         watch.start()
         self._socket.settimeout(0.2)
@@ -83,19 +93,19 @@ class Server:
             except OSError:  # no more file descriptors, or a client that is gone already
                 self._stopping.wait(0.05)
                 continue
-            self._take(sock, str(address[0]))
-        self._end()
+            self._accept(sock, str(address[0]))
+        self._close_all()
         watch.join(_END_SECONDS)
-        self._journal.write("stopped")
+        self._log.write("stopped")
 
     def stop(self) -> None:
         """End; from a signal or another thread."""
         self._stopping.set()
 
-    def _take(self, sock: socket.socket, host: str) -> None:
+    def _accept(self, sock: socket.socket, host: str) -> None:
         number, channel = next(self._numbers), Channel(sock, self._settings.limits.largest)
         thread = threading.Thread(target=self._serve, args=(channel, number, host), daemon=True)
-        self._doorstep.enter(number, channel, host)
+        self._pending.add(number, channel, host)
         with self._lock:
             self._threads[thread] = channel
         try:
@@ -108,76 +118,75 @@ class Server:
 
     def _serve(self, channel: Channel, number: int, host: str) -> None:
         try:
-            self._converse(channel, number, host)
+            self._serve_client(channel, number, host)
         except ReplyError as error:
-            self._bid_farewell(channel, number, host, error)
+            self._report_and_end(channel, number, host, error)
         except TooLargeError as error:
             hint = f"messages have {self._settings.limits.largest:,} bytes at most"
-            self._bid_farewell(channel, number, host, ReplyError(TOO_LARGE, str(error), hint, fatal=True))
+            self._report_and_end(channel, number, host, ReplyError(TOO_LARGE, str(error), hint))
         except ProtocolError as error:
-            self._bid_farewell(channel, number, host, ReplyError(PROTOCOL, str(error), fatal=True))
-        except (GoneError, OSError):
+            self._report_and_end(channel, number, host, ReplyError(PROTOCOL_VIOLATION, str(error)))
+        except (DisconnectedError, OSError):
             pass
         except Exception as error:  # a fault of ours ends this connection alone
-            self._journal.write("fault", connection=number, kind=type(error).__name__)
+            self._log.write("fault", connection=number, kind=type(error).__name__)
         finally:
             channel.close()
             self._forget(threading.current_thread(), number)
 
-    def _converse(self, channel: Channel, number: int, host: str) -> None:
-        channel.must_be_done(self._settings.limits.login_seconds)
-        start = opened(channel, self._settings)
-        if isinstance(start, frames.Cancel):
+    def _serve_client(self, channel: Channel, number: int, host: str) -> None:
+        channel.set_deadline(self._settings.limits.login_seconds)
+        start = begin(channel, self._settings)
+        if isinstance(start, messages.Cancel):
             self._cancel(start)
             return
-        who = self._logged_in(channel, start, host)
-        runner = Runner(self._served, self._shadow, who, self._settings.limits.seconds, self._journal, number)
+        client = self._log_in(channel, start, host)
+        runner = Runner(self._releases, self._catalog, client, self._settings, number)
         running = _Running(secrets.token_bytes(4), channel, runner)
         with self._lock:
             if len(self._running) >= self._settings.limits.connections:
-                raise ReplyError(TOO_MANY, "there are too many connections", "try again later", fatal=True)
+                raise ReplyError(TOO_MANY_CONNECTIONS, "there are too many connections", "try again later")
             self._running[number] = running
-        self._doorstep.leave(number)
-        self._journal.write("connected", connection=number, host=host, tls=channel.encrypted)
+        self._pending.remove(number)
+        self._log.write("connected", connection=number, host=host, tls=channel.encrypted)
         session = Session(channel, runner)
         try:
-            channel.must_be_done(None)
-            self._welcome(running, number, who)
+            channel.set_deadline(None)
+            self._welcome(running, number, client)
             session.run()
         finally:
             with self._lock:
                 del self._running[number]
             session.close()
-            self._journal.write("disconnected", connection=number)
+            self._log.write("disconnected", connection=number)
 
-    def _logged_in(self, channel: Channel, start: frames.Startup, host: str) -> Who:
-        # Before, not after: who does not wait for the pause has not guessed.
-        if self._doorstep.is_suspect(host) and channel.is_gone(_PAUSE_SECONDS):
-            raise GoneError
+    def _log_in(self, channel: Channel, start: messages.Startup, host: str) -> Client:
+        # Before, not after: a client that does not wait for the pause has not tried a password.
+        if self._pending.failed_recently(host) and channel.is_disconnected(_PAUSE_SECONDS):
+            raise DisconnectedError
         try:
-            return logged_in(channel, start, self._settings, self._secret, is_loopback(host))
+            return log_in(channel, start, self._settings, self._secret, is_loopback(host))
         except ReplyError as error:
-            if error.state == NO_LOGIN:
-                self._doorstep.remember(host)
+            if error.state == WRONG_PASSWORD:
+                self._pending.record_failure(host)
             raise
 
-    def _welcome(self, running: _Running, number: int, who: Who) -> None:
-        running.channel.write(frames.SIGNED_IN)
-        for name, value in {**self._parameters, "application_name": who.application}.items():
-            running.channel.write(frames.parameter(name, value))
-        running.channel.write(frames.key(number, running.secret))
+    def _welcome(self, running: _Running, number: int, client: Client) -> None:
+        running.channel.write(messages.AUTHENTICATION_OK)
+        for name, value in {**self._parameters, "application_name": client.application}.items():
+            running.channel.write(messages.parameter_status(name, value))
+        running.channel.write(messages.cancel_key(number, running.secret))
 
-    def _bid_farewell(self, channel: Channel, number: int, host: str, error: ReplyError) -> None:
-        error.fatal = True
-        self._journal.write("ended", connection=number, host=host, state=error.state)
-        with contextlib.suppress(GoneError, OSError):
-            channel.write(error.frame())
+    def _report_and_end(self, channel: Channel, number: int, host: str, error: ReplyError) -> None:
+        self._log.write("ended", connection=number, host=host, state=error.state)
+        with contextlib.suppress(DisconnectedError, OSError):
+            channel.write(error.to_bytes(fatal=True))
             channel.flush()
 
-    def _cancel(self, asked: frames.Cancel) -> None:
+    def _cancel(self, request: messages.Cancel) -> None:
         with self._lock:
-            running = self._running.get(asked.process)
-        if running is not None and hmac.compare_digest(running.secret, asked.secret):
+            running = self._running.get(request.process)
+        if running is not None and hmac.compare_digest(running.secret, request.secret):
             running.runner.stop()
 
     def _watch(self) -> None:
@@ -188,11 +197,11 @@ class Server:
                 each.runner.check(each.channel)
 
     def _forget(self, thread: threading.Thread, number: int) -> None:
-        self._doorstep.leave(number)
+        self._pending.remove(number)
         with self._lock:
             self._threads.pop(thread, None)
 
-    def _end(self) -> None:
+    def _close_all(self) -> None:
         """Close everything, and wait a while for the threads to notice."""
         self._socket.close()
         with self._lock:
@@ -206,19 +215,20 @@ class Server:
             time.sleep(_WATCH_SECONDS)
 
 
-def _parameters(shadow: Shadow) -> dict[str, str]:
-    """What every client is told of the server: what the shadow says of itself."""
-    link = Link(shadow.socket, shadow.user, DATABASE)
-    link.close()
-    return link.parameters
+def _parameters(catalog: CatalogServer) -> dict[str, str]:
+    """The settings that every client is sent: those of the catalog server."""
+    client = CatalogClient(catalog.socket, catalog.user, DATABASE)
+    client.close()
+    return client.parameters
 
 
-def listening(settings: Settings) -> socket.socket:
-    """A socket that listens where it is to."""
+def _listen(settings: Settings) -> socket.socket:
+    """A socket that listens where the settings say."""
     if settings.tls is None and not is_loopback(settings.host):
         raise InputError(f"at {settings.host!r} answers would cross the network in the clear; give --cert and --key")
     try:
-        return socket.create_server((settings.host, settings.port), family=_family(settings.host))
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        return socket.create_server((settings.host, settings.port), family=family)
     except OSError:
         raise InputError(
             f"cannot listen at {settings.host}, port {settings.port}: another program does, or it is no address here; "
@@ -226,5 +236,35 @@ def listening(settings: Settings) -> socket.socket:
         ) from None
 
 
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
+@contextmanager
+def serving(
+    files: Sequence[Path],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    user: str = "analyst",
+    password_file: Path | None = None,
+    cert: Path | None = None,
+    key: Path | None = None,
+    limits: Limits | None = None,
+    public: Mapping[str, Any] | None = None,
+    domain_extremes: bool = False,
+    log: Log | None = None,
+) -> Iterator[Server]:
+    """A server of release files that is ready to run; all that it opened is closed afterwards."""
+    if (cert is None) != (key is None):
+        raise InputError("a certificate needs its key: give --cert and --key together")
+    is_reserved = user in {"owner", "public"} or user.startswith("pg_")
+    if is_reserved or "?" in user or not 0 < len(user.encode()) < _LONGEST_NAME:
+        raise InputError(f"nobody can be called {user!r} here; choose another --user")
+    limits = limits or Limits()
+    tls = tls_context(cert, key) if cert is not None and key is not None else None
+    certificate = None if cert is None else certificate_hash(cert)
+    verifier = make_verifier(user, read_password(password_file))
+    settings = Settings(verifier, host, port, tls, certificate, limits, log or Log())
+    with (
+        _listen(settings) as sock,
+        closing(open_releases(files, public or {}, limits.memory, limits.threads, domain_extremes)) as releases,
+        closing(CatalogServer(releases.tables, user, limits.connections, limits.seconds)) as catalog,
+    ):
+        yield Server(releases, catalog, settings, sock)

@@ -1,4 +1,4 @@
-"""Runs the statements of one connection: by the rewriter or the shadow, under its time limit, and into the log."""
+"""Runs the statements of one connection: by the rewriter or the catalog server, with a time limit, and logs them."""
 
 from __future__ import annotations
 
@@ -8,127 +8,113 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.doors.server import decode, frames
-from sqlpriv.doors.server.answers import Asker, Served, StoppedError
+from sqlpriv.doors.server import decode, messages
+from sqlpriv.doors.server.catalog_client import CatalogClient
+from sqlpriv.doors.server.catalog_server import CatalogServer
 from sqlpriv.doors.server.channel import Channel
-from sqlpriv.doors.server.journal import Journal
-from sqlpriv.doors.server.link import Link
-from sqlpriv.doors.server.login import Who
-from sqlpriv.doors.server.portals import Answered, Listed, Portal, Prepared, Result
-from sqlpriv.doors.server.replies import ReplyError, warned
-from sqlpriv.doors.server.shadow import Shadow
-from sqlpriv.doors.server.spelling import for_duckdb
-from sqlpriv.doors.server.statements import MOST_WORDS, For, Statement, statements
+from sqlpriv.doors.server.errors import ReplyError, warning
+from sqlpriv.doors.server.portals import CatalogResult, Portal, Prepared, QueryResult, Result
+from sqlpriv.doors.server.pre_login import Client
+from sqlpriv.doors.server.queries import QueryRunner, ServedReleases, StoppedError
+from sqlpriv.doors.server.settings import Settings
+from sqlpriv.doors.server.statements import MOST_WORDS, Kind, Statement, for_duckdb, split_statements
 from sqlpriv.errors import SqlprivError
 
 
 class Runner:
     """Runs statements for one session; `check` and `stop` are called by other threads."""
 
-    def __init__(self, served: Served, shadow: Shadow, who: Who, seconds: float, journal: Journal, number: int) -> None:
-        self._served, self._shadow, self._database = served, shadow, who.database
-        self._asker = Asker(served, who.intervals)
-        self._journal, self._number, self._seconds = journal, number, seconds
-        self._found: Link | None = None
-        self._shape = ""
+    def __init__(
+        self, releases: ServedReleases, catalog: CatalogServer, client: Client, settings: Settings, number: int
+    ) -> None:
+        self._releases, self._catalog_server, self._database = releases, catalog, client.database
+        self._queries = QueryRunner(releases, client.intervals)
+        self._log, self._number, self._seconds = settings.log, number, settings.limits.seconds
+        self._client: CatalogClient | None = None
+        self._log_text = ""
         self._since: float | None = None
         self._why: str | None = None
-        self._asks_shadow = False
+        self._asks_catalog = False
 
-    def read(self, sql: str) -> list[Statement]:
+    def split(self, sql: str) -> list[Statement]:
         """The statements of a text."""
-        return statements(sql, self._served.names, self._served.known)
+        return split_statements(sql, self._releases.names, self._releases.known)
 
-    def prepared(self, statement: Statement, types: Sequence[int]) -> Prepared:
-        """A statement with the types of its parameters: those that are given, or that the shadow infers, or text."""
-        self._start(statement)
+    def start(self, statement: Statement) -> None:
+        """From here on the time of a statement counts, or that of the message which it began in."""
+        if self._since is None:
+            self._queries.begin()
+            self._why, self._since = None, time.monotonic()
+        self._log_text = statement.log_text
+
+    def prepare(self, statement: Statement, types: Sequence[int]) -> Prepared:
+        """A statement with the types of its parameters: those given, or inferred by the catalog server, or text."""
+        self.start(statement)
         if self._is_of_catalog(statement, types):
-            return Prepared(statement, self._by_shadow().described(statement.text, types)[0])
-        wanted = statement.parameters
-        given = (*types, *([decode.UNKNOWN] * (wanted - len(types))))[:wanted]
+            return Prepared(statement, self._catalog().describe(statement.text, types)[0])
+        number = statement.parameters
+        given = (*types, *([decode.UNKNOWN] * (number - len(types))))[:number]
         if decode.UNKNOWN in given:
             try:
-                given = self._by_shadow().described(statement.text, given)[0]
+                given = self._catalog().describe(statement.text, given)[0]
             except ReplyError:  # DuckDB's own SQL: texts become what they are compared with
                 given = tuple(kind or decode.TEXT for kind in given)
         return Prepared(statement, tuple(given))
 
-    def description(self, prepared: Prepared) -> bytes:
+    def describe(self, prepared: Prepared) -> bytes:
         """The columns of a statement whose parameters are not known."""
         statement = prepared.statement
-        if statement is None or statement.concerns is For.SESSION:
-            return frames.NO_DATA
-        self._start(statement)
+        if statement is None or statement.kind is Kind.SESSION:
+            return messages.NO_DATA
+        self.start(statement)
         if self._is_of_catalog(statement, prepared.types):
-            return self._by_shadow().described(statement.text, prepared.types)[1]
+            return self._catalog().describe(statement.text, prepared.types)[1]
         if prepared.fields is None:
             prepared.fields = self._fields(statement, prepared.types)
-        return frames.row_description(prepared.fields, [frames.TEXT] * len(prepared.fields))
+        return messages.row_description(prepared.fields, [messages.TEXT] * len(prepared.fields))
 
-    def begun(self, portal: Portal, channel: Channel) -> Result:
-        """The result of a portal."""
-        statement = portal.prepared.statement
+    def run(self, portal: Portal, channel: Channel) -> Result:
+        """The result of a portal; its warnings are written."""
+        statement, types = portal.prepared.statement, portal.prepared.types
         assert statement is not None
-        self._start(statement)
-        types = portal.prepared.types
+        self.start(statement)
         if self._is_of_catalog(statement, types):
-            link = self._by_shadow()
-            found = link.run(statement.text, types, portal.values, portal.formats, portal.columns)
-            return Listed(found, portal.columns)
-        values = decode.decoded(portal.values, types, portal.formats, lambda *of: self._by_shadow().spelt(*of))
-        self._asks_shadow = False
+            rows = self._catalog().run(statement.text, types, portal.values, portal.formats, portal.columns)
+            return CatalogResult(rows, portal.columns)
+        values = decode.decode(portal.values, types, portal.formats, lambda *of: self._catalog().parse_value(*of))
+        self._asks_catalog = False
         _refuse_long(statement)
-        rows = self._asker.ask(for_duckdb(statement.text), statement.tables, values)
+        answer = self._queries.run(for_duckdb(statement.text), statement.tables, values)
         try:
-            result = Answered(rows, portal.columns)
-            result.refuse_other_than(portal.prepared.fields)
+            result = QueryResult(answer, portal.columns)
+            result.require_fields(portal.prepared.fields)
             if self._why is not None:
                 raise StoppedError
         except BaseException:
-            rows.close()
+            answer.close()
             raise
-        for text in rows.warnings:
-            channel.write(warned(text))
+        for text in answer.warnings:
+            channel.write(warning(text))
         return result
-
-    def again(self, prepared: Prepared) -> None:
-        """More of a portal is wanted."""
-        if prepared.statement is not None:
-            self._start(prepared.statement)
-
-    def done(self, rows: int) -> None:
-        """A statement went well."""
-        if self._since is not None:
-            self._journal.write("statement", **self._facts(), rows=rows)
-        self._since = None
-
-    def refused(self, state: str) -> None:
-        """A statement did not."""
-        self._journal.write("refused", **self._facts(), state=state)
-
-    def fault(self, error: Exception) -> None:
-        """A fault of ours: where it is, and nothing of what it holds."""
-        places = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(error.__traceback__)[-5:]]
-        self._journal.write("fault", connection=self._number, kind=type(error).__name__, places=places)
 
     def end(self) -> None:
         """Nothing runs any more."""
-        self._since, self._why, self._shape = None, None, ""
+        self._since, self._why, self._log_text = None, None, ""
 
     def check(self, channel: Channel) -> None:
-        """By the watch: stop what takes too long, and what nobody waits for."""
+        """Stop what takes too long, and what nobody waits for; called again and again by another thread."""
         since = self._since
         if since is None:
             return
         if self._why is None and time.monotonic() - since > self._seconds:
             self._why = "the statement took too long"
-        if self._why is None and channel.is_gone():
+        if self._why is None and channel.is_disconnected():
             self._why = "the client is gone"
         if self._why is not None:
             self._interrupt()
 
     def stop(self) -> None:
-        """By a cancel request: stop what runs."""
+        """Stop what runs, because a client asked for it."""
         if self._since is not None:
             self._why = self._why or "the statement was cancelled"
             self._interrupt()
@@ -138,57 +124,67 @@ class Runner:
         return self._why or "the statement was stopped"
 
     def close(self) -> None:
-        """Leave the shadow, and what is kept for questions."""
-        self._asker.close()
-        if self._found is not None:
-            self._found.close()
+        """Give back what is held for queries, and the connection to the catalog server."""
+        self._queries.close()
+        if self._client is not None:
+            self._client.close()
 
-    def _start(self, statement: Statement) -> None:
-        if self._since is None:
-            self._asker.begin()
-            self._why, self._since = None, time.monotonic()
-        self._shape = statement.shape
+    def log_done(self, rows: int) -> None:
+        """A statement went well."""
+        if self._since is not None:
+            self._log.write("statement", **self._facts(), rows=rows)
+        self._since = None
+
+    def log_refusal(self, state: str) -> None:
+        """A statement was refused."""
+        self._log.write("refused", **self._facts(), state=state)
+
+    def log_fault(self, error: Exception) -> None:
+        """A fault of ours: where it is, and nothing of what it holds."""
+        places = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(error.__traceback__)[-5:]]
+        self._log.write("fault", connection=self._number, kind=type(error).__name__, places=places)
 
     def _facts(self) -> dict[str, Any]:
         took = {} if self._since is None else {"ms": round((time.monotonic() - self._since) * 1000, 1)}
-        return {"connection": self._number, "sql": self._shape, **took}
+        return {"connection": self._number, "sql": self._log_text, **took}
 
     def _interrupt(self) -> None:
-        if self._asks_shadow and self._found is not None:
-            self._found.cancel()
+        if self._asks_catalog and self._client is not None:
+            self._client.cancel()
         else:
-            self._asker.interrupt()
+            self._queries.interrupt()
 
-    def _by_shadow(self) -> Link:
-        if self._found is not None and self._found.is_broken:
-            self._found.close()
-            self._found = None
-        if self._found is None:
-            self._found = Link(self._shadow.socket, self._shadow.user, self._database)
-        self._asks_shadow = True
-        return self._found
+    def _catalog(self) -> CatalogClient:
+        """The connection to the catalog server, which is asked from here on."""
+        if self._client is not None and self._client.is_broken:
+            self._client.close()
+            self._client = None
+        if self._client is None:
+            self._client = CatalogClient(self._catalog_server.socket, self._catalog_server.user, self._database)
+        self._asks_catalog = True
+        return self._client
 
     def _is_of_catalog(self, statement: Statement, types: Sequence[int]) -> bool:
-        """Whether the shadow answers; of what names a served table, too, it says itself whether it can."""
-        if statement.concerns is For.EITHER:
-            return self._by_shadow().answers(statement.text, types)
-        return statement.concerns is For.CATALOG
+        """Whether the catalog server answers; where a served table is named, too, it says itself whether it can."""
+        if statement.kind is Kind.EITHER:
+            return self._catalog().can_answer(statement.text, types)
+        return statement.kind is Kind.CATALOG
 
-    def _fields(self, statement: Statement, types: Sequence[int]) -> tuple[frames.Field, ...]:
-        self._asks_shadow = False
+    def _fields(self, statement: Statement, types: Sequence[int]) -> tuple[messages.Field, ...]:
+        self._asks_catalog = False
         _refuse_long(statement)
         try:
-            return self._asker.fields(for_duckdb(statement.text), statement.tables, decode.samples(types))
+            return self._queries.fields(for_duckdb(statement.text), statement.tables, decode.samples(types))
         except StoppedError:
             raise
         except SqlprivError:
             if not types:
                 raise
             # Where a sample does not fit, nothing may: NULL has every type.
-            return self._asker.fields(for_duckdb(statement.text), statement.tables, [None] * len(types))
+            return self._queries.fields(for_duckdb(statement.text), statement.tables, [None] * len(types))
 
 
 def _refuse_long(statement: Statement) -> None:
     if statement.length > MOST_WORDS:
-        said = f"a question has {MOST_WORDS:,} words and signs at most"
-        raise ReplyError("54001", said, "write it shorter, or join a public table instead of a list")
+        text = f"a question has {MOST_WORDS:,} words and signs at most"
+        raise ReplyError("54001", text, "write it shorter, or join a public table instead of a list")

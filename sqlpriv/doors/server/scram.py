@@ -1,4 +1,8 @@
-"""SCRAM-SHA-256 and -PLUS (RFC 5802 and 7677), the server's side: the password is never sent, and never kept."""
+"""SCRAM-SHA-256 and -PLUS (RFC 5802 and 7677), the server's side: the password is never sent, and never stored.
+
+-PLUS binds the login to the server's certificate (`tls-server-end-point`, RFC 5929): an attacker between client and
+server with a certificate of their own cannot pass on what the client signs.
+"""
 
 from __future__ import annotations
 
@@ -7,47 +11,67 @@ import binascii
 import hashlib
 import hmac
 import os
+import re
 import secrets
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlpriv.doors.server.binding import KIND
-from sqlpriv.doors.server.reader import ProtocolError, Reader
+from sqlpriv.doors.server.messages import ProtocolError, Reader
 from sqlpriv.errors import InputError
 
 MECHANISM = b"SCRAM-SHA-256"
-BOUND = MECHANISM + b"-PLUS"
-PASSWORD = "SQLPRIV_SERVE_PASSWORD"
+MECHANISM_PLUS = MECHANISM + b"-PLUS"
+PASSWORD_VARIABLE = "SQLPRIV_SERVE_PASSWORD"
 _ROUNDS = 4096
 _SHORTEST = 8
+_BINDING = b"tls-server-end-point"
+_PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+_RSA, _ECDSA = bytes.fromhex("2a864886f70d0101"), bytes.fromhex("2a8648ce3d0403")
+# By the algorithm that signed the certificate, as DER names it; RFC 5929 wants SHA-256 for MD5 and SHA-1. Of others,
+# as of Ed25519, it does not say which hash is meant, and nothing is bound.
+_HASHES = {
+    _RSA + b"\x04": "sha256", _RSA + b"\x05": "sha256", _RSA + b"\x0b": "sha256", _RSA + b"\x0c": "sha384",
+    _RSA + b"\x0d": "sha512", _RSA + b"\x0e": "sha224", _ECDSA + b"\x01": "sha224", _ECDSA + b"\x02": "sha256",
+    _ECDSA + b"\x03": "sha384", _ECDSA + b"\x04": "sha512",
+}  # fmt: skip
 
 
-class RefusedError(Exception):
-    """A wrong user or password; which of them is not told."""
+class WrongPasswordError(Exception):
+    """A wrong user or password; which of them is not reported."""
 
 
 @dataclass(frozen=True)
-class Login:
-    """What is kept of a user: keys by which a password is recognised, and cannot be found."""
+class Verifier:
+    """What is stored of a user: keys that recognise the password, and from which it cannot be computed."""
 
     user: str
     salt: bytes
-    stored: bytes
-    server: bytes
+    stored_key: bytes
+    server_key: bytes
 
 
-def login(user: str, password: str) -> Login:
-    """What to keep of a user's password."""
-    return _login(user, password, os.urandom(16))
+def make_verifier(user: str, password: str) -> Verifier:
+    """What to store of a user's password."""
+    salt = os.urandom(16)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ROUNDS)
+    stored_key = hashlib.sha256(_mac(salted, b"Client Key")).digest()
+    return Verifier(user, salt, stored_key, _mac(salted, b"Server Key"))
+
+
+def unknown_user(user: str, secret: bytes) -> Verifier:
+    """What an unknown user is compared with: always the same salt, and no password that fits."""
+    drawn = hashlib.sha256(secret + user.encode(errors="replace")).digest()
+    return Verifier(user, drawn[:16], os.urandom(32), os.urandom(32))
 
 
 def read_password(file: Path | None) -> str:
     """The password from a file that only its owner reads, or from the environment; never from the command line."""
     if file is None:
-        found, where = os.environ.get(PASSWORD, ""), PASSWORD
+        found, where = os.environ.get(PASSWORD_VARIABLE, ""), PASSWORD_VARIABLE
         if not found:
-            raise InputError(f"there is no password: name its file with --password-file, or set {PASSWORD}")
+            raise InputError(f"there is no password: name its file with --password-file, or set {PASSWORD_VARIABLE}")
     else:
         found, where = _first_line(file), str(file)
     if not (found.isascii() and found.isprintable()):
@@ -66,70 +90,60 @@ def _first_line(file: Path) -> str:
         raise InputError(f"cannot read a password in {str(file)!r}; name a text file of one line") from None
 
 
-def _login(user: str, password: str, salt: bytes) -> Login:
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ROUNDS)
-    stored = hashlib.sha256(_mac(salted, b"Client Key")).digest()
-    return Login(user, salt, stored, _mac(salted, b"Server Key"))
-
-
-def nobody(user: str, secret: bytes) -> Login:
-    """What an unknown user is compared with: always the same salt, and no password that fits."""
-    drawn = hashlib.sha256(secret + user.encode(errors="replace")).digest()
-    return Login(user, drawn[:16], os.urandom(32), os.urandom(32))
-
-
 def authenticate(
-    known: Login, ask: Callable[[int, bytes], None], answer: Callable[[], bytes], end_point: bytes | None = None
+    verifier: Verifier,
+    send: Callable[[int, bytes], None],
+    receive: Callable[[], bytes],
+    certificate: bytes | None = None,
 ) -> None:
-    """Let the client prove that it knows the password; `ask` sends a step, `answer` waits for the next.
+    """Let the client prove that it knows the password; `send` sends a step, `receive` waits for the client's next.
 
-    With an `end_point`, the hash of our certificate, it may prove as well that it is this server it speaks to.
+    With `certificate`, the hash of ours, the client may also prove that it speaks to this server.
     """
-    ask(10, (b"" if end_point is None else BOUND + b"\0") + MECHANISM + b"\0\0")
-    start = Reader(answer())
+    send(10, (b"" if certificate is None else MECHANISM_PLUS + b"\0") + MECHANISM + b"\0\0")
+    start = Reader(receive())
     mechanism = start.text().encode()
-    if mechanism != MECHANISM and (mechanism != BOUND or end_point is None):
+    if mechanism != MECHANISM and (mechanism != MECHANISM_PLUS or certificate is None):
         raise ProtocolError("the client proposes a way to authenticate that was not offered")
     first = start.take(start.int32())
     start.end()
-    header, bare = _parted(first)
-    channel = header + _bound(header, mechanism, end_point)
+    header, bare = _split_header(first)
+    channel = header + _binding_data(header, mechanism, certificate)
     nonce = _part(_fields(bare), b"r") + base64.b64encode(secrets.token_bytes(18))
-    second = b"r=" + nonce + b",s=" + base64.b64encode(known.salt) + b",i=" + str(_ROUNDS).encode()
-    ask(11, second)
-    last = answer()
-    without, _, proof = last.rpartition(b",p=")
-    given = _fields(without)
+    second = b"r=" + nonce + b",s=" + base64.b64encode(verifier.salt) + b",i=" + str(_ROUNDS).encode()
+    send(11, second)
+    without_proof, _, proof = receive().rpartition(b",p=")
+    given = _fields(without_proof)
     if _decoded(_part(given, b"c")) != channel:
         raise ProtocolError("SCRAM: the channel is not the one that was announced, or not to this server")
-    signed = b",".join((bare, second, without))
-    key = _xor(_decoded(proof), _mac(known.stored, signed))
-    fits = hmac.compare_digest(hashlib.sha256(key).digest(), known.stored)
+    signed = b",".join((bare, second, without_proof))
+    key = _xor(_decoded(proof), _mac(verifier.stored_key, signed))
+    fits = hmac.compare_digest(hashlib.sha256(key).digest(), verifier.stored_key)
     if not (hmac.compare_digest(_part(given, b"r"), nonce) and fits):
-        raise RefusedError
-    ask(12, b"v=" + base64.b64encode(_mac(known.server, signed)))
+        raise WrongPasswordError
+    send(12, b"v=" + base64.b64encode(_mac(verifier.server_key, signed)))
 
 
-def _parted(first: bytes) -> tuple[bytes, bytes]:
+def _split_header(first: bytes) -> tuple[bytes, bytes]:
     """The header of the first message, `n,,` say, and the rest; nobody logs in for another."""
     flag, _, after = first.partition(b",")
-    other, found, bare = after.partition(b",")
-    if other or not found or bare.startswith(b"m="):  # an extension that must be understood
+    other_user, found, bare = after.partition(b",")
+    if other_user or not found or bare.startswith(b"m="):  # an extension that must be understood
         raise ProtocolError("SCRAM: the first message cannot be read")
     return flag + b",,", bare
 
 
-def _bound(header: bytes, mechanism: bytes, end_point: bytes | None) -> bytes:
-    """What the client's view of the channel must end with; whether it binds it is said in the header."""
+def _binding_data(header: bytes, mechanism: bytes, certificate: bytes | None) -> bytes:
+    """What the client's view of the channel must end with; the header says whether the client binds it."""
     flag = header[:-2]
-    if mechanism == BOUND:
-        if flag != b"p=" + KIND:
+    if mechanism == MECHANISM_PLUS:
+        if flag != b"p=" + _BINDING:
             raise ProtocolError("SCRAM-SHA-256-PLUS binds the channel by tls-server-end-point alone")
-        return end_point or b""
+        return certificate or b""
     if flag.startswith(b"p="):
         raise ProtocolError("SCRAM-SHA-256 binds no channel; propose SCRAM-SHA-256-PLUS, by TLS")
-    if flag == b"y" and end_point is not None:
-        raise ProtocolError("SCRAM: the client was not told that the channel can be bound; somebody may be in between")
+    if flag == b"y" and certificate is not None:
+        raise ProtocolError("SCRAM: the client does not know that the channel can be bound; somebody may be in between")
     if flag not in {b"n", b"y"}:
         raise ProtocolError("SCRAM: the first message cannot be read")
     return b""
@@ -141,7 +155,7 @@ def _mac(key: bytes, text: bytes) -> bytes:
 
 def _xor(one: bytes, other: bytes) -> bytes:
     if len(one) != len(other):
-        raise RefusedError
+        raise WrongPasswordError
     return bytes(a ^ b for a, b in zip(one, other, strict=True))
 
 
@@ -160,3 +174,30 @@ def _decoded(text: bytes) -> bytes:
         return base64.b64decode(text, validate=True)
     except binascii.Error:
         raise ProtocolError("SCRAM: a part of a message cannot be read") from None
+
+
+def certificate_hash(cert: Path) -> bytes | None:
+    """The hash of the first certificate in a PEM file, for channel binding; None where RFC 5929 names no hash."""
+    found = _PEM.search(cert.read_text(encoding="ascii", errors="replace"))
+    if found is None:
+        return None
+    der = ssl.PEM_cert_to_DER_cert(found[0])
+    name = _HASHES.get(_signature_algorithm(der))
+    return None if name is None else hashlib.new(name, der).digest()
+
+
+def _signature_algorithm(der: bytes) -> bytes:
+    """A certificate is a sequence of what is signed, the algorithm, and the signature."""
+    signed, _ = _contents(der, 0)
+    algorithm, _ = _contents(der, _contents(der, signed)[1])
+    start, end = _contents(der, algorithm)
+    return der[start:end]
+
+
+def _contents(der: bytes, at: int) -> tuple[int, int]:
+    """Where the contents of an element begin and end: its tag has one byte, its length one or more."""
+    first, start = der[at + 1], at + 2
+    if first < 0x80:
+        return start, start + first
+    more = first & 0x7F
+    return start + more, start + more + int.from_bytes(der[start : start + more], "big")

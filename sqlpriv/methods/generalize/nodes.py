@@ -45,7 +45,7 @@ def all_nodes(
     total = nodes_total(scan)
     if total > MOST_LISTED:
         raise PolicyError(
-            f"the lattice has {total:,} nodes, too many to list; `sqlpriv anonymize` searches it all the same"
+            f"the lattice has {total:,} nodes, too many to list; `sqlpriv publish` searches it all the same"
         )
     nodes = list(itertools.product(*(range(h + 1) for h in scan.heights)))
     outcomes = _evaluated(scan, measures, nodes, on_progress)

@@ -1,4 +1,4 @@
-"""What tools ask the catalog: the shadow answers with names and types, and has nothing else."""
+"""What tools ask the catalog: its server answers with names and types, and has nothing else."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_private_table_has_its_columns_with_the_types_of_their_domains(serve
         "SELECT pg_catalog.count(*) FROM public.visits",
     ],
 )
-def test_the_shadow_never_answers_for_a_served_table(server: Running, asked: str) -> None:
+def test_the_catalog_server_never_answers_for_a_served_table(server: Running, asked: str) -> None:
     """It would say that there are no rows, which is wrong; the rewriter refuses what it does not know."""
     with server.connect() as con, pytest.raises(psycopg.Error) as refused:
         con.execute(composed.SQL(asked)).fetchall()
@@ -54,7 +54,7 @@ def test_the_shadow_never_answers_for_a_served_table(server: Running, asked: str
         "SELECT * FROM pg_catalog.pg_read_binary_file('/etc/passwd')",
     ],
 )  # fmt: skip
-def test_the_shadow_reaches_nothing_beyond_its_catalog(server: Running, asked: str) -> None:
+def test_the_catalog_server_reaches_nothing_beyond_its_catalog(server: Running, asked: str) -> None:
     with server.connect() as con:
         # Even where a transaction could write, nobody may.
         con.execute("SELECT set_config('default_transaction_read_only', 'off', false)")
@@ -62,7 +62,7 @@ def test_the_shadow_reaches_nothing_beyond_its_catalog(server: Running, asked: s
             con.execute(composed.SQL(asked))
 
 
-def test_the_shadow_does_not_tell_what_others_ask(server: Running) -> None:
+def test_the_catalog_server_does_not_reveal_what_others_ask(server: Running) -> None:
     with server.connect() as one, server.connect() as other:
         other.execute("SELECT 'secret', version()")
         shown = one.execute("SELECT query FROM pg_stat_activity").fetchall()
@@ -70,9 +70,9 @@ def test_the_shadow_does_not_tell_what_others_ask(server: Running) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="what processes know is read in /proc")
-def test_the_shadow_does_not_know_the_password(server: Running) -> None:
+def test_the_catalog_server_does_not_know_the_password(server: Running) -> None:
     """Others may run as the user that it runs as."""
-    known = Path(f"/proc/{server.server._shadow._keeper.pid}/environ").read_bytes()
+    known = Path(f"/proc/{server.server._catalog._guard.pid}/environ").read_bytes()
     assert b"PATH=" in known
     assert SECRET.encode() not in known
 

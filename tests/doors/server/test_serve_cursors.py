@@ -11,8 +11,8 @@ from support.serving import Running
 from support.wire import Wire, bind, describe, execute, parse
 
 from sqlpriv.doors.server import cursors
-from sqlpriv.doors.server.replies import ReplyError
-from sqlpriv.doors.server.statements import statements
+from sqlpriv.doors.server.errors import ReplyError
+from sqlpriv.doors.server.statements import split_statements
 
 ASKED = "SELECT amount, count(*) AS n FROM visits WHERE amount > 0 GROUP BY amount ORDER BY amount"
 AMOUNTS = [5, 10, 20, 30, 50]
@@ -124,9 +124,9 @@ def test_a_cursor_lives_in_a_transaction_and_says_where_its_query_is_wrong(serve
 
 
 def test_names_are_folded_as_postgresql_does() -> None:
-    def read(text: str) -> cursors.Command:
-        (statement,) = statements(text, frozenset(), frozenset())
-        return cursors.command(statement)
+    def read(text: str) -> cursors.CursorCommand:
+        (statement,) = split_statements(text, frozenset(), frozenset())
+        return cursors.read_command(statement)
 
     assert read('FETCH NEXT FROM "C ""d"" "') == cursors.Fetch('C "d" ', 1)
     assert read("fetch forward all in Straße") == cursors.Fetch("straße", None)

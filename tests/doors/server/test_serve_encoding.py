@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 from psycopg.pq import Format
 
-from sqlpriv.doors.server import decode, encode, frames
-from sqlpriv.doors.server.reader import Reader
+from sqlpriv.doors.server import decode, encode, messages
+from sqlpriv.doors.server.messages import Reader
 from sqlpriv.errors import InputError
 
 CASES: list[tuple[str, Any, int]] = [
@@ -82,7 +82,7 @@ def read_back(batch: pa.RecordBatch, form: int) -> list[tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.parametrize("form", [frames.TEXT, frames.BINARY], ids=["text", "binary"])
+@pytest.mark.parametrize("form", [messages.TEXT, messages.BINARY], ids=["text", "binary"])
 @pytest.mark.parametrize(("sql", "value", "kind"), CASES, ids=[sql for sql, _, _ in CASES])
 def test_a_value_comes_back_as_it_was(sql: str, value: Any, kind: int, form: int) -> None:
     with duckdb.connect() as con:
@@ -92,7 +92,7 @@ def test_a_value_comes_back_as_it_was(sql: str, value: Any, kind: int, form: int
     assert read_back(batch, form) == [(value, 0), (None, 1), (value, 2)]
 
 
-@pytest.mark.parametrize("form", [frames.TEXT, frames.BINARY], ids=["text", "binary"])
+@pytest.mark.parametrize("form", [messages.TEXT, messages.BINARY], ids=["text", "binary"])
 def test_parts_of_a_batch_and_empty_ones_are_themselves(form: int) -> None:
     chance = random.Random(3)
     values = {
@@ -109,8 +109,8 @@ def test_parts_of_a_batch_and_empty_ones_are_themselves(form: int) -> None:
 
 def test_nan_is_written_as_postgres_does() -> None:
     batch = pa.RecordBatch.from_pydict({"x": [math.nan, 1.0]})
-    assert b"NaN" in bytes(encode.rows(batch, [frames.TEXT]))
-    assert math.isnan(read_back(batch, frames.BINARY)[0][0])
+    assert b"NaN" in bytes(encode.rows(batch, [messages.TEXT]))
+    assert math.isnan(read_back(batch, messages.BINARY)[0][0])
 
 
 def spell(_: bytes, __: int) -> bytes:
@@ -124,5 +124,5 @@ def test_a_parameter_that_is_none_of_its_type_is_not_repeated() -> None:
         (b"\x01", 20), (b"\xff\xfe", 25), (b"", 701), (b"\x00" * 9, 1082), (endless, 1700), (infinite, 1082),
     ):  # fmt: skip
         with pytest.raises(InputError, match=r"^the parameter 2 is no value of its type; check how it is written$"):
-            decode.decoded([None, cell], [20, kind], [1, 1], spell)
-    assert decode.decoded([struct.pack("!q", -5), b"x"], [20, 25], [1, 0], spell) == [-5, "x"]
+            decode.decode([None, cell], [20, kind], [1, 1], spell)
+    assert decode.decode([struct.pack("!q", -5), b"x"], [20, 25], [1, 0], spell) == [-5, "x"]

@@ -7,24 +7,24 @@ import pytest
 from support.serving import Running
 from support.wire import Wire, bind, describe, execute, parse
 
-from sqlpriv.doors.server.doorstep import Doorstep
-from sqlpriv.doors.server.statements import statements
+from sqlpriv.doors.server.pre_login import PendingLogins
+from sqlpriv.doors.server.statements import split_statements
 
 
 def test_many_statements_in_one_message_are_not_many_texts() -> None:
     """Each was kept with all that stood before it: a message of a megabyte became gigabytes, in minutes."""
     text = "SELECT 1;\n" * 200
-    found = statements(text, frozenset(), frozenset())
+    found = split_statements(text, frozenset(), frozenset())
     assert len(found) == 200
-    assert all(each.whole is text for each in found)
+    assert all(each.full_text is text for each in found)
     assert found[2].text == (" " * 9 + "\n") * 2 + "SELECT 1"
 
 
 def test_the_log_holds_the_beginning_of_a_long_statement() -> None:
-    (found,) = statements("SELECT " + ", ".join(["1"] * 400), frozenset(), frozenset())
-    assert found.shape.startswith("SELECT ? , ?")
-    assert found.shape.endswith(" ...")
-    assert len(found.shape) < 1000
+    (found,) = split_statements("SELECT " + ", ".join(["1"] * 400), frozenset(), frozenset())
+    assert found.log_text.startswith("SELECT ? , ?")
+    assert found.log_text.endswith(" ...")
+    assert len(found.log_text) < 1000
 
 
 @pytest.mark.some(2)
@@ -128,11 +128,11 @@ class Caller:
 
 
 def test_who_comes_finds_room_at_the_expense_of_the_host_that_takes_most() -> None:
-    doorstep, callers = Doorstep(4), [Caller() for _ in range(7)]
+    pending, callers = PendingLogins(4), [Caller() for _ in range(7)]
     for number, host in enumerate("abbaaca"):
-        doorstep.enter(number, callers[number], host)  # type: ignore[arg-type]
+        pending.add(number, callers[number], host)  # type: ignore[arg-type]
         if number == 4:
-            doorstep.leave(4)
+            pending.remove(4)
     assert [number for number, caller in enumerate(callers) if not caller.is_there] == [0, 1]
 
 
@@ -149,16 +149,16 @@ def test_silent_clients_keep_nobody_out(server: Running) -> None:
 
 def test_after_a_wrong_password_the_next_guess_waits_before_it_is_judged(server: Running) -> None:
     """Not after it: who hangs up early would have guessed for nothing."""
-    doorstep = server.server._doorstep
-    assert not doorstep.is_suspect("192.0.2.7")
-    doorstep.remember("192.0.2.7")
-    assert doorstep.is_suspect("192.0.2.7")
+    pending = server.server._pending
+    assert not pending.failed_recently("192.0.2.7")
+    pending.record_failure("192.0.2.7")
+    assert pending.failed_recently("192.0.2.7")
     for number in range(2000):
-        doorstep.remember(f"host {number}")
-    assert not doorstep.is_suspect("192.0.2.7")
+        pending.record_failure(f"host {number}")
+    assert not pending.failed_recently("192.0.2.7")
     with pytest.raises(psycopg.OperationalError, match="password"):
         server.connect(password="wrong, but long")
-    assert doorstep.is_suspect("127.0.0.1")
+    assert pending.failed_recently("127.0.0.1")
     ended = [event for event in server.events() if event["event"] == "ended"][-1]
     assert {"host": "127.0.0.1", "state": "28P01"}.items() <= ended.items()
     server.forgive()

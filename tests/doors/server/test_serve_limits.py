@@ -16,7 +16,7 @@ from support.releases import Made
 from support.serving import SECRET, Running, certificate, running
 from support.wire import Wire, bind, execute, parse
 
-from sqlpriv.doors.server import frames
+from sqlpriv.doors.server import messages
 from sqlpriv.doors.server.settings import Limits
 from sqlpriv.rewrite.public_facts import PublicFacts
 
@@ -36,7 +36,7 @@ def test_other_databases_and_options_are_refused(server: Running) -> None:
         server.connect(dbname="postgres")
     with pytest.raises(psycopg.OperationalError, match="unknown option"):
         server.connect(dbname="sqlpriv?bounds=on")
-    with pytest.raises(psycopg.OperationalError, match="UTF-8 alone"):
+    with pytest.raises(psycopg.OperationalError, match="UTF-8 only"):
         server.connect(client_encoding="latin1")
 
 
@@ -48,9 +48,21 @@ def test_nothing_is_answered_before_the_password(server: Running) -> None:
         assert [kind for kind, _ in wire.until_ready()] == [b"E", b""]
 
 
+def test_a_connection_without_tls_from_another_machine_is_ended(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sqlpriv.doors.server.listener.is_loopback", lambda _: False)
+    with Wire(server, login=False) as wire:
+        wire.start(user="analyst", database="sqlpriv")
+        (kind, body), end = wire.until_ready()
+    assert (kind, end) == (b"E", (b"", b""))
+    assert b"SFATAL\0" in body
+    assert b"accepts TLS connections only" in body
+
+
 def test_a_newer_protocol_is_negotiated(server: Running) -> None:
     with Wire(server, login=False) as wire:
-        wire.start(frames.PROTOCOL + 2, user="analyst", database="sqlpriv", **{"_pq_.x": "1"})
+        wire.start(messages.PROTOCOL + 2, user="analyst", database="sqlpriv", **{"_pq_.x": "1"})
         kind, body = wire.read()
         assert (kind, body) == (b"v", struct.pack("!ii", 0, 1) + b"_pq_.x\0")
         assert wire.authenticate(SECRET)[-1] == (b"Z", b"I")
@@ -70,7 +82,7 @@ def test_a_cancel_with_the_wrong_secret_does_nothing(server: Running) -> None:
     with server.connect() as con:
         process = con.info.backend_pid
         with socket.create_connection(("127.0.0.1", server.server.port)) as sock:
-            sock.sendall(struct.pack("!iii", 16, frames.CANCEL, process) + b"\0\0\0\0")
+            sock.sendall(struct.pack("!iii", 16, messages.CANCEL, process) + b"\0\0\0\0")
             assert sock.recv(1) == b""
         assert con.execute("SELECT 1 AS one").fetchall() == [(1,)]
 
@@ -145,7 +157,7 @@ def _a_silent_client_is_let_go(server: Running) -> None:
 def test_a_plain_text_before_the_handshake_is_not_taken_for_what_comes_after(server: Running) -> None:
     """This server has no certificate: a client that asks for TLS is told so, and may go on without."""
     with Wire(server, login=False) as wire:
-        for code in (frames.TLS, frames.GSS):
+        for code in (messages.TLS, messages.GSS):
             wire.sock.sendall(struct.pack("!ii", 8, code))
             assert wire.sock.recv(1) == b"N"
         wire.start(user="analyst", database="sqlpriv")

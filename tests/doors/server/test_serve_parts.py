@@ -1,4 +1,4 @@
-"""The parts of the server by themselves: which statement concerns whom, passwords, and what a server refuses to be."""
+"""The parts of the server by themselves: the kinds of statements, passwords, and what a server refuses to be."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from support.commands import run
 from support.releases import Made, write_release
 from support.serving import SECRET, psql, running
 
-from sqlpriv.doors.server.answers import open_served
+from sqlpriv.doors.server.catalog_server import postgres_type
 from sqlpriv.doors.server.channel import Channel
-from sqlpriv.doors.server.commands import Transaction
-from sqlpriv.doors.server.frames import PROTOCOL, Startup
-from sqlpriv.doors.server.login import logged_in
-from sqlpriv.doors.server.replies import ReplyError
-from sqlpriv.doors.server.scram import PASSWORD, login, read_password
+from sqlpriv.doors.server.errors import ReplyError
+from sqlpriv.doors.server.messages import PROTOCOL, Startup
+from sqlpriv.doors.server.pre_login import log_in
+from sqlpriv.doors.server.queries import open_releases
+from sqlpriv.doors.server.scram import PASSWORD_VARIABLE, make_verifier, read_password
+from sqlpriv.doors.server.session_state import Transaction
 from sqlpriv.doors.server.settings import Settings
-from sqlpriv.doors.server.shadow import postgres_type
-from sqlpriv.doors.server.spelling import for_duckdb
-from sqlpriv.doors.server.statements import For, statements
+from sqlpriv.doors.server.statements import Kind, for_duckdb, split_statements
 from sqlpriv.errors import InputError
 
 TABLES = frozenset({"visits"})
@@ -32,35 +31,35 @@ KNOWN = frozenset({"visits", "region", "count"})
 
 
 @pytest.mark.parametrize(
-    ("sql", "concerns"),
+    ("sql", "kind"),
     [
-        ("SELECT count(*) FROM visits", For.QUESTION),
-        ("select relname from PG_CLASS", For.CATALOG),
-        ('SELECT * FROM "information_schema"."tables"', For.CATALOG),
-        ("SELECT 'pg_catalog' FROM visits", For.QUESTION),
-        ("SELECT 'visits'::regclass", For.CATALOG),
-        ("SELECT version() FROM visits", For.EITHER),
-        ("SHOW TABLES", For.QUESTION),
-        ("SHOW search_path", For.CATALOG),
-        ("BEGIN READ WRITE", For.SESSION),
-        ("DELETE FROM pg_class", For.QUESTION),
-        ("COPY pg_class TO PROGRAM 'x'", For.QUESTION),
-        ("DO $$ BEGIN END $$ -- pg_catalog", For.QUESTION),
-        ("'open", For.QUESTION),
+        ("SELECT count(*) FROM visits", Kind.QUERY),
+        ("select relname from PG_CLASS", Kind.CATALOG),
+        ('SELECT * FROM "information_schema"."tables"', Kind.CATALOG),
+        ("SELECT 'pg_catalog' FROM visits", Kind.QUERY),
+        ("SELECT 'visits'::regclass", Kind.CATALOG),
+        ("SELECT version() FROM visits", Kind.EITHER),
+        ("SHOW TABLES", Kind.QUERY),
+        ("SHOW search_path", Kind.CATALOG),
+        ("BEGIN READ WRITE", Kind.SESSION),
+        ("DELETE FROM pg_class", Kind.QUERY),
+        ("COPY pg_class TO PROGRAM 'x'", Kind.QUERY),
+        ("DO $$ BEGIN END $$ -- pg_catalog", Kind.QUERY),
+        ("'open", Kind.QUERY),
     ],
 )
-def test_a_statement_goes_to_whom_it_concerns(sql: str, concerns: For) -> None:
-    (found,) = statements(sql, TABLES, KNOWN)
-    assert found.concerns is concerns
+def test_the_kind_of_a_statement(sql: str, kind: Kind) -> None:
+    (found,) = split_statements(sql, TABLES, KNOWN)
+    assert found.kind is kind
 
 
 def test_statements_keep_their_place_and_the_log_their_shape_alone() -> None:
     text = "BEGIN;\n SELECT count(*) FROM visits WHERE region = 'x;y' AND z = $2 -- ; said\n;; "
-    begin, asked = statements(text, TABLES, KNOWN)
+    begin, asked = split_statements(text, TABLES, KNOWN)
     assert begin.text == "BEGIN"
     assert asked.text == text.replace("BEGIN;", "      ").partition(" -- ")[0]
     assert asked.parameters == 2
-    assert asked.shape == "SELECT count ( * ) FROM visits WHERE region = ? AND ? = ? ?"
+    assert asked.log_text == "SELECT count ( * ) FROM visits WHERE region = ? AND ? = ? ?"
 
 
 def test_constants_of_postgres_become_those_of_duckdb_in_their_place() -> None:
@@ -108,7 +107,7 @@ def test_a_password_is_read_where_only_its_owner_reads(tmp_path: Path, monkeypat
             read_password(file)
     with pytest.raises(InputError, match="name a text file"):
         read_password(tmp_path / "none")
-    monkeypatch.delenv(PASSWORD, raising=False)
+    monkeypatch.delenv(PASSWORD_VARIABLE, raising=False)
     with pytest.raises(InputError, match="there is no password"):
         read_password(None)
 
@@ -121,7 +120,7 @@ def test_what_cannot_be_served_is_refused(visits: Made, tmp_path: Path, monkeypa
     (tmp_path / "table.csv").write_text("a\n1\n", encoding="utf-8")
     (tmp_path / "cert.pem").write_text("no certificate", encoding="utf-8")
     made = str(visits.path)
-    monkeypatch.setenv(PASSWORD, SECRET)
+    monkeypatch.setenv(PASSWORD_VARIABLE, SECRET)
     for arguments, said in (
         (["private.duckdb"], "private.duckdb is no release: it has no table sqlpriv_release.about"),
         (["table.csv"], "table.csv is no DuckDB file; a release is one"),
@@ -142,16 +141,20 @@ def test_what_cannot_be_served_is_refused(visits: Made, tmp_path: Path, monkeypa
 def test_from_another_machine_only_tls_will_do() -> None:
     ours, other = socket.socketpair()
     with ours, other:
-        settings = Settings(login("analyst", SECRET), "0.0.0.0")
+        settings = Settings(make_verifier("analyst", SECRET), "0.0.0.0")
         start = Startup(PROTOCOL, {"user": "analyst", "database": "sqlpriv"})
-        with pytest.raises(ReplyError, match="by TLS alone") as refused:
-            logged_in(Channel(ours, 1000), start, settings, b"secret", near=False)
-        assert refused.value.fatal
+        channel = Channel(ours, 1000)
+        with pytest.raises(ReplyError, match="accepts TLS connections only"):
+            log_in(channel, start, settings, b"secret", is_local=False)
+        channel.flush()
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            other.recv(1)  # nothing was sent, not even how to authenticate
 
 
 def test_duckdb_has_its_limit_and_reads_the_release_alone(visits: Made, tmp_path: Path) -> None:
     copy = Path(shutil.copy(visits.path, tmp_path))
-    served = open_served([copy], {}, "512MiB", 1)
+    served = open_releases([copy], {}, "512MiB", 1)
     try:
         release, _ = served.release_of(frozenset({"visits"}))
         asked = "SELECT current_setting('memory_limit'), current_setting('threads')"
@@ -208,4 +211,4 @@ def test_a_public_table_of_two_releases_has_the_same_rows_or_is_refused(visits: 
     other = {"regions": (columns, [*rows[:-1], ("west", "Asia")])}
     people = write_release(tmp_path / "people.duckdb", AGES, [(1,)], EXACT, table="people", public=other)
     with pytest.raises(InputError, match="two releases have a table 'regions'"):
-        open_served([visits.path, people.path], {}, "1GB", 1)
+        open_releases([visits.path, people.path], {}, "1GB", 1)

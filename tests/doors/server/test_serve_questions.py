@@ -74,7 +74,7 @@ def test_parameters_are_values_and_never_sql(
         assert con.execute(asked.replace("%s", how), [value]).fetchall() == expected
 
 
-def test_a_parameter_without_a_type_gets_the_one_that_the_shadow_infers(server: Running) -> None:
+def test_a_parameter_without_a_type_gets_the_one_that_postgres_infers(server: Running) -> None:
     asked = "SELECT count(*) AS n FROM visits WHERE amount > $1 AND day = $2 AND region = $3"
     with Wire(server) as wire:
         answers = dict(wire.ask(parse(asked), describe("S")))
@@ -226,9 +226,9 @@ def test_settings_and_discards_change_nothing(server: Running) -> None:
         ):
             con.execute(composed.SQL(command))
         for refused, said in (
-            ("SET client_encoding TO 'LATIN1'", "UTF-8 alone"),
-            ("SET NAMES latin1", "UTF-8 alone"),
-            ("SET DateStyle TO 'German, DMY'", "ISO 8601 alone"),
+            ("SET client_encoding TO 'LATIN1'", "UTF-8 only"),
+            ("SET NAMES latin1", "UTF-8 only"),
+            ("SET DateStyle TO 'German, DMY'", "ISO 8601 only"),
             ("SET LOCAL standard_conforming_strings TO off", "a backslash"),
         ):
             with pytest.raises(psycopg.errors.InvalidParameterValue, match=said):

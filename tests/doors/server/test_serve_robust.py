@@ -22,15 +22,15 @@ from support.releases import Made
 from support.serving import SECRET, Running
 from support.wire import Wire, bind, close, describe, execute, parse
 
-from sqlpriv.doors.server import frames
-from sqlpriv.doors.server.scram import PASSWORD
+from sqlpriv.doors.server.messages import message
+from sqlpriv.doors.server.scram import PASSWORD_VARIABLE
 
 VALID = [
     parse("SELECT count(*) FROM visits WHERE amount > $1", name="s"), bind(b"7", statement="s"), describe("S", "s"),
-    describe("P"), execute(1), close("S", "s"), frames.built(b"Q", b"SELECT 1\0"), frames.built(b"S"),
-    frames.built(b"H"), frames.built(b"Q", b"SELECT relname FROM pg_class LIMIT 1\0"), frames.built(b"Q", b"BEGIN\0"),
-    frames.built(b"Q", b"DECLARE c CURSOR WITH HOLD FOR SELECT amount, count(*) FROM visits GROUP BY 1\0"),
-    frames.built(b"Q", b"FETCH 2 FROM c\0"), frames.built(b"Q", b"CLOSE c; DISCARD ALL\0"), describe("P", "c"),
+    describe("P"), execute(1), close("S", "s"), message(b"Q", b"SELECT 1\0"), message(b"S"),
+    message(b"H"), message(b"Q", b"SELECT relname FROM pg_class LIMIT 1\0"), message(b"Q", b"BEGIN\0"),
+    message(b"Q", b"DECLARE c CURSOR WITH HOLD FOR SELECT amount, count(*) FROM visits GROUP BY 1\0"),
+    message(b"Q", b"FETCH 2 FROM c\0"), message(b"Q", b"CLOSE c; DISCARD ALL\0"), describe("P", "c"),
 ]  # fmt: skip
 
 
@@ -40,13 +40,13 @@ def packet(chance: random.Random) -> bytes:
     if kind == 0:
         return chance.randbytes(chance.randrange(1, 60))
     if kind == 1:
-        return frames.built(chance.choice(b"QPBDCESHXpdcfF".decode()).encode(), chance.randbytes(chance.randrange(40)))
+        return message(chance.choice(b"QPBDCESHXpdcfF".decode()).encode(), chance.randbytes(chance.randrange(40)))
     if kind == 2:
         return chance.randbytes(1) + struct.pack("!i", chance.choice([-1, 0, 3, 4, 5, 2**31 - 1, 1 << 20])) + b"\0" * 9
-    message = bytearray(chance.choice(VALID))
+    made = bytearray(chance.choice(VALID))
     for _ in range(chance.randrange(1, 4)):
-        message[chance.randrange(len(message))] = chance.randrange(256)
-    return bytes(message[: chance.randrange(1, len(message) + 1)] if kind == 3 else message)
+        made[chance.randrange(len(made))] = chance.randrange(256)
+    return bytes(made[: chance.randrange(1, len(made) + 1)] if kind == 3 else made)
 
 
 def throw(server: Running, chance: random.Random, number: int) -> int:
@@ -104,7 +104,7 @@ def test_a_statement_of_any_size_is_answered_or_refused(server: Running, sql: st
 def test_the_catalog_can_be_asked_again_after_its_connection_broke(server: Running) -> None:
     with server.connect() as con:
         con.execute("SELECT version()")
-        with psycopg.connect(host=str(server.server._shadow.folder), user="owner", dbname="sqlpriv") as owner:
+        with psycopg.connect(host=str(server.server._catalog.folder), user="owner", dbname="sqlpriv") as owner:
             ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'analyst'"
             owner.execute(ended).fetchall()
         with pytest.raises(psycopg.Error):
@@ -118,7 +118,7 @@ def started(release: str, folder: Path) -> tuple[subprocess.Popen[str], int]:
     command = [sys.executable, "-m", "sqlpriv", "serve", release, "--port", "0"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder,
-        env={**os.environ, PASSWORD: SECRET, "TMPDIR": str(folder), "COLUMNS": "200"},
+        env={**os.environ, PASSWORD_VARIABLE: SECRET, "TMPDIR": str(folder), "COLUMNS": "200"},
     )  # fmt: skip
     assert process.stdout is not None
     said = process.stdout.readline()
@@ -126,15 +126,15 @@ def started(release: str, folder: Path) -> tuple[subprocess.Popen[str], int]:
     return process, int(said.partition("port ")[2].partition(".")[0])
 
 
-def of_shadow() -> list[str]:
-    """All processes of a shadow whose folder is one of this test's, by their command lines."""
+def processes() -> list[str]:
+    """All processes of a catalog server whose folder is one of this test's, by their command lines."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             found.append((entry / "cmdline").read_bytes().decode(errors="replace"))
         except OSError:
             continue
-    return [line for line in found if "sqlpriv-shadow-" in line]
+    return [line for line in found if "sqlpriv-catalog-" in line]
 
 
 @pytest.mark.slow
@@ -148,13 +148,13 @@ def test_a_server_that_ends_leaves_no_process_no_folder_and_no_lock(visits: Made
         about = f"host=127.0.0.1 port={port} user=analyst password='{SECRET}' dbname=sqlpriv"
         with psycopg.connect(about) as con:
             assert con.execute("SELECT count(*) FROM pg_class").fetchone()
-            mine = [line for line in of_shadow() if folder in line]
+            mine = [line for line in processes() if folder in line]
             assert len(mine) >= 2, mine
             process.send_signal(number)
             process.wait(20)
             end = time.monotonic() + 10
-            while [line for line in of_shadow() if folder in line] or list(Path(folder).glob("sqlpriv-shadow-*")):
-                assert time.monotonic() < end, (of_shadow(), list(Path(folder).iterdir()))
+            while [line for line in processes() if folder in line] or list(Path(folder).glob("sqlpriv-catalog-*")):
+                assert time.monotonic() < end, (processes(), list(Path(folder).iterdir()))
                 time.sleep(0.05)
             con.close()
         assert process.stdout is not None

@@ -17,12 +17,12 @@ from support.releases import Made
 from support.serving import SECRET, certificate, running
 
 from sqlpriv.doors.server import scram
-from sqlpriv.doors.server.binding import end_point
-from sqlpriv.doors.server.reader import ProtocolError
+from sqlpriv.doors.server.messages import ProtocolError
+from sqlpriv.doors.server.scram import certificate_hash
 
 pytestmark = pytest.mark.one_version
 
-KNOWN = scram.login("analyst", SECRET)
+KNOWN = scram.make_verifier("analyst", SECRET)
 BARE = b"n=,r=abcdefghijkl"
 PLAIN, PLUS = b"SCRAM-SHA-256", b"SCRAM-SHA-256-PLUS"
 END_POINT = b"the hash of a certificate"
@@ -70,7 +70,7 @@ class Client:
         return without + b",p=" + base64.b64encode(proof)
 
 
-def login(client: Any, bound: bytes | None = None, known: scram.Login = KNOWN) -> None:
+def login(client: Any, bound: bytes | None = None, known: scram.Verifier = KNOWN) -> None:
     scram.authenticate(known, client.ask, client.answer, bound)
 
 
@@ -118,7 +118,7 @@ def test_what_is_no_scram_is_refused_in_words(client: Client, bound: bytes | Non
     ],
 )
 def test_a_wrong_password_or_nonce_is_refused_and_nothing_is_told(client: Client) -> None:
-    with pytest.raises(scram.RefusedError):
+    with pytest.raises(scram.WrongPasswordError):
         login(client)
     assert len(client.asked) == 2
 
@@ -132,7 +132,7 @@ def test_a_proof_is_worth_nothing_in_another_connection() -> None:
             self.said.append(first.said[len(self.said)])
             return self.said[-1]
 
-    with pytest.raises(scram.RefusedError):
+    with pytest.raises(scram.WrongPasswordError):
         login(Again())
 
 
@@ -141,8 +141,8 @@ def test_users_who_are_not_there_look_like_the_one_who_is() -> None:
     salts = []
     for name in ("nobody", "nobody", "else"):
         client = Client()
-        with pytest.raises(scram.RefusedError):
-            login(client, known=scram.nobody(name, b"secret"))
+        with pytest.raises(scram.WrongPasswordError):
+            login(client, known=scram.unknown_user(name, b"secret"))
         salts.append(client.asked[1].partition(b",s=")[2])
     assert salts[0] == salts[1] != salts[2]
     real = Client()
@@ -165,14 +165,14 @@ def test_a_certificate_is_hashed_as_it_was_signed(tmp_path: Path, kind: tuple[st
     cert, _ = certificate(tmp_path, *kind)
     asked = ["openssl", "x509", "-in", str(cert), "-outform", "DER"]
     der = subprocess.run(asked, check=True, capture_output=True).stdout
-    assert end_point(cert) == (None if name is None else hashlib.new(name, der).digest())
+    assert certificate_hash(cert) == (None if name is None else hashlib.new(name, der).digest())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [(*EC, "-sha384"), ("-newkey", "ed25519")])
 def test_libpq_binds_the_channel_where_it_can_be_bound(visits: Made, tmp_path: Path, kind: tuple[str, ...]) -> None:
     cert, key = certificate(tmp_path, *kind)
-    can = end_point(cert) is not None
+    can = certificate_hash(cert) is not None
     with running(visits.path, cert=cert, key=key) as server:
         about: dict[str, Any] = {"sslmode": "verify-full", "sslrootcert": str(cert)}
         for wanted in ("prefer", "disable") if not can else ("require", "prefer", "disable"):

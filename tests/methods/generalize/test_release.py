@@ -581,7 +581,7 @@ searching.evaluate = evaluate
 importlib.import_module("sqlpriv.doors.cli.main").main()
 """
     process = subprocess.Popen(
-        [sys.executable, "-c", script, "anonymize", "policy.toml"],
+        [sys.executable, "-c", script, "publish", "policy.toml"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None

@@ -1,4 +1,4 @@
-{#- The rows of a failing test. A class is told by its size and its measure: store_failures would otherwise write the
+{#- The rows of a failing test. A class is shown by its size and its measure: store_failures would otherwise write the
     people who are easiest to find into the warehouse. Only `show_values: true` tells who they are. -#}
 
 {% macro _failing(classes, measure, show_values) %}

@@ -19,17 +19,17 @@
     create schema {{ place }};
     {% for original, called in release["tables"].items() -%}
     create table {{ place }}.{{ called }} as select * from {{ original }};
-    comment on table {{ place }}.{{ called }} is {{ sqlpriv._text(release["mark"], "mark") }};
+    comment on table {{ place }}.{{ called }} is {{ sqlpriv._text(release["comment"], "comment") }};
     {% endfor -%}
     create or replace view {{ shown }} as select * from {{ place }}."published";
-    comment on view {{ shown }} is {{ sqlpriv._text("A release by sqlpriv. " ~ release["said"][0], "guarantee") }};
+    comment on view {{ shown }} is {{ sqlpriv._text("A release by sqlpriv. " ~ release["messages"][0], "guarantee") }};
   {%- endcall %}
 
   {{ run_hooks(post_hooks, inside_transaction=True) }}
   {%- do persist_docs(shown, model) -%}
   {{ adapter.commit() }}
-  {%- do sqlpriv._python("copied", release) -%}
-  {%- for sentence in release["said"] -%}{%- do log("sqlpriv: " ~ sentence, info=true) -%}{%- endfor -%}
+  {%- do sqlpriv._python("detach", release) -%}
+  {%- for sentence in release["messages"] -%}{%- do log("sqlpriv: " ~ sentence, info=true) -%}{%- endfor -%}
   {{ run_hooks(post_hooks, inside_transaction=False) }}
   {{ return({"relations": [shown]}) }}
 {% endmaterialization %}

@@ -23,47 +23,48 @@ from sqlpriv.sqltext import literal, quoted
 
 _ONE_AT_A_TIME = Lock()
 """dbt's threads would find the ledger locked by each other."""
-MARK = "A table of a release by sqlpriv: it is dropped when the model is built again."
+COMMENT = "A table of a release by sqlpriv: it is dropped when the model is built again."
 """The comment of every table that is copied into the warehouse."""
-_NAMED = 3
+_MOST_LISTED = 3
 _EVERY_RELEASE = {"about", "published"}
 """Tables that every release has."""
 
 
-def release(con: duckdb.DuckDBPyConnection, asked: dict[str, Any], folder: Path) -> None:
+def publish_model(con: duckdb.DuckDBPyConnection, request: dict[str, Any], folder: Path) -> None:
     """Publish a model of the project in `folder`, attach the file, and say which of its tables to copy where."""
-    schema = inner_schema(asked["schema"], asked["name"])
-    _refuse_what_is_not_ours(con, asked["database"], schema)
-    rows = _private_rows(con, asked["sql"])
-    policy = model_policy(asked["name"], asked["policy"], asked["columns"], rows.column_names, folder)
-    key = key_file(asked["name"], asked["policy"], policy, folder)
+    schema = inner_schema(request["schema"], request["name"])
+    _refuse_foreign_tables(con, request["database"], schema)
+    rows = _private_rows(con, request["sql"])
+    policy = model_policy(request["name"], request["policy"], request["columns"], rows.column_names, folder)
+    key = key_file(request["name"], request["policy"], policy, folder)
     policy.table.path(str(policy.output)).parent.mkdir(parents=True, exist_ok=True)
     with _ONE_AT_A_TIME:
         done = publish(policy.holding(rows), key_file=key)
     catalog = f"sqlpriv_{secrets.token_hex(8)}"
     file = attach_release(con, done.written.output, catalog)
-    asked["catalog"] = catalog
-    asked["schema"], asked["mark"] = schema, MARK
-    asked["tables"] = {original: quoted(called) for original, called in copied_tables(file).items()}
-    asked["said"] = [f"{file.about['table']}, by {policy.method}: {_guarantee(file)}", *done.written.warnings]
+    request["catalog"] = catalog
+    request["schema"], request["comment"] = schema, COMMENT
+    request["tables"] = {original: quoted(called) for original, called in copied_tables(file).items()}
+    request["messages"] = [f"{file.about['table']}, by {policy.method}: {_guarantee(file)}", *done.written.warnings]
 
 
-def _refuse_what_is_not_ours(con: duckdb.DuckDBPyConnection, database: str, schema: str) -> None:
+def _refuse_foreign_tables(con: duckdb.DuckDBPyConnection, database: str, schema: str) -> None:
     """The schema is dropped and made anew for each release: one that holds anything but an earlier one is left alone.
 
     A name says nothing, since anybody may call a table `published`: ours have our comment.
     """
     here = f"database_name = {literal(database)} AND lower(schema_name) = lower({literal(schema)})"
-    others = [f"SELECT table_name FROM duckdb_tables() WHERE {here} AND comment IS DISTINCT FROM {literal(MARK)}"]
+    others = [f"SELECT table_name FROM duckdb_tables() WHERE {here} AND comment IS DISTINCT FROM {literal(COMMENT)}"]
     others += [
         f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE {here}" for kind in ("view", "sequence", "function", "type")
     ]
     held = sorted({str(name) for (name,) in fetch(con, " UNION ALL ".join(others))})
     if held:
+        listed = ", ".join(map(repr, held[:_MOST_LISTED])) + (" and more" if len(held) > _MOST_LISTED else "")
         raise InputError(
             f"the schema {schema!r} is where the tables of this release would go, and it holds what is of no release: "
-            f"{', '.join(map(repr, held[:_NAMED]))}{' and more' if len(held) > _NAMED else ''}; move that elsewhere, "
-            f"or give the model an alias{_or_drop(database, schema) if set(held) >= _EVERY_RELEASE else ''}"
+            f"{listed}; move that elsewhere, or give the model an alias"
+            f"{_or_drop(database, schema) if set(held) >= _EVERY_RELEASE else ''}"
         )
 
 
@@ -75,9 +76,9 @@ def _or_drop(database: str, schema: str) -> str:
     )
 
 
-def copied(con: duckdb.DuckDBPyConnection, asked: dict[str, Any]) -> None:
-    """Give the file back, once its tables are in the warehouse."""
-    fetch(con, f"DETACH {asked['catalog']}")
+def detach(con: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> None:
+    """Detach the release file, once its tables are in the warehouse."""
+    fetch(con, f"DETACH {request['catalog']}")
 
 
 def _guarantee(file: ReleaseFile) -> str:

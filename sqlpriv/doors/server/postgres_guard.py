@@ -1,4 +1,4 @@
-"""The process between the server and its shadow PostgreSQL: `python keeper.py PROGRAMS FOLDER SETTING...`.
+"""The process that starts PostgreSQL and ends it with the server: `postgres_guard.py PROGRAMS FOLDER SETTING...`.
 
 Its standard input is a pipe that the server holds open. When the server ends, however it ends, the pipe does too: then
 PostgreSQL is stopped and its folder removed. When this process is killed itself, Linux stops PostgreSQL. It imports
@@ -20,66 +20,66 @@ from pathlib import Path
 from typing import Any
 
 NOBODY = "nobody"
-_ON_DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
+_PR_SET_PDEATHSIG = 1
 _MOST_MEMORY = 512 << 20
-_PATIENCE = 5.0
+_STOP_SECONDS = 5.0
 
 
 def main(programs: str, folder: str, *settings: str) -> int:
     """Set it up, run it, and end with the server."""
-    data, whom = Path(folder) / "data", _as_whom()
-    gone = threading.Event()
-    threading.Thread(target=_watch, args=(gone,), daemon=True).start()
+    data, account = Path(folder) / "data", _account()
+    server_ended = threading.Event()
+    threading.Thread(target=_wait_for_server, args=(server_ended,), daemon=True).start()
     try:
-        made = subprocess.run(
+        created = subprocess.run(
             [f"{programs}/initdb", "-D", str(data), "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd="/",
-            **whom,
+            **account,
         )  # fmt: skip
-        if made.returncode or gone.is_set():
+        if created.returncode or server_ended.is_set():
             return 1
-        listed = [part for setting in settings for part in ("-c", setting)]
+        options = [part for setting in settings for part in ("-c", setting)]
         running = subprocess.Popen(
-            [f"{programs}/postgres", "-D", str(data), "-k", folder, *listed],
+            [f"{programs}/postgres", "-D", str(data), "-k", folder, *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/",
-            preexec_fn=_before,  # noqa: PLW1509 - the other thread only reads
-            **whom,
+            preexec_fn=_limit_process,  # noqa: PLW1509 - the other thread only reads
+            **account,
         )  # fmt: skip
-        while running.poll() is None and not gone.wait(0.1):
+        while running.poll() is None and not server_ended.wait(0.1):
             continue
-        return _stopped(running)
+        return _stop(running)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _as_whom() -> dict[str, Any]:
-    """PostgreSQL refuses to run as root."""
+def _account() -> dict[str, Any]:
+    """The account for PostgreSQL, as arguments of Popen: it refuses to run as root."""
     if os.geteuid() != 0:
         return {}
-    account = pwd.getpwnam(NOBODY)
-    return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    nobody = pwd.getpwnam(NOBODY)
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 
 
-def _watch(gone: threading.Event) -> None:
+def _wait_for_server(server_ended: threading.Event) -> None:
     while os.read(0, 1):
         continue
-    gone.set()
+    server_ended.set()
 
 
-def _before() -> None:
-    """In the new process: what it may use, and that it ends with this one."""
+def _limit_process() -> None:
+    """In the new process: limit its memory, and let it end with this one."""
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     if sys.platform == "linux":
         # An immediate end in which PostgreSQL gives back its shared memory; nothing in it is worth more.
-        ctypes.CDLL(None).prctl(_ON_DEATH_OF_PARENT, int(signal.SIGQUIT))
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGQUIT))
 
 
-def _stopped(running: subprocess.Popen[bytes]) -> int:
+def _stop(running: subprocess.Popen[bytes]) -> int:
     if running.poll() is not None:
         return 1
     running.send_signal(signal.SIGQUIT)
     try:
-        running.wait(_PATIENCE)
+        running.wait(_STOP_SECONDS)
     except subprocess.TimeoutExpired:
         running.kill()
         running.wait()

@@ -27,34 +27,34 @@ class _Model:
     name: str
     output: str
 
-    def is_meant(self, table: exp.Table) -> bool:
+    def is_named_by(self, table: exp.Table) -> bool:
         """Whether a table of a question is this model; what the question leaves out may be anything."""
-        said = ((table.name, self.name), (table.db, self.schema), (table.catalog, self.database))
-        return all(folded(given) == folded(own) for given, own in said if given)
+        names = ((table.name, self.name), (table.db, self.schema), (table.catalog, self.database))
+        return all(folded(given) == folded(own) for given, own in names if given)
 
 
-def ask(asked: dict[str, Any], folder: Path) -> None:
-    """Rewrite a question about a model of the project in `folder`, or refuse it.
+def rewrite_question(request: dict[str, Any], folder: Path) -> None:
+    """Put the SQL of a question about a model of the project in `folder` into the request, or refuse it.
 
     While nothing is built, a release that is not there is an error of the SQL.
     """
-    models = [_model(given) for given in asked["releases"]]
-    tree = parsed(asked["question"])
+    models = [_model(given) for given in request["releases"]]
+    tree = parsed(request["question"])
     tables = list(tree.find_all(exp.Table))
-    model = _asked_model(models, tables)
+    model = _model_of(models, tables)
     path = folder / model.output
-    if not path.is_file() and not asked["builds"]:
-        asked["sql"] = f"select error({literal(f'sqlpriv: {model.name} is not released yet: run dbt build')})"
+    if not path.is_file() and not request["builds"]:
+        request["sql"] = f"select error({literal(f'sqlpriv: {model.name} is not released yet: run dbt build')})"
         return
     with open_file(path) as file:
-        view = View("asked", _by_its_own_name(asked["question"], tree, model), float(asked["confidence"]))
+        view = View("question", _with_short_name(request["question"], tree, model), float(request["confidence"]))
         sql = Rewriter(method_of(file), file).by_full_name(view)
-        asked["sql"] = over_copies(sql, file.catalog, (model.database, inner_schema(model.schema, model.name)))
+        request["sql"] = over_copies(sql, file.catalog, (model.database, inner_schema(model.schema, model.name)))
 
 
-def _by_its_own_name(question: str, tree: exp.Expr, model: _Model) -> str:
-    """The question with the name that the release knows, where dbt has written a database and a schema before it."""
-    long = [table for table in tree.find_all(exp.Table) if table.db and model.is_meant(table)]
+def _with_short_name(question: str, tree: exp.Expr, model: _Model) -> str:
+    """The question with the name of the table alone, where dbt has written a database and a schema before it."""
+    long = [table for table in tree.find_all(exp.Table) if table.db and model.is_named_by(table)]
     for table in long:
         table.set("db", None)
         table.set("catalog", None)
@@ -69,11 +69,11 @@ def _model(given: dict[str, Any]) -> _Model:
     )
 
 
-def _asked_model(models: list[_Model], tables: list[exp.Table]) -> _Model:
-    meant = [model for model in models if any(model.is_meant(table) for table in tables)]
-    if len(meant) == 1:
-        return meant[0]
+def _model_of(models: list[_Model], tables: list[exp.Table]) -> _Model:
+    named = [model for model in models if any(model.is_named_by(table) for table in tables)]
+    if len(named) == 1:
+        return named[0]
     listed = ", ".join(sorted(model.name for model in models)) or "none"
-    if meant:
+    if named:
         raise InputError(f"a question is about one release at a time; join the answers of two, of {listed}")
     raise InputError(f"the question reads no model that is released (materialized: private_release): there is {listed}")

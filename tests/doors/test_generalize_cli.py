@@ -1,4 +1,4 @@
-"""The commands anonymize and lattice, as a person or a script runs them."""
+"""Publishing by generalization and the command lattice, as a person or a script runs them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def refused(done: Done, message: str) -> None:
 
 
 def test_the_json_of_the_contract(tmp_path: Path) -> None:
-    found = asked(ready(tmp_path), "anonymize", "policy.toml")
+    found = asked(ready(tmp_path), "publish", "policy.toml")
     assert set(CONTRACT) <= set(found)
     assert list(found["node"]) == ["age", "zip"]
     assert found["objective"] == "loss"
@@ -72,20 +72,20 @@ def test_the_json_of_the_contract(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
-    found = asked(ready(tmp_path), "anonymize", "policy.toml", "--dry-run")
+    found = asked(ready(tmp_path), "publish", "policy.toml", "--dry-run")
     assert found["output"] is None
     assert {p.name for p in tmp_path.iterdir()} == {"policy.toml", "private.duckdb"}
 
 
 def test_another_output(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    found = asked(ready(tmp_path), "anonymize", "policy.toml", "--output", "out/here.duckdb")
+    found = asked(ready(tmp_path), "publish", "policy.toml", "--output", "out/here.duckdb")
     assert found["output"] == "out/here.duckdb"
     assert (tmp_path / "out" / "here.duckdb").is_file()
 
 
 def test_for_people(tmp_path: Path) -> None:
-    done = run(ready(tmp_path), "anonymize", "policy.toml")
+    done = run(ready(tmp_path), "publish", "policy.toml")
     assert done.returncode == 0, done.stderr
     assert "No node is better: this is the optimum." in done.stdout
     assert "holds  k>=5" in done.stdout
@@ -99,7 +99,7 @@ ROWS = "SELECT 30 + i % 3 AS age, 'z' AS zip, 'ill' || i % 5 AS ill, i AS ssn FR
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("command", ["publish", "plan", "anonymize"])
+@pytest.mark.parametrize("command", ["publish", "plan"])
 def test_rows_of_people_are_shown_only_when_asked_for(tmp_path: Path, command: str) -> None:
     """Also into the log of a pipeline: a unique row is somebody."""
     table = f"CREATE TABLE people AS {ROWS.format(60)} UNION ALL SELECT 77, 'z', 'ill0', 99"
@@ -122,17 +122,17 @@ def test_rows_that_are_not_frequent_are_not_called_so(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_without_time_the_best_so_far_comes_with_its_bound(tmp_path: Path) -> None:
-    best = asked(ready(tmp_path), "anonymize", "policy.toml", "--dry-run")
-    found = asked(tmp_path, "anonymize", "policy.toml", "--time-limit", "0")
+    best = asked(ready(tmp_path), "publish", "policy.toml", "--dry-run")
+    found = asked(tmp_path, "publish", "policy.toml", "--time-limit", "0")
     assert found["optimal"] is False
     assert found["nodes_evaluated"] < found["nodes_total"]
     assert found["bound"] <= best["value"] <= found["value"]
     assert found["output"] == "people-release.duckdb"
-    done = run(tmp_path, "anonymize", "policy.toml", "--time-limit", "0", "--dry-run")
+    done = run(tmp_path, "publish", "policy.toml", "--time-limit", "0", "--dry-run")
     assert "The time was over: an unseen node may reach" in done.stdout
     precision = asked(
         ready(tmp_path, release='objective = "precision"\nbeside = "a test"'),
-        "anonymize",
+        "publish",
         "policy.toml",
         "--time-limit",
         "0",
@@ -141,16 +141,16 @@ def test_without_time_the_best_so_far_comes_with_its_bound(tmp_path: Path) -> No
 
 
 def test_a_requirement_out_of_reach_is_named_with_what_can_be_met(tmp_path: Path) -> None:
-    done = run(ready(tmp_path, "k = 2\ndistinct_l = { ill = 6 }"), "anonymize", "policy.toml")
+    done = run(ready(tmp_path, "k = 2\ndistinct_l = { ill = 6 }"), "publish", "policy.toml")
     refused(done, "no node meets the requirements: even at the top (age=4, zip=5), where all 400 rows are one class, ")
     assert "distinct_l(ill)>=6 fails: 5 is the most that can be met. Ask for less" in done.stderr
     assert "k>=2" not in done.stderr
-    done = run(ready(tmp_path, "k = 50000\ndistinct_l = { ill = 3 }"), "anonymize", "policy.toml")
+    done = run(ready(tmp_path, "k = 50000\ndistinct_l = { ill = 3 }"), "publish", "policy.toml")
     refused(done, "k>=50000 fails: 400 is the most that can be met")
     assert "distinct_l" not in done.stderr
-    done = run(ready(tmp_path, "k = 401\nmarketer = 0.001"), "anonymize", "policy.toml")
+    done = run(ready(tmp_path, "k = 401\nmarketer = 0.001"), "publish", "policy.toml")
     refused(done, "k>=401 fails: 400 is the most that can be met. Ask for less")
-    done = run(ready(tmp_path, "marketer = 0.001"), "anonymize", "policy.toml")
+    done = run(ready(tmp_path, "marketer = 0.001"), "publish", "policy.toml")
     refused(done, "marketer<=0.001 fails: 0.0025 is the least that can be met")
     assert {p.name for p in tmp_path.iterdir()} == {"policy.toml", "private.duckdb"}
 
@@ -197,10 +197,10 @@ def test_a_node_that_cannot_be_published_is_refused(tmp_path: Path, node: str, m
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["anonymize", "no.toml"], "there is no policy file 'no.toml'"),
+        (["publish", "no.toml"], "there is no policy file 'no.toml'"),
         (["lattice", "no.toml"], "there is no policy file 'no.toml'"),
-        (["anonymize", "policy.toml", "--output", "no/x.duckdb"], "there is no folder for the release 'x.duckdb'"),
-        (["anonymize", "policy.toml", "--output", "private.duckdb"], "is the private database itself"),
+        (["publish", "policy.toml", "--output", "no/x.duckdb"], "there is no folder for the release 'x.duckdb'"),
+        (["publish", "policy.toml", "--output", "private.duckdb"], "is the private database itself"),
         (["lattice", "policy.toml", "--csv", "no/x.csv"], "cannot write 'no/x.csv'"),
     ],
 )
@@ -213,7 +213,7 @@ def test_a_lattice_past_ten_million_nodes(tmp_path: Path) -> None:
     columns = {f"q{i}": qi("mask:100") for i in range(4)}
     listed = ", ".join(f"'x' AS q{i}" for i in range(4))
     write_policy(tmp_path, policy_text(columns), f"CREATE TABLE people AS SELECT {listed}")
-    for command in ("anonymize", "lattice"):
+    for command in ("publish", "lattice"):
         done = run(tmp_path, command, "policy.toml")
         refused(done, "the lattice has 104,060,401 nodes, more than 10,000,000: give hierarchies fewer levels")
 
@@ -224,7 +224,7 @@ def test_quasi_identifiers_with_too_many_values_together(tmp_path: Path) -> None
     write_policy(
         tmp_path, policy_text(columns, "k = 2"), f"CREATE TABLE people AS SELECT {listed} FROM range(128) AS r(i)"
     )
-    refused(run(tmp_path, "anonymize", "policy.toml"), "the quasi-identifiers have too many different values together")
+    refused(run(tmp_path, "publish", "policy.toml"), "the quasi-identifiers have too many different values together")
 
 
 def test_many_quasi_identifiers_still_count_right(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_many_quasi_identifiers_still_count_right(tmp_path: Path) -> None:
     write_policy(
         tmp_path, policy_text(columns, "k = 2"), f"CREATE TABLE people AS SELECT {listed} FROM range(256) AS r(i)"
     )
-    found = asked(tmp_path, "anonymize", "policy.toml", "--dry-run")
+    found = asked(tmp_path, "publish", "policy.toml", "--dry-run")
     assert (set(found["node"].values()), found["classes"]) == ({0}, 128)
 
 
@@ -257,7 +257,7 @@ def test_every_node_with_every_measure(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [(int(r["age"]), int(r["zip"])) for r in rows] == [tuple(n["node"].values()) for n in nodes]
     assert [r["valid"] == "True" for r in rows] == [n["valid"] for n in nodes]
-    best = asked(tmp_path, "anonymize", "policy.toml", "--dry-run")
+    best = asked(tmp_path, "publish", "policy.toml", "--dry-run")
     assert best["value"] == pytest.approx(min(n["loss"] for n in nodes if n["valid"]))
 
 

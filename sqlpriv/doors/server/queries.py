@@ -1,7 +1,8 @@
-"""Questions: each goes through the rewriter over an open release, and runs by a cursor of its own, or is refused."""
+"""Queries: each goes through the rewriter over an open release and runs on a cursor of its own, or is refused."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 from collections import OrderedDict
@@ -15,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.doors.server import encode
-from sqlpriv.doors.server.frames import Field
+from sqlpriv.doors.server.messages import Field
 from sqlpriv.errors import InputError, SqlprivError, UnsupportedSQLError
 from sqlpriv.methods import METHODS
 from sqlpriv.release.functions import functions_of_duckdb
@@ -24,46 +25,45 @@ from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.sqltext import folded, quoted
 
 BATCH = 20_000
-_LOOK_SECONDS = 0.05
-_MOST_PLANNED = 8
+_POLL_SECONDS = 0.05
+_MOST_PLANS = 8
 _LONGEST_REWRITTEN = 1_000_000
 """Planning is not stopped by a time limit, and takes seconds for this much SQL and minutes for twice as much."""
-_Planned: TypeAlias = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]
+_Plan: TypeAlias = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]
 _MEMORY = re.compile(r"\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
 
 
-class Served:
+class ServedReleases:
     """The releases that are served, each a table."""
 
     def __init__(self, releases: Sequence[OpenRelease], domain_extremes: bool = False) -> None:
         self.domain_extremes = domain_extremes
         self._releases = [(release, Lock()) for release in releases]
         self.tables: dict[str, dict[str, str]] = {}
-        of: dict[str, OpenRelease] = {}
+        owners: dict[str, OpenRelease] = {}
         for release in releases:
             for name, columns in release.tables.items():
-                other = of.setdefault(folded(name), release)
+                other = owners.setdefault(folded(name), release)
                 if other is release:
                     self.tables[name] = columns
-                elif not _have_the_same(name, release, other):
+                elif not _is_same_public_table(name, release, other):
                     raise InputError(
-                        f"two releases have a table {name!r}, and nobody could tell which is asked; serve them on two "
-                        "ports"
+                        f"two releases have a table {name!r}, and a query could mean either; serve them on two ports"
                     )
         self.names = frozenset(map(folded, self.tables))
-        called = {folded(column) for columns in self.tables.values() for column in columns}
-        self.known = self.names | called | functions_of_duckdb(releases[0].con)
+        columns_known = {folded(column) for columns in self.tables.values() for column in columns}
+        self.known = self.names | columns_known | functions_of_duckdb(releases[0].con)
 
     def release_of(self, named: frozenset[str]) -> tuple[OpenRelease, Lock]:
-        """The release that a question is about."""
+        """The release that a query is about: of its own table, or of a public table that it names; else the first."""
         own = [found for found in self._releases if folded(found[0].table) in named]
         if len(own) > 1:
             tables = " and ".join(repr(release.table) for release, _ in own)
             raise InputError(f"the query reads {tables}, of two releases; ask them one by one")
         if own:
             return own[0]
-        beside = [found for found in self._releases if named & {folded(n) for n in found[0].tables}]
-        return (beside or self._releases)[0]
+        with_public = [found for found in self._releases if named & {folded(n) for n in found[0].tables}]
+        return (with_public or self._releases)[0]
 
     def close(self) -> None:
         """Give the files back."""
@@ -71,7 +71,7 @@ class Served:
             release.close()
 
 
-def _have_the_same(name: str, one: OpenRelease, other: OpenRelease) -> bool:
+def _is_same_public_table(name: str, one: OpenRelease, other: OpenRelease) -> bool:
     """Whether a name is that of the same public table in two releases: by its columns and its rows."""
     found = []
     for release in (one, other):
@@ -84,13 +84,13 @@ def _have_the_same(name: str, one: OpenRelease, other: OpenRelease) -> bool:
     return found[0] == found[1]
 
 
-def open_served(
+def open_releases(
     paths: Sequence[Path], public: Mapping[str, Any], memory: str, threads: int | None, domain_extremes: bool = False
-) -> Served:
+) -> ServedReleases:
     """Open releases for serving; the memory is shared out among them."""
     if not _MEMORY.fullmatch(memory):
         raise InputError(f"{memory!r} is no amount of memory; write it like 2GB")
-    # What we say ourselves about copies of rows is decided in open_files; here rows are streamed.
+    # DuckDB warns of copies of rows; here rows are streamed.
     warnings.filterwarnings("ignore", message="Arrow output on a DB-API result")
     number, unit = re.fullmatch(r"([\d.]+)\s*(\w+)", memory).groups()  # type: ignore[union-attr]
     settings = {"memory_limit": f"{float(number) / len(paths):.3f}{unit}"}
@@ -100,7 +100,7 @@ def open_served(
     try:
         for path in paths:
             opened.append(open_files(METHODS, [path], public, BUDGET, settings=settings))
-        return Served(opened, domain_extremes)
+        return ServedReleases(opened, domain_extremes)
     except BaseException:
         for release in opened:
             release.close()
@@ -119,107 +119,108 @@ class Rows:
     """Whether all of them have come; then the cursor is not theirs any more."""
 
     def close(self) -> None:
-        """No more is wanted."""
+        """Give back the cursor."""
         if not self.is_read:
             self.cursor.close()
 
 
-class Asker:
-    """Asks for one connection. `interrupt` may come from another thread, and may come too early: it is repeated."""
+class QueryRunner:
+    """Runs the queries of one connection. `interrupt` comes from another thread, too early at times: it is repeated."""
 
-    def __init__(self, served: Served, intervals: bool) -> None:
-        self._served = served
+    def __init__(self, releases: ServedReleases, intervals: bool) -> None:
+        self._releases = releases
         self._intervals = intervals
         self._running: duckdb.DuckDBPyConnection | None = None
         self._stopped = False
-        # Dashboards ask the same again and again, and planning takes longer than running.
-        self._planned: OrderedDict[tuple[OpenRelease, str], _Planned] = OrderedDict()
-
-    def ask(self, sql: str, named: frozenset[str], values: Sequence[Any]) -> Rows:
-        """The answer to a question; its first rows are computed when this returns."""
-        release, explained, told = self._rewritten(sql, named, values)
-        # Who reads from a plan has it alone: it is back when all has been read.
-        cursor, relation = self._planned.pop((release, explained), None) or (release.con.cursor(), None)
-        self._running = cursor
-        try:
-            relation = cursor.sql(explained) if relation is None else relation
-            reader = relation.to_arrow_reader(BATCH)
-        except (duckdb.Error, OSError) as error:
-            cursor.close()
-            raise _ours(error) from None
-        fields = tuple(encode.field(f.name, f.type) for f in reader.schema)
-        rows = Rows(fields, iter(()), told, cursor)
-        rows.batches = self._batches(reader, rows, lambda: self._keep((release, explained), (cursor, relation)))
-        return rows
-
-    def close(self) -> None:
-        """Give back what is kept."""
-        for cursor, _ in self._planned.values():
-            cursor.close()
-
-    def _keep(self, of: tuple[OpenRelease, str], planned: _Planned) -> None:
-        if of in self._planned or len(self._planned) >= _MOST_PLANNED:
-            (self._planned.pop(of, None) or self._planned.popitem(last=False)[1])[0].close()
-        self._planned[of] = planned
-
-    def fields(self, sql: str, named: frozenset[str], values: Sequence[Any]) -> tuple[Field, ...]:
-        """The columns of the answer to a question, of which nothing is computed."""
-        release, explained, _ = self._rewritten(sql, named, values)
-        empty = explained if explained.startswith("DESCRIBE") else f"SELECT * FROM ({explained}) LIMIT 0"
-        cursor = release.con.cursor()
-        self._running = cursor
-        try:
-            schema = cursor.sql(empty).to_arrow_reader(1).schema
-        except (duckdb.Error, OSError) as error:
-            raise _ours(error) from None
-        finally:
-            self._running = None
-            cursor.close()
-        return tuple(encode.field(f.name, f.type) for f in schema)
-
-    def _rewritten(
-        self, sql: str, named: frozenset[str], values: Sequence[Any]
-    ) -> tuple[OpenRelease, str, tuple[str, ...]]:
-        """The release of a question, the SQL that answers it, and what to know beside it.
-
-        The rewriter asks the release's own connection what is unique in public tables: one question at a time.
-        """
-        release, lock = self._served.release_of(named)
-        extremes = self._served.domain_extremes
-        how: dict[str, Any] = {"intervals": self._intervals, "parameters": [*values], "domain_extremes": extremes}
-        while not lock.acquire(timeout=_LOOK_SECONDS):
-            self._refuse_stopped()
-        try:
-            self._running = release.con
-            while True:
-                try:
-                    explained = release.explain(sql, **how)
-                    told = release.warnings(sql, **how)
-                    _refuse_long(explained.sql)
-                    return release, explained.sql, told
-                except duckdb.InterruptException:
-                    self._refuse_stopped()  # else it was meant for the one who had the connection before
-        finally:
-            self._running = None
-            lock.release()
+        # Dashboards send the same again and again, and planning takes longer than running.
+        self._plans: OrderedDict[tuple[OpenRelease, str], _Plan] = OrderedDict()
 
     def begin(self) -> None:
         """What comes next has not been interrupted."""
         self._stopped = False
 
-    def _refuse_stopped(self) -> None:
-        if self._stopped:
-            raise StoppedError
+    def run(self, sql: str, tables: frozenset[str], values: Sequence[Any]) -> Rows:
+        """The answer to a query; its first rows are computed when this returns."""
+        release, rewritten, warnings_found = self._rewrite(sql, tables, values)
+        # A plan that is being read is used by nobody else: it comes back when all its rows are read.
+        cursor, relation = self._plans.pop((release, rewritten), None) or (release.con.cursor(), None)
+        self._running = cursor
+        try:
+            relation = cursor.sql(rewritten) if relation is None else relation
+            reader = relation.to_arrow_reader(BATCH)
+        except (duckdb.Error, OSError) as error:
+            cursor.close()
+            raise _translated(error) from None
+        fields = tuple(encode.field(f.name, f.type) for f in reader.schema)
+        rows = Rows(fields, iter(()), warnings_found, cursor)
+        rows.batches = self._batches(reader, rows, lambda: self._keep((release, rewritten), (cursor, relation)))
+        return rows
+
+    def fields(self, sql: str, tables: frozenset[str], values: Sequence[Any]) -> tuple[Field, ...]:
+        """The columns of the answer to a query, of which nothing is computed."""
+        release, rewritten, _ = self._rewrite(sql, tables, values)
+        empty = rewritten if rewritten.startswith("DESCRIBE") else f"SELECT * FROM ({rewritten}) LIMIT 0"
+        cursor = release.con.cursor()
+        self._running = cursor
+        try:
+            schema = cursor.sql(empty).to_arrow_reader(1).schema
+        except (duckdb.Error, OSError) as error:
+            raise _translated(error) from None
+        finally:
+            self._running = None
+            cursor.close()
+        return tuple(encode.field(f.name, f.type) for f in schema)
 
     def interrupt(self) -> None:
         """Stop what runs, if anything does."""
         self._stopped = True
         cursor = self._running
         if cursor is not None:
-            try:
+            with contextlib.suppress(duckdb.Error):  # closed meanwhile
                 cursor.interrupt()
-            except duckdb.Error:  # closed meanwhile
-                return
+
+    def close(self) -> None:
+        """Give back the plans."""
+        for cursor, _ in self._plans.values():
+            cursor.close()
+
+    def _rewrite(
+        self, sql: str, tables: frozenset[str], values: Sequence[Any]
+    ) -> tuple[OpenRelease, str, tuple[str, ...]]:
+        """The release of a query, the SQL that answers it, and its warnings.
+
+        The rewriter asks the release's own connection what is unique in public tables: one query at a time.
+        """
+        release, lock = self._releases.release_of(tables)
+        extremes = self._releases.domain_extremes
+        options: dict[str, Any] = {"intervals": self._intervals, "parameters": [*values], "domain_extremes": extremes}
+        while not lock.acquire(timeout=_POLL_SECONDS):
+            self._refuse_stopped()
+        try:
+            self._running = release.con
+            while True:
+                try:
+                    rewritten = release.explain(sql, **options).sql
+                    warnings_found = release.warnings(sql, **options)
+                except duckdb.InterruptException:
+                    self._refuse_stopped()  # else it was meant for the query that had the connection before
+                else:
+                    break
+        finally:
+            self._running = None
+            lock.release()
+        if len(rewritten) > _LONGEST_REWRITTEN:
+            raise UnsupportedSQLError("the query takes too much SQL to be estimated; ask for fewer columns at a time")
+        return release, rewritten, warnings_found
+
+    def _refuse_stopped(self) -> None:
+        if self._stopped:
+            raise StoppedError
+
+    def _keep(self, key: tuple[OpenRelease, str], plan: _Plan) -> None:
+        if key in self._plans or len(self._plans) >= _MOST_PLANS:
+            (self._plans.pop(key, None) or self._plans.popitem(last=False)[1])[0].close()
+        self._plans[key] = plan
 
     def _batches(self, reader: pa.RecordBatchReader, rows: Rows, keep: Callable[[], None]) -> Iterator[pa.RecordBatch]:
         while True:
@@ -232,15 +233,10 @@ class Asker:
                 return
             except (duckdb.Error, OSError, pa.ArrowException) as error:
                 rows.close()
-                raise _ours(error) from None
+                raise _translated(error) from None
             finally:
                 self._running = None
             yield batch
-
-
-def _refuse_long(sql: str) -> None:
-    if len(sql) > _LONGEST_REWRITTEN:
-        raise UnsupportedSQLError("the query takes too much SQL to be estimated; ask for fewer columns at a time")
 
 
 _KINDS: dict[str, type[duckdb.Error]] = {
@@ -254,10 +250,10 @@ _KINDS: dict[str, type[duckdb.Error]] = {
 
 
 class StoppedError(SqlprivError):
-    """What runs was stopped."""
+    """A query was stopped."""
 
 
-def _ours(error: Exception) -> SqlprivError:
+def _translated(error: Exception) -> SqlprivError:
     """The error as one of ours; while rows are streamed, Arrow passes on DuckDB's text alone."""
     if not isinstance(error, duckdb.Error):
         kind = _KINDS.get(str(error).partition(":")[0], duckdb.Error)
