@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sqlpriv.attacking.findings import Finding, Found, Pair, number, people
-from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.attacking.findings import Finding, Findings, Pair, number, people
+from sqlpriv.attacking.guesses import ClassGuess
 from sqlpriv.errors import InputError
 
 ATTACK = "background knowledge"
@@ -22,7 +22,7 @@ MOST_KNOWN = 10
 
 
 @dataclass(frozen=True)
-class Knows:
+class Knowledge:
     """How much the attackers know, at most."""
 
     negations: int = 2
@@ -45,7 +45,7 @@ class Case:
     argument: int
 
 
-def cases(knows: Knows) -> Iterator[Case]:
+def cases(knows: Knowledge) -> Iterator[Case]:
     """All that is asked for; n negations are the l - 2 of the lecture."""
     for n in range(1, knows.negations + 1):
         words = f"{n} value{'s' if n > 1 else ''} that a person does not have"
@@ -55,7 +55,7 @@ def cases(knows: Knows) -> Iterator[Case]:
         yield Case(f"{k} implication{'s' if k > 1 else ''}", words, "ck_safety_classes", k)
 
 
-def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], knows: Knows) -> Found:
+def attack(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], knows: Knowledge) -> Findings:
     """Of each sensitive column, how many become certain, and how sure the surest guess is."""
     for column, guessed in own.items():
         beside = raw.get(column)
@@ -68,7 +68,7 @@ def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], knows: Knows)
             yield Finding(ATTACK, _sentence(column, case, pair), figures, column, case.name)
 
 
-def numbers(guessed: Guessed, case: Case) -> dict[str, float | None]:
+def numbers(guessed: ClassGuess, case: Case) -> dict[str, float | None]:
     """The people of classes in which such knowledge can make a value certain, and the surest guess of all."""
     columns = f"coalesce(sum(size) FILTER ({_CERTAIN}), 0), least(max(value), 1)"
     certain, surest = guessed.by_class(case.macro, columns, case.argument)

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from sqlpriv.attacking.findings import Figure, Finding, Found, Pair, number, people
-from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.attacking.findings import Figure, Finding, Findings, Pair, number, people
+from sqlpriv.attacking.guesses import ClassGuess
 from sqlpriv.attacking.homogeneity import numbers as homogeneous
 from sqlpriv.engine import fetch
 from sqlpriv.sqltext import NUMERIC_TYPE, quoted
@@ -21,7 +21,7 @@ ATTACK = "skewness and similarity"
 _TREE, _LABELLED, _LABEL = "__tree", "__labelled", "__label"
 
 
-def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], trees: Mapping[str, pa.Table]) -> Found:
+def attack(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], trees: Mapping[str, pa.Table]) -> Findings:
     """Of each sensitive column, how far the worst class differs from the whole, and how much beliefs grow.
 
     `trees` are hierarchies of sensitive columns, as wide tables.
@@ -32,7 +32,7 @@ def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], trees: Mappin
         yield Finding(ATTACK, _sentence(column, pair), tuple(_figures(pair)), column)
 
 
-def _numbers(guessed: Guessed, tree: pa.Table | None) -> dict[str, float | None]:
+def _numbers(guessed: ClassGuess, tree: pa.Table | None) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     mean = "sum(size * value) / sum(size), max(value)"
     found["mean_t"], found["worst_t"] = map(float, guessed.by_class("t_closeness_classes", mean))
@@ -49,27 +49,27 @@ def _numbers(guessed: Guessed, tree: pa.Table | None) -> dict[str, float | None]
     return found
 
 
-def _is_ordered(guessed: Guessed) -> bool:
+def _is_ordered(guessed: ClassGuess) -> bool:
     """Whether its values have an order in which some are nearer than others: numbers, and times."""
     kinds = {str(r[0]): str(r[1]) for r in fetch(guessed.calls.con, f"DESCRIBE FROM {guessed.table}")}
     kind = next((k for name, k in kinds.items() if name.lower() == guessed.sensitive.lower()), "")
     return NUMERIC_TYPE.fullmatch(kind) is not None or kind.startswith(("DATE", "TIME"))
 
 
-def _labels(guessed: Guessed) -> str:
+def _labels(guessed: ClassGuess) -> str:
     """Each value of the hierarchy as text, with the label one level above it."""
     value, label = (quoted(str(r[0])) for r in fetch(guessed.calls.con, f"DESCRIBE FROM {_TREE}")[:2])
     return f"(SELECT {value} AS __value, {label} AS {_LABEL} FROM {_TREE})"
 
 
-def _covers(guessed: Guessed) -> bool:
+def _covers(guessed: ClassGuess) -> bool:
     """Whether the hierarchy has every value of the column; a release may hold others."""
     values = f"SELECT DISTINCT CAST({quoted(guessed.sensitive)} AS VARCHAR) AS v FROM {guessed.table}"
     known = f"SELECT __value FROM {_labels(guessed)}"
     return not fetch(guessed.calls.con, f"SELECT count(*) FROM ({values} EXCEPT {known})")[0][0]
 
 
-def _with_labels(guessed: Guessed) -> Guessed:
+def _with_labels(guessed: ClassGuess) -> ClassGuess:
     """The same guess of the label one level above the value."""
     con = guessed.calls.con
     kept = ", ".join(quoted(c) for c in (*guessed.classes, *filter(None, [guessed.person])))

@@ -54,7 +54,7 @@ class NotRun:
     why: str
 
 
-Found = Iterator[Finding | NotRun]
+Findings = Iterator[Finding | NotRun]
 """What an attack gives: often one finding for each sensitive column."""
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlpriv.attacking.findings import Finding, Found, Pair, of_all, people
-from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.attacking.findings import Finding, Findings, Pair, of_all, people
+from sqlpriv.attacking.guesses import ClassGuess
 from sqlpriv.facts import Grid
 
 ATTACK = "homogeneity"
 _SHOWN = 5
 
 
-def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], show_values: bool) -> Found:
+def attack(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], show_values: bool) -> Findings:
     """Of each sensitive column, how many people's value is certain, and how many are guessed right."""
     for column, guessed in own.items():
         beside = raw.get(column)
@@ -34,7 +34,7 @@ def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], show_values: 
         )
 
 
-def numbers(guessed: Guessed) -> dict[str, float | None]:
+def numbers(guessed: ClassGuess) -> dict[str, float | None]:
     """A value is certain where its share of a class is 1."""
     found = guessed.by_class(
         "alpha_k_anonymity_classes",
@@ -54,7 +54,7 @@ def _sentence(column: str, pair: Pair) -> str:
     )
 
 
-def _classes(guessed: Guessed) -> Grid:
+def _classes(guessed: ClassGuess) -> Grid:
     """The classes to blame, with what they are, for the owner alone."""
     listed = guessed.worst("alpha_k_anonymity_classes", "value = 1", _SHOWN)
     title = f"The largest classes in which {guessed.sensitive} is certain"

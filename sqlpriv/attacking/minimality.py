@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlpriv.attacking.findings import Figure, Finding, Found, NotRun, number, people
-from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.attacking.findings import Figure, Finding, Findings, NotRun, number, people
+from sqlpriv.attacking.guesses import ClassGuess
 from sqlpriv.attacking.homogeneity import numbers as homogeneous
-from sqlpriv.attacking.scene import Scene
+from sqlpriv.attacking.target import Target
 from sqlpriv.attacking.worlds import ROWS, WORLD, Worlds, write_worlds
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError
 from sqlpriv.facts import OnProgress
-from sqlpriv.methods.method import Method, Request, Searches
+from sqlpriv.methods.method import AnyMethod, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.told import told
 from sqlpriv.release.stamp import stated_policy
@@ -43,18 +43,18 @@ class Looked:
     is_exact: bool
 
 
-def attack(scene: Scene, most: int, on_progress: OnProgress = None) -> Found:
+def attack(target: Target, most: int, on_progress: OnProgress = None) -> Findings:
     """How many worlds the choice rules out, and how sure the surest guess can become by that."""
     if most < 0:
         raise InputError("worlds must be a whole number of at least 0")
-    why = _why_not(scene, most)
+    why = _why_not(target, most)
     if why is not None:
         yield NotRun(ATTACK, why)
         return
-    source, policy, method = scene.private, scene.policy, scene.method
+    source, policy, method = target.private, target.policy, target.method
     assert source is not None
     assert policy is not None
-    assert isinstance(method, Searches)
+    assert method is not None
     if not method.looks_at_values(policy):
         sentence = (
             "What is required is about quasi-identifiers alone, so the search would have chosen the same whoever has "
@@ -62,32 +62,31 @@ def attack(scene: Scene, most: int, on_progress: OnProgress = None) -> Found:
         )
         yield Finding(ATTACK, sentence, (_excluded(0.0),))
         return
-    worlds = write_worlds(source, policy, scene.files[0])
-    assert scene.method is not None
-    looked = _look(worlds, scene.method, policy, most, on_progress)
+    worlds = write_worlds(source, method, policy, target.files[0])
+    looked = _look(worlds, method, policy, most, on_progress)
     for place, column in enumerate(policy.sensitive):
-        guessed = next(g for name, g in scene.own.items() if name.lower() == column.lower())
+        guessed = next(g for name, g in target.own.items() if name.lower() == column.lower())
         yield (_counted if looked.is_exact else _bounded)(source, guessed, place, looked)
 
 
-def _why_not(scene: Scene, most: int) -> str | None:
-    if not scene.files or scene.method is None:
+def _why_not(target: Target, most: int) -> str | None:
+    if not target.files or target.method is None:
         return "nothing was searched for: this is no release"
-    if not isinstance(scene.method, Searches):
-        return f"how {scene.method.name} chooses is not retraced here, so what its choice tells is not counted"
-    if scene.files[0].about.get("optimal", "yes") != "yes":
+    if not target.method.retraces_choice:
+        return f"how {target.method.name} chooses is not retraced here, so what its choice tells is not counted"
+    if target.files[0].about.get("optimal", "yes") != "yes":
         return "the owner named what to publish, or the search was stopped before its end: its choice follows no rule"
-    if not scene.own:
+    if not target.own:
         return "no column is sensitive, so there is no value to guess"
-    if scene.private is None or scene.policy is None:
+    if target.private is None or target.policy is None:
         return "what the search would have chosen in other worlds takes the quasi-identifiers of all: give --policy"
-    names = [str(row["name"]) for row in scene.files[0].rows("attributes")]
-    if stated_policy(scene.files[0]) != told(scene.policy, scene.method, names):
+    names = [str(row["name"]) for row in target.files[0].rows("attributes")]
+    if stated_policy(target.files[0]) != told(target.policy, target.method, names):
         return "the policy says something else than the one that the release was made by, so its search is another"
     return None if most else "no world is looked at, as is asked for"
 
 
-def _look(worlds: Worlds, method: Method, policy: Policy, most: int, on_progress: OnProgress) -> Looked:
+def _look(worlds: Worlds, method: AnyMethod, policy: Policy, most: int, on_progress: OnProgress) -> Looked:
     """Run the search on all worlds, or on a sample; those that are possible stay in a table."""
     con, (digits, is_exact) = worlds.source.con, worlds.count(most)
     deals = list(worlds.every()) if is_exact else [worlds.drawn(i) for i in range(most)]
@@ -104,15 +103,14 @@ def _look(worlds: Worlds, method: Method, policy: Policy, most: int, on_progress
     return Looked(digits, len(deals), excluded, is_exact)
 
 
-def _choice(source: Source, method: Method, policy: Policy, table: str) -> object:
+def _choice(source: Source, method: AnyMethod, policy: Policy, table: str) -> object:
     """What the search chooses for the rows of a table."""
     columns = ", ".join(quoted(c) for c in source.columns)
     fetch(source.con, f"CREATE OR REPLACE TEMP VIEW {_SEARCHED} AS SELECT {columns} FROM {table}")
-    assert isinstance(method, Searches)
     return method.choice(method.plan(replace(source, table=_SEARCHED, texts={}), policy, Request()))
 
 
-def _counted(source: Source, guessed: Guessed, place: int, looked: Looked) -> Finding:
+def _counted(source: Source, guessed: ClassGuess, place: int, looked: Looked) -> Finding:
     """All worlds were looked at."""
     beliefs = f"SELECT row, value, count(*) AS n FROM {_KEPT} WHERE place = {place} GROUP BY ALL"
     best = f"SELECT row, max(n) / sum(n) AS belief FROM ({beliefs}) GROUP BY row"
@@ -135,7 +133,7 @@ def _counted(source: Source, guessed: Guessed, place: int, looked: Looked) -> Fi
     return Finding(ATTACK, sentence, figures, guessed.sensitive, "counted")
 
 
-def _bounded(source: Source, guessed: Guessed, _place: int, looked: Looked) -> Finding:
+def _bounded(source: Source, guessed: ClassGuess, _place: int, looked: Looked) -> Finding:
     """A sample was looked at: the share of worlds that is ruled out bounds how much a belief grows."""
     before = homogeneous(guessed)["surest_guess"]
     given = f"({before!r}, {looked.excluded}, {looked.looked})"

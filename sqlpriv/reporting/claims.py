@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlpriv.facts import Facts, Grid, Line
-from sqlpriv.reporting.sections import Section
+from sqlpriv.reporting.model import Section
 
 
 def guarantee(shown: Facts, judged: Facts) -> Section:
@@ -27,9 +27,9 @@ def claims_among(shown: Facts, judged: Facts) -> tuple[int, int]:
 
 
 def _in_short(content: Mapping[str, Any], only_said: frozenset[str]) -> str:
-    told = content.get("guarantee") or content.get("promise")
-    if told:
-        return " ".join(_sentences(str(told))[:2])
+    guaranteed = content.get("guarantee") or content.get("promise")
+    if guaranteed:
+        return " ".join(_sentences(str(guaranteed))[:2])
     if not content.get("requirements"):
         return "This release states no guarantee."
     texts = [str(r["requirement"]) for r in content["requirements"]]

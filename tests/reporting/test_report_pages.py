@@ -15,8 +15,8 @@ from support.commands import run
 import sqlpriv
 from sqlpriv import publishing
 from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.reporting.make import found_while_publishing, report_published
-from sqlpriv.reporting.page import render
+from sqlpriv.reporting.html import render
+from sqlpriv.reporting.pages import found_while_publishing, report_published
 from sqlpriv.reporting.recheck import recheck_sql
 
 pytest.importorskip("altair", reason="the extra `report` is not installed")
@@ -172,7 +172,7 @@ def test_what_cannot_be_told_of_a_table_does_not_undo_a_release(
 
     for name in ("people.csv", "policy.toml"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
-    monkeypatch.setattr("sqlpriv.reporting.asked.check", refuse)
+    monkeypatch.setattr("sqlpriv.reporting.sections.check", refuse)
     policy = publishing.read_policy(tmp_path / "policy.toml")
     done = publishing.publish(policy, look=found_while_publishing)
     page = written(render(report_published(policy, done.written.output, done.facts, done.seen)))
