@@ -1,8 +1,8 @@
-"""Intersection: two releases of one table, each fine alone. Who knows a person's quasi-identifiers finds the classes
-that could be the person's in both, and what the person has is among the values of both.
+"""Intersection: two releases of one table, each fine alone. An attacker who knows a person's quasi-identifiers finds
+the classes that could be the person's in both, and what the person has is among the values of both.
 
 The attacker knows this one person, and that the person's row is in the table. Someone who knows everybody else's
-quasi-identifiers, too, may rule out more: so many at least become certain.
+quasi-identifiers, too, may rule out more: so many values at least are certain.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from sqlpriv.table.source import Source
 ATTACK = "intersection of two releases"
 _ONE = "it needs a second release of the same table: sqlpriv attack FIRST SECOND"
 _ALONE = (
-    "which classes of the two have people in common, the files do not tell; --policy names the private table, which "
+    "the files do not reveal which classes of the two have people in common; --policy names the private table, which "
     "does"
 )
-_COINS = (
-    "coins decide which rows of {} are published, so no value can be ruled out; the odds of both releases multiply, "
-    "and `sqlpriv ledger` says what they cost together"
+_NOISE = (
+    "random noise decides which rows of {} are published, so no value can be ruled out; the odds of both releases "
+    "multiply, and `sqlpriv ledger` says what they cost together"
 )
 _PEOPLE = "__intersected"
 
 
 def attack(target: Target) -> Findings:
-    """Of each sensitive column that both have, how many become certain, and how small the sets of people are."""
+    """Of each sensitive column that both have: of how many people it is certain, and how small sets of people are."""
     if len(target.files) < 2:
         yield NotRun(ATTACK, _ONE)
         return
     noisy = [file.name for file in target.files if method_of(file).bounds_beliefs]
     if noisy:
-        yield NotRun(ATTACK, _COINS.format(noisy[0]))
+        yield NotRun(ATTACK, _NOISE.format(noisy[0]))
         return
     hidden = [why for file in target.files if (why := method_of(file).why_no_classes(file)) is not None]
     if hidden:
@@ -102,7 +102,7 @@ def _raw(
     target: Target, column: str, con: duckdb.DuckDBPyConnection, by: str, source: Source
 ) -> dict[str, float | None]:
     """What the quasi-identifiers themselves would tell."""
-    found = {folded(name): guessed for name, guessed in target.raw.items()}.get(folded(column))
+    found = {folded(name): guess for name, guess in target.raw.items()}.get(folded(column))
     certain = None if found is None else homogeneous(found)["certain"]
     sizes = f"SELECT count(*) AS size FROM {source.table} GROUP BY {by}"
     smallest, alone = fetch(con, f"SELECT min(size), count(*) FILTER (size = 1) FROM ({sizes})")[0]
@@ -141,12 +141,13 @@ def _figures(pair: Pair) -> Iterator[Figure]:
 
 def _sentence(column: str, pair: Pair) -> str:
     own = pair.own
-    certain = f"{of_all(own['both_certain'], own['people'])}{pair.beside('both_certain', 'in the private table:')}"
+    certain = f"{of_all(own['both_certain'], own['people'])}{pair.raw_text('both_certain', 'in the private table:')}"
+    alone = own["both_alone"]
     return (
-        f"Who finds a person in both releases knows {column} for certain of {certain}; by the first alone of "
-        f"{people(own['first_certain'])}, by the second of {people(own['second_certain'])}. The smallest set of people "
-        f"who cannot be told apart falls to {number(own['both_smallest'])}, from {number(own['first_smallest'])} and "
-        f"{number(own['second_smallest'])}, and {people(own['both_alone'])} {_are(own['both_alone'])} alone."
+        f"An attacker who finds a person in both releases knows {column} for certain of {certain}; by the first alone "
+        f"of {people(own['first_certain'])}, by the second of {people(own['second_certain'])}. The smallest set of "
+        f"people who cannot be distinguished falls to {number(own['both_smallest'])}, from "
+        f"{number(own['first_smallest'])} and {number(own['second_smallest'])}, and {people(alone)} {_are(alone)} alone."
     )
 
 

@@ -27,13 +27,13 @@ ATTACK = "linking with a dictionary"
 NOT_PUBLIC = "which values are below its labels is not public; --policy says it"
 _NO_DICTIONARY = "it needs --dictionary FILE, a list of people that an attacker may hold"
 _NOISE = (
-    "coins made the rows, or moved them: that an entry agrees with a row does not say that the row is that person's; "
-    "what it tells, the linking attacker says"
+    "random noise made the rows, or moved them: that an entry agrees with a row does not say that the row is that "
+    "person's; the linking attacker says what it reveals"
 )
 
 
 @dataclass(frozen=True)
-class Truth:
+class TruthColumn:
     """The column that tells who is who, as the dictionary and the private table call it."""
 
     entry: str
@@ -51,7 +51,7 @@ def attack(target: Target, truth: str | None) -> Findings:
     known = _truth(target, book, truth)
     if known is not None and target.bounds_beliefs:
         raise InputError(
-            f"which rows {target.name} holds, coins decided, and so nobody knows whose they are: leave --truth out"
+            f"random noise decides which rows {target.name} holds, so nobody knows whose they are: leave --truth out"
         )
     shared = _shared(target, book, known)
     if target.files and "__weight" in target.files[0].columns(SCHEMA, "published"):
@@ -76,7 +76,7 @@ def attack(target: Target, truth: str | None) -> Findings:
     yield Finding(ATTACK, _sentence(records, book, pair), tuple(_figures(pair)))
 
 
-def _truth(target: Target, book: Dictionary, truth: str | None) -> Truth | None:
+def _truth(target: Target, book: Dictionary, truth: str | None) -> TruthColumn | None:
     if truth is None:
         return None
     entry, _, own = truth.partition("=")
@@ -93,10 +93,10 @@ def _truth(target: Target, book: Dictionary, truth: str | None) -> Truth | None:
             f"{lacking} has no column {entry if column is None else own or entry!r} that could tell who is who; write "
             "--truth COLUMN, or --truth COLUMN=COLUMN, that of the dictionary first"
         )
-    return Truth(column, spelt)
+    return TruthColumn(column, spelt)
 
 
-def _shared(target: Target, book: Dictionary, truth: Truth | None) -> list[str]:
+def _shared(target: Target, book: Dictionary, truth: TruthColumn | None) -> list[str]:
     """The columns by which records are compared: all that both have, but those that are wanted or tell the truth."""
     if target.files:
         offered = [str(r["name"]) for r in target.files[0].rows("attributes") if r.get("role") != "sensitive"]
@@ -157,7 +157,7 @@ def _counted(matches: Matches) -> str:
 
 
 def _judged(
-    con: duckdb.DuckDBPyConnection, name: str, records: Records, source: Source, truth: Truth
+    con: duckdb.DuckDBPyConnection, name: str, records: Records, source: Source, truth: TruthColumn
 ) -> dict[str, float | None]:
     """By the truth: the chance that the entry picked for the record of a person is the person's own.
 
@@ -215,13 +215,13 @@ def _sentence(records: Records, book: Dictionary, pair: Pair) -> str:
     own, by = pair.own, ", ".join(c.name for c in records.cells)
     expected = f"{of_all(round(own['expected'] or 0, 1), own['records'])} right"
     told = (
-        f"Who holds {book.name} and compares {by} names {expected}, as is to be expected if all of them are in it"
-        f"{pair.beside('expected', 'in the private table:')}; with one entry alone {_agrees(own['alone'])}"
-        f"{pair.beside('alone', 'there:')}."
+        f"An attacker who holds {book.name} and compares {by} names {expected}, as is to be expected if all of them "
+        f"are in it{pair.raw_text('expected', 'in the private table:')}; with one entry alone {_agrees(own['alone'])}"
+        f"{pair.raw_text('alone', 'there:')}."
     )
     if "right" in own:
-        right = f"{people(round(own['right'] or 0, 1))} are named right{pair.beside('right', 'there:')}"
-        alone = f"{people(own['alone_right'])}{pair.beside('alone_right', 'there:')}"
+        right = f"{people(round(own['right'] or 0, 1))} are named right{pair.raw_text('right', 'there:')}"
+        alone = f"{people(own['alone_right'])}{pair.raw_text('alone_right', 'there:')}"
         told += f" By the truth {right}, and of those who are alone {alone}."
     if records.unknown:
         told += f" Not compared: {', '.join(records.unknown)}, since {NOT_PUBLIC}."

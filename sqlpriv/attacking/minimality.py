@@ -1,4 +1,4 @@
-"""Minimality: what the choice of a search tells. Who knows the requirements, the search and everybody's
+"""Minimality: what the choice of a search reveals. An attacker who knows the requirements, the search and everybody's
 quasi-identifiers can rule out each world, a way to hand out the values of a class to its people, in which the search
 would have chosen otherwise: what is left may be believed more.
 
@@ -33,7 +33,7 @@ _KEPT, _SEARCHED = "__kept", "__searched"
 
 
 @dataclass(frozen=True)
-class Looked:
+class Sampled:
     """What came of looking at worlds."""
 
     digits: float
@@ -58,22 +58,22 @@ def attack(target: Target, most: int, on_progress: OnProgress = None) -> Finding
     if not method.looks_at_values(policy):
         sentence = (
             "What is required is about quasi-identifiers alone, so the search would have chosen the same whoever has "
-            "which value: its choice tells nothing of sensitive values."
+            "which value: its choice reveals nothing of sensitive values."
         )
         yield Finding(ATTACK, sentence, (_excluded(0.0),))
         return
     worlds = write_worlds(source, method, policy, target.files[0])
     looked = _look(worlds, method, policy, most, on_progress)
     for place, column in enumerate(policy.sensitive):
-        guessed = next(g for name, g in target.own.items() if name.lower() == column.lower())
-        yield (_counted if looked.is_exact else _bounded)(source, guessed, place, looked)
+        guess = next(g for name, g in target.own.items() if name.lower() == column.lower())
+        yield (_counted if looked.is_exact else _bounded)(source, guess, place, looked)
 
 
 def _why_not(target: Target, most: int) -> str | None:
     if not target.files or target.method is None:
         return "nothing was searched for: this is no release"
     if not target.method.retraces_choice:
-        return f"how {target.method.name} chooses is not retraced here, so what its choice tells is not counted"
+        return f"how {target.method.name} chooses is not retraced here, so what its choice reveals is not counted"
     if target.files[0].about.get("optimal", "yes") != "yes":
         return "the owner named what to publish, or the search was stopped before its end: its choice follows no rule"
     if not target.own:
@@ -86,7 +86,7 @@ def _why_not(target: Target, most: int) -> str | None:
     return None if most else "no world is looked at, as is asked for"
 
 
-def _look(worlds: Worlds, method: AnyMethod, policy: Policy, most: int, on_progress: OnProgress) -> Looked:
+def _look(worlds: Worlds, method: AnyMethod, policy: Policy, most: int, on_progress: OnProgress) -> Sampled:
     """Run the search on all worlds, or on a sample; those that are possible stay in a table."""
     con, (digits, is_exact) = worlds.source.con, worlds.count(most)
     deals = list(worlds.every()) if is_exact else [worlds.drawn(i) for i in range(most)]
@@ -100,7 +100,7 @@ def _look(worlds: Worlds, method: AnyMethod, policy: Policy, most: int, on_progr
             fetch(con, keep)
         if on_progress:
             on_progress((done + 1) / len(deals))
-    return Looked(digits, len(deals), excluded, is_exact)
+    return Sampled(digits, len(deals), excluded, is_exact)
 
 
 def _choice(source: Source, method: AnyMethod, policy: Policy, table: str) -> object:
@@ -110,16 +110,16 @@ def _choice(source: Source, method: AnyMethod, policy: Policy, table: str) -> ob
     return method.choice(method.plan(replace(source, table=_SEARCHED, texts={}), policy, Request()))
 
 
-def _counted(source: Source, guessed: ClassGuess, place: int, looked: Looked) -> Finding:
+def _counted(source: Source, guess: ClassGuess, place: int, looked: Sampled) -> Finding:
     """All worlds were looked at."""
     beliefs = f"SELECT row, value, count(*) AS n FROM {_KEPT} WHERE place = {place} GROUP BY ALL"
     best = f"SELECT row, max(n) / sum(n) AS belief FROM ({beliefs}) GROUP BY row"
     asked = f"SELECT max(belief), count(*) FILTER (belief = 1) FROM ({best})"
     surest, certain = map(float, fetch(source.con, asked)[0])
-    before = homogeneous(guessed)
+    before = homogeneous(guess)
     sentence = (
         f"Of the {looked.looked:,} worlds that the release may stand for, the search would have chosen otherwise in "
-        f"{looked.excluded:,}. Without these the surest guess of {guessed.sensitive} is {number(surest)}, from "
+        f"{looked.excluded:,}. Without these the surest guess of {guess.sensitive} is {number(surest)}, from "
         f"{number(before['surest_guess'])}, and certain of {people(certain)}, from {people(before['certain'])}."
     )
     figures = (
@@ -130,12 +130,12 @@ def _counted(source: Source, guessed: ClassGuess, place: int, looked: Looked) ->
         Figure("certain_before", "people whose value is certain, not knowing of it", before["certain"]),
         Figure("certain_after", "people whose value is certain, knowing of it", certain),
     )
-    return Finding(ATTACK, sentence, figures, guessed.sensitive, "counted")
+    return Finding(ATTACK, sentence, figures, guess.sensitive, "counted")
 
 
-def _bounded(source: Source, guessed: ClassGuess, _place: int, looked: Looked) -> Finding:
+def _bounded(source: Source, guess: ClassGuess, _place: int, looked: Sampled) -> Finding:
     """A sample was looked at: the share of worlds that is ruled out bounds how much a belief grows."""
-    before = homogeneous(guessed)["surest_guess"]
+    before = homogeneous(guess)["surest_guess"]
     given = f"({before!r}, {looked.excluded}, {looked.looked})"
     share, after = map(
         float, fetch(source.con, f"SELECT share, belief FROM {source.need('minimality_bound')}{given}")[0]
@@ -143,7 +143,7 @@ def _bounded(source: Source, guessed: ClassGuess, _place: int, looked: Looked) -
     sentence = (
         f"The release may stand for about 10^{looked.digits:,.0f} worlds, too many to count; in {looked.excluded:,} of "
         f"{looked.looked:,} drawn by lot the search would have chosen otherwise. So with 95% confidence its choice "
-        f"rules out a share of {number(share)} at most, and the surest guess of {guessed.sensitive} grows from "
+        f"rules out a share of {number(share)} at most, and the surest guess of {guess.sensitive} grows from "
         f"{number(before)} to {number(after)} at most."
     )
     figures = (
@@ -154,10 +154,10 @@ def _bounded(source: Source, guessed: ClassGuess, _place: int, looked: Looked) -
         Figure("surest_before", "the surest guess, not knowing of the search", before, is_share=True),
         Figure("surest_after_bound", "the surest guess, knowing of it, at most", after, is_share=True),
     )
-    return Finding(ATTACK, sentence, figures, guessed.sensitive, "bounded")
+    return Finding(ATTACK, sentence, figures, guess.sensitive, "bounded")
 
 
-def _share(source: Source, looked: Looked) -> float:
+def _share(source: Source, looked: Sampled) -> float:
     return float(fetch(source.con, f"SELECT {looked.excluded} / {looked.looked}")[0][0])
 
 

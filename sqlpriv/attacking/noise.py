@@ -1,4 +1,4 @@
-"""The linking attacker on releases whose rows coins decide: knows every other column of a person, and wants one.
+"""The linking attacker on randomized releases: knows every other column of a person, and wants one.
 
 What such an attacker comes to believe at most, the release says. What a simple one guesses right can be counted where
 the private table is at hand: take the value that most rows have which agree on all else, by their weights.
@@ -23,14 +23,16 @@ from sqlpriv.table.source import Source
 
 ATTACK = "linking attacker"
 _WEIGHT, _VIEW = "__weight", "__view"
-_NO_COINS = "no coins decide which rows are published; homogeneity and background knowledge say what classes tell"
+_NO_NOISE = (
+    "no random noise decides which rows are published; homogeneity and background knowledge say what classes reveal"
+)
 
 
 def attack(target: Target) -> Findings:
     """What one comes to believe of each column that is wanted, and guesses right."""
     method = target.method
     if method is None or not method.bounds_beliefs:
-        yield NotRun(ATTACK, _NO_COINS)
+        yield NotRun(ATTACK, _NO_NOISE)
         return
     file = target.files[0]
     said = list(method.attackers(file))
@@ -83,7 +85,7 @@ def _guessed(
     private = f"SELECT *, CAST({quoted(column)} AS VARCHAR) AS __truth FROM {source.table}"
     fetch(con, f"CREATE OR REPLACE TEMP TABLE __guesses AS {rows}")
     matches = match_people(
-        con, "coins", records.read_from("__guesses"), f"({private})", open_nulls=False,
+        con, "noise", records.read_from("__guesses"), f"({private})", open_nulls=False,
         keep=["__truth"], beside=["__guess", "__score"],
     )  # fmt: skip
     scored = (
@@ -115,16 +117,16 @@ def _figures(pair: Pair) -> Iterator[Figure]:
 
 
 def _sentence(column: str, pair: Pair) -> str:
-    own, knows = pair.own, f"Who knows all of a person but {column}"
+    own, knows = pair.own, f"An attacker who knows all of a person but {column}"
     if own["after"] is None:
         told = f"{knows}: the release bounds no belief, since no public domain says how many values there are."
     else:
         told = (
             f"{knows} comes to believe a value with {number(own['after'])} at most, from {number(own['before'])} before"
-            f"{pair.beside('after', 'with the private table:')}{_but_for(own.get('delta'))}."
+            f"{pair.raw_text('after', 'with the private table:')}{_but_for(own.get('delta'))}."
         )
     if "right" in own:
-        right = f"{people(round(own['right'] or 0))} of these{pair.beside('right', 'with the private table:')}"
+        right = f"{people(round(own['right'] or 0))} of these{pair.raw_text('right', 'with the private table:')}"
         told += (
             f" Some row agrees with {people(own['agree'])} on all else, and the value that most such rows have is "
             f"right for {right}; the commonest value of all would be right for {people(own['blind'])}."

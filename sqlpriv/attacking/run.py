@@ -12,8 +12,8 @@ from sqlpriv.attacking.target import Target
 from sqlpriv.facts import OnProgress
 
 _NOISE = (
-    "coins decide which rows are published, so no row and no class says anything for certain of anybody; how much they "
-    "tell, the linking attacker says"
+    "random noise decides which rows are published, so no row and no class says anything for certain of anybody; the "
+    "linking attacker says how much they reveal"
 )
 _QUICK = 0.2
 """About the share of the time that all attacks but the last take."""
@@ -68,7 +68,7 @@ def _why_no_classes(target: Target) -> str | None:
         return _NOISE
     if not target.own:
         return "no column is sensitive, so there is no value to guess"
-    if not all(guessed.classes for guessed in target.own.values()):
+    if not all(guess.classes for guess in target.own.values()):
         return "no column is a quasi-identifier, so nobody's class can be found"
     return None if target.method is None else target.method.why_no_classes(target.files[0])
 

@@ -16,7 +16,7 @@ OWNER_ONLY = (
     "published, and the ledger does not count it."
 )
 _LISTED = 3
-_CHOICE = "what the choice of the classes itself tells, for which the sensitive values were read"
+_CHOICE = "what the choice of the classes itself reveals, for which the sensitive values were read"
 _LISTED_REFUSALS = 8
 
 
@@ -87,7 +87,7 @@ def _tuned_of(row: MethodResult, rows: Sequence[MethodResult]) -> MethodResult |
 
 def _content(row: MethodResult, tuned: MethodResult | None) -> dict[str, Any]:
     """A row for machines."""
-    found = row.measured
+    found, holds = row.measured, METHODS[row.method].posterior_holds
     content: dict[str, Any] = {
         "method": row.method,
         "median_error": found and found.median_error,
@@ -103,7 +103,7 @@ def _content(row: MethodResult, tuned: MethodResult | None) -> dict[str, Any]:
         "ask_seconds": row.ask_seconds if found else None,
         "bytes": row.bytes,
         "posterior": row.posterior,
-        "posterior_holds": None if row.posterior is None else f"of one who {METHODS[row.method].posterior_holds}",
+        "posterior_holds": None if row.posterior is None else f"of an attacker who {holds}",
         "posterior_leaves_out": _leaves_out(row),
         "against": row.against or None,
         "protection": row.converted and row.converted.protection,
@@ -211,7 +211,7 @@ def _posteriors(comparison: Comparison) -> Iterator[Line]:
     if holds:
         yield Line(f"{_attacker(comparison)}.", "posterior")
     for words, methods in holds.items():
-        yield Line(f"of {', '.join(methods)}: of one who {words}", "posterior")
+        yield Line(f"of {', '.join(methods)}: of an attacker who {words}", "posterior")
     left: dict[str, list[str]] = {}
     for row in comparison.rows:
         if (what := _leaves_out(row)) is not None:
@@ -251,7 +251,7 @@ def _notes(rows: Sequence[MethodResult]) -> Iterator[Line]:
     for row in rows:
         if row.chosen is not None:
             chosen = ", ".join(f"{name} = {toml(value)}" for name, value in row.chosen.items())
-            yield Line(f"{_name(row)} has {chosen}: read off the private table, so it tells of it", "best")
+            yield Line(f"{_name(row)} has {chosen}: read off the private table, so it reveals something of it", "best")
         if row.chosen is None and row.converted is not None and row.converted.assumed and row.measured:
             yield Line(f"{row.method} is compared at a bound that the policy does not state", "assumed")
 

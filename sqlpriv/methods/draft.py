@@ -42,7 +42,7 @@ def given_key(method: AnyMethod, policy: Policy, key_file: Path | None) -> bytes
             raise PolicyError("a sequence needs a key that stays the same: keep one in a file and give --key-file")
         return None if key_file is None else read_key(key_file)
     if key_file is not None:
-        raise InputError(f"{method.name} throws no coins, so it takes no key")
+        raise InputError(f"{method.name} does not randomize, so it takes no key")
     return b""
 
 

@@ -34,7 +34,7 @@ from sqlpriv.table.source import Source
 
 
 class CannotPublish(PolicyError):
-    """Nothing can be published under a policy; `facts` tell a plan why, and what could be."""
+    """Nothing can be published under a policy; `facts` say why, and what could be."""
 
     def __init__(self, why: str, facts: Facts) -> None:
         super().__init__(why)
@@ -51,7 +51,7 @@ class Request:
     """Seconds for a search."""
     on_progress: OnProgress = None
     queries: tuple[str, ...] = ()
-    """For a plan: questions, to be told how far off the answers of the release will be."""
+    """For a plan: questions, to learn how far off the answers of the release will be."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,15 @@ class Made:
     expected: float
     variance: float = 0.0
     room: float = 0.0
-    """How far they may be off at least, where to stop for less would itself tell something."""
+    """How far they may be off at least, where to stop for less would itself reveal something."""
 
     def refuse_unlikely(self) -> None:
         """Noise that was drawn rightly misses what is expected by six deviations once in 500 million releases."""
         if abs(self.rows - self.expected) > max(6 * math.sqrt(self.variance), self.room) + 0.5:
-            coins, rows = "the coins were not thrown as they should be", "the table changed, or rows got lost"
+            noise, rows = "the noise was not drawn as it should be", "the table changed, or rows got lost"
             raise ReleaseError(
                 f"{self.rows:,} rows came out where about {self.expected:,.0f} were to be expected: "
-                f"{coins if self.variance else rows}, so nothing was published; run it again"
+                f"{noise if self.variance else rows}, so nothing was published; run it again"
             )
 
 
@@ -181,7 +181,7 @@ class Method(ABC, Generic[P, L]):
     against: str = LINKING
     """What it protects against, in a word."""
     posterior_holds: str = ""
-    """Of which attackers `posterior` is, in words that follow "of one who": of stronger ones, too, maybe."""
+    """Of which attackers `posterior` is, in words that follow "of an attacker who": of stronger ones, too, maybe."""
     retraces_choice: bool = False
     """Whether `choice` tells what a search took: which one it takes reveals something of the rows."""
     has_lattice: bool = False
@@ -232,8 +232,8 @@ class Method(ABC, Generic[P, L]):
     def refuse_queries(self, request: Request, why: str = "") -> None:
         """Refuse to foretell the errors of answers: a plan does that where random noise makes them, and only there."""
         if request.queries:
-            why = why or f"a release by {self.name} throws no coins, so there is no standard error of its answers"
-            raise InputError(f"{why}; only plans by alpha_beta and frapp tell that of a query")
+            why = why or f"a release by {self.name} adds no random noise, so there is no standard error of its answers"
+            raise InputError(f"{why}; only plans by alpha_beta and frapp foretell that of a query")
 
     def only(self, files: Sequence[ReleaseFile]) -> ReleaseFile:
         """The one file of a release that has no further views."""

@@ -4,9 +4,9 @@ What is read first stands first: whether it holds, the guarantee in two sentence
 attackers still learn; then what was asked, found and done, what it costs in use, the choice among others as charts, and
 at the end what it takes to check all of it again: parameters, versions, digests and plain SQL.
 
-A page about a release tells what its file tells, so it may go where the release goes. A page that knows the policy also
-tells of the private table: it says so on top, and is for the owner. Neither holds a sensitive value or a row of a
-person unless `show_values` asks for it.
+A page about a release says what its file says, so it may go where the release goes. A page that knows the policy also
+reveals something of the private table: it says so on top, and is for the owner. Neither holds a sensitive value or a
+row of a person unless `show_values` asks for it.
 
 model.py      what a page is made of: sections with sentences, tables and charts
 claims.py     what a release promises, to whom

@@ -25,8 +25,8 @@ from sqlpriv.reporting.sections import FOUND, attack_section, choice_section, po
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
-_OF_RELEASE = "Made from the release alone: it tells nothing that the release does not."
-_FOR_OWNER = "For the owner: this page tells of the private table, and does not go out with the release."
+_OF_RELEASE = "Made from the release alone: it reveals nothing that the release does not."
+_FOR_OWNER = "For the owner: this page reveals something of the private table, and does not go out with the release."
 
 
 def report_release(path: Path) -> Page:

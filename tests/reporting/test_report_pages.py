@@ -56,8 +56,8 @@ def test_what_is_read_first_stands_first(owners: str, public: str) -> None:
 
 
 def test_who_may_read_it_is_said(owners: str, public: str) -> None:
-    assert "For the owner: this page tells of the private table" in owners
-    assert "it tells nothing that the release does not" in public
+    assert "For the owner: this page reveals something of the private table" in owners
+    assert "it reveals nothing that the release does not" in public
 
 
 def written(page: str) -> str:
