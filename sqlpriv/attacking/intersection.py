@@ -147,7 +147,7 @@ def _sentence(column: str, pair: Pair) -> str:
         f"An attacker who finds a person in both releases knows {column} for certain of {certain}; by the first alone "
         f"of {people(own['first_certain'])}, by the second of {people(own['second_certain'])}. The smallest set of "
         f"people who cannot be distinguished falls to {number(own['both_smallest'])}, from "
-        f"{number(own['first_smallest'])} and {number(own['second_smallest'])}, and {people(alone)} {_are(alone)} alone."
+        f"{number(own['first_smallest'])} and {number(own['second_smallest'])}; {people(alone)} {_are(alone)} alone."
     )
 
 
