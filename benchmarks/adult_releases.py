@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -25,12 +26,12 @@ from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Edition, Request
-from sqlpriv.methods.randomized.coins import coin_prefix
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import open_private, publish
+from sqlpriv.release.coins import NoiseSeed
 from sqlpriv.sqltext import file_literal, literal, quoted
 
 ROWS, SLOTS, DISTINCT = "rows", "slots", "distinct"
@@ -83,7 +84,7 @@ def make_release(variant: Variant, folder: Path, seed: int) -> Path:
         method = METHODS[policy.method]
         assert isinstance(method, Randomized)
         plan = make_plan(source, policy, method.make_terms)
-        prefix = coin_prefix(key, {"for": name}, "not published", 1)
+        prefix = NoiseSeed("for comparison only", {"for": name}, "not published").prefix(key, 1)
         edition = Edition(1, prefix, prefix, "for comparison only")
         if variant.coins == FRAPP:
             _write_frapp(method, plan, variant, edition, target)
@@ -110,7 +111,9 @@ def _policy(variant: Variant, folder: Path) -> RandomizedPolicy:
     return policy
 
 
-def _write_frapp(method: Randomized, plan: RandomizedPlan, variant: Variant, edition: Edition, target: Path) -> None:
+def _write_frapp(
+    method: Randomized[Any], plan: RandomizedPlan, variant: Variant, edition: Edition, target: Path
+) -> None:
     """FRAPP at the comparison level: NOT private."""
     source, terms = plan.source, plan.terms
     rows = SIZES[variant.setting]
@@ -121,7 +124,7 @@ def _write_frapp(method: Randomized, plan: RandomizedPlan, variant: Variant, edi
     method.write(replace(plan, terms=replace(terms, rows=rows, coins=coins)), edition, target, Request())
 
 
-def _write_rows(method: Randomized, plan: RandomizedPlan, edition: Edition, target: Path) -> None:
+def _write_rows(method: Randomized[Any], plan: RandomizedPlan, edition: Edition, target: Path) -> None:
     """The paper's two steps, row by row: each row stays with probability alpha, each tuple enters with beta."""
     columns = ", ".join(map(quoted, ADULT_COLUMNS))
     share = inlined(f"_coin_share(_coin_bits({literal(edition.prefix)}, 'row|' || CAST(number AS VARCHAR)))")

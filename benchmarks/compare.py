@@ -23,9 +23,9 @@ import duckdb
 
 from benchmarks.data import adult_folder
 from sqlpriv import publishing
-from sqlpriv.comparing.protection import stated
-from sqlpriv.comparing.run import Asked, Comparison, run
-from sqlpriv.comparing.turn import turned
+from sqlpriv.comparing.conversion import convert
+from sqlpriv.comparing.protection import declared_protection
+from sqlpriv.comparing.run import CompareOptions, Comparison, compare_methods
 from sqlpriv.errors import SqlprivError
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import Policy
@@ -48,7 +48,7 @@ def _holds(columns: int) -> bool:
     with tempfile.TemporaryDirectory() as name:
         policy = publishing.read_policy(write_policy(Path(name), columns))
         start = time.process_time()
-        found = run(policy, (), Asked())
+        found = compare_methods(policy, (), CompareOptions())
         seconds = time.process_time() - start
         start = time.process_time()
         by_hand = dict(_by_hand(found, Path(name)))
@@ -85,7 +85,7 @@ def _by_hand(found: Comparison, folder: Path) -> Iterator[tuple[tuple[str, bool]
     best = {row.method: row.best for row in found.rows if row.best}
     for name, method in METHODS.items():
         try:
-            made = turned(policy, METHODS[policy.method], method, stated(policy)).policy
+            made = convert(policy, METHODS[policy.method], method, declared_protection(policy)).policy
             yield (name, False), _published(made, folder / f"{name}.duckdb", asked, truths)
         except SqlprivError:
             yield (name, False), None

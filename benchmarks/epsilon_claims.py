@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlpriv.checks.requirements import parse
-from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.lattice import Node
 
 ROUNDING = 1e-12
 SHAPES = ("uniform", "table")

@@ -24,12 +24,12 @@ from benchmarks.data import acs_file
 from benchmarks.epsilon_claims import Adversary, Claim, Figures, adversaries, all_claims
 from benchmarks.policies import generalizing
 from sqlpriv.engine import fetch
-from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
+from sqlpriv.methods.generalize.nodes import all_nodes, lattice_of
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.stubbornness import Curve, stubbornness_curves
-from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.measures import write_measures
 from sqlpriv.methods.labelled.scan import scan_table
+from sqlpriv.methods.lattice import Node, NodeRow
 from sqlpriv.publishing import open_private
 from sqlpriv.showing.charts import draw, lattice_picture, stubbornness_picture
 
@@ -132,8 +132,7 @@ def draw_figures(file: Path, measured: Measured, folder: Path) -> list[Path]:
                                       ("II, any shape", "class2", ""))
         }  # fmt: skip
         pictures[f"figure2{letter}"] = stubbornness_picture(curve, title, f"least {cost}")
-    texts = [m.requirement.text for m in measures]
-    pictures["figure3"] = lattice_picture(nodes, policy.qis, texts)
+    pictures["figure3"] = lattice_picture(lattice_of(domain, measures, nodes))
     return [draw(picture, folder / f"{name}.svg") for name, picture in pictures.items()]
 
 

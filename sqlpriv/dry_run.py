@@ -26,8 +26,8 @@ def dry_run(
     time_limit: float | None = None,
 ) -> Facts:
     """The plan, refused also where publishing with the same key and ledger would be; nothing is written."""
-    with planned(policy, Request(time_limit=time_limit, on_progress=on_progress)) as found:
-        facts, target = foretold(found, output), target_of(policy, output)
+    with planned(policy, Request(time_limit=time_limit, on_progress=on_progress)) as plan:
+        facts, target = foretold(plan, output), target_of(policy, output)
         try:
             if target is None:
                 raise PolicyError(NO_OUTPUT)
@@ -35,7 +35,7 @@ def dry_run(
             book = read_ledger(ledger_of(policy, ledger_file), policy.table)
             refuse_unknown_release(book, target, policy.table.name)
             if book.entries or policy.budget is not None:
-                make_draft(found, key, book, target)
+                make_draft(METHODS[policy.method], plan, key, book, target)
         except (InputError, PolicyError, ReleaseError) as error:
             return refused(facts, str(error))
     return facts

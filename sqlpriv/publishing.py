@@ -31,7 +31,7 @@ from sqlpriv.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.facts import Drawn, Facts, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.draft import Draft, given_key, make_draft
-from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
+from sqlpriv.methods.method import AnyMethod, AnyPlan, Edition, Made, Request, Written
 from sqlpriv.policy.file import Policy, read_policy_file
 from sqlpriv.release.beside import remove_left_copies
 from sqlpriv.release.file import check_target, count_rows, open_file, readable, remove_partial
@@ -55,7 +55,7 @@ NO_OUTPUT = "the policy names no output; add it to [release], or give one"
 class Published:
     """What was published: for the owner, who may know the number of rows."""
 
-    plan: Plan
+    plan: AnyPlan
     written: Written
     facts: Facts
     seen: Any = None
@@ -69,7 +69,7 @@ def read_policy(path: str | Path) -> Policy:
 
 
 @contextmanager
-def planned(policy: Policy, request: Request | None = None) -> Iterator[Plan]:
+def planned(policy: Policy, request: Request | None = None) -> Iterator[AnyPlan]:
     """The plan of a policy, while its private table is open."""
     with open_private(policy) as source:
         yield METHODS[policy.method].plan(source, policy, request or Request())
@@ -81,7 +81,7 @@ def plan(
     queries: Sequence[str] = (),
     time_limit: float | None = None,
     on_progress: OnProgress = None,
-    pictures_of: Callable[[Plan], tuple[Drawn, ...]] = lambda _: (),
+    pictures_of: Callable[[AnyPlan], tuple[Drawn, ...]] = lambda _: (),
 ) -> Facts:
     """What a policy would publish, guarantee and cost; nothing is written.
 
@@ -89,18 +89,18 @@ def plan(
     Pictures are made while the table is open.
     """
     request = Request(time_limit=time_limit, on_progress=on_progress, queries=tuple(queries))
-    with planned(_read(policy), request) as found:
-        return replace(foretold(found), pictures=pictures_of(found))
+    with planned(_read(policy), request) as plan:
+        return replace(foretold(plan), pictures=pictures_of(plan))
 
 
-def foretold(found: Plan, output: Path | None = None) -> Facts:
+def foretold(plan: AnyPlan, output: Path | None = None) -> Facts:
     """The facts of a plan, with what publishing would say of the place of the release."""
-    facts, target = found.facts(), target_of(found.policy, output)
+    facts, target = plan.facts(), target_of(plan.policy, output)
     if target is None:
         content = {**facts.content, "warnings": [*facts.content.get("warnings", ()), NO_OUTPUT]}
         return replace(facts, content=content, warnings=(*facts.warnings, NO_OUTPUT))
     try:
-        check_target(target, found.policy.table)
+        check_target(target, plan.policy.table)
     except ReleaseError as error:
         return refused(facts, str(error))
     return facts
@@ -145,12 +145,12 @@ def publish(
         refuse_unknown_release(book, target, policy.table.name)
         remove_left_copies(target.resolve())
         before = policy.table.state()
-        found = method.plan(source, policy, request)
-        found.refuse(request)
+        plan = method.plan(source, policy, request)
+        plan.refuse(request)
         _refuse_change(policy.table.state() == before)
-        draft = make_draft(found, key, book, target)
-        written = _existing(method, found, draft) or _write(method, found, draft, request, before)
-        return Published(found, written, found.facts(written), look and look(source, policy))
+        draft = make_draft(method, plan, key, book, target)
+        written = _existing(method, plan, draft) or _write(method, plan, draft, request, before)
+        return Published(plan, written, plan.facts(written), look and look(source, policy))
 
 
 def _read(policy: Policy | str | Path) -> Policy:
@@ -162,7 +162,7 @@ def open_private(policy: Policy) -> AbstractContextManager[Source]:
     return open_table(policy.table, policy.by_text)
 
 
-def _existing(method: Method, found: Plan, draft: Draft) -> Written | None:
+def _existing(method: AnyMethod, plan: AnyPlan, draft: Draft) -> Written | None:
     """The release that is there, if it is the one that would be made, and whole."""
     target = draft.target
     if draft.known is None or not draft.known.release or not target.exists():
@@ -171,8 +171,8 @@ def _existing(method: Method, found: Plan, draft: Draft) -> Written | None:
         with open_file(target) as file:
             if file.about.get("release") != draft.known.release:
                 return None
-            refuse_to_lose(method, file, found.policy)
-            if not judged_file(method, file, found.policy).passed:
+            refuse_to_lose(method, file, plan.policy)
+            if not judged_file(method, file, plan.policy).passed:
                 return None
             rows = count_rows(file)
     except ReleaseError:  # of an older format, or empty: it is written again
@@ -182,11 +182,11 @@ def _existing(method: Method, found: Plan, draft: Draft) -> Written | None:
     return Written(target, draft.edition.view, Made(rows, rows), draft.warnings, again=True)
 
 
-def _write(method: Method, found: Plan, draft: Draft, request: Request, before: tuple[int, int] | None) -> Written:
+def _write(method: AnyMethod, plan: AnyPlan, draft: Draft, request: Request, before: tuple[int, int] | None) -> Written:
     target = draft.target
     partial = draft.book.folder / f"{draft.entry.name}.duckdb"
     try:
-        made, release = make_file(method, found, draft.edition, draft.date, partial, request, before)
+        made, release = make_file(method, plan, draft.edition, draft.date, partial, request, before)
         _publish_file(partial, draft, release)
     except duckdb.Error as error:
         raise translate(error) from None
@@ -198,8 +198,8 @@ def _write(method: Method, found: Plan, draft: Draft, request: Request, before: 
 
 
 def make_file(
-    method: Method,
-    found: Plan,
+    method: AnyMethod,
+    plan: AnyPlan,
     edition: Edition,
     date: str,
     path: Path,
@@ -207,14 +207,14 @@ def make_file(
     before: tuple[int, int] | None,
 ) -> tuple[Made, str]:
     """The whole release in a file, verified: what it holds, and what it calls itself."""
-    table = found.policy.table
+    table = plan.policy.table
     _refuse_change(table.state() == before)
-    made = method.write(found, edition, path, request)
-    stamp(found.source.con, path, found.policy, method, date, edition.total)
-    write_views(method, path, found.policy.questions, found.policy.auto_views)
+    made = method.write(plan, edition, path, request)
+    stamp(plan.source.con, path, plan.policy, method, date, edition.total)
+    write_views(method, path, plan.policy.questions, plan.policy.auto_views)
     _reached("written")
     made.refuse_unlikely()
-    release = _verified(method, found, path)
+    release = _verified(method, plan, path)
     _refuse_change(table.state() == before)
     _reached("verified")
     return made, release
@@ -229,17 +229,17 @@ def _refuse_change(is_unchanged: bool) -> None:
         raise ReleaseError("the file changed while it was read, so nothing was published; run it again")
 
 
-def _verified(method: Method, found: Plan, partial: Path) -> str:
+def _verified(method: AnyMethod, plan: AnyPlan, partial: Path) -> str:
     """Refuse a file that does not hold what it says; what the release calls itself."""
     with open_file(partial) as file:
-        judged = judged_file(method, file, found.policy)
+        judged = judged_file(method, file, plan.policy)
         if not judged.passed:
             failed = ", ".join(c["check"] for c in judged.content["checks"] if c["passed"] is False)
             raise ReleaseError(
                 f"the file that was written does not hold what it says ({failed}); nothing was published"
             )
         name = file.about["release"]
-    method.compare(found, partial)
+    method.compare(plan, partial)
     return name
 
 

@@ -11,7 +11,7 @@ from sqlpriv.arguments import checked
 from sqlpriv.errors import ReleaseError
 from sqlpriv.facts import Facts
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.method import Method
+from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.change_views import add_to_file, added, drop_from_file
 from sqlpriv.release.file import ReleaseFile, readable
@@ -20,7 +20,7 @@ from sqlpriv.release.verify_views import check_views
 from sqlpriv.release.views import CONFIDENCE, View
 
 
-def judged_file(method: Method, file: ReleaseFile, policy: Policy | None) -> Facts:
+def judged_file(method: AnyMethod, file: ReleaseFile, policy: Policy | None) -> Facts:
     """What the method says of a file, and whether its views are what they say."""
     judged = method.verify(file, policy)
     return with_checks(judged, file, check_views(method, file, policy)) if judged.passed else judged
@@ -48,12 +48,12 @@ def drop_view(path: str | Path, name: str) -> Facts:
     return Facts(f"{name} is no longer a view in {Path(path).name}", {"release": Path(path).name, "dropped": name})
 
 
-def _method_and_facts(file: ReleaseFile) -> tuple[Method, Facts]:
+def _method_and_facts(file: ReleaseFile) -> tuple[AnyMethod, Facts]:
     method = method_of(file)
     return method, judged_file(method, file, None)
 
 
-def method_of(file: ReleaseFile) -> Method:
+def method_of(file: ReleaseFile) -> AnyMethod:
     """The method that made a release."""
     name = file.about.get("method", "")
     if name not in METHODS:

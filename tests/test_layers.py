@@ -124,7 +124,8 @@ def test_there_is_no_cycle() -> None:
 
 def test_no_method_imports_another() -> None:
     """A method is added by a folder: what two of them share stands in labelled/, randomized/, bucketed/ or above."""
-    shared = {"methods.method", "methods.base", "methods.labelled", "methods.randomized", "methods.bucketed"}
+    seam = {f"methods.{name}" for name in ("method", "charts", "lattice", "records")}
+    shared = seam | {"methods.labelled", "methods.randomized", "methods.bucketed"}
     for name, others in IMPORTS.items():
         parts = name.split(".")
         if parts[0] != "methods" or len(parts) < 2 or f"methods.{parts[1]}" in shared:
@@ -137,6 +138,33 @@ def test_no_method_imports_another() -> None:
             and not any(o == s or o.startswith(f"{s}.") for s in shared)
         ]
         assert foreign == [], name
+
+
+DOMAINS = {("comparing.truth", "methods.randomized.domains"), ("comparing.truth", "methods.randomized.policy")}
+"""Public domains are read in a method's folder until they have a room below the methods."""
+
+
+def test_nobody_knows_the_inside_of_a_method() -> None:
+    """What others need of a method is a question to Method or Plan, with a default, or stands in a room above."""
+    folders = {path.name for path in (ROOT / "methods").iterdir() if path.is_dir()}
+    found = {
+        (name, other)
+        for name, others in IMPORTS.items()
+        for other in others
+        if room(name) != "methods" and other.startswith("methods.") and other.split(".")[1] in folders
+    }
+    assert found == DOMAINS
+
+
+def test_plans_and_methods_are_not_asked_what_they_are() -> None:
+    """No isinstance of a plan, a policy or a method outside the folder of a method: the seam has a question for it."""
+    asked = re.compile(r"isinstance\([^()]*\b\w+(Plan|Method|Policy)\b")
+    for name, path in MODULES.items():
+        parts = name.split(".")
+        if parts[0] == "methods" and len(parts) > 2:
+            continue
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if asked.search(line)]
+        assert lines == [], name
 
 
 def test_methods_are_not_asked_for_by_name() -> None:

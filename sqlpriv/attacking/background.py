@@ -1,8 +1,8 @@
 """Background knowledge: values that a person is known not to have (the lecture's Umeko), and facts that tie people.
 
-Both are the worst case over what an attacker may know: the most telling negations of a class, and the most telling
-implications between people of any classes, which is (c,k)-safety. Where somebody's value is certain anyway, one
-implication from there tells the value of anybody.
+Both are the worst case over what an attacker may know: the negations of a class that reveal most, and the implications
+between people of any classes that do, which is (c,k)-safety. Where somebody's value is certain anyway, one implication
+from there reveals the value of anybody.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sqlpriv.attacking.findings import Finding, Found, Pair, number, people
-from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.attacking.findings import Finding, Findings, Pair, number, people
+from sqlpriv.attacking.guesses import ClassGuess
 from sqlpriv.errors import InputError
 
 ATTACK = "background knowledge"
@@ -22,7 +22,7 @@ MOST_KNOWN = 10
 
 
 @dataclass(frozen=True)
-class Knows:
+class Knowledge:
     """How much the attackers know, at most."""
 
     negations: int = 2
@@ -45,7 +45,7 @@ class Case:
     argument: int
 
 
-def cases(knows: Knows) -> Iterator[Case]:
+def cases(knows: Knowledge) -> Iterator[Case]:
     """All that is asked for; n negations are the l - 2 of the lecture."""
     for n in range(1, knows.negations + 1):
         words = f"{n} value{'s' if n > 1 else ''} that a person does not have"
@@ -55,29 +55,29 @@ def cases(knows: Knows) -> Iterator[Case]:
         yield Case(f"{k} implication{'s' if k > 1 else ''}", words, "ck_safety_classes", k)
 
 
-def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], knows: Knows) -> Found:
-    """Of each sensitive column, how many become certain, and how sure the surest guess is."""
-    for column, guessed in own.items():
+def attack(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], knows: Knowledge) -> Findings:
+    """Of each sensitive column, of how many people it can be known for certain, and how sure the surest guess is."""
+    for column, guess in own.items():
         beside = raw.get(column)
         for case in cases(knows):
-            pair = Pair(numbers(guessed, case), {} if beside is None else numbers(beside, case))
+            pair = Pair(numbers(guess, case), {} if beside is None else numbers(beside, case))
             figures = (
-                pair.figure("certain", "people who can become certain", is_drawn=True),
+                pair.figure("certain", "people whose value can be known for certain", is_drawn=True),
                 pair.figure("surest_guess", "the surest guess", is_share=True),
             )
             yield Finding(ATTACK, _sentence(column, case, pair), figures, column, case.name)
 
 
-def numbers(guessed: Guessed, case: Case) -> dict[str, float | None]:
+def numbers(guess: ClassGuess, case: Case) -> dict[str, float | None]:
     """The people of classes in which such knowledge can make a value certain, and the surest guess of all."""
     columns = f"coalesce(sum(size) FILTER ({_CERTAIN}), 0), least(max(value), 1)"
-    certain, surest = guessed.by_class(case.macro, columns, case.argument)
+    certain, surest = guess.by_class(case.macro, columns, case.argument)
     return {"certain": float(certain), "surest_guess": float(surest)}
 
 
 def _sentence(column: str, case: Case, pair: Pair) -> str:
     return (
-        f"Who also knows {case.words} can become certain of {column} of {people(pair.own['certain'])}"
-        f"{pair.beside('certain', 'in the private table:')}, and believes no value more than "
-        f"{number(pair.own['surest_guess'])}{pair.beside('surest_guess', 'there:')}."
+        f"An attacker who also knows {case.words} can know {column} for certain of {people(pair.own['certain'])}"
+        f"{pair.raw_text('certain', 'in the private table:')}, and believes no value more than "
+        f"{number(pair.own['surest_guess'])}{pair.raw_text('surest_guess', 'there:')}."
     )

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from sqlpriv.attacking.findings import Figure, Finding, Found, Pair, number, people
-from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.attacking.findings import Figure, Finding, Findings, Pair, number, people
+from sqlpriv.attacking.guesses import ClassGuess
 from sqlpriv.attacking.homogeneity import numbers as homogeneous
 from sqlpriv.engine import fetch
 from sqlpriv.sqltext import NUMERIC_TYPE, quoted
@@ -21,64 +21,64 @@ ATTACK = "skewness and similarity"
 _TREE, _LABELLED, _LABEL = "__tree", "__labelled", "__label"
 
 
-def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], trees: Mapping[str, pa.Table]) -> Found:
+def attack(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], trees: Mapping[str, pa.Table]) -> Findings:
     """Of each sensitive column, how far the worst class differs from the whole, and how much beliefs grow.
 
     `trees` are hierarchies of sensitive columns, as wide tables.
     """
-    for column, guessed in own.items():
+    for column, guess in own.items():
         beside, tree = raw.get(column), trees.get(column)
-        pair = Pair(_numbers(guessed, tree), {} if beside is None else _numbers(beside, tree))
+        pair = Pair(_numbers(guess, tree), {} if beside is None else _numbers(beside, tree))
         yield Finding(ATTACK, _sentence(column, pair), tuple(_figures(pair)), column)
 
 
-def _numbers(guessed: Guessed, tree: pa.Table | None) -> dict[str, float | None]:
+def _numbers(guess: ClassGuess, tree: pa.Table | None) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     mean = "sum(size * value) / sum(size), max(value)"
-    found["mean_t"], found["worst_t"] = map(float, guessed.by_class("t_closeness_classes", mean))
-    found["largest_factor"] = guessed.value("beta_likeness", "1 + beta")
-    if _is_ordered(guessed):
-        found["worst_t_ordered"] = guessed.value("t_closeness_ordered", "t")
+    found["mean_t"], found["worst_t"] = map(float, guess.by_class("t_closeness_classes", mean))
+    found["largest_factor"] = guess.value("beta_likeness", "1 + beta")
+    if _is_ordered(guess):
+        found["worst_t_ordered"] = guess.value("t_closeness_ordered", "t")
     if tree is not None:
-        guessed.calls.con.register(_TREE, tree)
-        if _covers(guessed):
-            found["worst_t_similar"] = guessed.value("t_closeness_hierarchical", "t", _TREE)
+        guess.calls.con.register(_TREE, tree)
+        if _covers(guess):
+            found["worst_t_similar"] = guess.value("t_closeness_hierarchical", "t", _TREE)
             if tree.num_columns > 2:  # else nothing stands between the values and the top
-                found["certain_group"] = homogeneous(_with_labels(guessed))["certain"]
-        guessed.calls.con.unregister(_TREE)
+                found["certain_group"] = homogeneous(_with_labels(guess))["certain"]
+        guess.calls.con.unregister(_TREE)
     return found
 
 
-def _is_ordered(guessed: Guessed) -> bool:
+def _is_ordered(guess: ClassGuess) -> bool:
     """Whether its values have an order in which some are nearer than others: numbers, and times."""
-    kinds = {str(r[0]): str(r[1]) for r in fetch(guessed.calls.con, f"DESCRIBE FROM {guessed.table}")}
-    kind = next((k for name, k in kinds.items() if name.lower() == guessed.sensitive.lower()), "")
+    kinds = {str(r[0]): str(r[1]) for r in fetch(guess.calls.con, f"DESCRIBE FROM {guess.table}")}
+    kind = next((k for name, k in kinds.items() if name.lower() == guess.sensitive.lower()), "")
     return NUMERIC_TYPE.fullmatch(kind) is not None or kind.startswith(("DATE", "TIME"))
 
 
-def _labels(guessed: Guessed) -> str:
+def _labels(guess: ClassGuess) -> str:
     """Each value of the hierarchy as text, with the label one level above it."""
-    value, label = (quoted(str(r[0])) for r in fetch(guessed.calls.con, f"DESCRIBE FROM {_TREE}")[:2])
+    value, label = (quoted(str(r[0])) for r in fetch(guess.calls.con, f"DESCRIBE FROM {_TREE}")[:2])
     return f"(SELECT {value} AS __value, {label} AS {_LABEL} FROM {_TREE})"
 
 
-def _covers(guessed: Guessed) -> bool:
+def _covers(guess: ClassGuess) -> bool:
     """Whether the hierarchy has every value of the column; a release may hold others."""
-    values = f"SELECT DISTINCT CAST({quoted(guessed.sensitive)} AS VARCHAR) AS v FROM {guessed.table}"
-    known = f"SELECT __value FROM {_labels(guessed)}"
-    return not fetch(guessed.calls.con, f"SELECT count(*) FROM ({values} EXCEPT {known})")[0][0]
+    values = f"SELECT DISTINCT CAST({quoted(guess.sensitive)} AS VARCHAR) AS v FROM {guess.table}"
+    known = f"SELECT __value FROM {_labels(guess)}"
+    return not fetch(guess.calls.con, f"SELECT count(*) FROM ({values} EXCEPT {known})")[0][0]
 
 
-def _with_labels(guessed: Guessed) -> Guessed:
+def _with_labels(guess: ClassGuess) -> ClassGuess:
     """The same guess of the label one level above the value."""
-    con = guessed.calls.con
-    kept = ", ".join(quoted(c) for c in (*guessed.classes, *filter(None, [guessed.person])))
+    con = guess.calls.con
+    kept = ", ".join(quoted(c) for c in (*guess.classes, *filter(None, [guess.person])))
     rows = (
-        f"SELECT {kept}, {_LABEL} FROM {guessed.table} JOIN {_labels(guessed)} "
-        f"ON CAST({quoted(guessed.sensitive)} AS VARCHAR) IS NOT DISTINCT FROM __value"
+        f"SELECT {kept}, {_LABEL} FROM {guess.table} JOIN {_labels(guess)} "
+        f"ON CAST({quoted(guess.sensitive)} AS VARCHAR) IS NOT DISTINCT FROM __value"
     )
     fetch(con, f"CREATE OR REPLACE TEMP TABLE {_LABELLED} AS {rows}")
-    return replace(guessed, table=_LABELLED, sensitive=_LABEL)
+    return replace(guess, table=_LABELLED, sensitive=_LABEL)
 
 
 _WORDS = {
@@ -101,12 +101,12 @@ def _sentence(column: str, pair: Pair) -> str:
     own = pair.own
     told = (
         f"In the worst class {number(own['worst_t'])} of the belief in {column} is elsewhere than in the whole table"
-        f"{pair.beside('worst_t', 'in the private table:')}; belief in one value grows by a factor of up to "
-        f"{number(own['largest_factor'])}{pair.beside('largest_factor', 'there:')}."
+        f"{pair.raw_text('worst_t', 'in the private table:')}; belief in one value grows by a factor of up to "
+        f"{number(own['largest_factor'])}{pair.raw_text('largest_factor', 'there:')}."
     )
     if "certain_group" in own:
         told += (
-            f" Of {people(own['certain_group'])}{pair.beside('certain_group', 'there:')} it is certain in which group "
-            "of similar values theirs is."
+            f" Of {people(own['certain_group'])}{pair.raw_text('certain_group', 'there:')} it is certain in which "
+            "group of similar values theirs is."
         )
     return told

@@ -54,7 +54,7 @@ class NotRun:
     why: str
 
 
-Found = Iterator[Finding | NotRun]
+Findings = Iterator[Finding | NotRun]
 """What an attack gives: often one finding for each sensitive column."""
 
 
@@ -69,7 +69,7 @@ class Pair:
         """One of them."""
         return Figure(name, words, self.own.get(name), self.raw.get(name), is_share, is_drawn)
 
-    def beside(self, name: str, words: str) -> str:
+    def raw_text(self, name: str, words: str) -> str:
         """What stands behind a number in a sentence: that of the private table, if there is one."""
         raw = self.raw.get(name)
         return "" if raw is None else f" ({words} {number(raw)})"

@@ -1,22 +1,22 @@
-"""Homogeneity: a class in which everybody has the same value tells that value of all its people (the lecture's Bob)."""
+"""Homogeneity: a class in which everybody has the same value reveals it of all its people (the lecture's Bob)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlpriv.attacking.findings import Finding, Found, Pair, of_all, people
-from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.attacking.findings import Finding, Findings, Pair, of_all, people
+from sqlpriv.attacking.guesses import ClassGuess
 from sqlpriv.facts import Grid
 
 ATTACK = "homogeneity"
 _SHOWN = 5
 
 
-def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], show_values: bool) -> Found:
+def attack(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], show_values: bool) -> Findings:
     """Of each sensitive column, how many people's value is certain, and how many are guessed right."""
-    for column, guessed in own.items():
+    for column, guess in own.items():
         beside = raw.get(column)
-        pair = Pair(numbers(guessed), {} if beside is None else numbers(beside))
+        pair = Pair(numbers(guess), {} if beside is None else numbers(beside))
         yield Finding(
             ATTACK,
             _sentence(column, pair),
@@ -30,13 +30,13 @@ def attack(own: Mapping[str, Guessed], raw: Mapping[str, Guessed], show_values: 
                 pair.figure("surest_guess", "the surest guess", is_share=True),
             ),
             column,
-            private=(_classes(guessed),) if show_values else (),
+            private=(_classes(guess),) if show_values else (),
         )
 
 
-def numbers(guessed: Guessed) -> dict[str, float | None]:
+def numbers(guess: ClassGuess) -> dict[str, float | None]:
     """A value is certain where its share of a class is 1."""
-    found = guessed.by_class(
+    found = guess.by_class(
         "alpha_k_anonymity_classes",
         "sum(size), coalesce(sum(size) FILTER (value = 1), 0), count(*) FILTER (value = 1), sum(size * value), "
         "max(value)",
@@ -48,15 +48,15 @@ def numbers(guessed: Guessed) -> dict[str, float | None]:
 def _sentence(column: str, pair: Pair) -> str:
     own = pair.own
     return (
-        f"Who finds the class of a person knows {column} for certain of {of_all(own['certain'], own['people'])}"
-        f"{pair.beside('certain', 'in the private table:')}, and guesses it right of "
-        f"{people(round(own['guessed_right'] or 0))}{pair.beside('guessed_right', 'there:')}."
+        f"An attacker who finds the class of a person knows {column} for certain of "
+        f"{of_all(own['certain'], own['people'])}{pair.raw_text('certain', 'in the private table:')}, and guesses it "
+        f"right of {people(round(own['guessed_right'] or 0))}{pair.raw_text('guessed_right', 'there:')}."
     )
 
 
-def _classes(guessed: Guessed) -> Grid:
+def _classes(guess: ClassGuess) -> Grid:
     """The classes to blame, with what they are, for the owner alone."""
-    listed = guessed.worst("alpha_k_anonymity_classes", "value = 1", _SHOWN)
-    title = f"The largest classes in which {guessed.sensitive} is certain"
+    listed = guess.worst("alpha_k_anonymity_classes", "value = 1", _SHOWN)
+    title = f"The largest classes in which {guess.sensitive} is certain"
     rows = tuple((found, size) for found, size, _ in listed)
     return Grid(("class", "people"), rows, title, folded=("class",), private=True)

@@ -1,8 +1,8 @@
-"""Intersection: two releases of one table, each fine alone. Who knows a person's quasi-identifiers finds the classes
-that could be the person's in both, and what the person has is among the values of both.
+"""Intersection: two releases of one table, each fine alone. An attacker who knows a person's quasi-identifiers finds
+the classes that could be the person's in both, and what the person has is among the values of both.
 
 The attacker knows this one person, and that the person's row is in the table. Someone who knows everybody else's
-quasi-identifiers, too, may rule out more: so many at least become certain.
+quasi-identifiers, too, may rule out more: so many values at least are certain.
 """
 
 from __future__ import annotations
@@ -11,17 +11,14 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from sqlpriv.attacking.cells import Records, release_records, table_records
-from sqlpriv.attacking.findings import Figure, Finding, Found, NotRun, Pair, number, of_all, people
-from sqlpriv.attacking.guessed import has_buckets, why_no_values
+from sqlpriv.attacking.findings import Figure, Finding, Findings, NotRun, Pair, number, of_all, people
 from sqlpriv.attacking.homogeneity import numbers as homogeneous
-from sqlpriv.attacking.reach import refuse_strangers, write_reach
-from sqlpriv.attacking.scene import Scene
+from sqlpriv.attacking.matches import match_people, refuse_unmatched
+from sqlpriv.attacking.target import Target
 from sqlpriv.engine import fetch
-from sqlpriv.methods.bucketed.layout import BUCKET, side_table
-from sqlpriv.methods.method import BoundsBeliefs
+from sqlpriv.methods.records import VALUE, Records
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.file import ReleaseFile
 from sqlpriv.released import method_of
 from sqlpriv.sqltext import folded, quoted
 from sqlpriv.table.source import Source
@@ -29,37 +26,37 @@ from sqlpriv.table.source import Source
 ATTACK = "intersection of two releases"
 _ONE = "it needs a second release of the same table: sqlpriv attack FIRST SECOND"
 _ALONE = (
-    "which classes of the two have people in common, the files do not tell; --policy names the private table, which "
+    "the files do not reveal which classes of the two have people in common; --policy names the private table, which "
     "does"
 )
-_COINS = (
-    "coins decide which rows of {} are published, so no value can be ruled out; the odds of both releases multiply, "
-    "and `sqlpriv ledger` says what they cost together"
+_NOISE = (
+    "random noise decides which rows of {} are published, so no value can be ruled out; the odds of both releases "
+    "multiply, and `sqlpriv ledger` says what they cost together"
 )
-_PEOPLE, _VALUE = "__intersected", "__possible"
+_PEOPLE = "__intersected"
 
 
-def attack(scene: Scene) -> Found:
-    """Of each sensitive column that both have, how many become certain, and how small the sets of people are."""
-    if len(scene.files) < 2:
+def attack(target: Target) -> Findings:
+    """Of each sensitive column that both have: of how many people it is certain, and how small sets of people are."""
+    if len(target.files) < 2:
         yield NotRun(ATTACK, _ONE)
         return
-    noisy = [file.name for file in scene.files if isinstance(method_of(file), BoundsBeliefs)]
+    noisy = [file.name for file in target.files if method_of(file).bounds_beliefs]
     if noisy:
-        yield NotRun(ATTACK, _COINS.format(noisy[0]))
+        yield NotRun(ATTACK, _NOISE.format(noisy[0]))
         return
-    hidden = list(filter(None, map(why_no_values, scene.files)))
+    hidden = [why for file in target.files if (why := method_of(file).why_no_classes(file)) is not None]
     if hidden:
         yield NotRun(ATTACK, hidden[0])
         return
-    if scene.private is None or scene.policy is None:
+    if target.private is None or target.policy is None:
         yield NotRun(ATTACK, _ALONE)
         return
-    shared = _shared(scene.files)
+    shared = _shared(target.files)
     if not shared:
         yield NotRun(ATTACK, "the two have no sensitive column in common")
     for column in shared:
-        pair = _numbers(scene, scene.private, scene.policy, column)
+        pair = _numbers(target, target.private, target.policy, column)
         yield Finding(ATTACK, _sentence(column, pair), tuple(_figures(pair)), column)
 
 
@@ -72,17 +69,17 @@ def _named(file: ReleaseFile, role: str) -> list[str]:
     return [str(row["name"]) for row in file.rows("attributes") if row["role"] == role]
 
 
-def _numbers(scene: Scene, source: Source, policy: Policy, column: str) -> Pair:
-    con = scene.calls.con
-    qis = {folded(q): q for file in scene.files for q in _named(file, "quasi-identifier")}
+def _numbers(target: Target, source: Source, policy: Policy, column: str) -> Pair:
+    con = target.calls.con
+    qis = {folded(q): q for file in target.files for q in _named(file, "quasi-identifier")}
     by = ", ".join(quoted(q) for q in qis.values())
     counted = f"SELECT {by}, count(*) AS __n FROM {source.table} GROUP BY ALL"
     fetch(con, f"CREATE OR REPLACE TEMP TABLE {_PEOPLE} AS SELECT row_number() OVER () AS __kind, * FROM ({counted})")
-    for i, (file, said) in enumerate(zip(scene.files, (policy, scene.second_policy or policy), strict=True)):
-        _write_possible(con, i, classes_with_values(file, column, source, said))
+    for i, (file, said) in enumerate(zip(target.files, (policy, target.second_policy or policy), strict=True)):
+        _write_possible(con, i, method_of(file).records_with_value(file, column, source, said))
         behind = f"FROM {_PEOPLE} AS p ANTI JOIN __possible_{i} AS x ON p.__kind = x.kind"
         missing = int(fetch(con, f"SELECT coalesce(sum(p.__n), 0) {behind}")[0][0])
-        refuse_strangers(file, missing, "--second-policy" if i else "--policy")
+        refuse_unmatched(file, missing, "--second-policy" if i else "--policy")
     # Where no class could be the person's, the row was left out, and the release says nothing of it.
     both = "coalesce(list_intersect(x.found, y.found), x.found, y.found)"
     rows = (
@@ -98,12 +95,14 @@ def _numbers(scene: Scene, source: Source, policy: Policy, column: str) -> Pair:
         sizes = f"SELECT sum(n) AS size FROM ({rows}) WHERE in_{name} IS NOT NULL GROUP BY {grouped}"
         smallest, alone = fetch(con, f"SELECT min(size), count(*) FILTER (size = 1) FROM ({sizes})")[0]
         own[f"{name}_smallest"], own[f"{name}_alone"] = float(smallest), float(alone)
-    return Pair(own, _raw(scene, column, con, by, source))
+    return Pair(own, _raw(target, column, con, by, source))
 
 
-def _raw(scene: Scene, column: str, con: duckdb.DuckDBPyConnection, by: str, source: Source) -> dict[str, float | None]:
+def _raw(
+    target: Target, column: str, con: duckdb.DuckDBPyConnection, by: str, source: Source
+) -> dict[str, float | None]:
     """What the quasi-identifiers themselves would tell."""
-    found = {folded(name): guessed for name, guessed in scene.raw.items()}.get(folded(column))
+    found = {folded(name): guess for name, guess in target.raw.items()}.get(folded(column))
     certain = None if found is None else homogeneous(found)["certain"]
     sizes = f"SELECT count(*) AS size FROM {source.table} GROUP BY {by}"
     smallest, alone = fetch(con, f"SELECT min(size), count(*) FILTER (size = 1) FROM ({sizes})")[0]
@@ -112,35 +111,15 @@ def _raw(scene: Scene, column: str, con: duckdb.DuckDBPyConnection, by: str, sou
 
 def _write_possible(con: duckdb.DuckDBPyConnection, number_: int, records: Records) -> None:
     """Of each kind of people: which values they could have by a release, and where they could be in it."""
-    reach = write_reach(con, f"release_{number_}", records, _PEOPLE, open_nulls=False, keep=["__kind"], beside=[_VALUE])
+    matches = match_people(
+        con, f"release_{number_}", records, _PEOPLE, open_nulls=False, keep=["__kind"], beside=[VALUE]
+    )
     fetch(
         con,
         f"CREATE OR REPLACE TEMP TABLE __possible_{number_} AS SELECT p.k0 AS kind, list(DISTINCT r.b0) AS found, "
-        f"list_sort(list(r.id)) AS places FROM {reach.pairs} AS x JOIN {reach.people} AS p ON x.person = p.id "
-        f"JOIN {reach.records} AS r ON x.record = r.id GROUP BY p.k0",
+        f"list_sort(list(r.id)) AS places FROM {matches.pairs} AS x JOIN {matches.people} AS p ON x.person = p.id "
+        f"JOIN {matches.records} AS r ON x.record = r.id GROUP BY p.k0",
     )
-
-
-def classes_with_values(file: ReleaseFile, column: str, source: Source, policy: Policy) -> Records:
-    """What a release shows of people, each with every value that could be theirs, as text that NULL has, too."""
-    records = release_records(file, _named(file, "quasi-identifier"), source, policy)
-    value = f"CASE WHEN {quoted(column)} IS NULL THEN '-' ELSE '=' || CAST({quoted(column)} AS VARCHAR) END AS {_VALUE}"
-    if not has_buckets(file):
-        return records.read_from(f"(SELECT *, {value} FROM {records.relation})")
-    rows = {str(row["name"]): int(row["side"]) for row in file.rows("attributes")}
-    own = file.table(side_table(rows[column] - 1))
-    if own == records.relation:
-        return records.read_from(f"(SELECT *, {value} FROM {own})")
-    beside = [q for q in _named(file, "quasi-identifier") if rows[q] == rows[column]]
-    kinds = file.columns(SCHEMA, side_table(rows[column] - 1))
-    bucket = quoted(BUCKET)
-    shown = ", ".join([bucket, *map(quoted, beside), value])
-    known = ", ".join([bucket, *(quoted(c.name) for c in records.cells)])
-    joined = (
-        f"(SELECT DISTINCT * FROM (SELECT {known} FROM {records.relation}) JOIN (SELECT DISTINCT {shown} FROM {own}) "
-        f"USING ({bucket}))"
-    )
-    return Records(joined, (*records.cells, *table_records(own, kinds, beside).cells))
 
 
 _WORDS = {
@@ -162,12 +141,13 @@ def _figures(pair: Pair) -> Iterator[Figure]:
 
 def _sentence(column: str, pair: Pair) -> str:
     own = pair.own
-    certain = f"{of_all(own['both_certain'], own['people'])}{pair.beside('both_certain', 'in the private table:')}"
+    certain = f"{of_all(own['both_certain'], own['people'])}{pair.raw_text('both_certain', 'in the private table:')}"
+    alone = own["both_alone"]
     return (
-        f"Who finds a person in both releases knows {column} for certain of {certain}; by the first alone of "
-        f"{people(own['first_certain'])}, by the second of {people(own['second_certain'])}. The smallest set of people "
-        f"who cannot be told apart falls to {number(own['both_smallest'])}, from {number(own['first_smallest'])} and "
-        f"{number(own['second_smallest'])}, and {people(own['both_alone'])} {_are(own['both_alone'])} alone."
+        f"An attacker who finds a person in both releases knows {column} for certain of {certain}; by the first alone "
+        f"of {people(own['first_certain'])}, by the second of {people(own['second_certain'])}. The smallest set of "
+        f"people who cannot be distinguished falls to {number(own['both_smallest'])}, from "
+        f"{number(own['first_smallest'])} and {number(own['second_smallest'])}; {people(alone)} {_are(alone)} alone."
     )
 
 

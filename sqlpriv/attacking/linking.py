@@ -11,59 +11,60 @@ from dataclasses import dataclass
 
 import duckdb
 
-from sqlpriv.attacking.cells import NOT_PUBLIC, Records, release_records, table_records
 from sqlpriv.attacking.dictionary import TABLE, Dictionary
-from sqlpriv.attacking.findings import Figure, Finding, Found, NotRun, Pair, of_all, people
-from sqlpriv.attacking.reach import Reach, write_reach
-from sqlpriv.attacking.scene import Scene
+from sqlpriv.attacking.findings import Figure, Finding, Findings, NotRun, Pair, of_all, people
+from sqlpriv.attacking.matches import Matches, match_people
+from sqlpriv.attacking.target import Target
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.records import Records, table_records
 from sqlpriv.release.file import SCHEMA
 from sqlpriv.sqltext import folded, quoted
 from sqlpriv.table.source import Source
 
 ATTACK = "linking with a dictionary"
+NOT_PUBLIC = "which values are below its labels is not public; --policy says it"
 _NO_DICTIONARY = "it needs --dictionary FILE, a list of people that an attacker may hold"
 _NOISE = (
-    "coins made the rows, or moved them: that an entry agrees with a row does not say that the row is that person's; "
-    "what it tells, the linking attacker says"
+    "random noise made the rows, or moved them: that an entry agrees with a row does not say that the row is that "
+    "person's; the linking attacker says what it reveals"
 )
 
 
 @dataclass(frozen=True)
-class Truth:
+class TruthColumn:
     """The column that tells who is who, as the dictionary and the private table call it."""
 
     entry: str
     own: str
 
 
-def attack(scene: Scene, truth: str | None) -> Found:
+def attack(target: Target, truth: str | None) -> Findings:
     """How many records are found, as is to be expected, and by the truth where it is known."""
-    book = scene.dictionary
+    book = target.dictionary
     if book is None and truth is not None:
         raise InputError("--truth is a column of a dictionary, and none is given: name one with --dictionary")
     if book is None:
         yield NotRun(ATTACK, _NO_DICTIONARY)
         return
-    known = _truth(scene, book, truth)
-    if known is not None and scene.bounds_beliefs:
+    known = _truth(target, book, truth)
+    if known is not None and target.bounds_beliefs:
         raise InputError(
-            f"which rows {scene.name} holds, coins decided, and so nobody knows whose they are: leave --truth out"
+            f"random noise decides which rows {target.name} holds, so nobody knows whose they are: leave --truth out"
         )
-    shared = _shared(scene, book, known)
-    if scene.files and "__weight" in scene.files[0].columns(SCHEMA, "published"):
+    shared = _shared(target, book, known)
+    if target.files and "__weight" in target.files[0].columns(SCHEMA, "published"):
         yield NotRun(ATTACK, _NOISE)
         return
-    records = _records(scene, shared)
+    records = _records(target, shared)
     if not records.cells:
         yield NotRun(ATTACK, f"of {', '.join(records.unknown)}, {NOT_PUBLIC}")
         return
-    con, private = scene.calls.con, scene.private
+    con, private = target.calls.con, target.private
     own = _numbers(con, "own", records)
     if known is not None:
-        people_of = scene.private if scene.files else scene.source
+        people_of = target.private if target.files else target.source
         assert people_of is not None
         own |= _judged(con, "own", records, people_of, known)
     raw: dict[str, float | None] = {}
@@ -75,12 +76,12 @@ def attack(scene: Scene, truth: str | None) -> Found:
     yield Finding(ATTACK, _sentence(records, book, pair), tuple(_figures(pair)))
 
 
-def _truth(scene: Scene, book: Dictionary, truth: str | None) -> Truth | None:
+def _truth(target: Target, book: Dictionary, truth: str | None) -> TruthColumn | None:
     if truth is None:
         return None
     entry, _, own = truth.partition("=")
-    source = scene.private or scene.source
-    if source is None or (scene.files == () and scene.private is not None):
+    source = target.private or target.source
+    if source is None or (target.files == () and target.private is not None):
         raise InputError(
             "--truth is judged by the private table, row by row: give --policy with a release, or attack that table"
         )
@@ -92,36 +93,36 @@ def _truth(scene: Scene, book: Dictionary, truth: str | None) -> Truth | None:
             f"{lacking} has no column {entry if column is None else own or entry!r} that could tell who is who; write "
             "--truth COLUMN, or --truth COLUMN=COLUMN, that of the dictionary first"
         )
-    return Truth(column, spelt)
+    return TruthColumn(column, spelt)
 
 
-def _shared(scene: Scene, book: Dictionary, truth: Truth | None) -> list[str]:
+def _shared(target: Target, book: Dictionary, truth: TruthColumn | None) -> list[str]:
     """The columns by which records are compared: all that both have, but those that are wanted or tell the truth."""
-    if scene.files:
-        offered = [str(r["name"]) for r in scene.files[0].rows("attributes") if r.get("role") != "sensitive"]
+    if target.files:
+        offered = [str(r["name"]) for r in target.files[0].rows("attributes") if r.get("role") != "sensitive"]
     else:
-        assert scene.source is not None
-        known = scene.policy.named("quasi-identifier", "other", "published") if scene.policy else None
-        wanted = {folded(s) for s in scene.own}
+        assert target.source is not None
+        known = target.policy.named("quasi-identifier", "other", "published") if target.policy else None
+        wanted = {folded(s) for s in target.own}
         offered = [
-            c for c in scene.source.columns
+            c for c in target.source.columns
             if folded(c) not in wanted and (known is None or folded(c) in map(folded, known))
         ]  # fmt: skip
     secret = set() if truth is None else {folded(truth.entry), folded(truth.own)}
     shared = [c for c in offered if book.column(c) is not None and folded(c) not in secret]
     if not shared:
         raise InputError(
-            f"the dictionary {book.name} shares no column with {scene.name}, so nobody can be found by it: it has "
+            f"the dictionary {book.name} shares no column with {target.name}, so nobody can be found by it: it has "
             f"{', '.join(book.types)}; there are {', '.join(offered)}"
         )
     return shared
 
 
-def _records(scene: Scene, shared: Sequence[str]) -> Records:
-    if scene.files:
-        return release_records(scene.files[0], shared, scene.private, scene.policy)
-    assert scene.source is not None
-    return table_records(scene.source.table, scene.source.types, shared)
+def _records(target: Target, shared: Sequence[str]) -> Records:
+    if target.method is not None:
+        return target.method.records(target.files[0], shared, target.private, target.policy)
+    assert target.source is not None
+    return table_records(target.source.table, target.source.types, shared)
 
 
 def _spelt(source: Source, names: Sequence[str]) -> list[str]:
@@ -129,42 +130,41 @@ def _spelt(source: Source, names: Sequence[str]) -> list[str]:
     return [spelt[folded(n)] for n in names if folded(n) in spelt]
 
 
-def _entries(con: duckdb.DuckDBPyConnection, name: str, records: Records, keep: Sequence[str] = ()) -> Reach:
-    return write_reach(con, name, records, TABLE, open_nulls=True, keep=keep)
+def _entries(con: duckdb.DuckDBPyConnection, name: str, records: Records, keep: Sequence[str] = ()) -> Matches:
+    return match_people(con, name, records, TABLE, open_nulls=True, keep=keep)
 
 
 def _numbers(con: duckdb.DuckDBPyConnection, name: str, records: Records) -> dict[str, float | None]:
     """Records by the number of entries that agree with them."""
-    reach = _entries(con, name, records)
+    matches = _entries(con, name, records)
     found = fetch(
         con,
         f"SELECT sum(n), sum(n * {inlined('_picked(entries)')}), coalesce(sum(n) FILTER (entries = 1), 0), "
-        f"coalesce(sum(n) FILTER (entries = 0), 0), max({inlined('_picked(entries)')}) FROM ({_counted(reach)})",
+        f"coalesce(sum(n) FILTER (entries = 0), 0), max({inlined('_picked(entries)')}) FROM ({_counted(matches)})",
     )[0]
     names = ("records", "expected", "alone", "in_no_entry", "surest")
     return {name: float(value) for name, value in zip(names, found, strict=True)}
 
 
-def _counted(reach: Reach) -> str:
+def _counted(matches: Matches) -> str:
     """The kinds of records with the number of entries that agree."""
-    entries = (
-        f"SELECT record, sum(p.n) AS entries FROM {reach.pairs} JOIN {reach.people} AS p ON person = p.id GROUP BY 1"
-    )
+    paired = f"{matches.pairs} JOIN {matches.people} AS p ON person = p.id"
+    entries = f"SELECT record, sum(p.n) AS entries FROM {paired} GROUP BY record"
     return (
-        f"SELECT r.id, r.n, coalesce(e.entries, 0) AS entries FROM {reach.records} AS r LEFT JOIN ({entries}) AS e "
+        f"SELECT r.id, r.n, coalesce(e.entries, 0) AS entries FROM {matches.records} AS r LEFT JOIN ({entries}) AS e "
         "ON r.id = e.record"
     )
 
 
 def _judged(
-    con: duckdb.DuckDBPyConnection, name: str, records: Records, source: Source, truth: Truth
+    con: duckdb.DuckDBPyConnection, name: str, records: Records, source: Source, truth: TruthColumn
 ) -> dict[str, float | None]:
     """By the truth: the chance that the entry picked for the record of a person is the person's own.
 
     The record of a person is one of those that could hold the row; where several could, each is as likely as its size.
     """
     entries = _entries(con, name, records, [truth.entry])
-    owners = write_reach(con, f"{name}_rows", records, source.table, open_nulls=False, keep=[truth.own])
+    owners = match_people(con, f"{name}_rows", records, source.table, open_nulls=False, keep=[truth.own])
     fetch(con, f"CREATE OR REPLACE TEMP TABLE __entries AS {_counted(entries)}")
     # Of a record and a true name: how many entries with that name agree with it.
     right = (
@@ -177,7 +177,7 @@ def _judged(
         f"FROM {owners.people} AS o JOIN {owners.pairs} AS b ON b.person = o.id JOIN {owners.records} AS r "
         "ON r.id = b.record"
     )
-    # Kinds of records are numbered anew by each reach, and are the same by what they show.
+    # Kinds of records are numbered anew by each match, and are the same by what they show.
     same = " AND ".join(f"x.l{i} IS NOT DISTINCT FROM y.l{i}" for i in range(len(records.cells)))
     alike = f"SELECT x.id AS own, y.id AS record FROM {owners.records} AS x JOIN {entries.records} AS y ON {same}"
     found = fetch(
@@ -215,13 +215,13 @@ def _sentence(records: Records, book: Dictionary, pair: Pair) -> str:
     own, by = pair.own, ", ".join(c.name for c in records.cells)
     expected = f"{of_all(round(own['expected'] or 0, 1), own['records'])} right"
     told = (
-        f"Who holds {book.name} and compares {by} names {expected}, as is to be expected if all of them are in it"
-        f"{pair.beside('expected', 'in the private table:')}; with one entry alone {_agrees(own['alone'])}"
-        f"{pair.beside('alone', 'there:')}."
+        f"An attacker who holds {book.name} and compares {by} names {expected}, as is to be expected if all of them "
+        f"are in it{pair.raw_text('expected', 'in the private table:')}; with one entry alone {_agrees(own['alone'])}"
+        f"{pair.raw_text('alone', 'there:')}."
     )
     if "right" in own:
-        right = f"{people(round(own['right'] or 0, 1))} are named right{pair.beside('right', 'there:')}"
-        alone = f"{people(own['alone_right'])}{pair.beside('alone_right', 'there:')}"
+        right = f"{people(round(own['right'] or 0, 1))} are named right{pair.raw_text('right', 'there:')}"
+        alone = f"{people(own['alone_right'])}{pair.raw_text('alone_right', 'there:')}"
         told += f" By the truth {right}, and of those who are alone {alone}."
     if records.unknown:
         told += f" Not compared: {', '.join(records.unknown)}, since {NOT_PUBLIC}."

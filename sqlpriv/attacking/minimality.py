@@ -1,4 +1,4 @@
-"""Minimality: what the choice of a search tells. Who knows the requirements, the search and everybody's
+"""Minimality: what the choice of a search reveals. An attacker who knows the requirements, the search and everybody's
 quasi-identifiers can rule out each world, a way to hand out the values of a class to its people, in which the search
 would have chosen otherwise: what is left may be believed more.
 
@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlpriv.attacking.findings import Figure, Finding, Found, NotRun, number, people
-from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.attacking.findings import Figure, Finding, Findings, NotRun, number, people
+from sqlpriv.attacking.guesses import ClassGuess
 from sqlpriv.attacking.homogeneity import numbers as homogeneous
-from sqlpriv.attacking.scene import Scene
+from sqlpriv.attacking.target import Target
 from sqlpriv.attacking.worlds import ROWS, WORLD, Worlds, write_worlds
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError
 from sqlpriv.facts import OnProgress
-from sqlpriv.methods.method import Method, Request, Searches
+from sqlpriv.methods.method import AnyMethod, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.public_part import public_part
 from sqlpriv.release.stamp import stated_policy
@@ -33,7 +33,7 @@ _KEPT, _SEARCHED = "__kept", "__searched"
 
 
 @dataclass(frozen=True)
-class Looked:
+class Sampled:
     """What came of looking at worlds."""
 
     digits: float
@@ -43,51 +43,50 @@ class Looked:
     is_exact: bool
 
 
-def attack(scene: Scene, most: int, on_progress: OnProgress = None) -> Found:
+def attack(target: Target, most: int, on_progress: OnProgress = None) -> Findings:
     """How many worlds the choice rules out, and how sure the surest guess can become by that."""
     if most < 0:
         raise InputError("worlds must be a whole number of at least 0")
-    why = _why_not(scene, most)
+    why = _why_not(target, most)
     if why is not None:
         yield NotRun(ATTACK, why)
         return
-    source, policy, method = scene.private, scene.policy, scene.method
+    source, policy, method = target.private, target.policy, target.method
     assert source is not None
     assert policy is not None
-    assert isinstance(method, Searches)
+    assert method is not None
     if not method.looks_at_values(policy):
         sentence = (
             "What is required is about quasi-identifiers alone, so the search would have chosen the same whoever has "
-            "which value: its choice tells nothing of sensitive values."
+            "which value: its choice reveals nothing of sensitive values."
         )
         yield Finding(ATTACK, sentence, (_excluded(0.0),))
         return
-    worlds = write_worlds(source, policy, scene.files[0])
-    assert scene.method is not None
-    looked = _look(worlds, scene.method, policy, most, on_progress)
+    worlds = write_worlds(source, method, policy, target.files[0])
+    looked = _look(worlds, method, policy, most, on_progress)
     for place, column in enumerate(policy.sensitive):
-        guessed = next(g for name, g in scene.own.items() if name.lower() == column.lower())
-        yield (_counted if looked.is_exact else _bounded)(source, guessed, place, looked)
+        guess = next(g for name, g in target.own.items() if name.lower() == column.lower())
+        yield (_counted if looked.is_exact else _bounded)(source, guess, place, looked)
 
 
-def _why_not(scene: Scene, most: int) -> str | None:
-    if not scene.files or scene.method is None:
+def _why_not(target: Target, most: int) -> str | None:
+    if not target.files or target.method is None:
         return "nothing was searched for: this is no release"
-    if not isinstance(scene.method, Searches):
-        return f"how {scene.method.name} chooses is not retraced here, so what its choice tells is not counted"
-    if scene.files[0].about.get("optimal", "yes") != "yes":
+    if not target.method.retraces_choice:
+        return f"how {target.method.name} chooses is not retraced here, so what its choice reveals is not counted"
+    if target.files[0].about.get("optimal", "yes") != "yes":
         return "the owner named what to publish, or the search was stopped before its end: its choice follows no rule"
-    if not scene.own:
+    if not target.own:
         return "no column is sensitive, so there is no value to guess"
-    if scene.private is None or scene.policy is None:
+    if target.private is None or target.policy is None:
         return "what the search would have chosen in other worlds takes the quasi-identifiers of all: give --policy"
-    names = [str(row["name"]) for row in scene.files[0].rows("attributes")]
-    if stated_policy(scene.files[0]) != public_part(scene.policy, scene.method, names):
+    names = [str(row["name"]) for row in target.files[0].rows("attributes")]
+    if stated_policy(target.files[0]) != public_part(target.policy, target.method, names):
         return "the policy says something else than the one that the release was made by, so its search is another"
     return None if most else "no world is looked at, as is asked for"
 
 
-def _look(worlds: Worlds, method: Method, policy: Policy, most: int, on_progress: OnProgress) -> Looked:
+def _look(worlds: Worlds, method: AnyMethod, policy: Policy, most: int, on_progress: OnProgress) -> Sampled:
     """Run the search on all worlds, or on a sample; those that are possible stay in a table."""
     con, (digits, is_exact) = worlds.source.con, worlds.count(most)
     deals = list(worlds.every()) if is_exact else [worlds.drawn(i) for i in range(most)]
@@ -101,27 +100,26 @@ def _look(worlds: Worlds, method: Method, policy: Policy, most: int, on_progress
             fetch(con, keep)
         if on_progress:
             on_progress((done + 1) / len(deals))
-    return Looked(digits, len(deals), excluded, is_exact)
+    return Sampled(digits, len(deals), excluded, is_exact)
 
 
-def _choice(source: Source, method: Method, policy: Policy, table: str) -> object:
+def _choice(source: Source, method: AnyMethod, policy: Policy, table: str) -> object:
     """What the search chooses for the rows of a table."""
     columns = ", ".join(quoted(c) for c in source.columns)
     fetch(source.con, f"CREATE OR REPLACE TEMP VIEW {_SEARCHED} AS SELECT {columns} FROM {table}")
-    assert isinstance(method, Searches)
     return method.choice(method.plan(replace(source, table=_SEARCHED, texts={}), policy, Request()))
 
 
-def _counted(source: Source, guessed: Guessed, place: int, looked: Looked) -> Finding:
+def _counted(source: Source, guess: ClassGuess, place: int, looked: Sampled) -> Finding:
     """All worlds were looked at."""
     beliefs = f"SELECT row, value, count(*) AS n FROM {_KEPT} WHERE place = {place} GROUP BY ALL"
     best = f"SELECT row, max(n) / sum(n) AS belief FROM ({beliefs}) GROUP BY row"
     asked = f"SELECT max(belief), count(*) FILTER (belief = 1) FROM ({best})"
     surest, certain = map(float, fetch(source.con, asked)[0])
-    before = homogeneous(guessed)
+    before = homogeneous(guess)
     sentence = (
         f"Of the {looked.looked:,} worlds that the release may stand for, the search would have chosen otherwise in "
-        f"{looked.excluded:,}. Without these the surest guess of {guessed.sensitive} is {number(surest)}, from "
+        f"{looked.excluded:,}. Without these the surest guess of {guess.sensitive} is {number(surest)}, from "
         f"{number(before['surest_guess'])}, and certain of {people(certain)}, from {people(before['certain'])}."
     )
     figures = (
@@ -132,12 +130,12 @@ def _counted(source: Source, guessed: Guessed, place: int, looked: Looked) -> Fi
         Figure("certain_before", "people whose value is certain, not knowing of it", before["certain"]),
         Figure("certain_after", "people whose value is certain, knowing of it", certain),
     )
-    return Finding(ATTACK, sentence, figures, guessed.sensitive, "counted")
+    return Finding(ATTACK, sentence, figures, guess.sensitive, "counted")
 
 
-def _bounded(source: Source, guessed: Guessed, _place: int, looked: Looked) -> Finding:
+def _bounded(source: Source, guess: ClassGuess, _place: int, looked: Sampled) -> Finding:
     """A sample was looked at: the share of worlds that is ruled out bounds how much a belief grows."""
-    before = homogeneous(guessed)["surest_guess"]
+    before = homogeneous(guess)["surest_guess"]
     given = f"({before!r}, {looked.excluded}, {looked.looked})"
     share, after = map(
         float, fetch(source.con, f"SELECT share, belief FROM {source.need('minimality_bound')}{given}")[0]
@@ -145,7 +143,7 @@ def _bounded(source: Source, guessed: Guessed, _place: int, looked: Looked) -> F
     sentence = (
         f"The release may stand for about 10^{looked.digits:,.0f} worlds, too many to count; in {looked.excluded:,} of "
         f"{looked.looked:,} drawn by lot the search would have chosen otherwise. So with 95% confidence its choice "
-        f"rules out a share of {number(share)} at most, and the surest guess of {guessed.sensitive} grows from "
+        f"rules out a share of {number(share)} at most, and the surest guess of {guess.sensitive} grows from "
         f"{number(before)} to {number(after)} at most."
     )
     figures = (
@@ -156,10 +154,10 @@ def _bounded(source: Source, guessed: Guessed, _place: int, looked: Looked) -> F
         Figure("surest_before", "the surest guess, not knowing of the search", before, is_share=True),
         Figure("surest_after_bound", "the surest guess, knowing of it, at most", after, is_share=True),
     )
-    return Finding(ATTACK, sentence, figures, guessed.sensitive, "bounded")
+    return Finding(ATTACK, sentence, figures, guess.sensitive, "bounded")
 
 
-def _share(source: Source, looked: Looked) -> float:
+def _share(source: Source, looked: Sampled) -> float:
     return float(fetch(source.con, f"SELECT {looked.excluded} / {looked.looked}")[0][0])
 
 

@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from sqlpriv.attacking import background, closeness, coins, homogeneity, intersection, linking, minimality
-from sqlpriv.attacking.background import Knows
-from sqlpriv.attacking.findings import Finding, Found, NotRun
-from sqlpriv.attacking.guessed import why_no_values
-from sqlpriv.attacking.scene import Scene
+from sqlpriv.attacking import background, closeness, homogeneity, intersection, linking, minimality, noise
+from sqlpriv.attacking.background import Knowledge
+from sqlpriv.attacking.findings import Finding, Findings, NotRun
+from sqlpriv.attacking.target import Target
 from sqlpriv.facts import OnProgress
 
-_COINS = (
-    "coins decide which rows are published, so no row and no class says anything for certain of anybody; how much they "
-    "tell, the linking attacker says"
+_NOISE = (
+    "random noise decides which rows are published, so no row and no class says anything for certain of anybody; the "
+    "linking attacker says how much they reveal"
 )
 _QUICK = 0.2
 """About the share of the time that all attacks but the last take."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the owner asks for."""
+class AttackOptions:
+    """What the owner asks for: what attackers know, and how far to look."""
 
-    knows: Knows = field(default_factory=Knows)
+    knows: Knowledge = field(default_factory=Knowledge)
     truth: str | None = None
     """The column of the dictionary that tells who is who."""
     worlds: int = minimality.WORLDS
@@ -32,17 +31,17 @@ class Asked:
     show_values: bool = False
 
 
-Attack = Callable[[Scene, Asked], Found]
+Attack = Callable[[Target, AttackOptions], Findings]
 
 
-def run(scene: Scene, asked: Asked, on_progress: OnProgress = None) -> list[Finding | NotRun]:
+def run_attacks(target: Target, options: AttackOptions, on_progress: OnProgress = None) -> list[Finding | NotRun]:
     """Every attack, in the order of the lecture."""
     found: list[Finding | NotRun] = []
     for done, attack in enumerate(_ATTACKS):
-        found += attack(scene, asked)
+        found += attack(target, options)
         if on_progress:
             on_progress(_QUICK * (done + 1) / len(_ATTACKS))
-    found += minimality.attack(scene, asked.worlds, _last(on_progress))
+    found += minimality.attack(target, options.worlds, _last(on_progress))
     return found
 
 
@@ -54,31 +53,31 @@ def _last(on_progress: OnProgress) -> OnProgress:
 def _by_classes(name: str, attack: Attack) -> Attack:
     """An attack by the classes in which people are; where there are none, why."""
 
-    def judged(scene: Scene, asked: Asked) -> Iterator[Finding | NotRun]:
-        why = _why_no_classes(scene)
+    def judged(target: Target, options: AttackOptions) -> Iterator[Finding | NotRun]:
+        why = _why_no_classes(target)
         if why is None:
-            yield from attack(scene, asked)
+            yield from attack(target, options)
         else:
             yield NotRun(name, why)
 
     return judged
 
 
-def _why_no_classes(scene: Scene) -> str | None:
-    if scene.bounds_beliefs:
-        return _COINS
-    if not scene.own:
+def _why_no_classes(target: Target) -> str | None:
+    if target.bounds_beliefs:
+        return _NOISE
+    if not target.own:
         return "no column is sensitive, so there is no value to guess"
-    if not all(guessed.classes for guessed in scene.own.values()):
+    if not all(guess.classes for guess in target.own.values()):
         return "no column is a quasi-identifier, so nobody's class can be found"
-    return why_no_values(scene.files[0]) if scene.files else None
+    return None if target.method is None else target.method.why_no_classes(target.files[0])
 
 
 _ATTACKS: tuple[Attack, ...] = (
-    _by_classes(homogeneity.ATTACK, lambda s, asked: homogeneity.attack(s.own, s.raw, asked.show_values)),
-    _by_classes(background.ATTACK, lambda s, asked: background.attack(s.own, s.raw, asked.knows)),
-    _by_classes(closeness.ATTACK, lambda s, _: closeness.attack(s.own, s.raw, s.trees)),
-    lambda s, asked: linking.attack(s, asked.truth),
-    lambda s, _: coins.attack(s),
-    lambda s, _: intersection.attack(s),
+    _by_classes(homogeneity.ATTACK, lambda t, options: homogeneity.attack(t.own, t.raw, options.show_values)),
+    _by_classes(background.ATTACK, lambda t, options: background.attack(t.own, t.raw, options.knows)),
+    _by_classes(closeness.ATTACK, lambda t, _: closeness.attack(t.own, t.raw, t.trees)),
+    lambda t, options: linking.attack(t, options.truth),
+    lambda t, _: noise.attack(t),
+    lambda t, _: intersection.attack(t),
 )

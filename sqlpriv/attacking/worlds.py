@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from sqlpriv.attacking.cells import release_records
-from sqlpriv.attacking.reach import refuse_strangers, write_reach
+from sqlpriv.attacking.matches import match_people, refuse_unmatched
 from sqlpriv.engine import fetch
+from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.sqltext import literal, quoted
@@ -72,16 +72,16 @@ class Worlds:
         return f"INSERT INTO {kept} {' UNION ALL '.join(parts)}"
 
 
-def write_worlds(source: Source, policy: Policy, file: ReleaseFile) -> Worlds:
+def write_worlds(source: Source, method: AnyMethod, policy: Policy, file: ReleaseFile) -> Worlds:
     """Number the private rows, and find the class of each; rows that were left out are classes of their own."""
     con = source.con
     numbered = f"SELECT *, row_number() OVER () AS {_ROW} FROM {source.table}"
     fetch(con, f"CREATE OR REPLACE TEMP TABLE {ROWS} AS {numbered}")
     qis = [str(row["name"]) for row in file.rows("attributes") if row["role"] == "quasi-identifier"]
-    records = release_records(file, qis, source, policy)
-    reach = write_reach(con, "worlds", records, ROWS, open_nulls=False, keep=[_ROW])
+    records = method.records(file, qis, source, policy)
+    matches = match_people(con, "worlds", records, ROWS, open_nulls=False, keep=[_ROW])
     known = (
-        f"SELECT p.k0 AS row, min(x.record) AS class FROM {reach.pairs} AS x JOIN {reach.people} AS p "
+        f"SELECT p.k0 AS row, min(x.record) AS class FROM {matches.pairs} AS x JOIN {matches.people} AS p "
         "ON x.person = p.id GROUP BY 1"
     )
     values = ", ".join(f"coalesce('=' || CAST({quoted(s)} AS VARCHAR), '-')" for s in policy.sensitive)
@@ -91,7 +91,7 @@ def write_worlds(source: Source, policy: Policy, file: ReleaseFile) -> Worlds:
         f"CAST([{values}] AS VARCHAR) AS {_VALUES} FROM {ROWS} LEFT JOIN ({known}) AS k ON {_ROW} = k.row",
     )
     missing = int(fetch(con, f"SELECT count(*) FROM {_DEALT} WHERE {_CLASS} < 0")[0][0])
-    refuse_strangers(file, missing, "--policy")
+    refuse_unmatched(file, missing, "--policy")
     return Worlds(source, policy.sensitive)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sqlpriv.comparing.truth import Key, Known, Truth, as_number, key_of
+from sqlpriv.comparing.truth import Key, TrueAnswers, Truth, as_number, key_of
 from sqlpriv.comparing.workload import LeftOut, Question
 from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import OnProgress
@@ -91,7 +91,7 @@ class Measured:
     """The median width of the bounds; infinite where half of them have no end."""
     by_size: tuple[BySize, ...]
     refused: tuple[LeftOut, ...]
-    asked: tuple[str, ...]
+    queries: tuple[str, ...]
     """The questions that were answered."""
 
 
@@ -118,11 +118,11 @@ def measure(release: OpenRelease, truth: Truth, on_progress: OnProgress = None) 
         width=_quantile([n.width for n in bounded], 0.5),
         by_size=tuple(_by_size([n for n in numbers if n.is_count], truth.rows)),
         refused=tuple(refused),
-        asked=tuple(asked),
+        queries=tuple(asked),
     )
 
 
-def _numbers(release: OpenRelease, known: Known) -> Iterator[Number]:
+def _numbers(release: OpenRelease, known: TrueAnswers) -> Iterator[Number]:
     """All estimates of one question, each beside its truth."""
     given = _by_group(*release.fetch(known.question.sql), known.question)
     counts = [c for c, is_value in zip(known.question.is_count, known.question.is_value, strict=True) if is_value]

@@ -30,7 +30,7 @@ class Protection:
     assumed: bool = False
 
 
-def stated(policy: Policy) -> Protection:
+def declared_protection(policy: Policy) -> Protection:
     """What the policy promises, by its gamma or by what it requires."""
     if policy.release.get(GAMMA) is not None:
         gamma = float(policy.release[GAMMA])

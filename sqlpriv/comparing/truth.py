@@ -34,7 +34,7 @@ _MOST_GROUPS = 100_000
 
 
 @dataclass(frozen=True)
-class Known:
+class TrueAnswers:
     """A question with its true answers: by the group keys as text, a number or nothing for each aggregate."""
 
     question: Question
@@ -46,7 +46,7 @@ class Truth:
     """All that is known of the private table: its rows, the questions with their answers, and what was left out."""
 
     rows: int
-    known: tuple[Known, ...]
+    known: tuple[TrueAnswers, ...]
     left_out: tuple[LeftOut, ...]
     made_up: bool
     unlisted: tuple[str, ...] = ()
@@ -62,12 +62,12 @@ def ask_private(policy: Policy, workload: Path | None, seed: int, on_progress: O
         asked = given or make_workload(policy.table.name, [c for c in choices if c.values], seed)
         unlisted = tuple(c.name for c in columns if _is_fine(c) and not _has_domain(c)) if given is None else ()
         with _table_in_memory(source, policy, columns) as rows:
-            found: list[Known | LeftOut] = []
+            found: list[TrueAnswers | LeftOut] = []
             for place, question in enumerate(asked):
                 found.append(_asked(source.con, question) if isinstance(question, Question) else question)
                 if on_progress:
                     on_progress((place + 1) / len(asked))
-    known = tuple(k for k in found if isinstance(k, Known))
+    known = tuple(k for k in found if isinstance(k, TrueAnswers))
     left_out = tuple(left for left in found if isinstance(left, LeftOut))
     if not known:
         raise InputError(
@@ -129,7 +129,7 @@ def _table_in_memory(source: Source, policy: Policy, columns: Sequence[Column]) 
     yield rows
 
 
-def _asked(con: duckdb.DuckDBPyConnection, question: Question) -> Known | LeftOut:
+def _asked(con: duckdb.DuckDBPyConnection, question: Question) -> TrueAnswers | LeftOut:
     """What DuckDB says before it reads a row is passed on; what it says then may quote one, as error() is made to."""
     try:
         fetch(con, f"EXPLAIN {question.sql}")
@@ -151,7 +151,7 @@ def _asked(con: duckdb.DuckDBPyConnection, question: Question) -> Known | LeftOu
         if key_of(row, question) in answers:
             return LeftOut(question.number, "its rows cannot be told apart; select what it groups by, without totals")
         answers[key_of(row, question)] = tuple(map(as_number, values))
-    return Known(question, answers)
+    return TrueAnswers(question, answers)
 
 
 def is_number(value: Any) -> bool:

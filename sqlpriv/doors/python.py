@@ -11,17 +11,16 @@ import duckdb
 
 from sqlpriv import publishing
 from sqlpriv.arguments import checked
-from sqlpriv.attacking.background import Knows
+from sqlpriv.attacking.background import Knowledge
+from sqlpriv.attacking.facts import attack_facts
 from sqlpriv.attacking.minimality import WORLDS
-from sqlpriv.attacking.run import Asked as AskedAttack
-from sqlpriv.attacking.run import run as run_attacks
-from sqlpriv.attacking.scene import Columns, Given, opened
-from sqlpriv.attacking.told import told as told_attacks
+from sqlpriv.attacking.run import AttackOptions, run_attacks
+from sqlpriv.attacking.target import Columns, Inputs, open_target
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
-from sqlpriv.comparing.run import Asked, run
-from sqlpriv.comparing.told import told
+from sqlpriv.comparing.facts import comparison_facts
+from sqlpriv.comparing.run import CompareOptions, compare_methods
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.methods import METHODS
@@ -81,10 +80,10 @@ def attack(
     )
     other, held = (None if path is None else Path(path) for path in (second, database))
     columns = Columns(_names(qis), _names(sensitive), person)
-    asked = AskedAttack(Knows(negations, implications), truth, worlds, show_values)
-    with opened(Given(data, other, read, more, held, columns, dictionary)) as scene:
-        found = run_attacks(scene, asked, on_progress)
-        facts = told_attacks(scene, found)
+    asked = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
+    with open_target(Inputs(data, other, read, more, held, columns, dictionary)) as target:
+        found = run_attacks(target, asked, on_progress)
+        facts = attack_facts(target, found)
     return replace(facts, pictures=if_any(attacks_picture, facts.title, found))
 
 
@@ -245,9 +244,9 @@ def compare(
     is made from the private table.
     """
     queries, key = (None if file is None else Path(file) for file in (workload, key_file))
-    asked = Asked(queries, seed, key, time_limit, tune)
-    found = run(_policy(policy, data), methods, asked, on_progress)
-    return replace(told(found), pictures=if_any(comparison_picture, found.rows))
+    asked = CompareOptions(queries, seed, key, time_limit, tune)
+    found = compare_methods(_policy(policy, data), methods, asked, on_progress)
+    return replace(comparison_facts(found), pictures=if_any(comparison_picture, found.rows))
 
 
 @checked
@@ -266,27 +265,27 @@ def report(
 
     A page of a release alone shows what its file holds. With the policy it is also about the private table.
     """
-    from sqlpriv.reporting import make, write
+    from sqlpriv.reporting import html, pages
 
     path = Path(target)
     page = Path(f"{path.stem}-report.html") if output is None else Path(output)
-    write.refuse_target(page)
+    html.refuse_target(page)
     folder, questions = (None if given is None else Path(given) for given in (charts, workload))
     if compare is not None:
         if policy is not None or workload is not None or path.suffix == ".toml":
             raise InputError("two releases are compared by their files alone: leave policy and workload out")
-        return write.write_page(make.report_two(path, Path(compare)), page, folder)
+        return html.write_page(pages.report_two(path, Path(compare)), page, folder)
     of_policy = path.suffix == ".toml"
     if policy is None and not of_policy:
         if workload is not None or show_values:
             raise InputError("questions and values are of the private table: give the policy of the release, too")
-        return write.write_page(make.report_release(path), page, folder)
+        return html.write_page(pages.report_release(path), page, folder)
     if policy is not None and of_policy:
         raise InputError(f"{path.name} is a policy already; give a release, or leave `policy` out")
     ready()
     read = _policy(path if policy is None else policy, None)
-    made = make.report_policy(read, None if of_policy else path, questions, show_values, on_progress)
-    return write.write_page(made, page, folder)
+    made = pages.report_policy(read, None if of_policy else path, questions, show_values, on_progress)
+    return html.write_page(made, page, folder)
 
 
 def _policy(policy: Policy | str | Path, data: Any) -> Policy:

@@ -1,15 +1,14 @@
-"""Which release of a table is about to be made, by the ledger: its number, its coins, its key, and its entry."""
+"""Which release of a table is about to be made, by the ledger: its number, its noise, its key, and its entry."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.method import Composes, Edition, LooksBack, Method, Plan
-from sqlpriv.methods.randomized.coins import coin_prefix, fingerprint, read_key, slot_prefix
+from sqlpriv.methods.method import AnyMethod, AnyPlan, Edition
 from sqlpriv.policy.file import Policy
+from sqlpriv.release.coins import SHORT, NoiseSeed, fingerprint, read_key
 from sqlpriv.release.ledger.entry import Entry, now
 from sqlpriv.release.ledger.recognise import Recognised, recognise
 from sqlpriv.release.ledger.rules import refuse_another_key, refuse_repetition, refuse_unfinished
@@ -36,48 +35,43 @@ class Draft:
         return (self.known or self.entry).time[:10]
 
 
-def given_key(method: Method, policy: Policy, key_file: Path | None) -> bytes | None:
+def given_key(method: AnyMethod, policy: Policy, key_file: Path | None) -> bytes | None:
     """The key that is given; None for a fresh one."""
     if method.draws:
         if key_file is None and policy.release.get("views", 1) > 1:
             raise PolicyError("a sequence needs a key that stays the same: keep one in a file and give --key-file")
         return None if key_file is None else read_key(key_file)
     if key_file is not None:
-        raise InputError(f"{method.name} throws no coins, so it takes no key")
+        raise InputError(f"{method.name} does not randomize, so it takes no key")
     return b""
 
 
-def make_draft(found: Plan, given: bytes | None, book: Ledger, target: Path) -> Draft:
+def make_draft(method: AnyMethod, plan: AnyPlan, given: bytes | None, book: Ledger, target: Path) -> Draft:
     """Which release this is, by the ledger; refused where it does not compose with those before."""
-    policy, digest = found.policy, found.digest
-    seen = recognise(book, found.source, policy.person, digest)
-    if isinstance(found, LooksBack):
-        found.refuse_after(seen.releases)
-    key = _kept_key(found, given, book, seen)
-    parameters = found.parameters(key)
-    views = int(str(parameters.get("views", 1)))
-
-    def coins(view: int) -> str:
-        return coin_prefix(key, parameters, digest, view)
-
+    policy = plan.policy
+    seen = recognise(book, plan.source, policy.person, plan.digest)
+    plan.refuse_after(seen.releases)
+    key = _kept_key(method, plan, given, book, seen)
+    seed = noise_seed(method, plan, key)
+    parameters = {"method": policy.method, **seed.parameters}
     # Of a sequence only the last view may be written again: a table that is as it was before has a next view.
     sequence = [e for e in seen.releases if e.views > 1 and e.parameters == parameters]
-    known = next((e for e in sequence[-1:] or seen.releases if e.coins == fingerprint(coins(e.view))), None)
+    known = next((e for e in sequence[-1:] or seen.releases if _is_drawn_from(e, seed, key)), None)
     view = known.view if known else sequence[-1].view + 1 if sequence else 1
-    name = fingerprint(coins(view))
-    spent = found.spent() if isinstance(found, Composes) else None
+    edition = _edition(seed, key, view, tuple(e for e in sequence if e.view < view))
+    spent = plan.spent()
     entry = Entry(
-        now(), policy.table.name, digest, seen.fingerprint.digest, policy.method, dict(parameters), name, view, views,
-        target.name, beside=policy.beside or "", place=seen.place, spent=spent.to_json() if spent else {},
+        now(), policy.table.name, plan.digest, seen.fingerprint.digest, policy.method, parameters, edition.name, view,
+        _views(seed), target.name, beside=policy.beside or "", place=seen.place, spent=spent.to_json() if spent else {},
     )  # fmt: skip
-    total = _together(found, seen, entry)
+    total = _together(plan, seen, entry)
     refuse_repetition(book, seen, entry, total, policy.budget)
-    edition = _edition(key, parameters, coins(view), view, tuple(e for e in sequence if e.view < view))
-    said = (*book.warnings, *_said(total, policy), *found.warnings(key))
-    return Draft(replace(edition, total=total), entry, seen, known, key, book, target, said)
+    short = (f"the key has fewer than {SHORT} bytes and may be guessed",) if method.draws and len(key) < SHORT else ()
+    warnings = (*book.warnings, *_said(total, policy), *plan.warnings(), *short)
+    return Draft(replace(edition, total=total), entry, seen, known, key, book, target, warnings)
 
 
-def _together(found: Plan, seen: Recognised, entry: Entry) -> Spent | None:
+def _together(plan: AnyPlan, seen: Recognised, entry: Entry) -> Spent | None:
     """What all releases of the table cost together, up to this one; None where it is alone, or they do not compose."""
     before = []
     for other in seen.releases:
@@ -86,7 +80,7 @@ def _together(found: Plan, seen: Recognised, entry: Entry) -> Spent | None:
         before.append(other)
     if not before:
         return None
-    return together(found.source.calls, [spent_of(e.spent) for e in (*before, entry)])
+    return together(plan.source.calls, [spent_of(e.spent) for e in (*before, entry)])
 
 
 def _said(total: Spent | None, policy: Policy) -> tuple[str, ...]:
@@ -100,26 +94,36 @@ def _said(total: Spent | None, policy: Policy) -> tuple[str, ...]:
     )
 
 
-def first_edition(found: Plan, key: bytes) -> Edition:
-    """The release as if it were the first of its table, whatever the ledger holds: the same coins as then."""
-    parameters = found.parameters(key)
-    return _edition(key, parameters, coin_prefix(key, parameters, found.digest, 1), 1, ())
+def first_edition(method: AnyMethod, plan: AnyPlan, key: bytes) -> Edition:
+    """The release as if it were the first of its table, whatever the ledger holds: the same noise as then."""
+    return _edition(noise_seed(method, plan, key), key, 1, ())
 
 
-def _edition(
-    key: bytes, parameters: Mapping[str, object], coins: str, view: int, earlier: tuple[Entry, ...]
-) -> Edition:
-    slots = slot_prefix(key, parameters) if int(str(parameters.get("views", 1))) > 1 else coins
-    return Edition(view, coins, slots, fingerprint(coins), earlier)
+def noise_seed(method: AnyMethod, plan: AnyPlan, key: bytes) -> NoiseSeed:
+    """What the noise of a plan is made from, under the tag of its method."""
+    seed = NoiseSeed(method.noise_tag or method.name, plan.seed_parameters(), plan.digest)
+    return seed.of_sequence(key) if _views(seed) > 1 else seed
 
 
-def _kept_key(found: Plan, given: bytes | None, book: Ledger, seen: Recognised) -> bytes:
+def _views(seed: NoiseSeed) -> int:
+    return int(str(seed.parameters.get("views", 1)))
+
+
+def _edition(seed: NoiseSeed, key: bytes, view: int, earlier: tuple[Entry, ...]) -> Edition:
+    prefix = seed.prefix(key, view)
+    return Edition(view, prefix, seed.slots(key) if _views(seed) > 1 else prefix, fingerprint(prefix), earlier)
+
+
+def _is_drawn_from(entry: Entry, seed: NoiseSeed, key: bytes) -> bool:
+    return entry.coins == fingerprint(seed.prefix(key, entry.view))
+
+
+def _kept_key(method: AnyMethod, plan: AnyPlan, given: bytes | None, book: Ledger, seen: Recognised) -> bytes:
     """The key of an unfinished release of the table, if this is it; else the one that is given, or a fresh one."""
     unfinished = [e for e in seen.releases if not e.finished]
     for entry in unfinished:
         kept = book.keys.get(entry.id, b"")
-        parameters = found.parameters(kept)
-        if entry.coins == fingerprint(coin_prefix(kept, parameters, found.digest, entry.view)):
+        if _is_drawn_from(entry, noise_seed(method, plan, kept), kept):
             if given not in {None, kept}:
                 refuse_another_key(book, entry)
             return kept

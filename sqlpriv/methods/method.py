@@ -1,29 +1,40 @@
 """The seam: what a method is to the rest of the house. Everything else treats all methods alike.
 
 A method declares what its policy may say (roles and options, as data), and does four things: plan a release, write it,
-verify it from its file, and open it for queries. publishing.py calls them in the one order that is safe.
+verify it from its file, and open it for queries. publishing.py calls them in the one order that is safe. All other
+questions (what attackers find, what could be tuned, what can be drawn) have a default: a method answers those that it
+has an answer to.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Generic, TypeVar
 
-from sqlpriv.errors import PolicyError, ReleaseError
-from sqlpriv.facts import Facts, OnProgress
-from sqlpriv.policy.file import Declared, Policy
-from sqlpriv.release.file import ReleaseFile
+from sqlpriv.errors import InputError, PolicyError, ReleaseError
+from sqlpriv.facts import Facts, Grid, Line, OnProgress, Part
+from sqlpriv.methods.charts import Chart, SearchCharts
+from sqlpriv.methods.lattice import Lattice
+from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
+from sqlpriv.policy.file import Policy
+from sqlpriv.policy.keys import Keys
+from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.spent import Spent
+from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.rewrite.release import Release
+from sqlpriv.table.digest import content_digest
+from sqlpriv.table.hierarchies import Hierarchy
 from sqlpriv.table.source import Source
 
 
 class CannotPublish(PolicyError):
-    """Nothing can be published under a policy; `facts` tell a plan why, and what could be."""
+    """Nothing can be published under a policy; `facts` say why, and what could be."""
 
     def __init__(self, why: str, facts: Facts) -> None:
         super().__init__(why)
@@ -40,12 +51,12 @@ class Request:
     """Seconds for a search."""
     on_progress: OnProgress = None
     queries: tuple[str, ...] = ()
-    """For a plan: questions, to be told how far off the answers of the release will be."""
+    """For a plan: questions, to learn how far off the answers of the release will be."""
 
 
 @dataclass(frozen=True)
 class Edition:
-    """Which release of the table this is: its number in a sequence, what its coins start with, what came before."""
+    """Which release of the table this is: its number in a sequence, what its noise starts with, what came before."""
 
     view: int
     prefix: str
@@ -59,21 +70,21 @@ class Edition:
 
 @dataclass(frozen=True)
 class Made:
-    """What a file holds: its published rows; where coins decide, how many were to be expected, and their variance."""
+    """What a file holds: its published rows; of a randomized release also the number expected, and its variance."""
 
     rows: int
     expected: float
     variance: float = 0.0
     room: float = 0.0
-    """How far they may be off at least, where to stop for less would itself tell something."""
+    """How far they may be off at least, where to stop for less would itself reveal something."""
 
     def refuse_unlikely(self) -> None:
-        """Coins that were thrown rightly miss what is expected by six deviations once in 500 million releases."""
+        """Noise that was drawn rightly misses what is expected by six deviations once in 500 million releases."""
         if abs(self.rows - self.expected) > max(6 * math.sqrt(self.variance), self.room) + 0.5:
-            coins, rows = "the coins were not thrown as they should be", "the table changed, or rows got lost"
+            noise, rows = "the noise was not drawn as it should be", "the table changed, or rows got lost"
             raise ReleaseError(
                 f"{self.rows:,} rows came out where about {self.expected:,.0f} were to be expected: "
-                f"{coins if self.variance else rows}, so nothing was published; run it again"
+                f"{noise if self.variance else rows}, so nothing was published; run it again"
             )
 
 
@@ -88,166 +99,246 @@ class Written:
     again: bool = False
 
 
-class Plan(Protocol):
-    """A release that could be made: found, judged, and not yet written."""
+P = TypeVar("P", bound=Policy)
+"""The policy of a method."""
 
-    @property
-    def policy(self) -> Policy:
-        """The policy it follows."""
 
-    @property
-    def source(self) -> Source:
-        """The open private table."""
+@dataclass(frozen=True)
+class Plan(ABC, Generic[P]):
+    """A release that could be made: found, judged, and not yet written. The private table is open."""
 
-    @property
+    policy: P
+    source: Source
+
+    @cached_property
     def digest(self) -> str:
         """A digest of what would be published of the table, whatever the order of its rows. Private."""
+        return content_digest(self.source)
 
-    def parameters(self, key: bytes) -> Mapping[str, object]:
-        """What the ledger and the coins know it by: the same for all views of a sequence."""
+    @abstractmethod
+    def seed_parameters(self) -> Mapping[str, object]:
+        """What the release is made from besides the rows and the key: the same for all views of a sequence.
 
-    def warnings(self, key: bytes) -> tuple[str, ...]:
-        """What the owner should know before publishing."""
+        The noise is drawn from it (release/coins.py), and the ledger recognises the release by it. Never add to it or
+        rename in it: releases of earlier versions would get other noise.
+        """
 
-    def refuse(self, request: Request) -> None:
-        """Refuse what must not be published, or says nothing."""
-
+    @abstractmethod
     def facts(self, written: Written | None = None) -> Facts:
         """What it guarantees and costs; with where it was written, once it was. While the table is open."""
 
-    def curve(self) -> list[tuple[float, float]]:
-        """What privacy costs, to be drawn: pairs of the bound and the error; none where there is no such choice."""
+    def warnings(self) -> tuple[str, ...]:
+        """What the owner should know before publishing."""
+        return ()
 
-
-@dataclass(frozen=True)
-class Deltas:
-    """Delta against epsilon, to be drawn: curves by what they are of, and the pair that the policy has."""
-
-    curves: Mapping[str, Sequence[tuple[float, float]]]
-    chosen: tuple[float, float]
-
-
-@runtime_checkable
-class HasDeltas(Protocol):
-    """A plan whose guarantee has an epsilon and a delta, and numbers that could be chosen otherwise."""
-
-    def deltas(self) -> Deltas:
-        """What other choices would guarantee."""
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """What other thresholds would give, to be drawn: rows of c, risk, utility, and of c, attribute, level, share."""
-
-    thresholds: Sequence[Mapping[str, Any]]
-    levels: Sequence[Mapping[str, Any]]
-    chosen: float
-
-
-@runtime_checkable
-class HasSweep(Protocol):
-    """A plan that weighs a risk against a utility, by a threshold that could be chosen otherwise."""
-
-    def sweep(self) -> Sweep:
-        """What other choices would give."""
-
-
-@runtime_checkable
-class LooksBack(Protocol):
-    """A plan that other releases of the table may speak against."""
+    def refuse(self, request: Request) -> None:
+        """Refuse what must not be published, or says nothing. By default a plan that was found may be published."""
 
     def refuse_after(self, earlier: Sequence[Entry]) -> None:
         """Refuse what is not sound after these releases of the table."""
 
-
-@runtime_checkable
-class Composes(Protocol):
-    """A plan of a release that is differential privacy, and adds up with others of the table."""
-
     def spent(self) -> Spent | None:
-        """What it costs; None where it has no such guarantee after all."""
+        """What a release that is differential privacy costs, to add up with others; None: it has no such guarantee."""
+        return None
+
+    def charts(self) -> tuple[Chart, ...]:
+        """What other numbers in the policy would give, to be drawn, with those of the policy marked."""
+        return ()
+
+    def search_charts(
+        self, most_nodes: int, most_work: float = math.inf, on_progress: OnProgress = None
+    ) -> SearchCharts | None:
+        """What else a search could have chosen, to be drawn; None where nothing was searched for.
+
+        Of more than `most_nodes` nodes, or where nodes times combinations are more than `most_work`, the lattice is
+        left out: its nodes are evaluated for the chart alone.
+        """
+        return None
 
 
-class Method(Declared, Protocol):
-    """A way to protect a table."""
+L = TypeVar("L", bound=Plan[Any])
+"""The plan of a method."""
 
-    @property
-    def draws(self) -> bool:
-        """Whether it throws coins, and so has a key."""
+LINKING = "linking"
 
-    def tuples_for(self, rows: int) -> int | None:
-        """How many tuples `init` lets the domains have, so that noise does not drown the rows; None: no noise."""
 
-    def plan(self, source: Source, policy: Policy, request: Request) -> Plan:
+class Method(ABC, Generic[P, L]):
+    """A way to protect a table, for policies of type P, with plans of type L."""
+
+    # What reading a policy needs to know (policy.file.Declared).
+    name: str
+    policy: type[P]
+    roles: Mapping[str, Keys]
+    options: Keys = ()
+    sections: tuple[str, ...] = ("require",)
+
+    draws: bool = False
+    """Whether it randomizes, and so has a key."""
+    noise_tag: str = ""
+    """Under which name its noise is drawn (release/coins.py); its name, unless it was renamed since."""
+    bounds_beliefs: bool = False
+    """Whether random noise bounds what anybody comes to believe: no published row is certain to be a person's."""
+    against: str = LINKING
+    """What it protects against, in a word."""
+    posterior_holds: str = ""
+    """Of which attackers `posterior` is, in words that follow "of an attacker who": of stronger ones, too, maybe."""
+    retraces_choice: bool = False
+    """Whether `choice` tells what a search took: which one it takes reveals something of the rows."""
+    has_lattice: bool = False
+    """Whether `lattice` lists the nodes that it chooses from, and a policy may name one of them."""
+
+    @abstractmethod
+    def plan(self, source: Source, policy: P, request: Request) -> L:
         """Read the table and find what would be published; nothing is written."""
 
-    def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+    @abstractmethod
+    def write(self, plan: L, edition: Edition, path: Path, request: Request) -> Made:
         """Write the release into a new file."""
 
-    def compare(self, plan: Plan, path: Path) -> None:
-        """Refuse a file that is not what the plan says, by the private table."""
-
-    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
+    @abstractmethod
+    def verify(self, file: ReleaseFile, policy: P | None = None) -> Facts:
         """Judge a release from its file alone, with the macros."""
+
+    def compare(self, plan: L, path: Path) -> None:
+        """Refuse a file that is not what the plan says, by the private table. Noise leaves nothing to compare."""
+
+    def open(self, files: Sequence[ReleaseFile]) -> Release:
+        """The release for queries: one file, or the views of one sequence. By default it answers none."""
+        file = self.only(files)
+        raise ReleaseError(f"{file.name} is a release by {self.name}, which is read as it is and answers no queries")
 
     def show(self, file: ReleaseFile) -> Facts:
         """What a release says of itself: claims, that is."""
+        about, columns = file.about, file.rows("attributes")
+        content: dict[str, Any] = {
+            **about,
+            "policy": stated_policy(file),
+            "parameters": file.parameters,
+            "columns": columns,
+            "requirements": file.rows("requirements") if (SCHEMA, "requirements") in file.tables else [],
+            "public": [],
+            "warnings": list(file.warnings),
+        }
+        names = tuple(n for n in (columns[0] if columns else {}) if n != "position")
+        parts: list[Part] = [Line(about["guarantee"], "claimed")] if "guarantee" in about else []
+        parts.append(Grid(names, tuple(tuple(c[n] for n in names) for c in columns)))
+        parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
+        return Facts(f"{file.name}  {about['method']}", content, tuple(parts), file.warnings)
 
-    def open(self, files: Sequence[ReleaseFile]) -> Release:
-        """The release for queries: one file, or the views of one sequence."""
+    def tuples_for(self, rows: int) -> int | None:
+        """How many tuples `init` lets the domains have, so that noise does not drown the rows; None: no noise."""
+        return None
 
+    def refuse_queries(self, request: Request, why: str = "") -> None:
+        """Refuse to foretell the errors of answers: a plan does that where random noise makes them, and only there."""
+        if request.queries:
+            why = why or f"a release by {self.name} adds no random noise, so there is no standard error of its answers"
+            raise InputError(f"{why}; only plans by alpha_beta and frapp foretell that of a query")
 
-@runtime_checkable
-class Attacked(Protocol):
-    """What a method says of attackers where several are compared, if its releases are more than classes of labels."""
+    def only(self, files: Sequence[ReleaseFile]) -> ReleaseFile:
+        """The one file of a release that has no further views."""
+        if len(files) > 1:
+            raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
+        return files[0]
 
-    @property
-    def against(self) -> str:
-        """What it protects against, in a word."""
+    # What attackers find in a release.
 
-    @property
-    def posterior_holds(self) -> str:
-        """Of which attackers the posterior is, in words that follow "of one who": of stronger ones, too, maybe."""
+    def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
+        """Who might attack a release that bounds beliefs: what each knows and wants, prior and posterior.
 
-    def posterior(self, plan: Plan, times: float) -> float | None:
+        And `delta`, where there is one: the chance with which the posterior need not hold.
+        """
+        return ()
+
+    def posterior(self, plan: L, file: ReleaseFile, times: float) -> float | None:
         """The worst belief of a linking attacker in a sensitive value after the release; None if it is not known.
 
         A linking attacker knows the quasi-identifiers of a person at least, that the person is in the table, and finds
         no value more than `times` times as likely, in odds, as if all were alike, or had their public shares.
         """
+        return None
 
+    def classes(self, file: ReleaseFile) -> dict[str, Classes]:
+        """By sensitive column, the classes in which an attacker finds a person's value: rows of equal labels.
 
-@runtime_checkable
-class BoundsBeliefs(Protocol):
-    """A method whose coins bound what anybody comes to believe: no row of its releases is certain to be a person's."""
-
-    def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
-        """Who might attack a release, as its file says: what each knows and wants, prior and posterior.
-
-        And `delta`, where there is one: the chance with which the posterior need not hold.
+        None where noise bounds beliefs.
         """
+        if self.bounds_beliefs:
+            return {}
+        columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
+        qis = tuple(str(c["name"]) for c in columns if c["role"] == "quasi-identifier")
+        sensitive = [str(c["name"]) for c in columns if c["role"] == "sensitive"]
+        return {name: Classes(file.table("published"), qis) for name in sensitive}
 
+    def why_no_classes(self, file: ReleaseFile) -> str | None:
+        """Why values cannot be counted in the classes of a release, where they cannot."""
+        return None
 
-@runtime_checkable
-class Searches(Protocol):
-    """A method that takes the best of several ways to publish: which one it takes tells something of the rows."""
+    def records(
+        self,
+        file: ReleaseFile,
+        names: Sequence[str],
+        source: Source | None,
+        policy: Policy | None,
+        also: str | None = None,
+    ) -> Records:
+        """The published rows by those of the named columns that can be compared with the cells of a person.
 
-    def looks_at_values(self, policy: Policy) -> bool:
-        """Whether sensitive values decide, beside the quasi-identifiers, which attackers may know."""
+        `also` is a column that they must have, too. By default the cells are the values themselves; the private table
+        and the policy, where they are at hand, help to read labels.
+        """
+        types = file.columns(SCHEMA, "published")
+        return table_records(file.table("published"), types, [n for n in types if is_published(n, names)])
 
-    def choice(self, plan: Plan) -> object:
-        """What was taken: the same for two tables of the same people where they are published in the same classes."""
+    def records_with_value(
+        self, file: ReleaseFile, column: str, source: Source | None, policy: Policy | None
+    ) -> Records:
+        """The published rows by their quasi-identifiers, each with the value of a sensitive column that may be theirs.
 
+        The value is in the column VALUE, as a text that NULL has, too.
+        """
+        qis = [str(row["name"]) for row in file.rows("attributes") if row["role"] == "quasi-identifier"]
+        records = self.records(file, qis, source, policy)
+        return records.read_from(f"(SELECT *, {value_as_text(column)} AS {VALUE} FROM {records.relation})")
 
-@runtime_checkable
-class Tuned(Protocol):
-    """A method whose policies may leave a choice that is best made by the questions of a workload."""
+    # What was chosen, and what else could be.
 
-    def best_for(self, plan: Plan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
+    def looks_at_values(self, policy: P) -> bool:
+        """Whether sensitive values, beside the quasi-identifiers, decide what is published in which class."""
+        return False
+
+    def choice(self, plan: L) -> object:
+        """What a search took: the same for two tables of the same people if they are published in the same classes."""
+        return None
+
+    def best_for(self, plan: L, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
         """Options of [release] that the policy leaves open, as they are best for these queries; none if there are none.
 
-        Read off the private table, which is open: so they tell of it, and whoever takes them must know that.
+        Read off the private table, which is open: so they reveal something of it, and whoever takes them must know.
         """
+        return {}
+
+    def lattice(
+        self,
+        source: Source,
+        policy: P,
+        *,
+        only_minimal: bool = False,
+        with_choice: bool = False,
+        on_progress: OnProgress = None,
+    ) -> Lattice:
+        """The nodes that a search chooses from; those that are minimal, or all, and which one it would choose."""
+        raise InputError(f"{self.name} has no lattice")
+
+    def hierarchies(self, source: Source, policy: P) -> Sequence[Hierarchy]:
+        """The hierarchies of the quasi-identifiers, as the search uses them."""
+        raise InputError(f"{self.name} has no lattice")
+
+    def at_node(self, policy: P, node: str) -> P:
+        """The policy for the node that a text such as age=2,zip=1 names."""
+        raise InputError(f"{self.name} has no nodes")
 
 
-Methods = Mapping[str, Method]
+AnyPlan = Plan[Any]
+AnyMethod = Method[Any, Any]
+Methods = Mapping[str, AnyMethod]

@@ -4,13 +4,14 @@ What is read first stands first: whether it holds, the guarantee in two sentence
 attackers still learn; then what was asked, found and done, what it costs in use, the choice among others as charts, and
 at the end what it takes to check all of it again: parameters, versions, digests and plain SQL.
 
-A page about a release tells what its file tells, so it may go where the release goes. A page that knows the policy also
-tells of the private table: it says so on top, and is for the owner. Neither holds a sensitive value or a row of a
-person unless `show_values` asks for it.
+A page about a release says what its file says, so it may go where the release goes. A page that knows the policy also
+reveals something of the private table: it says so on top, and is for the owner. Neither holds a sensitive value or a
+row of a person unless `show_values` asks for it.
 
-sections.py   what a page is made of                  page.py, page.css, page.js   the HTML around it
-claims.py     what a release promises, to whom        recheck.py   the SQL that checks it in any DuckDB
-asked.py      what the policy asks, the table shows   choice.py    the pictures, made by showing/charts
-attacks.py    what attackers still learn
-make.py       the pages: of a release, of a policy, of two releases
+model.py      what a page is made of: sections with sentences, tables and charts
+claims.py     what a release promises, to whom
+sections.py   what the policy asks, the table shows, attackers learn, and else could be chosen
+recheck.py    the SQL that checks a release in any DuckDB
+pages.py      the pages: of a release, of a policy, of two releases
+html.py       a page as HTML, with page.css and page.js
 """

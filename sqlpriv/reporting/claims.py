@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlpriv.facts import Facts, Grid, Line
-from sqlpriv.reporting.sections import Section
+from sqlpriv.reporting.model import Section
 
 
 def guarantee(shown: Facts, judged: Facts) -> Section:
@@ -27,9 +27,9 @@ def claims_among(shown: Facts, judged: Facts) -> tuple[int, int]:
 
 
 def _in_short(content: Mapping[str, Any], only_said: frozenset[str]) -> str:
-    told = content.get("guarantee") or content.get("promise")
-    if told:
-        return " ".join(_sentences(str(told))[:2])
+    guaranteed = content.get("guarantee") or content.get("promise")
+    if guaranteed:
+        return " ".join(_sentences(str(guaranteed))[:2])
     if not content.get("requirements"):
         return "This release states no guarantee."
     texts = [str(r["requirement"]) for r in content["requirements"]]
@@ -68,18 +68,21 @@ def _attackers(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     elif content.get("promise"):
         yield "holds the dictionary that the promise speaks of, and picks by lot among the entries that fit", "yes"
         yield f"{known}, or holds another list of people", "NO: the promise is about one attacker"
-        yield "knows the rule by which labels were chosen", "NO: the choice itself tells something of a row"
+        yield "knows the rule by which labels were chosen", "NO: the choice itself reveals something of a row"
     elif "total_epsilon" in (content.get("parameters") or {}):
-        yield "knows everybody else's rows, and how values hang together", "yes, as promised, but for a chance of delta"
+        yield (
+            "knows everybody else's rows, and correlations between values",
+            "yes, as promised, but for a chance of delta",
+        )
     else:
         yield known, "yes, as promised"
         for name in _unguarded(content):
             what = f"NO: no requirement speaks of {name!r}, and a whole class may have one value of it"
             yield f"knows that much, and wants {name}", what
-        more = "knows more: another column, values of other people, or how values hang together"
+        more = "knows more: another column, values of other people, or correlations between values"
         yield more, "only as far as a requirement above speaks of it"
     beside = content.get("beside")
-    another = f"beside others, because: {beside}" if beside else "only as far as the ledger judged it"
+    another = f"coexists with others, because: {beside}" if beside else "only as far as the ledger judged it"
     yield "holds another release of the same table", another
     yield "learns about people in general, and takes it for one of them", "NO: no release hides what is true of people"
 
@@ -102,5 +105,5 @@ def _people(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "a person with several rows", "NO: rows were counted; of several rows of a person each is covered alone"
     if int(content.get("suppressed_rows") or 0):
         kept = content.get("kept_suppressed") == "yes"
-        told = "their other columns are published, as one class under *" if kept else "their rows are not in the file"
-        yield "people whose rows were suppressed", f"{told}; how many they are is told"
+        fate = "their other columns are published, as one class under *" if kept else "their rows are not in the file"
+        yield "people whose rows were suppressed", f"{fate}; their number is published"

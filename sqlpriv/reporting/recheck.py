@@ -9,7 +9,7 @@ from typing import Any
 from sqlpriv.checks.requirements import MEASURES
 from sqlpriv.facts import legible
 from sqlpriv.macros.catalog import macros
-from sqlpriv.methods.bucketed.layout import BUCKET
+from sqlpriv.methods.records import BUCKET
 from sqlpriv.sqltext import literal, quoted
 
 # What a guarantee follows from, and the macro that says so; the first whose numbers the release has.

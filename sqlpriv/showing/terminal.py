@@ -73,7 +73,7 @@ def _show_grid(console: Console, given: Grid) -> None:
     if grid.title:
         console.print(Text(grid.title, style="bold"))
     for row in texts:
-        for line in _told(grid, row, console.width):
+        for line in _row_in_lines(grid, row, console.width):
             console.print(line, soft_wrap=True)
     if grid.caption:
         console.print(Text(grid.caption, style="dim italic"))
@@ -138,7 +138,7 @@ def _is_of_numbers(values: Sequence[Any]) -> bool:
     return bool(present) and all(map(reads_as_number, present))
 
 
-def _told(grid: Grid, row: Sequence[str], width: int) -> Iterator[Text]:
+def _row_in_lines(grid: Grid, row: Sequence[str], width: int) -> Iterator[Text]:
     """A row that is too wide for a table: all cells that hold something, behind their headings."""
     indent = 2
     line = Text()

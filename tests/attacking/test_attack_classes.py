@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from support import strategies
 
 from sqlpriv.attacking import background, closeness, homogeneity
-from sqlpriv.attacking.background import Knows
+from sqlpriv.attacking.background import Knowledge
 from sqlpriv.attacking.findings import Finding
-from sqlpriv.attacking.guessed import Guessed, of_table
+from sqlpriv.attacking.guesses import ClassGuess, of_table
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Grid
 from sqlpriv.macros.calls import Calls
@@ -39,7 +39,7 @@ def calls() -> Iterator[Calls]:
         yield Calls(con)
 
 
-def guessed(calls: Calls, rows: Sequence[Row]) -> dict[str, Guessed]:
+def guessed(calls: Calls, rows: Sequence[Row]) -> dict[str, ClassGuess]:
     strategies.create_table(calls.con, "t", {"q": "INTEGER", "s": "VARCHAR"}, [list(row) for row in rows])
     return of_table(calls, "t", ["q"], ["s"])
 
@@ -69,7 +69,7 @@ def beliefs(found: Sequence[dict[int, str]], person: int) -> dict[str, Fraction]
 def test_certainty_is_that_of_all_worlds(calls: Calls, rows: list[Row]) -> None:
     own = guessed(calls, rows)
     (first,) = homogeneity.attack(own, {}, False)
-    known = {f.case: numbers(f) for f in background.attack(own, {}, Knows(2, 0))}
+    known = {f.case: numbers(f) for f in background.attack(own, {}, Knowledge(2, 0))}
     every = list(worlds(rows))
     believed = [beliefs(every, person) for person in range(len(rows))]
     found = numbers(first)
@@ -92,7 +92,7 @@ def test_certainty_is_that_of_all_worlds(calls: Calls, rows: list[Row]) -> None:
 @given(tiny, st.integers(1, 2))
 def test_implications_are_those_of_all_worlds(calls: Calls, rows: list[Row], k: int) -> None:
     table = [{"q": q, "s": s} for q, s in rows]
-    *_, last = background.attack(guessed(calls, rows), {}, Knows(0, k))
+    *_, last = background.attack(guessed(calls, rows), {}, Knowledge(0, k))
     found = numbers(last)
     assert found["surest_guess"] == pytest.approx(float(oracles.ck_safety_by_worlds(table, ["q"], "s", k)))
     each = oracles.ck_safety_per_class(table, ["q"], "s", k)
@@ -123,7 +123,7 @@ def test_the_lecture(calls: Calls) -> None:
     (first,) = homogeneity.attack(own, {}, True)
     found = numbers(first)
     assert (found["certain"], found["homogeneous_classes"], found["guessed_right"]) == (4, 1, 8)
-    (second,) = background.attack(own, {}, Knows(1, 0))
+    (second,) = background.attack(own, {}, Knowledge(1, 0))
     assert numbers(second) == {"certain": 8, "surest_guess": 1}
     assert isinstance(first, Finding)
     (grid,) = first.private
@@ -158,4 +158,4 @@ def test_similar_values_are_one_group(calls: Calls) -> None:
 @pytest.mark.parametrize("given", [{"negations": -1}, {"implications": 11}])
 def test_attackers_know_a_number_of_facts(given: dict[str, int]) -> None:
     with pytest.raises(InputError, match="must be a whole number from 0 to 10"):
-        Knows(**given)
+        Knowledge(**given)

@@ -20,10 +20,10 @@ from support.policies import generalize, policy_text, qi, role, write_policy
 from support.randomized_policies import publish_with, write_noise_policy
 
 import sqlpriv
-from sqlpriv.attacking.cells import Cell, Records
-from sqlpriv.attacking.reach import write_reach
+from sqlpriv.attacking.matches import match_people
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts
+from sqlpriv.methods.records import Cell, Records
 from sqlpriv.publishing import publish
 
 pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
@@ -73,7 +73,7 @@ def test_who_agrees_with_which_record(records: list[Row], entries: list[Row], op
         for table, rows in (("r", records), ("e", entries)):
             strategies.create_table(con, table, {"a": "VARCHAR", "b": "VARCHAR"}, [list(row) for row in rows])
         cells = tuple(Cell(c, "VARCHAR", lambda values: f"SELECT value AS label, value FROM {values}") for c in "ab")
-        reach = write_reach(con, "x", Records("r", cells), "e", open_nulls=open_nulls)
+        reach = match_people(con, "x", Records("r", cells), "e", open_nulls=open_nulls)
         found = con.execute(
             f"SELECT r.l0, r.l1, p.v0, p.v1 FROM {reach.pairs} JOIN {reach.records} AS r ON r.id = record "
             f"JOIN {reach.people} AS p ON p.id = person"

@@ -18,8 +18,7 @@ from support.agreement import call
 from support.bucket_policies import tables_of
 from support.policies import write_policy
 
-from sqlpriv.comparing.attackers import TWICE, holds_of, times_of, worst_posterior
-from sqlpriv.comparing.rehearse import rehearsed
+from sqlpriv.comparing.run import TWICE, rehearsed, times_of
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Request
@@ -80,7 +79,7 @@ def figure(folder: Path, values: str, rest: str, person: str = "drop") -> tuple[
         kept = folder / "kept.duckdb"
         kept.write_bytes(written.output.read_bytes())
         with open_file(written.output) as file:
-            return worst_posterior(METHODS[policy.method], plan, written, file, times_of(policy)), kept
+            return METHODS[policy.method].posterior(plan, file, times_of(policy)), kept
 
 
 GENERALIZE = '[require]\nk = 3\n[release]\nmethod = "generalize"\nnode = { age = 1 }'
@@ -204,7 +203,7 @@ def test_of_samples_in_the_mean(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_all_say_of_whom_it_is() -> None:
-    assert {holds_of(method).split(",")[0] for method in METHODS.values()} == {
+    assert {method.posterior_holds.split(",")[0] for method in METHODS.values()} == {
         "knows the quasi-identifiers",
         "knows all else of the person",
         "holds the dictionary",

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from sqlpriv.comparing.measure import Measured, measure
-from sqlpriv.comparing.truth import Known, Truth, as_number, ask_private, key_of
+from sqlpriv.comparing.truth import TrueAnswers, Truth, as_number, ask_private, key_of
 from sqlpriv.comparing.workload import LeftOut, Question, read_workload
 from sqlpriv.errors import InputError
 from sqlpriv.methods import METHODS
@@ -48,7 +48,7 @@ class Answers:
         return list(answer.columns), list(answer.rows)
 
 
-def measured(known: list[Known], answers: dict[str, Answer], rows: int = 1000) -> Measured:
+def measured(known: list[TrueAnswers], answers: dict[str, Answer], rows: int = 1000) -> Measured:
     return measure(cast("OpenRelease", Answers(answers)), Truth(rows, tuple(known), (), False))
 
 
@@ -57,16 +57,18 @@ def counted(low: float | None, estimate: float | None, high: float | None) -> di
 
 
 def test_errors_width_and_truths_inside() -> None:
-    found = measured([Known(COUNT, {(): (100.0,)})], counted(80, 107.5, 120))
+    found = measured([TrueAnswers(COUNT, {(): (100.0,)})], counted(80, 107.5, 120))
     assert (found.median_error, found.p90_error, found.width, found.inside) == (7.5, 7.5, 40, 1.0)
     assert found.median_relative_error == 0.075
-    assert measured([Known(COUNT, {(): (100.0,)})], counted(101, 107.5, 120)).inside == 0.0
-    assert measured([Known(COUNT, {(): (100.0,)})], counted(100 + 1e-8, 107.5, 120)).inside == 1.0, "the last digits"
+    assert measured([TrueAnswers(COUNT, {(): (100.0,)})], counted(101, 107.5, 120)).inside == 0.0
+    assert measured([TrueAnswers(COUNT, {(): (100.0,)})], counted(100 + 1e-8, 107.5, 120)).inside == 1.0, (
+        "the last digits"
+    )
 
 
 def test_groups_that_one_side_lacks() -> None:
     """A count of a group that is not there is 0; an average of it is none."""
-    known = Known(GROUPED, {("a",): (10.0, 2.5), ("b",): (4.0, 1.0), ("c",): (7.0, None)})
+    known = TrueAnswers(GROUPED, {("a",): (10.0, 2.5), ("b",): (4.0, 1.0), ("c",): (7.0, None)})
     names = ("g", "n", "n_low", "n_high", "a", "a_low", "a_high")
     rows = (("a", 12.0, 5, 20, 3.0, 2, 4), ("d", 6.0, 0, 9, 9.0, 1, 10), ("c", 7.0, 7, 7, 1.5, 1, 2))
     found = measured([known], {GROUPED.sql: Answer(names, rows)})
@@ -92,7 +94,7 @@ def test_infinite_answers_are_measured(
 ) -> None:
     """inf - inf is no number, and an infinite room would have every truth inside."""
     asked = Question(1, "SELECT sum(x) AS n FROM t", (True,), (False,))
-    found = measured([Known(asked, {(): (truth,)})], {asked.sql: counted(low, estimate, high)[COUNT.sql]})
+    found = measured([TrueAnswers(asked, {(): (truth,)})], {asked.sql: counted(low, estimate, high)[COUNT.sql]})
     assert (found.median_error, found.p90_error, found.width, found.inside) == (error, error, width, inside)
     assert found.median_relative_error == error
 
@@ -105,15 +107,15 @@ def test_aggregates_of_one_name_keep_their_bounds() -> None:
     """The engine numbers the second of one name, and so its bounds."""
     asked = Question(1, "SELECT count(*) AS n, count(*) AS n, g FROM t GROUP BY g", (True, True, False), (True,) * 3)
     names = ("n", "n_low", "n_high", "n_1", "n_low_1", "n_high_1", "g")
-    found = measured([Known(asked, {("a",): (5.0, 7.0)})], {asked.sql: Answer(names, ((5, 4, 6, 7, 7, 9, "a"),))})
+    found = measured([TrueAnswers(asked, {("a",): (5.0, 7.0)})], {asked.sql: Answer(names, ((5, 4, 6, 7, 7, 9, "a"),))})
     assert (found.answered, found.numbers, found.median_error, found.width) == (1, 2, 0, 2)
     own = Question(1, "SELECT count(*) AS n_1 FROM t")
     answer = Answer(("n_1", "n_1_low", "n_1_high"), ((5, 4, 6),))
-    assert measured([Known(own, {(): (5.0,)})], {own.sql: answer}).width == 2
+    assert measured([TrueAnswers(own, {(): (5.0,)})], {own.sql: answer}).width == 2
 
 
 def test_bounds_without_an_end_are_infinitely_wide() -> None:
-    known = [Known(COUNT, {(): (100.0,)})]
+    known = [TrueAnswers(COUNT, {(): (100.0,)})]
     found = measured(known, counted(80, 100, math.inf))
     assert found.width == math.inf
     assert found.inside == 1.0
@@ -126,16 +128,16 @@ def test_errors_by_size() -> None:
     truths = (10.0, 11.0, 100.0, 900.0)
     answers = {q.sql: Answer(("n", "n_low", "n_high"), ((t + 1 + i, 0, 999),)) for i, (q, t) in
                enumerate(zip(questions, truths, strict=True))}  # fmt: skip
-    found = measured([Known(q, {(): (t,)}) for q, t in zip(questions, truths, strict=True)], answers)
+    found = measured([TrueAnswers(q, {(): (t,)}) for q, t in zip(questions, truths, strict=True)], answers)
     assert [(size.numbers, size.median_error) for size in found.by_size] == [(1, 1), (2, 2.5), (1, 4)]
     assert found.p90_error == pytest.approx(3.7)
 
 
 def test_questions_that_are_refused_are_counted() -> None:
-    found = measured([Known(COUNT, {(): (1.0,)}), Known(GROUPED, {})], counted(0, 1, 2))
-    assert (found.answered, found.asked) == (1, (COUNT.sql,))
+    found = measured([TrueAnswers(COUNT, {(): (1.0,)}), TrueAnswers(GROUPED, {})], counted(0, 1, 2))
+    assert (found.answered, found.queries) == (1, (COUNT.sql,))
     assert found.refused == (LeftOut(2, "it is not answered"),)
-    none = measured([Known(GROUPED, {})], {})
+    none = measured([TrueAnswers(GROUPED, {})], {})
     assert (none.answered, none.median_error, none.p90_error, none.median_relative_error) == (0, None, None, None)
 
 

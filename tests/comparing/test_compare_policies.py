@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sqlpriv.comparing.paste import policy_lines
-from sqlpriv.comparing.protection import stated
-from sqlpriv.comparing.turn import Turned, turned
+from sqlpriv.comparing.conversion import Converted, convert, policy_lines
+from sqlpriv.comparing.protection import declared_protection
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.method import Tuned
+from sqlpriv.methods.method import Method
 from sqlpriv.policy.file import Policy, parse_policy
 
 pytestmark = pytest.mark.one_version
@@ -26,8 +25,8 @@ def policy(method: str, rest: str = "", more: str = "", head: str = HEAD) -> Pol
     return parse_policy(f'{head}{more}\n[release]\nmethod = "{method}"\n{rest}\n', Path(), METHODS)
 
 
-def turn(given: Policy, method: str) -> Turned:
-    return turned(given, METHODS[given.method], METHODS[method], stated(given))
+def turn(given: Policy, method: str) -> Converted:
+    return convert(given, METHODS[given.method], METHODS[method], declared_protection(given))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def turn(given: Policy, method: str) -> Turned:
     ],
 )
 def test_the_belief_that_requirements_promise(require: str, gamma: float, assumed: bool) -> None:
-    found = stated(policy("generalize", more=f"[require]\n{require}"))
+    found = declared_protection(policy("generalize", more=f"[require]\n{require}"))
     assert (found.gamma, found.assumed) == (pytest.approx(gamma), assumed)
     assert ("assumed" in found.said) == assumed
 
@@ -55,7 +54,9 @@ def test_the_belief_that_requirements_promise(require: str, gamma: float, assume
 @pytest.mark.parametrize("c", [0.7, 1, 2])
 def test_what_recursive_diversity_promises_holds_of_every_class(c: float, least: int) -> None:
     """All classes of up to 12 rows of one value and 6 of others that are recursive (c, l)-diverse."""
-    promised = stated(policy("generalize", more=f"[require]\nrecursive = {{ ward = {{ c = {c}, l = {least} }} }}"))
+    promised = declared_protection(
+        policy("generalize", more=f"[require]\nrecursive = {{ ward = {{ c = {c}, l = {least} }} }}")
+    )
     shares = []
     for counts in itertools.product(range(1, 13), range(7), range(7), range(7)):
         r = sorted(filter(None, counts), reverse=True)
@@ -185,7 +186,7 @@ def test_a_node_that_a_search_may_have_found_never_goes_to_sdgs() -> None:
     given = policy("generalize", "node = { age = 1 }", more)
     with pytest.raises(PolicyError, match="sdgs does not search"):
         turn(given, "sdgs")
-    assert not isinstance(METHODS["sdgs"], Tuned), "and none is found for a workload"
+    assert type(METHODS["sdgs"]).best_for is Method.best_for, "and none is found for a workload"
     own = turn(policy("generalize", "node = { age = 1 }", f"{more}\nnode = {{ age = 0 }}"), "sdgs").policy
     assert own.release["node"] == {"age": 0}
 

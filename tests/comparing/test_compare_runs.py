@@ -17,7 +17,7 @@ import pytest
 from support.policies import write_policy
 
 import sqlpriv
-from sqlpriv.comparing import rehearse
+from sqlpriv.comparing import run as comparing
 from sqlpriv.comparing.truth import ask_private
 from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.methods import METHODS
@@ -245,7 +245,7 @@ def test_a_fault_on_the_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(rehearse.publishing, "make_file", stopped)
+    monkeypatch.setattr(comparing.publishing, "make_file", stopped)
     with pytest.raises(KeyboardInterrupt):
         sqlpriv.compare(policy, tmp_path / "queries.sql", methods="generalize")
     assert list(temporary.iterdir()) == []

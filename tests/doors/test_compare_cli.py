@@ -11,12 +11,12 @@ from rich.cells import cell_len
 from support.commands import run
 from support.policies import write_policy
 
-from sqlpriv.comparing import told as telling
+from sqlpriv.comparing import facts as telling
+from sqlpriv.comparing.conversion import Converted
 from sqlpriv.comparing.measure import BySize, Measured
 from sqlpriv.comparing.protection import Protection
-from sqlpriv.comparing.run import Asked, Comparison, Row
-from sqlpriv.comparing.truth import Known, Truth
-from sqlpriv.comparing.turn import Turned
+from sqlpriv.comparing.run import CompareOptions, Comparison, MethodResult
+from sqlpriv.comparing.truth import TrueAnswers, Truth
 from sqlpriv.comparing.workload import LeftOut, Question
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Line
@@ -71,26 +71,28 @@ def test_json_and_picture_of_a_run(folder: Path) -> None:
 def comparison(folder: Path) -> Comparison:
     """One with everything in it."""
     policy = read_policy(folder / "policy.toml")
-    turned = Turned(policy, "gamma = 0.5: assumed, the policy bounds no belief", assumed=True)
+    turned = Converted(policy, "gamma = 0.5: assumed, the policy bounds no belief", assumed=True)
     question = Question(1, "SELECT count(*) FROM people")
-    truth = Truth(300, (Known(question, {(): (300.0,)}),), (LeftOut(2, "it is no question"),) * 5, True, ("ward",))
-    full = Row("generalize", "linking", turned, None, MEASURED, 1.0, 2.0, 12_857_344, 0.5)
+    truth = Truth(
+        300, (TrueAnswers(question, {(): (300.0,)}),), (LeftOut(2, "it is no question"),) * 5, True, ("ward",)
+    )
+    full = MethodResult("generalize", "linking", turned, None, MEASURED, 1.0, 2.0, 12_857_344, 0.5)
     refusing = replace(full, method="a_method_of_long_name", posterior=None, measured=replace(
         MEASURED, median_error=170_012.25, width=float("inf"), answered=1, refused=(LeftOut(1, "min cannot be told"),)
     ))  # fmt: skip
     tuned = replace(full, chosen={"node": {"age": 1}}, measured=replace(MEASURED, median_error=3.0))
-    none = Row("frapp", "belief", refused="the view would say nothing: " + "so much noise, " * 12)
-    return Comparison(policy, Protection(0.5, "assumed", True), truth, (full, tuned, refusing, none), Asked())
+    none = MethodResult("frapp", "belief", refused="the view would say nothing: " + "so much noise, " * 12)
+    return Comparison(policy, Protection(0.5, "assumed", True), truth, (full, tuned, refusing, none), CompareOptions())
 
 
 def test_nothing_is_cut_at_80_columns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = comparison(folder)
-    monkeypatch.setattr("sqlpriv.doors.cli.compare.run", lambda *_: made)
+    monkeypatch.setattr("sqlpriv.doors.cli.compare.compare_methods", lambda *_: made)
     done = run(folder, "compare", "policy.toml", columns=80)
     assert done.returncode == 0, done.stderr
     text = done.stdout
     assert "…" not in text
-    sentences = [part.text for part in telling.told(made).parts if hasattr(part, "text")]
+    sentences = [part.text for part in telling.comparison_facts(made).parts if hasattr(part, "text")]
     wide = [line for line in text.splitlines() if cell_len(line) > 80]
     assert [line for line in wide if not any(line.endswith(s) for s in sentences)] == []
     rows = [line.split() for line in text.splitlines()]
@@ -111,8 +113,8 @@ def test_statements_that_methods_refuse_are_listed_once_with_their_reasons(folde
     other = replace(full, method="frapp", measured=replace(MEASURED, refused=(LeftOut(2, "no median"),)))
     third = replace(full, method="sdgs", measured=replace(MEASURED, refused=(LeftOut(2, "too wide"),)))
 
-    def listed(*rows: Row) -> list[str]:
-        parts = telling.told(replace(made, rows=rows)).parts
+    def listed(*rows: MethodResult) -> list[str]:
+        parts = telling.comparison_facts(replace(made, rows=rows)).parts
         return [part.text for part in parts if isinstance(part, Line) and "answered by" in part.text]
 
     assert listed(full, other) == [
@@ -124,7 +126,9 @@ def test_statements_that_methods_refuse_are_listed_once_with_their_reasons(folde
         "statement 2 is not answered by sdgs: too wide",
     ]
     many = tuple(LeftOut(i, "a join") for i in range(30))
-    shown = telling.told(replace(made, rows=(replace(full, measured=replace(MEASURED, refused=many)), other)))
+    shown = telling.comparison_facts(
+        replace(made, rows=(replace(full, measured=replace(MEASURED, refused=many)), other))
+    )
     assert "and 23 more reasons, which --json lists as refused_questions of each method" in str(shown)
     assert len(shown.content["methods"][0]["refused_questions"]) == 30
 
@@ -144,7 +148,7 @@ def test_a_safer_method_is_named_beside_the_advice(folder: Path) -> None:
     made = comparison(folder)
     full = made.rows[0]
     safer = replace(full, method="frapp", posterior=0.2, measured=replace(MEASURED, median_error=40.0))
-    advice = telling.told(replace(made, rows=(full, safer))).content["advice"]
+    advice = telling.comparison_facts(replace(made, rows=(full, safer))).content["advice"]
     assert advice == (
         "For these questions take generalize: half of its answers are off by at most 17.25 rows, and a linking "
         "attacker comes to believe no value with more than 0.5 (frapp: 0.2)."

@@ -15,8 +15,8 @@ from support.commands import run
 import sqlpriv
 from sqlpriv import publishing
 from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.reporting.make import found_while_publishing, report_published
-from sqlpriv.reporting.page import render
+from sqlpriv.reporting.html import render
+from sqlpriv.reporting.pages import found_while_publishing, report_published
 from sqlpriv.reporting.recheck import recheck_sql
 
 pytest.importorskip("altair", reason="the extra `report` is not installed")
@@ -56,8 +56,8 @@ def test_what_is_read_first_stands_first(owners: str, public: str) -> None:
 
 
 def test_who_may_read_it_is_said(owners: str, public: str) -> None:
-    assert "For the owner: this page tells of the private table" in owners
-    assert "it tells nothing that the release does not" in public
+    assert "For the owner: this page reveals something of the private table" in owners
+    assert "it reveals nothing that the release does not" in public
 
 
 def written(page: str) -> str:
@@ -172,7 +172,7 @@ def test_what_cannot_be_told_of_a_table_does_not_undo_a_release(
 
     for name in ("people.csv", "policy.toml"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
-    monkeypatch.setattr("sqlpriv.reporting.asked.check", refuse)
+    monkeypatch.setattr("sqlpriv.reporting.sections.check", refuse)
     policy = publishing.read_policy(tmp_path / "policy.toml")
     done = publishing.publish(policy, look=found_while_publishing)
     page = written(render(report_published(policy, done.written.output, done.facts, done.seen)))

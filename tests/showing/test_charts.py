@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
@@ -15,12 +15,13 @@ import pytest
 from oracles.epsilon import belief_in, belief_out, belief_ratio, exact
 from support.policies import parse
 
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes
+from sqlpriv.methods.generalize.nodes import all_nodes, lattice_of
 from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
-from sqlpriv.methods.labelled.evaluate import Node, Outcome
 from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
 from sqlpriv.methods.labelled.scan import Scan, scan_table
+from sqlpriv.methods.lattice import Lattice, Node, NodeRow, Outcome
 from sqlpriv.publishing import open_private
 from sqlpriv.showing.charts import (
     Picture,
@@ -66,21 +67,21 @@ NODE = (1, 2)
 
 
 @dataclass(frozen=True)
-class Lattice:
+class Searched:
     domain: Scan
     measures: tuple[ClassMeasure, ...]
     rows: list[NodeRow]
 
     @property
-    def texts(self) -> list[str]:
-        return [m.requirement.text for m in self.measures]
-
-    @property
     def best(self) -> Node:
         return min((row for row in self.rows if row.valid), key=lambda row: row.objectives["loss"]).node
 
+    @property
+    def lattice(self) -> Lattice:
+        return lattice_of(self.domain, self.measures, self.rows, self.best)
 
-def open_lattice(folder: Path, person: bool) -> Iterator[Lattice]:
+
+def open_lattice(folder: Path, person: bool) -> Iterator[Searched]:
     """The lattice of the table; every second row is another one of the same person, if there are persons."""
     header = ("person,age,city,illness" if person else "age,city,illness") + "\n"
     lines = [",".join(map(str, ((i // 2,) if person else ()) + row)) for i, row in enumerate(ROWS)]
@@ -90,16 +91,16 @@ def open_lattice(folder: Path, person: bool) -> Iterator[Lattice]:
     with open_private(policy) as source:
         domain = scan_table(source, policy)
         measures = write_measures(domain)
-        yield Lattice(domain, measures, all_nodes(domain, measures))
+        yield Searched(domain, measures, all_nodes(domain, measures))
 
 
 @pytest.fixture(scope="module")
-def lattice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lattice]:
+def lattice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searched]:
     yield from open_lattice(tmp_path_factory.mktemp("lattice"), person=False)
 
 
 @pytest.fixture(scope="module")
-def of_persons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lattice]:
+def of_persons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searched]:
     yield from open_lattice(tmp_path_factory.mktemp("persons"), person=True)
 
 
@@ -115,15 +116,15 @@ def assert_no_value(svg: str) -> None:
         assert str(value) not in svg
 
 
-def test_the_lattice_names_every_node_and_requirement(lattice: Lattice) -> None:
-    told = texts_of(lattice_picture(lattice.rows, ["age", "city"], lattice.texts, lattice.best))
+def test_the_lattice_names_every_node_and_requirement(lattice: Searched) -> None:
+    told = texts_of(lattice_picture(lattice.lattice))
     lines = told.splitlines()
     assert all(shown(row.node) in lines for row in lattice.rows)
-    assert all(f"segment {i}: {text}" in lines for i, text in enumerate(lattice.texts, 1))
+    assert all(f"segment {i}: {text}" in lines for i, text in enumerate(lattice.lattice.texts, 1))
     assert "Levels of [age, city]" in lines
     assert f"chosen: {shown(lattice.best)}" in lines
     assert "meets all requirements" in lines
-    assert set(COLOURS[: len(lattice.texts)]) <= set(lines)
+    assert set(COLOURS[: len(lattice.measures)]) <= set(lines)
     assert_no_value(told)
 
 
@@ -135,27 +136,27 @@ def test_the_lattice_counts_suppression() -> None:
     assert [holds_suppressed(row, i, 6) for i in range(3)] == [False, True, False]
     failing = replace(row, outcome=replace(outcome, table_fails=True))
     assert [holds_suppressed(failing, i, 7) for i in range(3)] == [True, True, False]
-    texts = ["k>=2", "t<=0.1", "uniques<=0"]
-    lines = texts_of(lattice_picture([row], ["age", "city"], texts, None, 7)).splitlines()
+    texts = ("k>=2", "t<=0.1", "uniques<=0")
+    lines = texts_of(lattice_picture(made_up([row], texts, allowed=7))).splitlines()
     assert "half filled: holds once the rows that fail it are suppressed (-n; up to 7)" in lines
     assert "-7" in lines
     assert "minimal: nothing below it does" in lines
-    assert "half filled" not in texts_of(lattice_picture([row], ["age", "city"], texts))
+    assert "half filled" not in texts_of(lattice_picture(made_up([row], texts)))
 
 
-def test_the_tradeoff_shows_risk_where_k_is_measured(lattice: Lattice) -> None:
-    told = texts_of(tradeoff_picture(lattice.rows, lattice.best, "loss", lattice.measures))
+def test_the_tradeoff_shows_risk_where_k_is_measured(lattice: Searched) -> None:
+    told = texts_of(tradeoff_picture(lattice.lattice))
     assert "re-identification risk" in told
     assert f"Chosen: {shown(lattice.best)}." in told
     assert "chosen" in told.splitlines()
     assert_no_value(told)
-    told = texts_of(tradeoff_picture(lattice.rows, None, "discernibility"))
+    told = texts_of(tradeoff_picture(made_up(lattice.rows), "discernibility"))
     assert "share of rows suppressed" in told
     assert "chosen" not in told.lower()
 
 
 @pytest.mark.parametrize("objective", ["loss", "precision", "kl", "height"])
-def test_the_frontier_is_what_no_valid_node_beats(lattice: Lattice, objective: str) -> None:
+def test_the_frontier_is_what_no_valid_node_beats(lattice: Searched, objective: str) -> None:
     sign = -1 if objective == "precision" else 1
     points = [(r, r.objectives[objective], r.outcome.suppressed / len(ROWS)) for r in lattice.rows]
     valid = [p for p in points if p[0].valid]
@@ -202,8 +203,8 @@ def test_a_page_of_one_picture_needs_no_network(tmp_path: Path) -> None:
     assert re.search(r'"editor":\s*false', page), "the menu takes nobody's numbers elsewhere"
 
 
-def test_the_same_picture_is_the_same_file(lattice: Lattice) -> None:
-    one, two = (lattice_picture(lattice.rows, ["$a$", "b"], []).written("svg").decode() for _ in "12")
+def test_the_same_picture_is_the_same_file(lattice: Searched) -> None:
+    one, two = (lattice_picture(made_up(lattice.rows, qis=["$a$", "b"])).written("svg").decode() for _ in "12")
     assert one == two
     assert "[$a$, b]" in one  # and no mathematics in names
 
@@ -228,6 +229,16 @@ def test_without_the_extra_the_message_says_what_to_install(
     assert ONE.inline_svg() == ""
 
 
+def made_up(
+    rows: Sequence[NodeRow],
+    texts: Sequence[str] = (),
+    chosen: Node | None = None,
+    allowed: int = 0,
+    qis: Sequence[str] = "abc",
+) -> Lattice:
+    return Lattice(tuple(qis), tuple(Requirement(t, t, {}, ">=", 1) for t in texts), rows, allowed, chosen)
+
+
 def grid(levels: int, minimal: set[Node]) -> list[NodeRow]:
     """Nodes of three attributes; valid is what lies above a minimal node."""
     outcome = Outcome(0, 0, 1, 1, 1, 1, 0.0, 0.0, False, (1,), ())
@@ -239,7 +250,7 @@ def grid(levels: int, minimal: set[Node]) -> list[NodeRow]:
 
 
 def test_of_a_large_lattice_the_border_is_drawn() -> None:
-    told = texts_of(lattice_picture(grid(9, {(2, 3, 4), (5, 1, 6)}), "abc", ["k>=5"]))
+    told = texts_of(lattice_picture(made_up(grid(9, {(2, 3, 4), (5, 1, 6)}), ["k>=5"])))
     assert "729" in told
     assert "all minimal nodes and their neighbours (14 nodes)" in told
     assert {shown(n) for n in [(2, 3, 4), (2, 3, 3), (2, 4, 4), (5, 1, 6), (5, 0, 6)]} <= set(told.splitlines())
@@ -249,7 +260,7 @@ def test_of_a_large_lattice_the_border_is_drawn() -> None:
 def test_of_a_long_border_the_least_lossy_part_is_drawn() -> None:
     border = {node for node in itertools.product(range(20), repeat=3) if sum(node) == 19}
     chosen = (19, 0, 0)
-    told = texts_of(lattice_picture(grid(20, border), "abc", ["k>=5"], chosen))
+    told = texts_of(lattice_picture(made_up(grid(20, border), ["k>=5"], chosen)))
     assert f"least lossy of the {len(border)} minimal" in told
     labels = re.findall(r"^\[([\d,]+)\]$", told, re.MULTILINE)
     assert shown(chosen)[1:-1] in labels
@@ -259,16 +270,16 @@ def test_of_a_long_border_the_least_lossy_part_is_drawn() -> None:
 
 def test_a_large_lattice_without_a_border_is_refused() -> None:
     with pytest.raises(InputError, match="none of them meets all requirements"):
-        lattice_picture(grid(9, set()), "abc", ["k>=5"])
+        lattice_picture(made_up(grid(9, set()), ["k>=5"]))
 
 
 def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(InputError, match="no nodes"):
-        lattice_picture([], "abc", [])
+        lattice_picture(made_up([]))
     with pytest.raises(InputError, match="no nodes"):
-        tradeoff_picture([], None, "loss")
+        tradeoff_picture(made_up([]))
     with pytest.raises(InputError, match="no objective 'beauty'"):
-        tradeoff_picture(grid(2, set()), None, "beauty")
+        tradeoff_picture(made_up(grid(2, set())), "beauty")
     with pytest.raises(InputError, match="every sigma was too small"):
         stubbornness_picture({"one": []})
     with pytest.raises(InputError, match="no epsilon holds"):
@@ -277,7 +288,7 @@ def test_nothing_to_draw_is_refused() -> None:
         deltas_picture({"one": [(0.5, 0.0)]}, (0.5, 0.0))
 
 
-def test_curves_pass_through_what_the_policy_measures(lattice: Lattice, of_persons: Lattice) -> None:
+def test_curves_pass_through_what_the_policy_measures(lattice: Searched, of_persons: Searched) -> None:
     for each in (lattice, of_persons):
         curves = stubbornness_curves(each.domain, NODE, "illness", [40, math.inf])
         measured = next(row.outcome.worst for row in each.rows if row.node == NODE)[1:]
@@ -287,7 +298,7 @@ def test_curves_pass_through_what_the_policy_measures(lattice: Lattice, of_perso
         assert math.inf not in any_shape
 
 
-def test_curves_agree_with_the_beliefs(lattice: Lattice) -> None:
+def test_curves_agree_with_the_beliefs(lattice: Searched) -> None:
     curves = stubbornness_curves(lattice.domain, (2, 2), "illness", [3, 1000])
     count = {value: [row[2] for row in ROWS].count(value) for value in ILLNESSES}
     expected = max(
@@ -296,7 +307,7 @@ def test_curves_agree_with_the_beliefs(lattice: Lattice) -> None:
     assert dict(curves["class I, uniform"])[1000] == pytest.approx(float(expected), rel=1e-12)
 
 
-def test_sigmas_too_small_for_the_values_are_skipped(lattice: Lattice) -> None:
+def test_sigmas_too_small_for_the_values_are_skipped(lattice: Searched) -> None:
     rarest = min([row[2] for row in ROWS].count(value) for value in ILLNESSES)
     curves = stubbornness_curves(lattice.domain, NODE, "illness", [100, 1, 2.9, 3, 60 / rarest, 3, 60 / rarest - 0.01])
     sigmas = [[sigma for sigma, _ in curve] for curve in curves.values()]

@@ -20,8 +20,8 @@ import duckdb
 
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.alpha_beta.earlier import write_earlier
+from sqlpriv.methods.draft import noise_seed
 from sqlpriv.methods.method import Edition, Request
-from sqlpriv.methods.randomized.coins import coin_prefix, slot_prefix
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
@@ -94,9 +94,9 @@ class Runs:
 
     def _write(self, plan: RandomizedPlan, key: bytes, view: int, before: str) -> None:
         """Write a view; that before it is read where it is, and not from a file that the ledger knows."""
-        parameters = plan.parameters(key)
-        prefix = coin_prefix(key, parameters, plan.digest, view)
-        slots = slot_prefix(key, parameters) if self.policy.views > 1 else prefix
+        seed = noise_seed(self.method, plan, key)
+        prefix = seed.prefix(key, view)
+        slots = seed.slots(key) if self.policy.views > 1 else prefix
         self.con.execute(f"DETACH DATABASE IF EXISTS {RELEASE}").fetchall()
         self.con.execute(f"ATTACH ':memory:' AS {RELEASE}").fetchall()
         for schema in (SCHEMA, "domain", "public"):

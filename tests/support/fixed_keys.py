@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from sqlpriv.methods.randomized import coins
+from sqlpriv.release import coins
 from sqlpriv.release.ledger import store
 
 

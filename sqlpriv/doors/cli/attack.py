@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from sqlpriv import publishing
-from sqlpriv.attacking.background import MOST_KNOWN, Knows
+from sqlpriv.attacking.background import MOST_KNOWN, Knowledge
+from sqlpriv.attacking.facts import attack_facts
 from sqlpriv.attacking.minimality import WORLDS
-from sqlpriv.attacking.run import Asked, run
-from sqlpriv.attacking.scene import Columns, Given, opened
-from sqlpriv.attacking.told import told
+from sqlpriv.attacking.run import AttackOptions, run_attacks
+from sqlpriv.attacking.target import Columns, Inputs, open_target
 from sqlpriv.doors.cli.options import AsJson, Database, print_facts, refuse_values_in_json, split_names
 from sqlpriv.errors import InputError
 from sqlpriv.showing import charts
@@ -81,11 +81,11 @@ def attack_command(
         charts.ready(chart)
     read, other = (None if path is None else publishing.read_policy(path) for path in (policy, second_policy))
     columns = Columns(_names(qi), _names(sensitive), person)
-    given = Given(target, second, read, other, database, columns, dictionary)
-    asked = Asked(Knows(negations, implications), truth, worlds, show_values)
-    with progress("attacking") as on_progress, opened(given) as scene:
-        found = run(scene, asked, on_progress)
-        facts = told(scene, found)
+    given = Inputs(target, second, read, other, database, columns, dictionary)
+    asked = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
+    with progress("attacking") as on_progress, open_target(given) as opened:
+        found = run_attacks(opened, asked, on_progress)
+        facts = attack_facts(opened, found)
     if chart is not None:
         charts.draw(charts.attacks_picture(facts.title, found), chart)
     print_facts(facts, as_json, show_values)

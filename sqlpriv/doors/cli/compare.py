@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from sqlpriv import publishing
-from sqlpriv.comparing.run import Asked, run
-from sqlpriv.comparing.told import told
+from sqlpriv.comparing.facts import comparison_facts
+from sqlpriv.comparing.run import CompareOptions, compare_methods
 from sqlpriv.doors.cli.options import AsJson, PolicyFile, print_facts
 from sqlpriv.methods import METHODS
 from sqlpriv.showing import charts
@@ -46,9 +46,9 @@ def compare_command(
     """
     if chart is not None:
         charts.ready(chart)
-    asked = Asked(workload, seed, key_file, time_limit, tune)
+    asked = CompareOptions(workload, seed, key_file, time_limit, tune)
     with progress("comparing") as on_progress:
-        found = run(publishing.read_policy(policy), () if methods is None else methods, asked, on_progress)
+        found = compare_methods(publishing.read_policy(policy), () if methods is None else methods, asked, on_progress)
     if chart is not None:
         charts.draw(charts.comparison_picture(found.rows), chart)
-    print_facts(told(found), as_json)
+    print_facts(comparison_facts(found), as_json)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -26,13 +25,9 @@ from sqlpriv.doors.cli.options import (
 )
 from sqlpriv.errors import InputError
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.generalize.nodes import NodeRow, all_nodes, lattice_facts, minimal_nodes
-from sqlpriv.methods.generalize.plan import prepare
-from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.generalize.search import search
-from sqlpriv.methods.labelled.evaluate import Node, allowance
-from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.scan import Scan, scan_table
+from sqlpriv.methods.lattice import Curves, Lattice
+from sqlpriv.methods.method import AnyMethod
+from sqlpriv.policy.file import Policy
 from sqlpriv.policy.propose_policy import check_target, propose_policy, write_policy
 from sqlpriv.showing.progress import progress
 from sqlpriv.sqltext import folded
@@ -41,8 +36,6 @@ from sqlpriv.table.hierarchies import draw, save_hierarchies, wide_tables
 hierarchies = typer.Typer(
     help="Look at the hierarchies of a policy, or keep them as tables.", no_args_is_help=True, rich_markup_mode=None
 )
-
-_SIGMAS = [*(10.0**e for e in range(1, 9)), math.inf]
 
 
 def init_command(
@@ -87,20 +80,19 @@ def lattice_command(
     as_json: AsJson = False,
 ) -> None:
     """Show every node of the lattice: what it meets and what it costs."""
-    read = _read_generalize_policy(policy)
+    read, method = _with_lattice(policy)
     if to_csv:
         require_writable(to_csv)
     if charts:
         _require_drawable(charts, kind)
     with publishing.open_private(read) as source, progress("evaluating") as on_progress:
-        scan, measures, objective, _ = prepare(source, read)
-        rows = minimal_nodes(scan, measures, on_progress) if minimal else all_nodes(scan, measures, on_progress)
-        texts = [m.requirement.text for m in measures]
+        lattice = method.lattice(
+            source, read, only_minimal=minimal, with_choice=charts is not None, on_progress=on_progress
+        )
         if to_csv:
-            _write_csv(to_csv, read.qis, texts, rows)
-        best = search(scan, measures, objective).best if charts else None
-        drawn = _draw(charts, kind, scan, measures, rows, None if best is None else best.node) if charts else []
-    print_facts(lattice_facts(read.qis, texts, rows, most), as_json)
+            write_csv(to_csv, lattice.headings, lattice.listed())
+        drawn = _draw(charts, kind, lattice, read.sensitive) if charts else []
+    print_facts(lattice.facts(most), as_json)
     for text in [] if as_json else drawn:
         print(text)
 
@@ -119,37 +111,32 @@ def _require_drawable(folder: Path, kind: str) -> None:
     require_writable(folder / f"lattice.{kind}")
 
 
-def _read_generalize_policy(policy: Path) -> GeneralizePolicy:
-    """The policy of a search: only generalization has a lattice."""
+def _with_lattice(policy: Path) -> tuple[Policy, AnyMethod]:
+    """The policy of a search, and its method."""
     read = publishing.read_policy(policy)
-    if not isinstance(read, GeneralizePolicy):
+    method = METHODS[read.method]
+    if not method.has_lattice:
         raise InputError(f"{policy.name} is a policy for {read.method}, which has no lattice; `sqlpriv plan` shows it")
-    return read
+    return read, method
 
 
-def _draw(
-    folder: Path, kind: str, scan: Scan, measures: tuple[ClassMeasure, ...], rows: list[NodeRow], chosen: Node | None
-) -> list[str]:
+def _draw(folder: Path, kind: str, lattice: Lattice, sensitive: Sequence[str]) -> list[str]:
     """The lattice, risk against utility, and epsilon against stubbornness for each column that requires one.
 
     For a picture that cannot be drawn there is a line that says why: the nodes were found all the same.
     """
-    from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
     from sqlpriv.showing import charts
 
-    def stubborn(column: str) -> charts.Picture:
-        curves = stubbornness_curves(scan, chosen or scan.heights, column, _SIGMAS)
+    def stubborn(column: str, curves: Curves) -> charts.Picture:
         return charts.stubbornness_picture(curves, f"{column}: minimum epsilon against stubbornness")
 
-    texts, allowed = [m.requirement.text for m in measures], allowance(scan)
     pictures: dict[str, Callable[[], charts.Picture]] = {
-        "lattice": lambda: charts.lattice_picture(rows, scan.policy.qis, texts, chosen, allowed),
-        "tradeoff": lambda: charts.tradeoff_picture(rows, chosen, "loss", measures),
+        "lattice": lambda: charts.lattice_picture(lattice),
+        "tradeoff": lambda: charts.tradeoff_picture(lattice),
     }
-    bounded = {m.requirement.sensitive for m in measures if m.requirement.name.startswith("epsilon")}
-    for number, column in enumerate(scan.policy.sensitive, 1):
-        if column in bounded:
-            pictures[f"stubbornness-{number}"] = partial(stubborn, column)
+    for number, column in enumerate(sensitive, 1):
+        if column in lattice.stubbornness:
+            pictures[f"stubbornness-{number}"] = partial(stubborn, column, lattice.stubbornness[column])
     lines = []
     for name, picture in pictures.items():
         try:
@@ -159,13 +146,6 @@ def _draw(
     return lines
 
 
-def _write_csv(path: Path, qis: tuple[str, ...], texts: list[str], rows: list[NodeRow]) -> None:
-    objectives = list(rows[0].objectives) if rows else []
-    counts = ((r.valid, r.minimal, r.outcome.suppressed, r.outcome.classes) for r in rows)
-    listed = ([*r.node, *n, *r.outcome.worst, *r.objectives.values()] for r, n in zip(rows, counts, strict=True))
-    write_csv(path, [*qis, "valid", "minimal", "suppressed_rows", "classes", *texts, *objectives], listed)
-
-
 @hierarchies.command("show")
 def show_command(
     column: Annotated[str, typer.Argument(help="A quasi-identifier of the policy.")],
@@ -173,13 +153,12 @@ def show_command(
     most: Annotated[int, typer.Option(min=1, metavar="N", help="How many labels to draw below each label.")] = 12,
 ) -> None:
     """Draw the tree of a hierarchy, with the number of values below each label."""
-    read = _read_generalize_policy(policy)
+    read, method = _with_lattice(policy)
     known = {folded(q): q for q in read.qis}
     if folded(column) not in known:
         raise InputError(f"{column!r} is no quasi-identifier of {policy.name}; there are {', '.join(read.qis)}")
     with publishing.open_private(read) as source:
-        scan = scan_table(source, read)
-        hierarchy = next(h for h in scan.hierarchies if h.column == known[folded(column)])
+        hierarchy = next(h for h in method.hierarchies(source, read) if h.column == known[folded(column)])
         branches: list[Tree] = []
         for depth, label, below in draw(source, hierarchy, most):
             shown = f"{escape(label)} [dim]({below:,})[/dim]" if depth < hierarchy.height else escape(label)
@@ -196,7 +175,7 @@ def save_command(
     policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy file.")] = Path("policy.toml"),
 ) -> None:
     """Keep the hierarchies as tables, to read and edit in SQL; a policy names them as table:hierarchy_<column>."""
-    read = _read_generalize_policy(policy)
+    read, method = _with_lattice(policy)
     with publishing.open_private(read) as source:
-        tables = wide_tables(source, scan_table(source, read).hierarchies)
+        tables = wide_tables(source, method.hierarchies(source, read))
     print("\n".join(save_hierarchies(tables, database)))

@@ -24,7 +24,7 @@ from sqlpriv.doors.cli.options import (
 from sqlpriv.dry_run import dry_run as run_dry
 from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.facts import Facts, Line
-from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.ledger.show import show_ledger, void_entry
@@ -35,7 +35,7 @@ from sqlpriv.showing.progress import progress
 from sqlpriv.table.source import Source
 
 if TYPE_CHECKING:  # what draws pages takes a while to load
-    from sqlpriv.reporting.sections import Section
+    from sqlpriv.reporting.model import Section
 
 TimeLimit = Annotated[
     float | None,
@@ -52,9 +52,11 @@ def _read_at_node(policy: Path, node: str | None) -> Policy:
     read = publishing.read_policy(policy)
     if node is None:
         return read
-    if not isinstance(read, GeneralizePolicy):
+    method = METHODS[read.method]
+    if not method.has_lattice:
         raise InputError(f"{policy.name} is a policy for {read.method}, which has no nodes; --node is for generalize")
-    return read.with_node(node)
+    chosen: Policy = method.at_node(read, node)
+    return chosen
 
 
 def plan_command(
@@ -155,16 +157,16 @@ def publish_command(
 
 
 def _table_section(source: Source, policy: Policy) -> Section:
-    """The section of the page about the private table, made while the table is open."""
-    from sqlpriv.reporting.make import found_while_publishing
+    """What the private table shows, for the page, while it is open."""
+    from sqlpriv.reporting.pages import found_while_publishing
 
     return found_while_publishing(source, policy)
 
 
 def _with_report(policy: Path, published: publishing.Published) -> Facts:
-    """The facts with the page to sign, which is for the owner: it is written next to the policy, not to the release."""
-    from sqlpriv.reporting.make import report_published
-    from sqlpriv.reporting.write import write_page
+    """The facts, with the page to sign, which is the owner's: it goes beside the policy, not beside the release."""
+    from sqlpriv.reporting.html import write_page
+    from sqlpriv.reporting.pages import report_published
 
     release, facts = published.written.output, published.facts
     target = policy.parent / f"{release.stem}-report.html"

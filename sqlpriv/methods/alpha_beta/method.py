@@ -17,31 +17,33 @@ from sqlpriv.methods.alpha_beta.policy import OPTIONS, AlphaBetaPolicy
 from sqlpriv.methods.alpha_beta.verify import own_checks
 from sqlpriv.methods.alpha_beta.weights import expected_by_share, make_weights
 from sqlpriv.methods.alpha_beta.write import write
-from sqlpriv.methods.method import Edition, Made, Plan, Request
+from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.instance import refuse_copies
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.policy import ROLES
 from sqlpriv.methods.randomized.stated import shared_columns
 from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Numbers
 from sqlpriv.methods.randomized.weights import AllWeights, Expected, expected
-from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
 
-class AlphaBeta(Randomized):
+class AlphaBeta(Randomized[AlphaBetaPolicy]):
     """Every row is kept with alpha + beta, everything else of the domain is added with beta."""
 
-    def make_terms(self, source: Source, policy: Any, asked: Asked) -> Terms:
+    name = "alpha_beta"
+    policy = AlphaBetaPolicy
+    options = OPTIONS
+    noise_tag = "alpha_beta"
+
+    def make_terms(self, source: Source, policy: AlphaBetaPolicy, asked: Asked) -> Terms:
         """The coins for a bound, what they guarantee and cost."""
-        assert isinstance(policy, AlphaBetaPolicy)
         make = bag_terms.make_terms if policy.is_bag else terms.make_terms
         return make(source, policy, asked)
 
-    def plan(self, source: Source, policy: Policy, request: Request) -> RandomizedPlan:
+    def plan(self, source: Source, policy: AlphaBetaPolicy, request: Request) -> RandomizedPlan:
         """Read domains and table, and find the terms; equal rows need slots of their own."""
         plan = super().plan(source, policy, request)
         if not is_bag(plan.terms.coins):
@@ -71,9 +73,8 @@ class AlphaBeta(Randomized):
             return expected(calls, make_bag_weights(calls, coins, by_shares=plan.terms.by_value is not None))
         return expected(calls, make_weights(calls, coins, slots, 1))
 
-    def best_for(self, plan: Plan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
+    def best_for(self, plan: RandomizedPlan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
         """The p of a bag with the smallest errors."""
-        assert isinstance(plan, RandomizedPlan)
         p = best_p(plan, self.expected, queries)
         return {} if p is None else {"p": p}
 
@@ -88,4 +89,4 @@ class AlphaBeta(Randomized):
         return (bag_verify.own_checks if is_bag(file.parameters) else own_checks)(calls, file)
 
 
-METHOD = AlphaBeta("alpha_beta", AlphaBetaPolicy, ROLES, OPTIONS, sections=("public",), draws=True)
+METHOD = AlphaBeta()

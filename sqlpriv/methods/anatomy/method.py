@@ -11,7 +11,6 @@ from sqlpriv.methods.bucketed.layout import SENSITIVE, Layout
 from sqlpriv.methods.bucketed.method import Bucketed
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan, Promise, make_plan, spelt_roles
-from sqlpriv.methods.bucketed.policy import ROLES, BucketedPolicy
 from sqlpriv.methods.bucketed.write import Words
 from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import quoted
@@ -21,14 +20,16 @@ _IMPLICATIONS = (1, 2)
 """Of one who knows so many implications between values of people, the file states the belief."""
 
 
-class Anatomy(Bucketed):
+class Anatomy(Bucketed[AnatomyPolicy]):
     """Two tables, and groups of rows whose sensitive values are all different."""
 
+    name = "anatomy"
+    policy = AnatomyPolicy
+    noise_tag = "anatomy"
     words = Words("group", "sensitive")
 
-    def make_plan(self, source: Source, policy: BucketedPolicy) -> BucketPlan:
+    def make_plan(self, source: Source, policy: AnatomyPolicy) -> BucketPlan:
         """Order the table by its sensitive values; refuse a table of which one value has too many rows."""
-        assert isinstance(policy, AnatomyPolicy)
         roles = spelt_roles(source, policy)
         (sensitive,) = (c for c, role in roles.items() if role == SENSITIVE)
         with_qis = tuple(c for c, role in roles.items() if role != SENSITIVE)
@@ -87,4 +88,4 @@ def _refuse_ineligible(source: Source, layout: Layout, sensitive: str) -> None:
     )
 
 
-METHOD = Anatomy("anatomy", AnatomyPolicy, ROLES, (), draws=True)
+METHOD = Anatomy()

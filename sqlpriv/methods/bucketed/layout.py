@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError, ReleaseError
+from sqlpriv.methods import records
 from sqlpriv.sqltext import folded
 
-BUCKET = "__bucket"
-"""The column of bucket numbers; no column of a table may be called so."""
+BUCKET = records.BUCKET
 QI = "quasi-identifier"
 SENSITIVE = "sensitive"
 # What can be judged from the buckets of a file, by rows: no population, no prior, no hierarchy is needed.

@@ -3,41 +3,48 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, TypeVar
 
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.base import OneFile
 from sqlpriv.methods.bucketed.answers import answers_mean, open_buckets
 from sqlpriv.methods.bucketed.arrange import settle_texts
 from sqlpriv.methods.bucketed.compare import compare
-from sqlpriv.methods.bucketed.layout import Layout
+from sqlpriv.methods.bucketed.layout import BUCKET, Layout, side_table
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan, Promise
-from sqlpriv.methods.bucketed.policy import BucketedPolicy
+from sqlpriv.methods.bucketed.policy import ROLES, BucketedPolicy
 from sqlpriv.methods.bucketed.verify import Judge, verify_file
 from sqlpriv.methods.bucketed.write import Words, write
 from sqlpriv.methods.labelled.leaves import read_known
-from sqlpriv.methods.method import Edition, Made, Plan, Request
+from sqlpriv.methods.labelled.posterior import OF_CLASSES, posterior_by_share
+from sqlpriv.methods.method import Edition, Made, Method, Request
+from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.release.verify import Check, verify_facts
 from sqlpriv.rewrite.release import Release
+from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
 
+P = TypeVar("P", bound=BucketedPolicy)
 
-class Bucketed(OneFile, ABC):
+
+class Bucketed(Method[P, BucketPlan]):
     """A method that publishes columns apart: how rows go into buckets, and what that guarantees, is its own."""
 
-    words: ClassVar[Words]
+    roles = ROLES
+    draws = True
+    posterior_holds = OF_CLASSES
+    words: Words
     """What its buckets and views are called."""
 
     @abstractmethod
-    def make_plan(self, source: Source, policy: BucketedPolicy) -> BucketPlan:
+    def make_plan(self, source: Source, policy: P) -> BucketPlan:
         """Find the sides and the buckets; refuse what cannot be met."""
 
     @abstractmethod
@@ -52,33 +59,82 @@ class Bucketed(OneFile, ABC):
     def own_checks(self, sides: Sides, stated: Mapping[str, float]) -> Iterator[Check]:
         """Whether the buckets of a file are what the promise needs."""
 
-    def plan(self, source: Source, policy: Policy, request: Request) -> BucketPlan:
+    def plan(self, source: Source, policy: P, request: Request) -> BucketPlan:
         """Read the table and see which buckets it makes."""
-        assert isinstance(policy, BucketedPolicy)
         self.refuse_queries(request, f"a release by {self.name} has hard bounds and no standard error")
         settle_texts(source)
         found = self.make_plan(source, policy)
         read_known(found, found.layout.columns)  # a domain has no use here, but what is outside it must not go out
         return found
 
-    def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+    def write(self, plan: BucketPlan, edition: Edition, path: Path, request: Request) -> Made:
         """Throw the coins and write the release into a new file."""
-        assert isinstance(plan, BucketPlan)
         return write(plan, edition, path, self.words)
 
-    def compare(self, plan: Plan, path: Path) -> None:
+    def compare(self, plan: BucketPlan, path: Path) -> None:
         """Judge the file against the private table once more."""
-        assert isinstance(plan, BucketPlan)
         compare(plan, path)
 
     def may_warn(self, layout: Layout) -> tuple[str, ...]:
         """All that a release with these sides may warn of."""
         return ()
 
-    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
+    def verify(self, file: ReleaseFile, policy: P | None = None) -> Facts:
         """Judge a release from its file alone."""
         judge = Judge(self, Calls(file.con), self.words, self.measures, self.promises, self.own_checks, self.may_warn)
         return verify_facts(file, verify_file(judge, file, policy))
+
+    def posterior(self, plan: BucketPlan, file: ReleaseFile, times: float) -> float | None:
+        """By the largest share of a sensitive value in a bucket, of which the numbers tell."""
+        numbers = plan.numbers if plan.is_settled else file.parameters
+        return posterior_by_share(plan, numbers.get("posterior"), times)
+
+    def classes(self, file: ReleaseFile) -> dict[str, Classes]:
+        """A value is one of its bucket, among those rows there that have the quasi-identifiers beside it."""
+        columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
+        qis = [c for c in columns if c["role"] == "quasi-identifier"]
+        found = {}
+        for column in (c for c in columns if c["role"] == "sensitive"):
+            known = [str(c["name"]) for c in qis if c["side"] == column["side"]]
+            found[str(column["name"])] = Classes(file.table(_side_table(column)), (BUCKET, *known))
+        return found
+
+    def records(
+        self,
+        file: ReleaseFile,
+        names: Sequence[str],
+        source: Source | None,
+        policy: Policy | None,
+        also: str | None = None,
+    ) -> Records:
+        """The rows of the side that has most of the columns; they show values."""
+        rows = [row for row in file.rows("attributes") if is_published(str(row["name"]), names)]
+        sides = [int(row["side"]) for row in rows]
+        best = max(sorted(set(sides)), key=sides.count, default=1)
+        table = side_table(best - 1)
+        there = [str(row["name"]) for row in rows if int(row["side"]) == best]
+        return table_records(file.table(table), file.columns(SCHEMA, table), there)
+
+    def records_with_value(
+        self, file: ReleaseFile, column: str, source: Source | None, policy: Policy | None
+    ) -> Records:
+        """A person is found in one side; any value that another side has in the same bucket may be theirs."""
+        rows = {str(row["name"]): row for row in file.rows("attributes")}
+        qis = [name for name, row in rows.items() if row["role"] == "quasi-identifier"]
+        records = self.records(file, qis, source, policy)
+        table = _side_table(rows[column])
+        own, value = file.table(table), f"{value_as_text(column)} AS {VALUE}"
+        if own == records.relation:
+            return records.read_from(f"(SELECT *, {value} FROM {own})")
+        beside = [q for q in qis if rows[q]["side"] == rows[column]["side"]]
+        bucket = quoted(BUCKET)
+        shown = ", ".join([bucket, *map(quoted, beside), value])
+        known = ", ".join([bucket, *(quoted(c.name) for c in records.cells)])
+        joined = (
+            f"(SELECT DISTINCT * FROM (SELECT {known} FROM {records.relation}) JOIN (SELECT DISTINCT {shown} "
+            f"FROM {own}) USING ({bucket}))"
+        )
+        return Records(joined, (*records.cells, *table_records(own, file.columns(SCHEMA, table), beside).cells))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Every row with all values that its bucket has."""
@@ -107,3 +163,8 @@ class Bucketed(OneFile, ABC):
         parts += answers_mean(file)
         parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
         return Facts(f"{file.name}  {about['method']}", content, tuple(parts), file.warnings)
+
+
+def _side_table(column: Mapping[str, Any]) -> str:
+    """The table of the side in which a column stands."""
+    return side_table(int(column["side"]) - 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from sqlpriv.errors import PolicyError
@@ -21,11 +20,9 @@ from sqlpriv.methods.bucketed.layout import BUCKET, QI, SENSITIVE, Layout
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.policy import PUBLISHED, BucketedPolicy
 from sqlpriv.methods.labelled.scan import check_columns
-from sqlpriv.methods.method import Request, Written
-from sqlpriv.methods.randomized.coins import SHORT
+from sqlpriv.methods.method import Plan, Written
 from sqlpriv.release.file import open_file
 from sqlpriv.sqltext import folded
-from sqlpriv.table.digest import content_digest
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
@@ -45,11 +42,9 @@ Measures = Callable[[Sides], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
-class BucketPlan:
+class BucketPlan(Plan[BucketedPolicy]):
     """A policy with its table read; coins decide the rest."""
 
-    policy: BucketedPolicy
-    source: Source
     layout: Layout
     rows: int
     buckets: int
@@ -64,15 +59,9 @@ class BucketPlan:
     said: tuple[str, ...] = ()
     """What the owner should know."""
 
-    @cached_property
-    def digest(self) -> str:
-        """A digest of the whole table: the bucket of a row depends on all the others."""
-        return content_digest(self.source)
-
-    def parameters(self, key: bytes) -> dict[str, object]:
-        """What the ledger and the coins know the release by."""
+    def seed_parameters(self) -> dict[str, object]:
+        """How the table is taken apart, and what is required."""
         return {
-            "method": self.policy.method,
             "sides": [list(side) for side in self.layout.sides],
             "roles": dict(self.layout.roles),
             "least": self.layout.least,
@@ -80,19 +69,9 @@ class BucketPlan:
             "requirements": [r.text for r in self.policy.requirements],
         }
 
-    def warnings(self, key: bytes) -> tuple[str, ...]:
-        """What the owner should know, and of a key that is too short."""
-        return (
-            *self.said,
-            *((f"the key has fewer than {SHORT} bytes and may be guessed",) if len(key) < SHORT else ()),
-        )
-
-    def refuse(self, request: Request) -> None:
-        """What cannot be met was refused when the table was read."""
-
-    def curve(self) -> list[tuple[float, float]]:
-        """None: there is no noise to be chosen."""
-        return []
+    def warnings(self) -> tuple[str, ...]:
+        """What the owner should know."""
+        return self.said
 
     def facts(self, written: Written | None = None) -> Facts:
         """What is guaranteed, in how many buckets, and where the release is."""

@@ -2,47 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from sqlpriv.facts import Facts
-from sqlpriv.methods.base import OneFile
 from sqlpriv.methods.disclose import write
 from sqlpriv.methods.disclose.plan import DisclosePlan, plan_disclosure
 from sqlpriv.methods.disclose.policy import OPTIONS, ROLES, DisclosePolicy
 from sqlpriv.methods.disclose.verify import show_file, verify_file
-from sqlpriv.methods.labelled.answers import open_labelled
-from sqlpriv.methods.method import Edition, Made, Plan, Request
-from sqlpriv.policy.file import Policy
+from sqlpriv.methods.labelled.method import LabelledMethod
+from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import verify_facts
-from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
 
-class Disclose(OneFile):
+class Disclose(LabelledMethod[DisclosePolicy, DisclosePlan]):
     """Every cell on the level that is best for its record."""
 
+    name = "disclose"
+    policy = DisclosePolicy
+    roles = ROLES
+    options = OPTIONS
+    sections = ()
     against = "identification"
     posterior_holds = "holds the dictionary, and knows no more"
 
-    def plan(self, source: Source, policy: Policy, request: Request) -> DisclosePlan:
+    def plan(self, source: Source, policy: DisclosePolicy, request: Request) -> DisclosePlan:
         """Choose for every record."""
-        assert isinstance(policy, DisclosePolicy)
         self.refuse_queries(request)
         return plan_disclosure(source, policy)
 
-    def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+    def write(self, plan: DisclosePlan, edition: Edition, path: Path, request: Request) -> Made:
         """Write the labels into a new file."""
-        assert isinstance(plan, DisclosePlan)
         return write.write_release(plan, path)
 
-    def compare(self, plan: Plan, path: Path) -> None:
+    def compare(self, plan: DisclosePlan, path: Path) -> None:
         """Judge the file against the private table and the dictionary once more."""
-        assert isinstance(plan, DisclosePlan)
         write.compare(plan, path)
 
-    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
+    def verify(self, file: ReleaseFile, policy: DisclosePolicy | None = None) -> Facts:
         """Judge a release from its file alone."""
         return verify_facts(file, verify_file(self, file, policy))
 
@@ -50,13 +48,13 @@ class Disclose(OneFile):
         """What a release says of itself."""
         return show_file(file)
 
-    def open(self, files: Sequence[ReleaseFile]) -> Release:
-        """Every row with the leaves below its labels."""
-        return open_labelled(self.only(files))
-
-    def posterior(self, plan: Plan, times: float) -> None:
+    def posterior(self, plan: DisclosePlan, file: ReleaseFile, times: float) -> None:
         """What a linking attacker comes to believe in a value is not known: no belief is bounded here."""
         return
 
+    def looks_at_values(self, policy: DisclosePolicy) -> bool:
+        """Labels are chosen by weights of cells and by what is in the dictionary, for one attacker."""
+        return False
 
-METHOD = Disclose("disclose", DisclosePolicy, ROLES, OPTIONS, sections=())
+
+METHOD = Disclose()

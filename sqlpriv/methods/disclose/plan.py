@@ -7,6 +7,7 @@ from functools import cached_property
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts
+from sqlpriv.methods.charts import Sweep
 from sqlpriv.methods.disclose.choose import Chosen, choose
 from sqlpriv.methods.disclose.dictionary import Attributes, read_attributes
 from sqlpriv.methods.disclose.entries import entry_tables
@@ -22,18 +23,16 @@ from sqlpriv.methods.labelled.box_leaves import describe_boxes
 from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.labelled.scan import count_combinations, published_columns
-from sqlpriv.methods.method import Request, Sweep, Written
+from sqlpriv.methods.method import Plan, Request, Written
 from sqlpriv.sqltext import quoted
-from sqlpriv.table.digest import content_digest, rows_digest
+from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.source import Source
 
 
 @dataclass(frozen=True)
-class DisclosePlan:
+class DisclosePlan(Plan[DisclosePolicy]):
     """The best choices, and what they come to. Tables chosen, classed and boxes are there."""
 
-    policy: DisclosePolicy
-    source: Source
     scan: BoxScan
     attributes: Attributes
     chosen: Chosen
@@ -48,16 +47,10 @@ class DisclosePlan:
         """The published columns, and what a reader may know of their values."""
         return describe_boxes(self.scan)
 
-    @cached_property
-    def digest(self) -> str:
-        """A digest of the whole table: where it is its own dictionary, each choice depends on all rows."""
-        return content_digest(self.source)
-
-    def parameters(self, key: bytes) -> dict[str, object]:
-        """What the ledger knows the release by: all that the policy says of it."""
+    def seed_parameters(self) -> dict[str, object]:
+        """All that the policy says of the release, and digests of what else it depends on."""
         policy = self.policy
         return {
-            "method": policy.method,
             "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
             "goal": policy.goal,
             "c": policy.c,
@@ -78,7 +71,7 @@ class DisclosePlan:
         tables += [MINDS] if self.policy.personal else []
         return {name: rows_digest(self.source.con, quoted(name)) for name in tables}
 
-    def warnings(self, key: bytes) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """What the owner should know before publishing."""
         return self.all_warnings
 
@@ -111,9 +104,9 @@ class DisclosePlan:
             return ()
         return independents(self.scan, self.policy, self.attributes)
 
-    def sweep(self) -> Sweep:
-        """Risk against utility and levels by threshold, to be drawn."""
-        return Sweep([t.content for t in self.thresholds], level_rows(self.thresholds), self.policy.c)
+    def charts(self) -> tuple[Sweep]:
+        """Risk against utility and levels by threshold."""
+        return (Sweep([t.content for t in self.thresholds], level_rows(self.thresholds), self.policy.c),)
 
     def facts(self, written: Written | None = None) -> Facts:
         """Risk, utility, the share of each level, and where the release is."""
@@ -121,10 +114,6 @@ class DisclosePlan:
         return owner_facts(
             self.policy, self.terms, self.chosen, self.scan.rows, self.all_warnings, written, Others(*other)
         )
-
-    def curve(self) -> list[tuple[float, float]]:
-        """None: what is drawn is the sweep."""
-        return []
 
 
 def plan_disclosure(source: Source, policy: DisclosePolicy) -> DisclosePlan:

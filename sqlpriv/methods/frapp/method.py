@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.frapp import terms
@@ -14,7 +13,6 @@ from sqlpriv.methods.frapp.write import write
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.policy import ROLES
 from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Numbers, Stated, same_number
 from sqlpriv.methods.randomized.verify_promise import promise_checks
@@ -24,14 +22,19 @@ from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
 
-class Frapp(Randomized):
+class Frapp(Randomized[FrappPolicy]):
     """Every record stays with `stay`, or becomes any other tuple of the domain with `move` each."""
+
+    name = "frapp"
+    policy = FrappPolicy
+    options = OPTIONS
+    noise_tag = "frapp"
 
     def tuples_for(self, rows: int) -> int | None:
         """A record may become any tuple, and the error grows with their number: few of them only."""
         return max(20, math.isqrt(rows))
 
-    def make_terms(self, source: Source, policy: Any, asked: Asked) -> Terms:
+    def make_terms(self, source: Source, policy: FrappPolicy, asked: Asked) -> Terms:
         """The coins for a bound, what they guarantee and cost."""
         return terms.make_terms(source, policy, asked)
 
@@ -69,4 +72,4 @@ class Frapp(Randomized):
         yield Check("there are as many rows as is stated", count_rows(file) == rows)
 
 
-METHOD = Frapp("frapp", FrappPolicy, ROLES, OPTIONS, sections=("public",), draws=True)
+METHOD = Frapp()

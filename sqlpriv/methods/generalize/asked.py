@@ -16,12 +16,12 @@ from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.shown import judge_stars, shown_rows, write_shown
 from sqlpriv.methods.labelled.answers import Counts, labelled_release
-from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.kinds import BINS, DATES, RANGES
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, domain_rows, ends_rows
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.read_columns import PublishedColumn
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan
+from sqlpriv.methods.lattice import Node
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.release import GeneralizedRelease
 from sqlpriv.sqltext import folded, quoted

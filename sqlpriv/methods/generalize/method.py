@@ -2,75 +2,107 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.facts import Facts
+from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.base import OneFile
 from sqlpriv.methods.generalize import write
 from sqlpriv.methods.generalize.best import best_node
 from sqlpriv.methods.generalize.compare import compare
-from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
+from sqlpriv.methods.generalize.nodes import all_nodes, lattice_of, minimal_nodes
+from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan, prepare
 from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, WORKLOAD, GeneralizePolicy
+from sqlpriv.methods.generalize.search import search
+from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
 from sqlpriv.methods.generalize.verify import verify_file
-from sqlpriv.methods.labelled.answers import open_labelled, show_labelled
-from sqlpriv.methods.method import Edition, Made, Plan, Request
-from sqlpriv.policy.file import Policy
+from sqlpriv.methods.labelled.method import LabelledMethod
+from sqlpriv.methods.labelled.scan import scan_table
+from sqlpriv.methods.lattice import Lattice
+from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import verify_facts
-from sqlpriv.rewrite.release import Release
+from sqlpriv.table.hierarchies import Hierarchy
 from sqlpriv.table.source import Source
 
+_SIGMAS = [*(10.0**e for e in range(1, 9)), math.inf]
 
-class Generalize(OneFile):
+
+class Generalize(LabelledMethod[GeneralizePolicy, GeneralizePlan]):
     """Every quasi-identifier on one level of its hierarchy, rows of classes that fail left out."""
 
-    def plan(self, source: Source, policy: Policy, request: Request) -> GeneralizePlan:
+    name = "generalize"
+    policy = GeneralizePolicy
+    roles = ROLES
+    options = OPTIONS
+    retraces_choice = True
+    has_lattice = True
+
+    def plan(self, source: Source, policy: GeneralizePolicy, request: Request) -> GeneralizePlan:
         """Search the lattice for the best node."""
-        assert isinstance(policy, GeneralizePolicy)
         self.refuse_queries(request)
         return make_plan(source, policy, request)
 
-    def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+    def write(self, plan: GeneralizePlan, edition: Edition, path: Path, request: Request) -> Made:
         """Write the node into a new file."""
-        assert isinstance(plan, GeneralizePlan)
         return write.write(plan, path)
 
-    def compare(self, plan: Plan, path: Path) -> None:
+    def compare(self, plan: GeneralizePlan, path: Path) -> None:
         """Judge the file against the private table once more."""
-        assert isinstance(plan, GeneralizePlan)
         compare(plan, path)
 
-    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
+    def verify(self, file: ReleaseFile, policy: GeneralizePolicy | None = None) -> Facts:
         """Judge a release from its file alone."""
         return verify_facts(file, verify_file(self, Calls(file.con), file, policy))
 
-    def show(self, file: ReleaseFile) -> Facts:
-        """What a release says of itself."""
-        return show_labelled(file)
-
-    def open(self, files: Sequence[ReleaseFile]) -> Release:
-        """Each class of rows with the leaves below its labels."""
-        return open_labelled(self.only(files))
-
-    def best_for(self, plan: Plan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
+    def best_for(self, plan: GeneralizePlan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
         """The node with the smallest error."""
-        assert isinstance(plan, GeneralizePlan)
         node = best_node(plan, queries, request)
         return {} if node is None else {"node": node}
 
-    def looks_at_values(self, policy: Policy) -> bool:
+    def looks_at_values(self, policy: GeneralizePolicy) -> bool:
         """Requirements on sensitive columns do, and so may a workload."""
-        assert isinstance(policy, GeneralizePolicy)
-        asked = policy.objective.startswith(WORKLOAD)
-        return asked or any(r.measure.needs_sensitive for r in policy.requirements)
+        return policy.objective.startswith(WORKLOAD) or super().looks_at_values(policy)
 
-    def choice(self, plan: Plan) -> object:
+    def choice(self, plan: GeneralizePlan) -> object:
         """The node, and how many rows and classes it leaves."""
-        assert isinstance(plan, GeneralizePlan)
         return plan.best.node, plan.best.outcome.suppressed, plan.best.outcome.classes
 
+    def lattice(
+        self,
+        source: Source,
+        policy: GeneralizePolicy,
+        *,
+        only_minimal: bool = False,
+        with_choice: bool = False,
+        on_progress: OnProgress = None,
+    ) -> Lattice:
+        """The nodes; with the choice also the epsilons that the chosen one, or the top, needs for each adversary."""
+        scan, measures, objective, _ = prepare(source, policy)
+        rows = (minimal_nodes if only_minimal else all_nodes)(scan, measures, on_progress)
+        lattice = lattice_of(scan, measures, rows)
+        if not with_choice:
+            return lattice
+        best = search(scan, measures, objective).best
+        node = None if best is None else best.node
+        bounded = {m.requirement.sensitive for m in measures if m.requirement.name.startswith("epsilon")}
+        curves = {
+            column: stubbornness_curves(scan, node or scan.heights, column, _SIGMAS)
+            for column in policy.sensitive
+            if column in bounded
+        }
+        return replace(lattice, chosen=node, stubbornness=curves)
 
-METHOD = Generalize("generalize", GeneralizePolicy, ROLES, OPTIONS)
+    def hierarchies(self, source: Source, policy: GeneralizePolicy) -> Sequence[Hierarchy]:
+        """The hierarchies of the quasi-identifiers."""
+        return scan_table(source, policy).hierarchies
+
+    def at_node(self, policy: GeneralizePolicy, node: str) -> GeneralizePolicy:
+        """The policy for a node."""
+        return policy.with_node(node)
+
+
+METHOD = Generalize()

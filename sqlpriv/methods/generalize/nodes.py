@@ -1,41 +1,24 @@
-"""Every node of the lattice with every measure: what `sqlpriv lattice` shows and the pictures are drawn from."""
+"""Every node of the lattice, or the minimal ones, evaluated with every measure."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sqlpriv.errors import PolicyError
-from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods.generalize.objectives import make_objective
 from sqlpriv.methods.generalize.policy import OBJECTIVES
 from sqlpriv.methods.generalize.refusals import holds
 from sqlpriv.methods.generalize.search import is_valid, nodes_total, of_middle_height
-from sqlpriv.methods.labelled.evaluate import Node, Outcome, evaluate, rules_out
+from sqlpriv.methods.labelled.evaluate import allowance, evaluate, rules_out
 from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure
 from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.lattice import Lattice, Node, NodeRow, Outcome
 
 MOST_LISTED = 200_000
 _BATCH = 128
-
-
-@dataclass(frozen=True)
-class NodeRow:
-    """One node: its outcome, whether it meets everything, whether nothing below it does, and all objectives.
-
-    `holds` says for each requirement whether it holds with nothing suppressed.
-    """
-
-    node: Node
-    outcome: Outcome
-    holds: tuple[bool, ...]
-    valid: bool
-    minimal: bool
-    objectives: dict[str, float]
 
 
 def all_nodes(
@@ -75,47 +58,12 @@ def minimal_nodes(
     return _rows(scan, measures, _evaluated(scan, measures, sorted(minimal), None), minimal)
 
 
-def lattice_facts(qis: Sequence[str], texts: Sequence[str], rows: Sequence[NodeRow], most: int) -> Facts:
-    """The nodes, valid and cheap ones first; as data all of them, in lexicographic order."""
-    ordered = sorted(rows, key=lambda r: (not r.valid, r.objectives["loss"], r.node))
-    numbers = [f"({i})" for i, _ in enumerate(texts, 1)]
-    listed = []
-    for row in ordered[:most]:
-        meets = "minimal" if row.minimal else "yes" if row.valid else "no"
-        values = [_shown(v) + ("" if holds else " !") for v, holds in zip(row.outcome.worst, row.holds, strict=True)]
-        counts = [f"{row.outcome.suppressed:,}", f"{row.outcome.classes:,}", f"{row.objectives['loss']:.4f}"]
-        listed.append((str(list(row.node)), meets, *counts, *values))
-    headings = ("node", "meets all", "suppressed", "classes", "loss", *numbers)
-    left = f"; {len(ordered) - most:,} more, see --csv" if len(ordered) > most else ""
-    parts: tuple[Part, ...] = (
-        *(
-            Line(f"{n} {text}, with nothing suppressed; ! where it fails")
-            for n, text in zip(numbers, texts, strict=True)
-        ),
-        Grid(headings, tuple(listed)),
-        Line(f"{sum(r.valid for r in rows):,} of {len(rows):,} nodes meet the policy{left}"),
-    )
-    content = [_plain(qis, texts, r) for r in rows]
-    return Facts(f"node: the levels of {', '.join(qis)}", content, parts)
-
-
-def _shown(value: float | None) -> str:
-    return "none" if value is None else shown_number(value)
-
-
-def _plain(qis: Sequence[str], texts: Sequence[str], row: NodeRow) -> dict[str, Any]:
-    return {
-        "node": dict(zip(qis, row.node, strict=True)),
-        "valid": row.valid,
-        "minimal": row.minimal,
-        "suppressed_rows": row.outcome.suppressed,
-        "classes": row.outcome.classes,
-        "requirements": {
-            text: {"value": value, "holds": holds}
-            for text, value, holds in zip(texts, row.outcome.worst, row.holds, strict=True)
-        },
-        **row.objectives,
-    }
+def lattice_of(
+    scan: Scan, measures: Sequence[ClassMeasure], rows: Sequence[NodeRow], chosen: Node | None = None
+) -> Lattice:
+    """The nodes with what they are judged by, and the one that is chosen."""
+    requirements = tuple(m.requirement for m in measures)
+    return Lattice(scan.policy.qis, requirements, rows, allowance(scan), chosen)
 
 
 def _evaluated(

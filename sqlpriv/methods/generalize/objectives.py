@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.evaluate import COSTS, Node, Outcome
+from sqlpriv.methods.labelled.evaluate import COSTS
 from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.lattice import Node, Outcome
 
 Array = npt.NDArray[np.float64]
 _SUMS = ("suppressed", "classes", "all_classes", "squares", "all_squares", "size_logs", "all_size_logs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,10 @@ from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
-from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.facts import Facts, Grid, Line, OnProgress, Part, shown_number
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.charts import SearchCharts
+from sqlpriv.methods.generalize.nodes import all_nodes, lattice_of
 from sqlpriv.methods.generalize.objectives import Objective, make_objective
 from sqlpriv.methods.generalize.policy import WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalize.queries import other_columns, read_workload
@@ -21,9 +25,8 @@ from sqlpriv.methods.labelled.evaluate import evaluate
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
 from sqlpriv.methods.labelled.scan import Scan, node_of, published_columns, scan_table
-from sqlpriv.methods.method import Request, Written
+from sqlpriv.methods.method import Plan, Request, Written
 from sqlpriv.sqltext import quoted
-from sqlpriv.table.digest import content_digest
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
@@ -32,11 +35,9 @@ _FREQUENT = 5
 
 
 @dataclass(frozen=True)
-class GeneralizePlan:
+class GeneralizePlan(Plan[GeneralizePolicy]):
     """The best node, what it meets and costs, and how it was found."""
 
-    policy: GeneralizePolicy
-    source: Source
     scan: Scan
     measures: tuple[ClassMeasure, ...]
     objective: Objective
@@ -87,16 +88,10 @@ class GeneralizePlan:
         (published,) = evaluate(self.scan, self.measures, [self.best.node], with_costs=True)
         return dict(zip(texts, published.published_worst, strict=True))
 
-    @cached_property
-    def digest(self) -> str:
-        """A digest of the whole table: what a node tells of a row depends on all the others."""
-        return content_digest(self.source)
-
-    def parameters(self, key: bytes) -> dict[str, object]:
-        """What the ledger knows the release by: all that the policy says of it, and the node."""
+    def seed_parameters(self) -> dict[str, object]:
+        """All that the policy says of the release, and the node."""
         policy = self.policy
         return {
-            "method": policy.method,
             "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
             "requirements": [r.text for r in policy.requirements],
             "objective": policy.objective,
@@ -104,13 +99,6 @@ class GeneralizePlan:
             "keep_suppressed": policy.keep_suppressed,
             "node": self.node,
         }
-
-    def warnings(self, key: bytes) -> tuple[str, ...]:
-        """Nothing that the owner was not told."""
-        return ()
-
-    def refuse(self, request: Request) -> None:
-        """What cannot be met was refused when no node was found."""
 
     def facts(self, written: Written | None = None) -> Facts:
         """The node, what it meets and costs, a few rows before and after, and where the release is."""
@@ -159,9 +147,22 @@ class GeneralizePlan:
             parts.append(Line(f"Written and checked again from the file: {written.output.name}"))
         return Facts(f"node  {levels}  (level / top of each hierarchy)", content, tuple(parts))
 
-    def curve(self) -> list[tuple[float, float]]:
-        """None: the lattice is the choice, and `sqlpriv lattice` draws it."""
-        return []
+    def search_charts(
+        self, most_nodes: int, most_work: float = math.inf, on_progress: OnProgress = None
+    ) -> SearchCharts:
+        """What each column lost, suppressed rows apart; and the lattice that was searched."""
+        sums = [by_level[level] for by_level, level in zip(self.scan.loss, self.best.node, strict=True)]
+        asked = ", ".join(inlined(f"_mean_loss({value!r}::DOUBLE, {self.scan.rows}, 1)") for value in map(float, sums))
+        (losses,) = fetch(self.source.con, f"SELECT {asked}")
+        rows = [
+            {"column": name, "loss": float(loss), "level": f"{level} of {self.heights[name]}"}
+            for (name, level), loss in zip(self.node.items(), losses, strict=True)
+        ]
+        nodes = nodes_total(self.scan)
+        if nodes > most_nodes or nodes * self.scan.combinations > most_work:
+            return SearchCharts(rows, nodes)
+        evaluated = all_nodes(self.scan, self.measures, on_progress)
+        return SearchCharts(rows, nodes, lattice_of(self.scan, self.measures, evaluated, self.best.node))
 
     def _search(self, bound: float | None) -> str:
         """How the node was found."""

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from sqlpriv.facts import shown_number
 from sqlpriv.methods.generalize.search import Searched
-from sqlpriv.methods.labelled.evaluate import Node, Outcome, allowance
+from sqlpriv.methods.labelled.evaluate import allowance
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.lattice import Node, Outcome
 
 
 def unreachable(scan: Scan, measures: Sequence[ClassMeasure], answer: Searched) -> str:

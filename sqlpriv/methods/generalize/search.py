@@ -22,9 +22,10 @@ import numpy.typing as npt
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods.generalize.objectives import Objective, make_objective
-from sqlpriv.methods.labelled.evaluate import Node, Outcome, allowance, evaluate, rules_out
+from sqlpriv.methods.labelled.evaluate import allowance, evaluate, rules_out
 from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure
 from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.lattice import Node, Outcome
 
 MOST_NODES = 10**7
 FEWEST_BOUNDED = 100

@@ -13,9 +13,10 @@ from sqlpriv.checks.requirements import Requirement
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.evaluate import Node, evaluate
+from sqlpriv.methods.labelled.evaluate import evaluate
 from sqlpriv.methods.labelled.measures import AGGREGATE, ClassMeasure, epsilon_of_classes
 from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.lattice import Node
 
 Curve = list[tuple[float, float]]
 

@@ -32,10 +32,11 @@ from sqlpriv.methods.generalize.objectives import Array, Objective
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.queries import Query, other_columns
 from sqlpriv.methods.generalize.shown import is_binned
-from sqlpriv.methods.labelled.evaluate import Node, Outcome, allowance
+from sqlpriv.methods.labelled.evaluate import allowance
 from sqlpriv.methods.labelled.leaves import Known
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.scan import Scan, published_columns
+from sqlpriv.methods.lattice import Node, Outcome
 from sqlpriv.release.open import run_rewritten
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.clauses import Options

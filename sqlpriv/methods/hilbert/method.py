@@ -6,7 +6,7 @@ from sqlpriv.methods.hilbert.grouping import group_points
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_method import BoxMethod
 from sqlpriv.methods.labelled.box_plan import Told
-from sqlpriv.methods.labelled.box_policy import CUTS, ROLES, BoxPolicy
+from sqlpriv.methods.labelled.box_policy import CUTS
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.method import Request
 
@@ -14,10 +14,13 @@ from sqlpriv.methods.method import Request
 class Hilbert(BoxMethod):
     """Neighbours on the curve together, in the classes of k rows or more that lose least."""
 
+    name = "hilbert"
+    options = (CUTS,)
+
     def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Told:
         """Group the points along the curve, and merge what does not hold."""
         grouped = group_points(scan, measures)
         return {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
 
 
-METHOD = Hilbert("hilbert", BoxPolicy, ROLES, (CUTS,))
+METHOD = Hilbert()

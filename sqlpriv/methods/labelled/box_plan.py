@@ -18,8 +18,7 @@ from sqlpriv.methods.labelled.boxes import Boxed, judge, whole_table, write_boxe
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure, write_measures
 from sqlpriv.methods.labelled.scan import FEW, count_combinations, published_columns
-from sqlpriv.methods.method import Request, Written
-from sqlpriv.table.digest import content_digest
+from sqlpriv.methods.method import Plan, Request, Written
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
@@ -29,11 +28,9 @@ Divide = Callable[[BoxScan, tuple[ClassMeasure, ...], Request], Told]
 
 
 @dataclass(frozen=True)
-class BoxPlan:
+class BoxPlan(Plan[BoxPolicy]):
     """Boxes that meet every requirement, and what they cost. Tables classed and boxes are there."""
 
-    policy: BoxPolicy
-    source: Source
     scan: BoxScan
     measures: tuple[ClassMeasure, ...]
     boxed: Boxed
@@ -44,32 +41,23 @@ class BoxPlan:
         """The published columns, and what a reader may know of their values."""
         return describe_boxes(self.scan)
 
-    @cached_property
-    def digest(self) -> str:
-        """A digest of the whole table: where it is cut depends on all rows."""
-        return content_digest(self.source)
-
     @property
     def warning(self) -> str:
         """What is to be known of the cuts."""
         return WARNINGS[self.policy.cuts]
 
-    def parameters(self, key: bytes) -> dict[str, object]:
-        """What the ledger knows the release by: all that the policy says of it."""
+    def seed_parameters(self) -> dict[str, object]:
+        """All that the policy says of the release."""
         policy = self.policy
         return {
-            "method": policy.method,
             "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
             "requirements": [r.text for r in policy.requirements],
             "cuts": policy.cuts,
         }
 
-    def warnings(self, key: bytes) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """What is to be known of the cuts."""
         return (self.warning,)
-
-    def refuse(self, request: Request) -> None:
-        """What cannot be met was refused before anything was cut."""
 
     def facts(self, written: Written | None = None) -> Facts:
         """The boxes, what they meet and cost, and where the release is."""
@@ -103,10 +91,6 @@ class BoxPlan:
         elif written is not None:
             parts.append(Line(f"Written and checked again from the file: {written.output.name}"))
         return Facts(title, content, tuple(parts), (self.warning,))
-
-    def curve(self) -> list[tuple[float, float]]:
-        """None: there is no such choice."""
-        return []
 
 
 def plan_boxes(source: Source, policy: BoxPolicy, request: Request, divide: Divide) -> BoxPlan:

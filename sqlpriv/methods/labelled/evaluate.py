@@ -11,35 +11,15 @@ is much smaller, often: the two bases are read side by side.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.measures import AGGREGATE, POPULATION, RELATION, TABLE, ClassMeasure
 from sqlpriv.methods.labelled.scan import Frequencies, Scan
+from sqlpriv.methods.lattice import Node, Outcome
 
-Node = tuple[int, ...]
 COSTS = ("loss", "entropy", "volume")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a node gives. Sums are over the published classes; costs also over suppressed rows, at the top level."""
-
-    suppressed: int
-    ruled_out: int
-    classes: int
-    all_classes: int
-    squares: int
-    all_squares: int
-    size_logs: float
-    all_size_logs: float
-    table_fails: bool
-    suppressed_by: tuple[int, ...]
-    worst: tuple[float | None, ...]
-    costs: tuple[float, ...] = ()
-    published_worst: tuple[float | None, ...] = ()
 
 
 def evaluate(

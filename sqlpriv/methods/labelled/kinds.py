@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.records import SIMPLE_TYPE
 from sqlpriv.sqltext import NUMERIC_TYPE, literal
 
 VALUES, RANGES, DATES, BINS, BOXES, OTHER = "values", "ranges", "dates", "bins", "boxes", "other"
 KINDS = (VALUES, RANGES, DATES, BINS, BOXES, OTHER)
 WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
-SIMPLE = re.compile(r"[A-Z_ ]+(\([0-9]+, ?[0-9]+\))?")
-"""Types that are one word or two, and are written into SQL as a file says them."""
+SIMPLE = SIMPLE_TYPE
 NEVER_SHOWN = "__priv_suppressed"
 """In the place of the label of a bin of which no row is published."""
 _TIMES = ("DATE", "TIMESTAMP")

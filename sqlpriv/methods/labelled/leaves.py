@@ -18,7 +18,6 @@ from typing import Protocol
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
-from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.kinds import (
     BINS,
     DATES,
@@ -32,6 +31,7 @@ from sqlpriv.methods.labelled.kinds import (
     without_enums,
 )
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
+from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.randomized.domains import read_domain
 from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.policy.file import Column, Policy

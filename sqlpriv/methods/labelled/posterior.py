@@ -1,11 +1,36 @@
-"""What a release of labels lets an attacker believe who finds a person's class in it."""
+"""What a release of classes lets an attacker believe who finds a person's class in it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.method import Plan
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.sqltext import literal
+from sqlpriv.sqltext import literal, quoted
+
+OF_CLASSES = "knows the quasi-identifiers, nothing of others in particular, and not how the classes were found"
+
+
+def posterior_by_share(plan: Plan[Any], share: float | None, times: float) -> float | None:
+    """The worst belief of a linking attacker, from the largest share that a sensitive value has in a class.
+
+    In a class, whose other rows may be anybody's, a belief becomes `times` times the odds of the value's share there. A
+    person with several rows may be in several classes, and then nothing is known.
+    """
+    if share is None or _has_several_rows(plan):
+        return None
+    return share if share >= 1 else float(plan.source.calls.row("linking_prior_of_share", share, times)[0])
+
+
+def _has_several_rows(plan: Plan[Any]) -> bool:
+    """Whether some person has: that one of several rows has a value is believed more than that one row has it."""
+    person, source = plan.policy.person, plan.source
+    if person is None:
+        return False
+    rows, persons = fetch(source.con, f"SELECT count(*), count(DISTINCT {quoted(person)}) FROM {source.table}")[0]
+    return bool(rows != persons)
 
 
 def largest_share(file: ReleaseFile) -> float | None:

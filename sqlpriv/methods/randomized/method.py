@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlpriv.engine import fetch
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.base import Declares
-from sqlpriv.methods.method import Edition, Made, Plan, Request
+from sqlpriv.methods.labelled.cells import labelled_records
+from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.randomized.attackers import attacker_grid, worst_posterior
 from sqlpriv.methods.randomized.file import NOISE, PUBLISHED, check_public
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
-from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
 from sqlpriv.methods.randomized.questions import ask, refuse_views
 from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Judged, Numbers, verify_file
 from sqlpriv.methods.randomized.weights import AllWeights, Expected
+from sqlpriv.methods.records import Records
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile, written
 from sqlpriv.release.read import describe
@@ -31,12 +32,17 @@ from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.source import Source
 
+P = TypeVar("P", bound=RandomizedPolicy)
 _MOST_VALUES = 6
 
 
-class Randomized(Declares, ABC):
+class Randomized(Method[P, RandomizedPlan]):
     """A randomized method: its own coins and weights on top of what all share."""
 
+    roles = ROLES
+    sections = ("public",)
+    draws = True
+    bounds_beliefs = True
     against = "belief"
     posterior_holds = "knows all else of the person, and everybody else"
 
@@ -45,7 +51,7 @@ class Randomized(Declares, ABC):
         return max(1000, 10 * rows)
 
     @abstractmethod
-    def make_terms(self, source: Source, policy: Any, asked: Asked) -> Terms:
+    def make_terms(self, source: Source, policy: P, asked: Asked) -> Terms:
         """The coins for a bound, what they guarantee and cost."""
 
     @abstractmethod
@@ -68,9 +74,8 @@ class Randomized(Declares, ABC):
     def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
         """Whether the coins that a file states keep the bound that it states, and the rows are ones they make."""
 
-    def plan(self, source: Source, policy: Policy, request: Request) -> RandomizedPlan:
+    def plan(self, source: Source, policy: P, request: Request) -> RandomizedPlan:
         """Read domains and table, and find the terms."""
-        assert isinstance(policy, RandomizedPolicy)
         plan = make_plan(source, policy, self.make_terms)
         check_public(source, policy)
         if policy.questions:
@@ -79,19 +84,14 @@ class Randomized(Declares, ABC):
             return plan
         return replace(plan, questions=ask(plan, self.expected(plan), request.queries))
 
-    def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+    def write(self, plan: RandomizedPlan, edition: Edition, path: Path, request: Request) -> Made:
         """Write the release into a new file."""
-        assert isinstance(plan, RandomizedPlan)
         with written(plan.source.con, path):
             made = self.write_tables(plan, edition, request)
             fetch(plan.source.con, f"COMMENT ON TABLE {PUBLISHED} IS {literal(NOISE)}")
             return made
 
-    def compare(self, plan: Plan, path: Path) -> None:
-        """Coins leave nothing to compare with the table; the number of rows is judged by publishing."""
-        return
-
-    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
+    def verify(self, file: ReleaseFile, policy: P | None = None) -> Facts:
         """Judge a release from its file alone."""
         calls = Calls(file.con)
 
@@ -104,9 +104,8 @@ class Randomized(Declares, ABC):
         """The release for queries: one file, or the views of one sequence."""
         return describe(files)
 
-    def posterior(self, plan: Plan, times: float) -> float | None:
+    def posterior(self, plan: RandomizedPlan, file: ReleaseFile, times: float) -> float | None:
         """The worst of the linking attackers, who know all but one column."""
-        assert isinstance(plan, RandomizedPlan)
         factors = () if plan.terms.by_value is None else plan.terms.by_value.factors
         known = replace(plan.known, times=times)
         return worst_posterior(plan.source.calls, known, plan.terms.factor, factors)
@@ -114,6 +113,17 @@ class Randomized(Declares, ABC):
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
         """As the file lists them."""
         return file.rows("attackers")
+
+    def records(
+        self,
+        file: ReleaseFile,
+        names: Sequence[str],
+        source: Source | None,
+        policy: Policy | None,
+        also: str | None = None,
+    ) -> Records:
+        """The published rows: tuples of the domain, whose columns may be labels of a level."""
+        return labelled_records(file, names, source, policy, also)
 
     def show(self, file: ReleaseFile) -> Facts:
         """What a release says of itself."""

@@ -12,11 +12,11 @@ from typing import Any
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.facts import Facts
-from sqlpriv.methods.method import CannotPublish, Request, Written
+from sqlpriv.methods.charts import PrivacyCost
+from sqlpriv.methods.method import CannotPublish, Plan, Request, Written
 from sqlpriv.methods.randomized.advice import GOOD_ERROR, MakeTerms, Trials, advice
 from sqlpriv.methods.randomized.alias import Alias, make_alias
 from sqlpriv.methods.randomized.attackers import Known, Wanted
-from sqlpriv.methods.randomized.coins import SHORT, fingerprint, slot_prefix
 from sqlpriv.methods.randomized.combinations import possible_choices
 from sqlpriv.methods.randomized.domains import NumberedColumn, read_domains
 from sqlpriv.methods.randomized.elements import Elements, number_elements
@@ -40,11 +40,9 @@ GAMMAS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True)
-class RandomizedPlan:
+class RandomizedPlan(Plan[RandomizedPolicy]):
     """A policy with its data read."""
 
-    policy: RandomizedPolicy
-    source: Source
     columns: tuple[NumberedColumn, ...]
     aliases: tuple[Alias, ...] | None
     elements: Elements
@@ -59,14 +57,10 @@ class RandomizedPlan:
         """A digest of the tuples of the table."""
         return table_digest(self.source, self.columns)
 
-    def parameters(self, key: bytes) -> dict[str, object]:
-        """What the coins and the ledger call the parameters: the same for all views of a sequence.
-
-        Their key, too, has to be the same, since it decides the slots; of it only a fingerprint is known.
-        """
+    def seed_parameters(self) -> dict[str, object]:
+        """The bound, the numbers of the noise, and a digest of the domain."""
         terms, coins = self.terms, self.terms.coins
         parameters: dict[str, object] = {
-            "method": self.policy.method,
             "d": terms.d,
             "gamma": terms.gamma,
             "adversary": terms.adversary,
@@ -82,8 +76,6 @@ class RandomizedPlan:
             parameters |= coins
             for name in ("slots", "views"):
                 del parameters[name]
-        if terms.views > 1:
-            parameters["key"] = fingerprint(slot_prefix(key, parameters))
         return parameters
 
     def spent(self) -> Spent | None:
@@ -95,10 +87,9 @@ class RandomizedPlan:
         unit = "person" if self.policy.person is not None else "row"
         return Spent(unit, added, (terms.replaced_epsilon, 0.0))
 
-    def warnings(self, key: bytes) -> tuple[str, ...]:
-        """Those of the terms, and of a key that is too short."""
-        short = (f"the key has fewer than {SHORT} bytes and may be guessed",) if len(key) < SHORT else ()
-        return (*self.terms.for_the_owner, *short)
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the terms."""
+        return self.terms.for_the_owner
 
     def refuse(self, request: Request) -> None:
         """Refuse what does not cover the attackers people fear, is too large, or says nothing unless it is forced."""
@@ -162,9 +153,10 @@ class RandomizedPlan:
                 found.append(terms)
         return found
 
-    def curve(self) -> list[tuple[float, float]]:
-        """Pairs of gamma and error of half the domain, as a share of the rows."""
-        return [(t.gamma, t.half_domain_error / t.n_public) for t in self.costs()]
+    def charts(self) -> tuple[PrivacyCost, ...]:
+        """The error of half the domain, as a share of the rows, against gamma."""
+        points = [(t.gamma, t.half_domain_error / t.n_public) for t in self.costs()]
+        return (PrivacyCost(points, float(self.policy.release["gamma"])),) if points else ()
 
 
 def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -> RandomizedPlan:

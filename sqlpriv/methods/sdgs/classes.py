@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.kinds import without_enums
 from sqlpriv.methods.labelled.node_labels import write_node_labels
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows, published_columns
+from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
 from sqlpriv.sqltext import folded, literal, quoted

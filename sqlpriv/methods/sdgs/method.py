@@ -10,8 +10,9 @@ from typing import Any
 from sqlpriv.engine import fetch
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.base import OneFile
-from sqlpriv.methods.method import Edition, Made, Plan, Request
+from sqlpriv.methods.labelled.cells import labelled_records
+from sqlpriv.methods.method import Edition, Made, Method, Request
+from sqlpriv.methods.records import Records
 from sqlpriv.methods.sdgs import write
 from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
 from sqlpriv.methods.sdgs.compare import compare
@@ -30,31 +31,36 @@ from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
 
 
-class Sdgs(OneFile):
+class Sdgs(Method[SdgsPolicy, SdgsPlan]):
     """Rows sampled by coins, generalized by a node that does not depend on them, rare ones suppressed."""
 
+    name = "sdgs"
+    policy = SdgsPolicy
+    roles = ROLES
+    options = OPTIONS
+    sections = ()
+    draws = True
+    noise_tag = "sdgs"
+    bounds_beliefs = True
     against = "presence"
     posterior_holds = "knows all else of the person, and everybody else, in the mean over the coins"
 
-    def plan(self, source: Source, policy: Policy, request: Request) -> SdgsPlan:
+    def plan(self, source: Source, policy: SdgsPolicy, request: Request) -> SdgsPlan:
         """Scan the table, and work out the numbers."""
-        assert isinstance(policy, SdgsPolicy)
         self.refuse_queries(
             request, "the error of an answer from sdgs depends on what is suppressed, so it is not told beforehand"
         )
         return make_plan(source, policy)
 
-    def write(self, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+    def write(self, plan: SdgsPlan, edition: Edition, path: Path, request: Request) -> Made:
         """Throw the coins, and write what they leave into a new file."""
-        assert isinstance(plan, SdgsPlan)
         return write.write(plan, edition, path)
 
-    def compare(self, plan: Plan, path: Path) -> None:
+    def compare(self, plan: SdgsPlan, path: Path) -> None:
         """Judge the file against the private table once more."""
-        assert isinstance(plan, SdgsPlan)
         compare(plan, path)
 
-    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
+    def verify(self, file: ReleaseFile, policy: SdgsPolicy | None = None) -> Facts:
         """Judge a release from its file alone."""
         return verify_facts(file, verify_file(self, Calls(file.con), file, policy))
 
@@ -92,9 +98,8 @@ class Sdgs(OneFile):
         parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
         return Facts(f"{file.name}  {about['method']}", content, tuple(parts))
 
-    def posterior(self, plan: Plan, times: float) -> float | None:
+    def posterior(self, plan: SdgsPlan, file: ReleaseFile, times: float) -> float | None:
         """The worst belief of a linking attacker in a sensitive value, where its public domain says what there is."""
-        assert isinstance(plan, SdgsPlan)
         return linking_posterior(plan.source.calls, plan.terms, plan.choices, times)
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
@@ -111,9 +116,20 @@ class Sdgs(OneFile):
                 found.append({"knows": f"all but {name}", "wants": name, **beliefs})
         return found
 
+    def records(
+        self,
+        file: ReleaseFile,
+        names: Sequence[str],
+        source: Source | None,
+        policy: Policy | None,
+        also: str | None = None,
+    ) -> Records:
+        """The sampled rows, with the values that each label may stand for."""
+        return labelled_records(file, names, source, policy, also)
+
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The sampled rows, and the classes that could be there and are not."""
         return open_sampled(self.only(files))
 
 
-METHOD = Sdgs("sdgs", SdgsPolicy, ROLES, OPTIONS, sections=(), draws=True)
+METHOD = Sdgs()

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.scan import Scan, node_of
+from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.classes import expected_rows, write_classes
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.terms import Terms, sensitivity

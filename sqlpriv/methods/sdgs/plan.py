@@ -10,11 +10,12 @@ from functools import cached_property
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts
-from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.charts import Deltas
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, node_of, published_columns, scan_table
 from sqlpriv.methods.labelled.verify_levels import folded_node
-from sqlpriv.methods.method import Deltas, Request, Written
+from sqlpriv.methods.lattice import Node
+from sqlpriv.methods.method import Plan, Written
 from sqlpriv.methods.sdgs.classes import Sampled, expected_rows, refuse_kinds, refuse_too_many, write_classes
 from sqlpriv.methods.sdgs.groups import Group, file_of, groups_of
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
@@ -25,12 +26,11 @@ from sqlpriv.release.file import count_rows, open_file
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded
-from sqlpriv.table.digest import content_digest, rows_digest
+from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.hierarchies import comes_from_a_table
 from sqlpriv.table.named_tables import private_reads, reads_private
 from sqlpriv.table.source import Source
 
-_SHORT = 16
 _SEARCHED = (
     "the guarantee needs a node that was chosen without looking at this table; write in node_is_public why it is one, "
     "and the release carries it"
@@ -60,27 +60,19 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class SdgsPlan:
+class SdgsPlan(Plan[SdgsPolicy]):
     """What would be published, and what it guarantees."""
 
-    policy: SdgsPolicy
-    source: Source
     scan: Scan
     terms: Terms
     known: Known
     """What may be known of the published columns."""
     drawn: Drawn = field(default_factory=Drawn, compare=False)
 
-    @cached_property
-    def digest(self) -> str:
-        """A digest of the whole table: what is suppressed depends on every row."""
-        return content_digest(self.source)
-
-    def parameters(self, key: bytes) -> dict[str, object]:
-        """What the ledger and the coins know the release by: all that the policy says of it."""
+    def seed_parameters(self) -> dict[str, object]:
+        """All that the policy says of the release, and its labels."""
         policy = self.policy
         return {
-            "method": policy.method,
             "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
             "nodes": [dict(node) for node in policy.nodes],
             **({} if policy.groups is None else {"groups": [list(group.columns) for group in self.groups]}),
@@ -132,14 +124,8 @@ class SdgsPlan:
         added, replaced = (terms.total_epsilon, terms.total_delta), (terms.replaced_epsilon, terms.replaced_delta)
         return Spent(terms.unit, added, replaced)
 
-    def warnings(self, key: bytes) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """What the owner should know."""
-        short = (f"the key has fewer than {_SHORT} bytes and may be guessed",) if len(key) < _SHORT else ()
-        return (*self.told_warnings, *short)
-
-    @property
-    def told_warnings(self) -> tuple[str, ...]:
-        """Those that do not depend on a key."""
         policy = self.policy
         node = (_SEARCHED,) if len(policy.nodes) == 1 and policy.node_is_public is None else ()
         reference = self.source.reference
@@ -151,9 +137,6 @@ class SdgsPlan:
         likely = (_LIKELY,) if self.exposed > _MUCH else ()
         empty = (_EMPTY,) if self.expected is not None and min(self.expected) < 1 else ()
         return (*node, *types, *size, *likely, *empty)
-
-    def refuse(self, request: Request) -> None:
-        """Nothing: to stop because of what the table holds would tell of it, so it is warned of instead."""
 
     def refuse_after(self, earlier: Sequence[Entry]) -> None:
         """Refuse a node that an earlier release of the table was made with: that one was searched for in the table."""
@@ -187,7 +170,7 @@ class SdgsPlan:
                 self.exposed,
                 self.smooth,
                 self.posterior,
-                self.told_warnings if written is None else written.warnings,
+                self.warnings() if written is None else written.warnings,
                 written,
             )
         )
@@ -204,13 +187,9 @@ class SdgsPlan:
         found = [domains.get(folded(s)) for s in self.policy.sensitive]
         return [None if t is None else int(fetch(self.source.con, f"SELECT count(*) FROM {t}")[0][0]) for t in found]
 
-    def curve(self) -> list[tuple[float, float]]:
-        """None of this kind: delta against epsilon is drawn by `deltas`."""
-        return []
-
-    def deltas(self) -> Deltas:
+    def charts(self) -> tuple[Deltas]:
         """Delta against epsilon, as Figures 2, 3 and 6 of the paper: by k, by beta, and the bound for all epsilons."""
-        return Deltas(delta_curves(self.source.calls, self.terms), (self.terms.epsilon, self.terms.delta))
+        return (Deltas(delta_curves(self.source.calls, self.terms), (self.terms.epsilon, self.terms.delta)),)
 
     @cached_property
     def exposed(self) -> float:

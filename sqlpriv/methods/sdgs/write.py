@@ -21,11 +21,11 @@ from pathlib import Path
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
-from sqlpriv.methods.labelled.evaluate import Node
 from sqlpriv.methods.labelled.leaves import ShownColumn, write_leaves
 from sqlpriv.methods.labelled.node_labels import write_attributes, write_hierarchies
 from sqlpriv.methods.labelled.order import write_in_order
 from sqlpriv.methods.labelled.view import view_of_rows
+from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Edition, Made
 from sqlpriv.methods.sdgs.classes import Sampled, write_classes, write_rows, write_sample
 from sqlpriv.methods.sdgs.groups import DIGESTS, GROUPS, Group, group_digests

@@ -9,7 +9,6 @@ from sqlpriv.methods.bucketed.layout import QI, SENSITIVE, Layout
 from sqlpriv.methods.bucketed.method import Bucketed
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan, Promise, make_plan, spelt_roles
-from sqlpriv.methods.bucketed.policy import ROLES, BucketedPolicy
 from sqlpriv.methods.bucketed.write import Words
 from sqlpriv.methods.slicing.correlated import correlated_groups
 from sqlpriv.methods.slicing.policy import OPTIONS, SlicingPolicy
@@ -18,14 +17,17 @@ from sqlpriv.sqltext import folded
 from sqlpriv.table.source import Source
 
 
-class Slicing(Bucketed):
+class Slicing(Bucketed[SlicingPolicy]):
     """Groups of columns, each a table, and buckets of rows that are alike in the first group."""
 
+    name = "slicing"
+    policy = SlicingPolicy
+    options = OPTIONS
+    noise_tag = "slicing"
     words = Words("bucket")
 
-    def make_plan(self, source: Source, policy: BucketedPolicy) -> BucketPlan:
+    def make_plan(self, source: Source, policy: SlicingPolicy) -> BucketPlan:
         """Take the groups as they are given, or choose them; order the table for its buckets."""
-        assert isinstance(policy, SlicingPolicy)
         roles = spelt_roles(source, policy)
         spelt = {folded(c): c for c in roles}
         chosen = policy.groups is None
@@ -98,4 +100,4 @@ def _warnings(layout: Layout, chosen: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-METHOD = Slicing("slicing", SlicingPolicy, ROLES, OPTIONS, draws=True)
+METHOD = Slicing()

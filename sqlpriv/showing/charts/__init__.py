@@ -6,19 +6,23 @@ files (draw), for the page to sign and for notebooks alike.
 
     picture.py  a picture, and files of it      look.py   colours and sizes
     data.py     rows and axes for Vega          marks.py  layers that several charts have
-    plans.py    the pictures of a plan
+    plans.py    the pictures of a plan          boxes.py  the boxes of a lattice
+    attacks.py, comparison.py, curves.py, dictionaries.py, disclosure.py, lattice.py, tradeoff.py   the pictures
 """
 
 from sqlpriv.showing.charts.attacks import attacks_picture
 from sqlpriv.showing.charts.comparison import comparison_picture
-from sqlpriv.showing.charts.deltas import deltas_picture
+from sqlpriv.showing.charts.curves import (
+    column_loss_picture,
+    deltas_picture,
+    privacy_cost_picture,
+    stubbornness_picture,
+)
 from sqlpriv.showing.charts.dictionaries import risk_bound_picture, risk_by_entries_picture
 from sqlpriv.showing.charts.disclosure import disclosure_levels_picture, disclosure_picture
 from sqlpriv.showing.charts.lattice import lattice_picture
 from sqlpriv.showing.charts.picture import KINDS, Picture, can_draw, draw, if_any, ready
 from sqlpriv.showing.charts.plans import choice_pictures, pictures_of
-from sqlpriv.showing.charts.privacy_cost import privacy_cost_picture
-from sqlpriv.showing.charts.stubbornness import stubbornness_picture
 from sqlpriv.showing.charts.tradeoff import tradeoff_picture
 
 __all__ = [
@@ -27,6 +31,7 @@ __all__ = [
     "attacks_picture",
     "can_draw",
     "choice_pictures",
+    "column_loss_picture",
     "comparison_picture",
     "deltas_picture",
     "disclosure_levels_picture",

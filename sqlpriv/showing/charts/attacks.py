@@ -36,8 +36,8 @@ def attacks_picture(title: str, found: Sequence[Finding | NotRun]) -> Picture:
         raise InputError("no attack that was run counts people, so there is nothing to draw")
     beside = " and, beside it, in the private table as it was" if any(row["in"] == _RAW for row in rows) else ""
     said = f"How many people each attack reaches here{beside}. For the owner alone."
-    told = [{name: " ".join(str(v).split()) if name == "attack" else v for name, v in row.items()} for row in rows]
-    numbers = [{name: value for name, value in row.items() if name != "shown"} for row in told]
+    flat = [{name: " ".join(str(v).split()) if name == "attack" else v for name, v in row.items()} for row in rows]
+    numbers = [{name: value for name, value in row.items() if name != "shown"} for row in flat]
     return Picture(title, said, numbers, partial(_chart, rows))
 
 

@@ -31,7 +31,7 @@ _KINDS = {
 class Box:
     """A node: where it stands, what it is, and of each requirement whether it holds, half holds or fails.
 
-    `note` stands below its name; `told` is what it says when it is pointed at.
+    `note` stands below its name; `tips` is what it says when it is pointed at.
     """
 
     name: str
@@ -40,11 +40,11 @@ class Box:
     kind: str
     segments: Sequence[str]
     note: str
-    told: Mapping[str, Any]
+    tips: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Lattice:
+class LatticeChart:
     """All that the chart shows."""
 
     boxes: Sequence[Box]
@@ -54,7 +54,7 @@ class Lattice:
     allowed: int
 
 
-def lattice_chart(lattice: Lattice) -> Any:
+def lattice_chart(lattice: LatticeChart) -> Any:
     """Edges, boxes, segments and names, one above the other."""
     alt = altair()
     xs, ys = [box.x for box in lattice.boxes], sorted({box.y for box in lattice.boxes})
@@ -83,14 +83,14 @@ def lattice_chart(lattice: Lattice) -> Any:
     return alt.layer(*layers).properties(width=max(480, round(wide)), height=round(high))
 
 
-def _boxes(lattice: Lattice, axes: Any) -> Any:
+def _boxes(lattice: LatticeChart, axes: Any) -> Any:
     alt = altair()
     called = {kind: _KINDS[kind][0] for kind in _KINDS if any(box.kind == kind for box in lattice.boxes)}
     if "chosen" in called:
         called["chosen"] = f"chosen: {lattice.chosen}"
     rows = [
         {
-            "is": called[box.kind], "edge": _KINDS[box.kind][3], **box.told,
+            "is": called[box.kind], "edge": _KINDS[box.kind][3], **box.tips,
             **_corners(box.x - _WIDE / 2, box.y - _HIGH / 2, _WIDE, _HIGH),
         }
         for box in lattice.boxes
@@ -105,7 +105,7 @@ def _boxes(lattice: Lattice, axes: Any) -> Any:
         "fill": alt.Fill(field, scale=scale(1), **shared),
         "stroke": alt.Stroke(field, scale=scale(2), **shared),
         "strokeWidth": alt.StrokeWidth(data.field("edge"), scale=None),
-        "tooltip": data.tips("is", *lattice.boxes[0].told),
+        "tooltip": data.tips("is", *lattice.boxes[0].tips),
     }
     return alt.Chart(data.values).mark_rect(opacity=1).encode(**axes(data), **encoded)
 
@@ -114,7 +114,7 @@ def _corners(left: float, bottom: float, wide: float, high: float) -> dict[str, 
     return {"left": left, "bottom": bottom, "right": left + wide, "top": bottom + high}
 
 
-def _segments(lattice: Lattice, axes: Any) -> list[Any]:
+def _segments(lattice: LatticeChart, axes: Any) -> list[Any]:
     """The frames of all segments, and what is filled of them."""
     alt, count = altair(), len(lattice.requirements)
     called = [legible(f"segment {i}: {text}") for i, text in enumerate(lattice.requirements, 1)]
@@ -152,7 +152,7 @@ def _segments(lattice: Lattice, axes: Any) -> list[Any]:
     return layers
 
 
-def _key(lattice: Lattice, called: Sequence[str]) -> Any:
+def _key(lattice: LatticeChart, called: Sequence[str]) -> Any:
     """The legend of the segments."""
     note = ["One segment a requirement, filled where it holds"]
     if lattice.allowed:
@@ -162,7 +162,7 @@ def _key(lattice: Lattice, called: Sequence[str]) -> Any:
     return altair().Legend(title=note, orient="bottom", columns=columns, **style)
 
 
-def _names(lattice: Lattice, across: Any, up: Any, heights: Any) -> list[Any]:
+def _names(lattice: LatticeChart, across: Any, up: Any, heights: Any) -> list[Any]:
     """The nodes by their levels, bold where they are minimal or chosen, and how many rows they suppress."""
     alt, layers = altair(), []
 
@@ -171,7 +171,7 @@ def _names(lattice: Lattice, across: Any, up: Any, heights: Any) -> list[Any]:
             return
         # Deep nodes of many attributes have long names; they have to stay inside their box.
         rows = [
-            {"x": b.x, "y": b.y + lift, "text": text, "size": size * min(1.0, _LETTERS / len(text)), **b.told}
+            {"x": b.x, "y": b.y + lift, "text": text, "size": size * min(1.0, _LETTERS / len(text)), **b.tips}
             for b, text in boxes
         ]
         data = Data(rows)
@@ -183,7 +183,7 @@ def _names(lattice: Lattice, across: Any, up: Any, heights: Any) -> list[Any]:
                 y=alt.Y(data.field("y"), scale=up, axis=heights),
                 text=f"{data.key('text')}:N",
                 size=alt.Size(data.field("size"), scale=None),
-                tooltip=data.tips(*boxes[0][0].told),
+                tooltip=data.tips(*boxes[0][0].tips),
             )
         )
 

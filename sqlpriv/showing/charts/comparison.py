@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from sqlpriv.comparing.run import Row
+from sqlpriv.comparing.run import MethodResult
 from sqlpriv.errors import InputError
 from sqlpriv.facts import shown_number
 from sqlpriv.showing.charts.data import Data, altair, from_none
@@ -15,16 +15,16 @@ from sqlpriv.showing.charts.marks import named, texts
 from sqlpriv.showing.charts.picture import Picture
 
 _PANEL, _ROW = 380, 46
-_MEDIAN, _P90, _TOLD, _SIZE = "median error", "90th percentile", "told", "size of the true count"
+_MEDIAN, _P90, _LABEL, _SIZE = "median error", "90th percentile", "label", "size of the true count"
 
 
-def comparison_picture(rows: Sequence[Row]) -> Picture:
+def comparison_picture(rows: Sequence[MethodResult]) -> Picture:
     """Two panels: all errors, and those of counts by size. Methods that refuse are named below the title."""
     done = [(row, row.measured) for row in rows if row.measured is not None]
     if not done:
         raise InputError("every method refuses, so there are no errors to draw")
     errors = [
-        {"method": _name(row), _MEDIAN: found.median_error or 0.0, _P90: found.p90_error or 0.0, _TOLD: _told(row)}
+        {"method": _name(row), _MEDIAN: found.median_error or 0.0, _P90: found.p90_error or 0.0, _LABEL: _label(row)}
         for row, found in done
     ]
     sizes = [
@@ -41,11 +41,11 @@ def comparison_picture(rows: Sequence[Row]) -> Picture:
     return Picture("Errors of methods compared", said, errors, paint, width=2 * _PANEL, elastic=False)
 
 
-def _name(row: Row) -> str:
+def _name(row: MethodResult) -> str:
     return f"{row.method} *" if row.chosen else row.method
 
 
-def _told(row: Row) -> str:
+def _label(row: MethodResult) -> str:
     found = row.measured
     assert found is not None
     believed = "not known" if row.posterior is None else shown_number(row.posterior, 3)
@@ -79,7 +79,7 @@ def _errors(rows: Rows, most: float) -> Any:
     points = base.mark_point(filled=True, color=BLUE, size=90, opacity=1)
     dots = points.encode(y=up, x=middle, tooltip=data.tips("method", _MEDIAN, _P90))
     # The text starts at the left edge, above its line: beside a large error there would be no room for it.
-    words = texts(data, _TOLD, {"y": up, "x": alt.value(4)}, dx=0, dy=-14)
+    words = texts(data, _LABEL, {"y": up, "x": alt.value(4)}, dx=0, dy=-14)
     return _panel(lines + ends + dots + words, "Median error, up to the 90th percentile", len(rows))
 
 
@@ -89,6 +89,6 @@ def _sizes(rows: Rows, methods: Sequence[str], most: float) -> Any:
     axis = alt.Axis(labels=False, ticks=False)
     up = alt.Y(data.field("method"), sort=list(methods), scale=alt.Scale(domain=list(methods)), title=None, axis=axis)
     points = alt.Chart(data.values).mark_point(filled=True, size=90, opacity=1)
-    told = named(data.field(_SIZE), names, other=alt.Legend(title=_SIZE, orient="right", labelLimit=0))
-    drawn = points.encode(y=up, x=_across(data, _MEDIAN, most), **told, tooltip=data.tips())
+    look = named(data.field(_SIZE), names, other=alt.Legend(title=_SIZE, orient="right", labelLimit=0))
+    drawn = points.encode(y=up, x=_across(data, _MEDIAN, most), **look, tooltip=data.tips())
     return _panel(drawn, "Median error by the size of the true count", len(methods))

@@ -27,8 +27,8 @@ class Data:
         """`breaks` are columns whose line breaks are ours."""
         self._names = {name: f"c{place}" for place, name in enumerate(rows[0])}
         self._kinds = {name: "Q" if all(map(_is_number, (row[name] for row in rows))) else "N" for name in rows[0]}
-        told = [{self._names[n]: _told(v, n in breaks) for n, v in row.items()} for row in rows]
-        self.values = altair().Data(values=told)
+        values = [{self._names[n]: _legible(v, n in breaks) for n, v in row.items()} for row in rows]
+        self.values = altair().Data(values=values)
 
     def field(self, name: str) -> str:
         """A column, with its type."""
@@ -47,7 +47,7 @@ def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _told(value: Any, breaks: bool) -> Any:
+def _legible(value: Any, breaks: bool) -> Any:
     return legible(value, breaks) if isinstance(value, str) else plain(value)
 
 

@@ -17,10 +17,10 @@ _BOUNDS = {True: "the estimate bounds the true risk", False: "the dictionaries a
 def risk_by_entries_picture(rows: Rows) -> Picture:
     """The risk by the size of the dictionary. Rows have entries and risk, and where there are several curves, curve."""
     points = finite(rows, ("entries", "risk"), "risk by the size of the dictionary")
-    told = [{"curve": str(p.get("curve", "risk")), "entries": p["entries"], "risk": p["risk"]} for p in points]
+    numbers = [{"curve": str(p.get("curve", "risk")), "entries": p["entries"], "risk": p["risk"]} for p in points]
     several = any("curve" in p for p in points)
     said = "The mean loss of a record, by how many entries the dictionary of the attacker has."
-    return Picture("Risk by the size of the dictionary", said, told, partial(_entries_chart, told, several))
+    return Picture("Risk by the size of the dictionary", said, numbers, partial(_entries_chart, numbers, several))
 
 
 def risk_bound_picture(rows: Rows) -> Picture:
@@ -30,9 +30,9 @@ def risk_bound_picture(rows: Rows) -> Picture:
     5), so that the estimate is a bound, and the point lies on the diagonal or above it.
     """
     points = finite(rows, ("estimated", "true"), "estimated risk")
-    told = [{"true": p["true"], "estimated": p["estimated"], "kind": _BOUNDS[bool(p["precedes"])]} for p in points]
+    numbers = [{"true": p["true"], "estimated": p["estimated"], "kind": _BOUNDS[bool(p["precedes"])]} for p in points]
     said = "Each point is a release. On the dashed line or above it, the estimate is at least the true risk."
-    return Picture("Estimated against true risk", said, told, partial(_bound_chart, told))
+    return Picture("Estimated against true risk", said, numbers, partial(_bound_chart, numbers))
 
 
 def _entries_chart(rows: Rows, several: bool) -> Any:

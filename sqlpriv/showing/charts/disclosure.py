@@ -35,8 +35,8 @@ def disclosure_picture(rows: Rows, chosen: float | None = None) -> Picture:
     said += [f"The ring is the chosen one, c = {_number(p['c'])}." for p in points if p["c"] == chosen]
     said += [f"{left_out:,} with an infinite risk are left out."] if left_out else []
     paint = partial(_frontier_chart, points, best, chosen)
-    told = [{name: row[name] for name in ("c", "risk", "utility")} for row in points]
-    return Picture("Risk against utility", " ".join(said), told, paint)
+    numbers = [{name: row[name] for name in ("c", "risk", "utility")} for row in points]
+    return Picture("Risk against utility", " ".join(said), numbers, paint)
 
 
 def disclosure_levels_picture(rows: Rows) -> Picture:
@@ -138,12 +138,12 @@ def _levels_chart(rows: Rows) -> Any:
 def _levels_of(attribute: str, rows: Rows, levels: Sequence[int]) -> Any:
     alt = altair()
     names = {level: "0, suppressed" if level == 0 else str(level) for level in levels}
-    told = [
+    shares = [
         {"threshold c": _number(r["c"]), "level": names[int(r["level"])], "step": int(r["level"]), "share": r["share"]}
         for r in rows
     ]
-    data = Data(told)
-    order = list(dict.fromkeys(row["threshold c"] for row in told))
+    data = Data(shares)
+    order = list(dict.fromkeys(row["threshold c"] for row in shares))
     colours = [FAINT if level == 0 else cycled(COLOURS[:6], level)[-1] for level in levels]
     slanted = alt.Axis(labelAngle=0 if max(map(len, order)) < 4 else -45)
     encoded = {

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from sqlpriv.errors import InputError
-from sqlpriv.methods.generalize.nodes import NodeRow
-from sqlpriv.methods.labelled.evaluate import Node
-from sqlpriv.showing.charts.boxes import ROOM, Box, Lattice, lattice_chart
+from sqlpriv.methods.lattice import Lattice, Node, NodeRow
+from sqlpriv.showing.charts.boxes import ROOM, Box, LatticeChart, lattice_chart
 from sqlpriv.showing.charts.look import shown
 from sqlpriv.showing.charts.picture import Picture
 
@@ -24,18 +23,13 @@ MOST_DRAWN = 300
 _MOST_ABREAST = 24  # of the same height, where only a part is drawn; more would not fit on a screen
 
 
-def lattice_picture(
-    rows: Sequence[NodeRow],
-    qis: Sequence[str],
-    requirements: Sequence[str],
-    chosen: Node | None = None,
-    allowed: int = 0,
-) -> Picture:
+def lattice_picture(lattice: Lattice) -> Picture:
     """The nodes; of a large lattice the least lossy minimal valid ones, with their neighbours.
 
     A steward asks of a large lattice where the border runs between what may be published and what may not, so those
-    are the nodes to show; the description says how many were left out. `allowed` is how many rows may be suppressed.
+    are the nodes to show; the description says how many were left out.
     """
+    rows, chosen, allowed, texts = lattice.rows, lattice.chosen, lattice.allowed, lattice.texts
     if not rows:
         raise InputError("there are no nodes to draw")
     drawn, said = selected(rows, chosen)
@@ -50,12 +44,12 @@ def lattice_picture(
     ]
     wide = max(x for x, _ in places.values()) * 2 + 1
     described = f"{said} Chosen: {shown(chosen)}." if chosen is not None else said
-    lattice = Lattice(boxes, edges, list(requirements), None if chosen is None else shown(chosen), allowed)
+    chart = LatticeChart(boxes, edges, texts, None if chosen is None else shown(chosen), allowed)
     return Picture(
-        f"Levels of [{', '.join(qis)}]",
+        f"Levels of [{', '.join(lattice.qis)}]",
         described,
-        [_told(row, requirements) for row in drawn],
-        partial(lattice_chart, lattice),
+        [_numbers(row, texts) for row in drawn],
+        partial(lattice_chart, chart),
         width=max(480, int(wide * ROOM[0])),
         elastic=False,
     )
@@ -112,11 +106,11 @@ def _box(row: NodeRow, place: tuple[float, float], is_chosen: bool, allowed: int
     segments = ["holds" if h else "half" if s else "fails" for h, s in zip(row.holds, half, strict=True)]
     suppressed = row.outcome.suppressed
     note = f"-{suppressed:,}" if row.valid and suppressed else ""
-    told = {"node": shown(row.node), "loss": row.objectives["loss"], "suppressed": suppressed}
-    return Box(shown(row.node), *place, kind, segments, note, told | {"classes": row.outcome.classes})
+    tips = {"node": shown(row.node), "loss": row.objectives["loss"], "suppressed": suppressed}
+    return Box(shown(row.node), *place, kind, segments, note, tips | {"classes": row.outcome.classes})
 
 
-def _told(row: NodeRow, requirements: Sequence[str]) -> dict[str, object]:
+def _numbers(row: NodeRow, requirements: Sequence[str]) -> dict[str, object]:
     """What a node is in numbers."""
     held = {text: "holds" if h else "fails" for text, h in zip(requirements, row.holds, strict=False)}
     return {

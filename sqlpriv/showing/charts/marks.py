@@ -40,12 +40,12 @@ def _scale(names: Sequence[str], given: Sequence[Any]) -> Any:
 def curves(data: Data, names: Sequence[str], by: str, axes: dict[str, Any]) -> Any:
     """A line with its points for each name, told apart by colour, dashes and shapes."""
     alt, field = altair(), data.field(by)
-    told = named(field, names)
+    look = named(field, names)
     # Shapes are what the legend shows: a dashed shape could not be read.
     dashes = alt.StrokeDash(field, scale=_scale(names, DASHES), sort=None, legend=None)
-    lines = alt.Chart(data.values).mark_line(strokeWidth=2).encode(**axes, color=told["color"], strokeDash=dashes)
+    lines = alt.Chart(data.values).mark_line(strokeWidth=2).encode(**axes, color=look["color"], strokeDash=dashes)
     points = alt.Chart(data.values).mark_point(filled=True, size=60, opacity=1)
-    return lines + points.encode(**axes, **told, tooltip=data.tips())
+    return lines + points.encode(**axes, **look, tooltip=data.tips())
 
 
 def ring(data: Data, axes: dict[str, Any], name: str = "") -> Any:

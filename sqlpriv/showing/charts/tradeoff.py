@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import InputError
 from sqlpriv.facts import shown_number
-from sqlpriv.methods.generalize.nodes import NodeRow
-from sqlpriv.methods.labelled.evaluate import Node
-from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.methods.lattice import Lattice, Node, NodeRow
 from sqlpriv.showing.charts.data import Data, altair, apart, logarithmic
 from sqlpriv.showing.charts.look import BLUE, FAINT, ORANGE, RED, Rows, shown
 from sqlpriv.showing.charts.marks import legend, ring, texts
@@ -25,15 +24,14 @@ _LOOKS = (("fails a requirement", FAINT, "circle"), ("meets all requirements", B
           ("frontier", ORANGE, "square"), ("chosen", RED, "diamond"))  # fmt: skip
 
 
-def tradeoff_picture(
-    rows: Sequence[NodeRow], chosen: Node | None, objective: str, measures: Sequence[ClassMeasure] = ()
-) -> Picture:
+def tradeoff_picture(lattice: Lattice, objective: str = "loss") -> Picture:
     """What the nodes cost (x) against what they risk (y).
 
-    The risk is that of the smallest published class where the measures tell it (k or prosecutor); else the share of
-    rows that has to be suppressed. The frontier joins the nodes that meet all requirements and that no other such
-    node beats in both.
+    The risk is that of the smallest published class where a requirement measures it (k or prosecutor); else the
+    share of rows that has to be suppressed. The frontier joins the nodes that meet all requirements and that no other
+    such node beats in both.
     """
+    rows, chosen = lattice.rows, lattice.chosen
     if not rows:
         raise InputError("there are no nodes to draw")
     if objective not in rows[0].objectives:
@@ -41,21 +39,21 @@ def tradeoff_picture(
     publishing = [row for row in rows if row.outcome.classes > 0]
     if not publishing:
         raise InputError("every node would suppress the whole table, so there is no trade-off to draw")
-    label, risk = risk_of(measures)
+    label, risk = risk_of(lattice.requirements)
     points = [(row, row.objectives[objective], risk(row)) for row in publishing]
     best = [row.node for row, _, _ in frontier(points, objective in _GROWS)]
     cost = objective.replace("_", " ")
-    told = [
+    numbers = [
         {cost: x, label: y, "kind": _kind(row, chosen, best), "node": shown(row.node)} for row, x, y in points
     ]  # fmt: skip
     said = _description(points, best, chosen, cost, objective in _GROWS, len(rows) - len(publishing))
-    paint = partial(_chart, told, [shown(node) for node in best], objective, label)
-    return Picture(f"Risk against {cost}", said, told, paint)
+    paint = partial(_chart, numbers, [shown(node) for node in best], objective, label)
+    return Picture(f"Risk against {cost}", said, numbers, paint)
 
 
-def risk_of(measures: Sequence[ClassMeasure]) -> tuple[str, Callable[[NodeRow], float]]:
+def risk_of(requirements: Sequence[Requirement]) -> tuple[str, Callable[[NodeRow], float]]:
     """The label of the y axis, and its value for a node."""
-    place = {measure.requirement.name: i for i, measure in enumerate(measures)}
+    place = {requirement.name: i for i, requirement in enumerate(requirements)}
     if "k" in place:
         return _HIGHEST_RISK, lambda row: 1 / _published(row, place["k"])
     if "prosecutor" in place:

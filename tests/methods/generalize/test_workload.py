@@ -24,7 +24,8 @@ from sqlpriv.methods.generalize.plan import prepare
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.search import is_valid, search
 from sqlpriv.methods.generalize.shown import judge_stars, write_shown
-from sqlpriv.methods.labelled.evaluate import Node, evaluate
+from sqlpriv.methods.labelled.evaluate import evaluate
+from sqlpriv.methods.lattice import Node
 from sqlpriv.publishing import open_private, open_release, plan
 
 pytestmark = pytest.mark.usefixtures("few_macros")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -307,7 +308,7 @@ def test_a_file_that_does_not_verify_is_not_published(
     policy = write_noise_policy(tmp_path, COLUMNS, f'method = "{method}"\nd = 0.01\ngamma = 0.3', PEOPLE)
     write = Randomized.write
 
-    def spoilt(self: Randomized, plan: Plan, edition: Edition, path: Path, request: Request) -> Made:
+    def spoilt(self: Randomized[Any], plan: Plan[Any], edition: Edition, path: Path, request: Request) -> Made:
         made = write(self, plan, edition, path, request)
         with duckdb.connect(str(path)) as con:
             con.execute(sql).fetchall()

@@ -300,7 +300,7 @@ def test_a_method_without_coins_says_which_tell_errors(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError) as found:
         plan(path, queries=["SELECT count(*) FROM people"])
-    assert "generalize throws no coins" in str(found.value)
+    assert "generalize adds no random noise" in str(found.value)
     assert "only plans by alpha_beta and frapp" in str(found.value)
 
 

@@ -244,7 +244,7 @@ def test_numbers_with_many_digits_are_multiplied(tmp_path: Path) -> None:
 def test_a_plan_draws_delta_against_epsilon(tmp_path: Path) -> None:
     write_people(tmp_path, people(20))
     with plan_of(sampled_policy(tmp_path)) as found:
-        drawn, calls = found.deltas(), found.source.calls
+        (drawn,), calls = found.charts(), found.source.calls
         assert drawn.chosen == (1.0, found.terms.delta)
         pairs = (
             "k = 5, beta = 0.2",

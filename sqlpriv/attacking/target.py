@@ -1,4 +1,4 @@
-"""What an attack looks at, opened: a table or a release, and the private table where a policy names it.
+"""What attacks look at, opened: a table or a release, and the private table where a policy names it.
 
 A release is attached beside the private table, so that the two can be held against each other; alone it is read in a
 connection that reaches nothing else.
@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from sqlpriv import publishing
 from sqlpriv.attacking.dictionary import Dictionary, read_dictionary
-from sqlpriv.attacking.guessed import Guessed, of_release, of_table
+from sqlpriv.attacking.guesses import ClassGuess, of_release, of_table
 from sqlpriv.engine import is_database, open_memory
 from sqlpriv.errors import InputError
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.method import BoundsBeliefs, Method
+from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
 from sqlpriv.released import method_of
@@ -40,17 +40,17 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Scene:
+class Target:
     """All that is open while attacks run."""
 
     name: str
     calls: Calls
-    own: Mapping[str, Guessed]
+    own: Mapping[str, ClassGuess]
     """What each sensitive column is guessed from in what is attacked; none where coins make its rows."""
-    raw: Mapping[str, Guessed] = field(default_factory=dict)
+    raw: Mapping[str, ClassGuess] = field(default_factory=dict)
     """The same in the private table, where that is at hand and not itself what is attacked."""
     files: tuple[ReleaseFile, ...] = ()
-    method: Method | None = None
+    method: AnyMethod | None = None
     policy: Policy | None = None
     second_policy: Policy | None = None
     """Of the second release, where it has another."""
@@ -72,11 +72,11 @@ class Scene:
     @property
     def bounds_beliefs(self) -> bool:
         """Whether coins make the rows of the release, and bound what they let one believe."""
-        return isinstance(self.method, BoundsBeliefs)
+        return self.method is not None and self.method.bounds_beliefs
 
 
 @dataclass(frozen=True)
-class Given:
+class Inputs:
     """What the owner names."""
 
     data: Any
@@ -89,7 +89,7 @@ class Given:
 
 
 @contextmanager
-def opened(given: Given) -> Iterator[Scene]:
+def open_target(given: Inputs) -> Iterator[Target]:
     """A release, two releases, or a table."""
     data, policy = given.data, given.policy
     if policy is not None and given.columns != Columns():
@@ -100,8 +100,8 @@ def opened(given: Given) -> Iterator[Scene]:
     if is_file and (given.second is not None or is_database(Path(data))):
         if given.columns != Columns():
             raise InputError("a release says itself which columns are known and which are wanted: leave them out")
-        with readable(Path(data)), _releases(given) as scene:
-            yield scene
+        with readable(Path(data)), _releases(given) as target:
+            yield target
         return
     if given.second is not None or given.second_policy is not None:
         raise InputError("a second release is for an attack on two releases: name two release files")
@@ -116,7 +116,7 @@ def opened(given: Given) -> Iterator[Scene]:
             yield _beside(source, private, policy, given)
 
 
-def _table(source: Source, given: Given) -> Scene:
+def _table(source: Source, given: Inputs) -> Target:
     columns = given.columns
     if not columns.qis:
         raise InputError(
@@ -125,15 +125,15 @@ def _table(source: Source, given: Given) -> Scene:
     source.known([*columns.qis, *columns.sensitive, *filter(None, [columns.person])])
     own = of_table(source.calls, source.table, columns.qis, columns.sensitive, columns.person)
     book = read_dictionary(source.con, given.dictionary)
-    return Scene(
+    return Target(
         source.label, source.calls, own, source=source, dictionary=book, counts_persons=columns.person is not None
     )
 
 
-def _private_table(source: Source, policy: Policy, given: Given) -> Scene:
+def _private_table(source: Source, policy: Policy, given: Inputs) -> Target:
     own, trees = _by_policy(source, policy, policy.person), _trees(source, policy)
     book = read_dictionary(source.con, given.dictionary, source)
-    return Scene(
+    return Target(
         source.label,
         source.calls,
         own,
@@ -145,7 +145,7 @@ def _private_table(source: Source, policy: Policy, given: Given) -> Scene:
     )
 
 
-def _beside(source: Source, private: Source, policy: Policy, given: Given) -> Scene:
+def _beside(source: Source, private: Source, policy: Policy, given: Inputs) -> Target:
     """A table made of the private one, by whatever tool, beside that."""
     named = {folded(c) for c in source.columns}
     qis, sensitive = ([c for c in of if folded(c) in named] for of in (policy.qis, policy.sensitive))
@@ -154,7 +154,7 @@ def _beside(source: Source, private: Source, policy: Policy, given: Given) -> Sc
     own = of_table(source.calls, source.table, qis, sensitive)
     raw = {s: g for s, g in _by_policy(private, policy, None).items() if s in own}
     read_dictionary(private.con, given.dictionary, private)
-    return Scene(
+    return Target(
         source.label,
         source.calls,
         own,
@@ -168,7 +168,7 @@ def _beside(source: Source, private: Source, policy: Policy, given: Given) -> Sc
 
 
 @contextmanager
-def _releases(given: Given) -> Iterator[Scene]:
+def _releases(given: Inputs) -> Iterator[Target]:
     paths = [Path(given.data), *filter(None, [given.second])]
     if given.policy is None:
         with open_memory() as con:
@@ -176,7 +176,7 @@ def _releases(given: Given) -> Iterator[Scene]:
             book = read_dictionary(con, given.dictionary)
             files = _attached(calls, paths)
             con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
-            yield replace(_scene(calls, files), dictionary=book)
+            yield replace(_target(calls, files), dictionary=book)
         return
     policy = given.policy
     with publishing.open_private(policy) as source:
@@ -184,7 +184,7 @@ def _releases(given: Given) -> Iterator[Scene]:
         for file, own in zip(files, (policy, given.second_policy), strict=False):
             _refuse_other_policy(file, own)
         yield replace(
-            _scene(source.calls, files),
+            _target(source.calls, files),
             raw=_by_policy(source, policy, None),
             policy=policy,
             second_policy=given.second_policy,
@@ -216,14 +216,13 @@ def _attached(calls: Calls, paths: Sequence[Path]) -> tuple[ReleaseFile, ...]:
     return files
 
 
-def _scene(calls: Calls, files: tuple[ReleaseFile, ...]) -> Scene:
+def _target(calls: Calls, files: tuple[ReleaseFile, ...]) -> Target:
     """The first release is what single attacks look at."""
     method = method_of(files[0])
-    own = {} if isinstance(method, BoundsBeliefs) else of_release(calls, files[0])
-    return Scene(files[0].name, calls, own, files=files, method=method)
+    return Target(files[0].name, calls, of_release(calls, method, files[0]), files=files, method=method)
 
 
-def _by_policy(source: Source, policy: Policy, person: str | None) -> dict[str, Guessed]:
+def _by_policy(source: Source, policy: Policy, person: str | None) -> dict[str, ClassGuess]:
     source.known([*policy.qis, *policy.sensitive, *filter(None, [person])])
     spelt = {folded(c): c for c in source.columns}
     qis, sensitive = ([spelt[folded(c)] for c in named] for named in (policy.qis, policy.sensitive))

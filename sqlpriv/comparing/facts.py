@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlpriv.comparing.attackers import holds_of, leaves_out
-from sqlpriv.comparing.paste import policy_lines, toml
-from sqlpriv.comparing.run import Comparison, Row
+from sqlpriv.comparing.conversion import policy_lines, toml
+from sqlpriv.comparing.run import Comparison, MethodResult
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods import METHODS
 
@@ -17,14 +16,15 @@ OWNER_ONLY = (
     "published, and the ledger does not count it."
 )
 _LISTED = 3
+_CHOICE = "what the choice of the classes itself reveals, for which the sensitive values were read"
 _LISTED_REFUSALS = 8
 
 
-def told(comparison: Comparison) -> Facts:
+def comparison_facts(comparison: Comparison) -> Facts:
     """The facts; they pass where some method can publish."""
     rows, advised = comparison.rows, best_row(comparison)
     advice = _advice(comparison, advised)
-    lines = [] if advised is None else policy_lines(comparison.policy, advised.turned)
+    lines = [] if advised is None else policy_lines(comparison.policy, advised.converted)
     content = {
         "owner_only": OWNER_ONLY,
         "questions": len(comparison.truth.known),
@@ -56,7 +56,7 @@ def told(comparison: Comparison) -> Facts:
     return Facts("Methods compared", content, tuple(parts), passed=advised is not None)
 
 
-def best_row(comparison: Comparison) -> Row | None:
+def best_row(comparison: Comparison) -> MethodResult | None:
     """The row of the smallest error, of those that answer most; what is read off the table is not advised.
 
     Where not all answers are counts, errors have several units, and relative ones decide.
@@ -67,7 +67,7 @@ def best_row(comparison: Comparison) -> Row | None:
     return min(able, key=lambda row: _rank(comparison, row), default=None)
 
 
-def _rank(comparison: Comparison, row: Row) -> tuple[float, float]:
+def _rank(comparison: Comparison, row: MethodResult) -> tuple[float, float]:
     assert row.measured is not None
     found = (row.measured.median_error, row.measured.p90_error)
     if not _all_counts(comparison):
@@ -81,13 +81,13 @@ def _all_counts(comparison: Comparison) -> bool:
     return all(c or not v for q in asked for c, v in zip(q.is_count, q.is_value, strict=True))
 
 
-def _tuned_of(row: Row, rows: Sequence[Row]) -> Row | None:
+def _tuned_of(row: MethodResult, rows: Sequence[MethodResult]) -> MethodResult | None:
     return next((other for other in rows if other.method == row.method and other.chosen is not None), None)
 
 
-def _content(row: Row, tuned: Row | None) -> dict[str, Any]:
+def _content(row: MethodResult, tuned: MethodResult | None) -> dict[str, Any]:
     """A row for machines."""
-    found = row.measured
+    found, holds = row.measured, METHODS[row.method].posterior_holds
     content: dict[str, Any] = {
         "method": row.method,
         "median_error": found and found.median_error,
@@ -103,11 +103,11 @@ def _content(row: Row, tuned: Row | None) -> dict[str, Any]:
         "ask_seconds": row.ask_seconds if found else None,
         "bytes": row.bytes,
         "posterior": row.posterior,
-        "posterior_holds": None if row.posterior is None else f"of one who {holds_of(METHODS[row.method])}",
+        "posterior_holds": None if row.posterior is None else f"of an attacker who {holds}",
         "posterior_leaves_out": _leaves_out(row),
         "against": row.against or None,
-        "protection": row.turned and row.turned.protection,
-        "assumed": bool(row.turned and row.turned.assumed),
+        "protection": row.converted and row.converted.protection,
+        "assumed": bool(row.converted and row.converted.assumed),
     }
     if row.refused is not None:
         content["refused"] = row.refused
@@ -128,7 +128,7 @@ def _about_the_workload(comparison: Comparison) -> str:
         truth.unlisted
     )
     return (
-        f"{many}, made up (seed {comparison.asked.seed}): counts of {truth.rows:,} rows by 1, 2 and 3 columns.{read} "
+        f"{many}, made up (seed {comparison.options.seed}): counts of {truth.rows:,} rows by 1, 2 and 3 columns.{read} "
         "Your own: --workload queries.sql"
     )
 
@@ -141,7 +141,7 @@ def _left_out(comparison: Comparison) -> Iterator[Line]:
         yield Line(f"and {len(left) - _LISTED:,} more statements, which --json lists", "warning")
 
 
-def _errors(rows: Sequence[Row]) -> Iterator[Grid]:
+def _errors(rows: Sequence[MethodResult]) -> Iterator[Grid]:
     """What the answers are worth, a row for each method that answers."""
     done = [(row, row.measured) for row in rows if row.measured is not None]
     shown = tuple(
@@ -161,20 +161,20 @@ def _errors(rows: Sequence[Row]) -> Iterator[Grid]:
         yield Grid(headings, shown, title="Error of an answer", caption=caption)
 
 
-def _promises(rows: Sequence[Row]) -> Grid:
+def _promises(rows: Sequence[MethodResult]) -> Grid:
     """What each protects against, at which bound; or why there is no release by it."""
     listed = tuple((row.method, *_promise(row)) for row in rows if row.chosen is None)
     headings = ("method", "protects against", "by")
     return Grid(headings, listed, title="Protection", folded=headings[-1:])
 
 
-def _promise(row: Row) -> tuple[str, str]:
+def _promise(row: MethodResult) -> tuple[str, str]:
     if row.refused is not None:
         return row.against, f"REFUSED: {row.refused}"
-    return row.against, row.turned.protection if row.turned else ""
+    return row.against, row.converted.protection if row.converted else ""
 
 
-def _by_size(rows: Sequence[Row]) -> Iterator[Grid]:
+def _by_size(rows: Sequence[MethodResult]) -> Iterator[Grid]:
     done = [(row, row.measured) for row in rows if row.measured is not None]
     if not done or not any(size.numbers for size in done[0][1].by_size):
         return
@@ -183,7 +183,7 @@ def _by_size(rows: Sequence[Row]) -> Iterator[Grid]:
     yield Grid(headings, listed, title="Median error by the size of the true count (so many counts)")
 
 
-def _costs(rows: Sequence[Row]) -> Iterator[Grid]:
+def _costs(rows: Sequence[MethodResult]) -> Iterator[Grid]:
     done = [(row, row.measured) for row in rows if row.measured is not None]
     if done:
         listed = tuple(
@@ -197,8 +197,8 @@ def _attacker(comparison: Comparison) -> str:
     """The one whose posterior is told of every method."""
     return (
         "the linking attacker knows the quasi-identifiers of a person and that the person is in the table, and first "
-        f"believes in no value with more than {shown_number(comparison.asked.times)} times the odds of an even guess, "
-        "or of its public share"
+        f"believes in no value with more than {shown_number(comparison.options.times)} times the odds of an even "
+        "guess, or of its public share"
     )
 
 
@@ -207,11 +207,11 @@ def _posteriors(comparison: Comparison) -> Iterator[Line]:
     holds: dict[str, list[str]] = {}
     for row in comparison.rows:
         if row.posterior is not None and row.chosen is None:
-            holds.setdefault(holds_of(METHODS[row.method]), []).append(row.method)
+            holds.setdefault(METHODS[row.method].posterior_holds, []).append(row.method)
     if holds:
         yield Line(f"{_attacker(comparison)}.", "posterior")
     for words, methods in holds.items():
-        yield Line(f"of {', '.join(methods)}: of one who {words}", "posterior")
+        yield Line(f"of {', '.join(methods)}: of an attacker who {words}", "posterior")
     left: dict[str, list[str]] = {}
     for row in comparison.rows:
         if (what := _leaves_out(row)) is not None:
@@ -220,14 +220,19 @@ def _posteriors(comparison: Comparison) -> Iterator[Line]:
         yield Line(f"of {', '.join(names)}: it leaves out {what}", "posterior")
 
 
-def _leaves_out(row: Row) -> str | None:
-    """What the posterior of a row does not count."""
-    if row.posterior is None or row.turned is None:
+def _leaves_out(row: MethodResult) -> str | None:
+    """What the posterior of a row does not count: classes found by sensitive values.
+
+    A requirement may read them, and so may questions that classes are tuned to.
+    """
+    if row.posterior is None or row.converted is None:
         return None
-    return leaves_out(METHODS[row.method], row.turned.policy, row.chosen is not None)
+    method, tuned = METHODS[row.method], row.chosen is not None
+    by_values = not method.draws and (tuned or method.looks_at_values(row.converted.policy))
+    return _CHOICE if by_values else None
 
 
-def _refused_questions(rows: Sequence[Row]) -> Iterator[Line]:
+def _refused_questions(rows: Sequence[MethodResult]) -> Iterator[Line]:
     """Which statements methods do not answer, and why: the same reason of several methods once."""
     asked = [row for row in rows if row.measured is not None and row.chosen is None]
     refusing: dict[tuple[int, str], list[str]] = {}
@@ -242,16 +247,16 @@ def _refused_questions(rows: Sequence[Row]) -> Iterator[Line]:
         yield Line(f"and {left:,} more reasons, which --json lists as refused_questions of each method", "warning")
 
 
-def _notes(rows: Sequence[Row]) -> Iterator[Line]:
+def _notes(rows: Sequence[MethodResult]) -> Iterator[Line]:
     for row in rows:
         if row.chosen is not None:
             chosen = ", ".join(f"{name} = {toml(value)}" for name, value in row.chosen.items())
-            yield Line(f"{_name(row)} has {chosen}: read off the private table, so it tells of it", "best")
-        if row.chosen is None and row.turned is not None and row.turned.assumed and row.measured:
+            yield Line(f"{_name(row)} has {chosen}: read off the private table, so it reveals something of it", "best")
+        if row.chosen is None and row.converted is not None and row.converted.assumed and row.measured:
             yield Line(f"{row.method} is compared at a bound that the policy does not state", "assumed")
 
 
-def _advice(comparison: Comparison, best: Row | None) -> str:
+def _advice(comparison: Comparison, best: MethodResult | None) -> str:
     """One sentence."""
     if best is None:
         return "No method can publish under this policy: the reasons say what to change."
@@ -273,7 +278,7 @@ def _advice(comparison: Comparison, best: Row | None) -> str:
     return f"{sentence}."
 
 
-def _name(row: Row) -> str:
+def _name(row: MethodResult) -> str:
     if row.chosen is None:
         return row.method
     return f"{row.method} *"

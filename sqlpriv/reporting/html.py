@@ -1,4 +1,4 @@
-"""Sections as one HTML file: no request leaves it, everything in it is escaped."""
+"""A page as one HTML file, and its charts as pictures: no request leaves the file, everything in it is escaped."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html import escape as escape_html
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from sqlpriv.facts import Grid, Part, html_part, legible, plain
-from sqlpriv.reporting.sections import Code, Page, Piece, Section, Signature
-from sqlpriv.showing.charts import Picture
+from sqlpriv.errors import InputError
+from sqlpriv.facts import Facts, Grid, Line, Part, html_part, legible, plain
+from sqlpriv.reporting.model import Code, Page, Piece, Section, Signature
+from sqlpriv.showing.charts import Picture, draw
 
 # No address may be asked, whatever a page holds; Vega compiles its expressions, which needs 'unsafe-eval'.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
@@ -105,3 +107,31 @@ def _vega() -> str:
 
 def _own(name: str) -> str:
     return (files("sqlpriv.reporting") / name).read_text(encoding="utf-8")
+
+
+def refuse_target(target: Path) -> None:
+    """A page is no table, policy or release: what is called otherwise may be one, and is never written over."""
+    if target.suffix.lower() not in {".html", ".htm"}:
+        raise InputError(f"a report is written as .html: {target.name!r} may be something else")
+
+
+def write_page(page: Page, target: Path, pictures: Path | None = None) -> Facts:
+    """Write the page, and each of its charts as a PNG where a folder is given for them."""
+    refuse_target(target)
+    try:
+        target.write_text(render(page), encoding="utf-8")
+        drawn = [] if pictures is None else _draw(page, pictures)
+    except OSError:
+        raise InputError(f"cannot write the report {target.name!r}; is its folder there and yours?") from None
+    content = {"report": str(target), "passed": page.passed, "verdict": page.verdict, "charts": drawn}
+    parts = (Line(page.verdict, {True: "holds", False: "FAILS", None: ""}[page.passed]), Line(page.audience))
+    return Facts(f"Wrote {target}", content, parts, passed=page.passed is not False)
+
+
+def _draw(page: Page, folder: Path) -> list[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for section in page.sections:
+        for number, picture in enumerate(c for c in section.pieces if isinstance(c, Picture)):
+            drawn.append(draw(picture, folder / f"{section.name}-{number + 1}.png").name)
+    return drawn

@@ -8,9 +8,9 @@ import pytest
 from support.bucket_policies import publish_apart
 from support.policies import policy_text, qi, role, write_policy
 
-from sqlpriv.attacking.intersection import classes_with_values
-from sqlpriv.attacking.reach import write_reach
-from sqlpriv.attacking.scene import Given, opened
+from sqlpriv.attacking.matches import match_people
+from sqlpriv.attacking.target import Inputs, open_target
+from sqlpriv.methods.records import VALUE
 from sqlpriv.publishing import publish, read_policy
 
 pytestmark = [pytest.mark.one_version, pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
@@ -38,18 +38,19 @@ WAYS = {
 def found_where_they_are(path: Path, output: Path, column: str = "ill") -> tuple[int, int]:
     """How many rows could be in some class, and in one that has their value."""
     policy = read_policy(path)
-    with opened(Given(output, policy=policy)) as scene:
-        assert scene.private is not None
-        records = classes_with_values(scene.files[0], column, scene.private, policy)
-        rows = f"(SELECT *, '=' || {column} AS __own, row_number() OVER () AS __row FROM {scene.private.table})"
-        reach = write_reach(
-            scene.calls.con, "x", records, rows, open_nulls=False, keep=["__own", "__row"], beside=["__possible"]
+    with open_target(Inputs(output, policy=policy)) as target:
+        assert target.private is not None
+        assert target.method is not None
+        records = target.method.records_with_value(target.files[0], column, target.private, policy)
+        rows = f"(SELECT *, '=' || {column} AS __own, row_number() OVER () AS __row FROM {target.private.table})"
+        matches = match_people(
+            target.calls.con, "x", records, rows, open_nulls=False, keep=["__own", "__row"], beside=[VALUE]
         )
         asked = (
-            f"SELECT count(DISTINCT k1), count(DISTINCT k1) FILTER (r.b0 = p.k0) FROM {reach.pairs} "
-            f"JOIN {reach.people} AS p ON p.id = person JOIN {reach.records} AS r ON r.id = record"
+            f"SELECT count(DISTINCT k1), count(DISTINCT k1) FILTER (r.b0 = p.k0) FROM {matches.pairs} "
+            f"JOIN {matches.people} AS p ON p.id = person JOIN {matches.records} AS r ON r.id = record"
         )
-        ((some, own),) = scene.calls.con.execute(asked).fetchall()
+        ((some, own),) = target.calls.con.execute(asked).fetchall()
         return some, own
 
 
@@ -58,8 +59,8 @@ def test_everybody_is_in_a_class_with_their_value(tmp_path: Path, way: str) -> N
     text = policy_text(COLUMNS, "k = 3").replace('method = "generalize"', WAYS[way])
     path = write_policy(tmp_path, text, PEOPLE, SEXES)
     done = publish(path, ledger_file=tmp_path / "ledger")
-    with opened(Given(done.written.output)) as scene:
-        about = scene.files[0].about
+    with open_target(Inputs(done.written.output)) as target:
+        about = target.files[0].about
     gone = 0 if about.get("kept_suppressed") == "yes" else int(about["suppressed_rows"])
     if way == "stars":
         assert about["kept_suppressed"] == "yes"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlpriv.attacking.findings import Figure, Finding, NotRun
-from sqlpriv.attacking.scene import Scene
+from sqlpriv.attacking.target import Target
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 
 OWNER_ONLY = (
@@ -15,25 +15,25 @@ OWNER_ONLY = (
 )
 
 
-def told(scene: Scene, found: Sequence[Finding | NotRun]) -> Facts:
+def attack_facts(target: Target, found: Sequence[Finding | NotRun]) -> Facts:
     """The facts; they always pass, since an attack reports and does not judge."""
     run = [f for f in found if isinstance(f, Finding)]
     left = [f for f in found if isinstance(f, NotRun)]
     has_raw = any(figure.raw is not None for finding in run for figure in finding.figures)
     content: dict[str, Any] = {
-        "attacked": scene.name,
-        "kind": "release" if scene.files else "table",
-        "counts": "persons" if scene.counts_persons else "rows",
+        "attacked": target.name,
+        "kind": "release" if target.files else "table",
+        "counts": "persons" if target.counts_persons else "rows",
         "beside_private_table": has_raw,
         "attacks": [finding.to_json() for finding in run],
         "not_run": [{"attack": f.attack, "why": f.why} for f in left],
     }
-    if scene.method is not None:
-        content["method"] = scene.method.name
-    if scene.is_owners:
+    if target.method is not None:
+        content["method"] = target.method.name
+    if target.is_owners:
         content["owner_only"] = OWNER_ONLY
-    parts: list[Part] = [Line(OWNER_ONLY, "private")] if scene.is_owners else []
-    parts.append(Line(_counted(scene), quiet=True))
+    parts: list[Part] = [Line(OWNER_ONLY, "private")] if target.is_owners else []
+    parts.append(Line(_counted(target), quiet=True))
     for finding in run:
         parts.append(Line(finding.sentence, finding.attack))
         parts += finding.private
@@ -41,11 +41,11 @@ def told(scene: Scene, found: Sequence[Finding | NotRun]) -> Facts:
         parts.append(_grid(run, has_raw))
     for why in dict.fromkeys(f.why for f in left):
         parts.append(Line(f"{', '.join(f.attack for f in left if f.why == why)}: {why}", "not run"))
-    return Facts(f"Attacks on {scene.name}", content, tuple(parts))
+    return Facts(f"Attacks on {target.name}", content, tuple(parts))
 
 
-def _counted(scene: Scene) -> str:
-    if scene.counts_persons:
+def _counted(target: Target) -> str:
+    if target.counts_persons:
         return "People are counted by their person column."
     return "A row counts as a person."
 

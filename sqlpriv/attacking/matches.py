@@ -15,15 +15,16 @@ from dataclasses import dataclass
 
 import duckdb
 
-from sqlpriv.attacking.cells import Cell, Records, is_top
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError
+from sqlpriv.methods.records import Cell, Records
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.sqltext import quoted
+from sqlpriv.sqltext import literal, quoted
+from sqlpriv.table.hierarchies import TOP
 
 
 @dataclass(frozen=True)
-class Reach:
+class Matches:
     """The tables that say who could be behind which record."""
 
     con: duckdb.DuckDBPyConnection
@@ -45,7 +46,7 @@ class Reach:
         return quoted(f"{self.name}_pairs")
 
 
-def write_reach(
+def match_people(
     con: duckdb.DuckDBPyConnection,
     name: str,
     records: Records,
@@ -54,31 +55,31 @@ def write_reach(
     open_nulls: bool,
     keep: Sequence[str] = (),
     beside: Sequence[str] = (),
-) -> Reach:
+) -> Matches:
     """Hold a table of people against records, by all columns that can be compared.
 
     `keep` are further columns of the people, and `beside` of the records, that tell kinds apart and are not compared.
     """
-    reach, cells = Reach(con, name), records.cells
+    matches, cells = Matches(con, name), records.cells
     labels = [f"CAST({quoted(c.name)} AS VARCHAR) AS l{i}" for i, c in enumerate(cells)]
     labels += [f"{quoted(b)} AS b{i}" for i, b in enumerate(beside)]
     values = [f"{c.text(quoted(c.name))} AS v{i}" for i, c in enumerate(cells)]
     values += [f"{quoted(k)} AS k{i}" for i, k in enumerate(keep)]
-    _write_kinds(con, reach.records, labels, records.relation)
-    _write_kinds(con, reach.people, values, people)
+    _write_kinds(con, matches.records, labels, records.relation)
+    _write_kinds(con, matches.people, values, people)
     for i, cell in enumerate(cells):
-        _write_matches(con, i, cell, reach, open_nulls)
-    steps = f"{reach.people} AS p JOIN __matches_0 AS m0 ON p.v0 IS NOT DISTINCT FROM m0.value "
-    steps += f"JOIN {reach.records} AS r ON r.l0 IS NOT DISTINCT FROM m0.label"
+        _write_matches(con, i, cell, matches, open_nulls)
+    steps = f"{matches.people} AS p JOIN __matches_0 AS m0 ON p.v0 IS NOT DISTINCT FROM m0.value "
+    steps += f"JOIN {matches.records} AS r ON r.l0 IS NOT DISTINCT FROM m0.label"
     for i in range(1, len(cells)):
         steps += (
             f" JOIN __matches_{i} AS m{i} ON r.l{i} IS NOT DISTINCT FROM m{i}.label "
             f"AND p.v{i} IS NOT DISTINCT FROM m{i}.value"
         )
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {reach.pairs} AS SELECT r.id AS record, p.id AS person FROM {steps}")
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE {matches.pairs} AS SELECT r.id AS record, p.id AS person FROM {steps}")
     if records.is_starred and not open_nulls:
-        _leave_stars(reach, len(cells))
-    return reach
+        _leave_stars(matches, len(cells))
+    return matches
 
 
 def _write_kinds(con: duckdb.DuckDBPyConnection, target: str, columns: Sequence[str], relation: str) -> None:
@@ -86,31 +87,36 @@ def _write_kinds(con: duckdb.DuckDBPyConnection, target: str, columns: Sequence[
     fetch(con, f"CREATE OR REPLACE TEMP TABLE {target} AS SELECT row_number() OVER () AS id, * FROM ({counted})")
 
 
-def _write_matches(con: duckdb.DuckDBPyConnection, i: int, cell: Cell, reach: Reach, open_nulls: bool) -> None:
+def _write_matches(con: duckdb.DuckDBPyConnection, i: int, cell: Cell, matches: Matches, open_nulls: bool) -> None:
     """Which labels of a column a value may be behind."""
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE __people_values AS SELECT DISTINCT v{i} AS value FROM {reach.people}")
-    labels = f"(SELECT DISTINCT l{i} AS label FROM {reach.records})"
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE __people_values AS SELECT DISTINCT v{i} AS value FROM {matches.people}")
+    labels = f"(SELECT DISTINCT l{i} AS label FROM {matches.records})"
     found = f"SELECT label, value FROM ({cell.below('__people_values')}) WHERE label IS NOT NULL"
     both = f"SELECT label, value FROM {labels}, __people_values WHERE"
     # Each on its own: with OR between them every label would be held against every value.
-    conditions = [is_top("label"), "label IS NULL AND value IS NULL"]
+    conditions = [_is_top("label"), "label IS NULL AND value IS NULL"]
     conditions += ["label IS NULL", "value IS NULL"] if open_nulls else []
     known = f"SELECT label, value FROM ({found}) SEMI JOIN {labels} AS l USING (label)"
     everything = " UNION ".join([known, *(f"{both} {condition}" for condition in conditions)])
     fetch(con, f"CREATE OR REPLACE TEMP TABLE __matches_{i} AS {everything}")
 
 
-def _leave_stars(reach: Reach, columns: int) -> None:
+def _leave_stars(matches: Matches, columns: int) -> None:
     """Classes are published whole: who could be in one that shows something is not among the suppressed rows."""
-    stars = " AND ".join(is_top(f"l{i}") for i in range(columns))
+    stars = " AND ".join(_is_top(f"l{i}") for i in range(columns))
     fetch(
-        reach.con,
-        f"DELETE FROM {reach.pairs} WHERE record IN (SELECT id FROM {reach.records} WHERE {stars}) AND person IN "
-        f"(SELECT person FROM {reach.pairs} JOIN {reach.records} ON id = record WHERE NOT ({stars}))",
+        matches.con,
+        f"DELETE FROM {matches.pairs} WHERE record IN (SELECT id FROM {matches.records} WHERE {stars}) AND person IN "
+        f"(SELECT person FROM {matches.pairs} JOIN {matches.records} ON id = record WHERE NOT ({stars}))",
     )
 
 
-def refuse_strangers(file: ReleaseFile, missing: int, option: str) -> None:
+def _is_top(label: str) -> str:
+    """Whether a label, as SQL, stands for anything."""
+    return f"{label} IS NOT DISTINCT FROM {literal(TOP)}"
+
+
+def refuse_unmatched(file: ReleaseFile, missing: int, option: str) -> None:
     """Everybody is in some class, but for the rows that were left out: else the labels were not read rightly."""
     left_out = 0 if file.about.get("kept_suppressed") == "yes" else int(file.about.get("suppressed_rows", "0"))
     if missing > left_out:

@@ -1,4 +1,4 @@
-"""A policy for one method turned into one for another, by what the methods declare: no method is known here by name.
+"""A policy for one method converted into one for another, by what the methods declare: no method is known here by name.
 
 Columns keep their roles and the keys that the other method has, too. Its [release] takes what [compare.<method>] says,
 then what both methods declare as one and the same key, and the bound of a belief (protection.py). What it requires is
@@ -7,10 +7,12 @@ what the policy requires, or what promises the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.comparing.protection import GAMMA, Protection, required_by
 from sqlpriv.errors import PolicyError
 from sqlpriv.policy.compare_section import MethodOverrides
@@ -20,10 +22,11 @@ from sqlpriv.policy.sections import RELEASE_KEYS
 
 _PUBLISHED = "published"
 _LEVEL = "level"
+_OWN_KEYS = {"method", "output", "beside"}
 
 
 @dataclass(frozen=True)
-class Turned:
+class Converted:
     """A policy for a method, what it promises in words, and whether some of that is assumed."""
 
     policy: Policy
@@ -31,10 +34,10 @@ class Turned:
     assumed: bool = False
 
 
-def turned(policy: Policy, own: Declared, method: Declared, protection: Protection) -> Turned:
+def convert(policy: Policy, own: Declared, method: Declared, protection: Protection) -> Converted:
     """The policy for the method, or why there is none."""
     if method.name == own.name:
-        return Turned(policy, _in_words(policy))
+        return Converted(policy, _in_words(policy))
     given = policy.others.get(method.name, MethodOverrides())
     release, is_bounded = _release(policy, own, method, given, protection)
     made = method.policy(
@@ -49,10 +52,10 @@ def turned(policy: Policy, own: Declared, method: Declared, protection: Protecti
     if "require" in method.sections and not given.requirements:
         return _required(made, protection)
     _check(made)
-    return Turned(made, protection.said if is_bounded else _in_words(made), is_bounded and protection.assumed)
+    return Converted(made, protection.said if is_bounded else _in_words(made), is_bounded and protection.assumed)
 
 
-def _required(made: Policy, protection: Protection) -> Turned:
+def _required(made: Policy, protection: Protection) -> Converted:
     """The policy with what it requires; where that does not do, with what promises the same in other words."""
     try:
         _check(made)
@@ -64,8 +67,8 @@ def _required(made: Policy, protection: Protection) -> Turned:
             _check(more)
         except PolicyError:
             raise why from None
-        return Turned(more, _in_words(more), protection.assumed)
-    return Turned(made, _in_words(made))
+        return Converted(more, _in_words(more), protection.assumed)
+    return Converted(made, _in_words(made))
 
 
 def _check(made: Policy) -> None:
@@ -126,3 +129,36 @@ def _keys(column: Column, keys: Keys) -> dict[str, Any]:
     if missing:
         raise PolicyError(missing[0].complain(column.name))
     return found
+
+
+def policy_lines(given: Policy, converted: Converted | None) -> list[str]:
+    """[release] for the method, and [require] where the policy has none yet."""
+    assert converted is not None
+    made = converted.policy
+    lines = ["[release]", f'method = "{made.method}"']
+    lines += [f"{name} = {toml(made.release[name])}" for name in sorted(made.written) if name not in _OWN_KEYS]
+    if made.method in given.others and given.others[made.method].requirements:
+        lines.append(f"# and [require] as [compare.{made.method}.require] has it")
+    elif made.requirements != given.requirements and made.requirements:
+        lines += ["[require]", *_required_lines(made.requirements)]
+    if given.requirements and not made.requirements:
+        lines.append(f"# and without [require], which {made.method} does not take")
+    return lines
+
+
+def _required_lines(requirements: tuple[Requirement, ...]) -> Iterator[str]:
+    """Those that promise the same as a bound: they have a column and a number each."""
+    by_name: dict[str, dict[str, float]] = {}
+    for requirement in requirements:
+        by_name.setdefault(requirement.name, {})[str(requirement.sensitive)] = requirement.threshold
+    for name, columns in by_name.items():
+        yield f"{name} = {toml(columns)}"
+
+
+def toml(value: Any) -> str:
+    """A value as TOML: JSON's texts, numbers and lists are, too."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(str(k))} = {toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value)

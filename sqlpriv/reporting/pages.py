@@ -10,31 +10,29 @@ from typing import Any
 import duckdb
 
 from sqlpriv import publishing
-from sqlpriv.comparing.run import Asked, run
-from sqlpriv.comparing.told import told
+from sqlpriv.comparing.facts import comparison_facts
+from sqlpriv.comparing.run import CompareOptions, compare_methods
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.facts import Facts, Grid, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import readable
-from sqlpriv.reporting.asked import FOUND, asked, found
-from sqlpriv.reporting.attacks import attacks
-from sqlpriv.reporting.choice import choice
 from sqlpriv.reporting.claims import claims_among, covered, guarantee
+from sqlpriv.reporting.model import Code, Page, Section, Signature
 from sqlpriv.reporting.recheck import recheck_sql
-from sqlpriv.reporting.sections import Code, Page, Section, Signature
+from sqlpriv.reporting.sections import FOUND, attack_section, choice_section, policy_section, table_section
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
-_OF_RELEASE = "Made from the release alone: it tells nothing that the release does not."
-_FOR_OWNER = "For the owner: this page tells of the private table, and does not go out with the release."
+_OF_RELEASE = "Made from the release alone: it reveals nothing that the release does not."
+_FOR_OWNER = "For the owner: this page reveals something of the private table, and does not go out with the release."
 
 
 def report_release(path: Path) -> Page:
     """The page of a release, from its file alone."""
     shown, judged = publishing.show(path), publishing.verify(path)
-    learnt = attacks(path, None, False, with_chart=False)
+    learnt = attack_section(path, None, False, with_chart=False)
     sections = (*_promised(path, shown, judged), learnt, *_evidence(path, shown, judged))
     verdict = _verdict(path, shown, judged, "what it says, as far as its file can tell")
     title = f"{shown.content['table']}: a release by {shown.content['method']}"
@@ -51,11 +49,11 @@ def report_policy(
     """The page of a policy: what it asks, what the table shows, what would be or was published."""
     path = release or _written(policy)
     with publishing.open_private(policy) as source:
-        before = (asked(policy), found(source, policy, None, show_values))
+        before = (policy_section(policy), table_section(source, policy, show_values))
         try:
             plan = METHODS[policy.method].plan(source, policy, Request(on_progress=on_progress))
             facts = plan.facts()
-            done = (_done(facts, show_values), *_workload(policy, workload), choice(plan, on_progress))
+            done = (_done(facts, show_values), *_workload(policy, workload), choice_section(plan, on_progress))
         except CannotPublish as refused:
             facts = refused.facts
             done = (_done(facts, show_values),)
@@ -69,7 +67,7 @@ def report_policy(
         passed = None if facts.passed else False
         return Page(title, verdict, passed, _FOR_OWNER, (*done[:1], *before, *done[1:], _sign()))
     shown, judged = publishing.show(path), publishing.verify(path, policy)
-    learnt = attacks(path, policy, show_values, with_chart=True)
+    learnt = attack_section(path, policy, show_values, with_chart=True)
     sections = (*_promised(path, shown, judged), learnt, *before, *done, *_evidence(path, shown, judged))
     return Page(title, _verdict(path, shown, judged), judged.passed, _FOR_OWNER, sections)
 
@@ -82,14 +80,14 @@ def report_published(policy: Policy, path: Path, facts: Facts, found_then: Secti
     )
     shown, judged = publishing.show(path), publishing.verify(path, policy)
     done = (found_then, _done(facts, False), Section("more", "What else there is", (more,)))
-    sections = (*_promised(path, shown, judged), asked(policy), *done, *_evidence(path, shown, judged))
+    sections = (*_promised(path, shown, judged), policy_section(policy), *done, *_evidence(path, shown, judged))
     return Page(f"{policy.table.name}: published", _verdict(path, shown, judged), judged.passed, _FOR_OWNER, sections)
 
 
 def found_while_publishing(source: Source, policy: Policy) -> Section:
     """What the table shows, while it is open: a release that is out is not undone by what cannot be told of it."""
     try:
-        return found(source, policy, None, False)
+        return table_section(source, policy, False)
     except SqlprivError as error:
         return Section("found", FOUND, (Line(str(error), "warning"),))
 
@@ -138,9 +136,9 @@ def _differences(*both: tuple[Path, Mapping[str, Any]]) -> list[tuple[str, str, 
         columns = {f"column {c['name']}": _column(c) for c in content["columns"]}
         required = "; ".join(str(r["requirement"]) for r in content.get("requirements") or ())
         numbers = {name: f"{value:g}" for name, value in (content.get("parameters") or {}).items()}
-        told = {"method": content["method"], "published on": content.get("date", ""), "required": required}
+        general = {"method": content["method"], "published on": content.get("date", ""), "required": required}
         more = {"suppressed rows": content.get("suppressed_rows", ""), "bytes": f"{path.stat().st_size:,}"}
-        return {**told, **more, **columns, **numbers}
+        return {**general, **more, **columns, **numbers}
 
     first, second = (texts(path, content) for path, content in both)
     return [(name, str(first.get(name, "-")), str(second.get(name, "-"))) for name in dict.fromkeys([*first, *second])]
@@ -167,7 +165,7 @@ def _workload(policy: Policy, workload: Path | None) -> tuple[Section, ...]:
     """How far off the answers to these questions are."""
     if workload is None:
         return ()
-    facts = told(run(policy, (policy.method,), Asked(workload, 0, None, None, False), None))
+    facts = comparison_facts(compare_methods(policy, (policy.method,), CompareOptions(workload, tune=False)))
     return (Section("utility", "How far off answers are", facts.shown()),)
 
 

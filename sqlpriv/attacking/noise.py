@@ -1,4 +1,4 @@
-"""The linking attacker on releases whose rows coins decide: knows every other column of a person, and wants one.
+"""The linking attacker on randomized releases: knows every other column of a person, and wants one.
 
 What such an attacker comes to believe at most, the release says. What a simple one guesses right can be counted where
 the private table is at hand: take the value that most rows have which agree on all else, by their weights.
@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlpriv.attacking.cells import release_records
-from sqlpriv.attacking.findings import Figure, Finding, Found, NotRun, Pair, number, people
-from sqlpriv.attacking.guessed import Guessed
+from sqlpriv.attacking.findings import Figure, Finding, Findings, NotRun, Pair, number, people
+from sqlpriv.attacking.guesses import ClassGuess
 from sqlpriv.attacking.homogeneity import numbers as homogeneous
-from sqlpriv.attacking.reach import write_reach
-from sqlpriv.attacking.scene import Scene
+from sqlpriv.attacking.matches import match_people
+from sqlpriv.attacking.target import Target
 from sqlpriv.engine import fetch
-from sqlpriv.methods.method import BoundsBeliefs
+from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.sqltext import quoted
@@ -24,24 +23,32 @@ from sqlpriv.table.source import Source
 
 ATTACK = "linking attacker"
 _WEIGHT, _VIEW = "__weight", "__view"
-_NO_COINS = "no coins decide which rows are published; homogeneity and background knowledge say what classes tell"
+_NO_NOISE = (
+    "no random noise decides which rows are published; homogeneity and background knowledge say what classes reveal"
+)
 
 
-def attack(scene: Scene) -> Found:
+def attack(target: Target) -> Findings:
     """What one comes to believe of each column that is wanted, and guesses right."""
-    if not scene.files or not isinstance(scene.method, BoundsBeliefs):
-        yield NotRun(ATTACK, _NO_COINS)
+    method = target.method
+    if method is None or not method.bounds_beliefs:
+        yield NotRun(ATTACK, _NO_NOISE)
         return
-    file = scene.files[0]
-    said = list(scene.method.attackers(file))
+    file = target.files[0]
+    said = list(method.attackers(file))
     columns = [(str(row["name"]), row.get("role")) for row in file.rows("attributes")]
     wanted = [name for name, role in columns if role == "sensitive"] or [name for name, _ in columns]
     for column in wanted:
-        yield _finding(scene, file, column, [n for n, _ in columns if n != column], said)
+        yield _finding(target, method, file, column, [n for n, _ in columns if n != column], said)
 
 
 def _finding(
-    scene: Scene, file: ReleaseFile, column: str, known: Sequence[str], said: Sequence[Mapping[str, Any]]
+    target: Target,
+    method: AnyMethod,
+    file: ReleaseFile,
+    column: str,
+    known: Sequence[str],
+    said: Sequence[Mapping[str, Any]],
 ) -> Finding:
     own: dict[str, float | None] = {"before": None, "after": None}
     about = [a for a in said if a["knows"] == f"all but {column}"]
@@ -50,26 +57,26 @@ def _finding(
         own = {"before": float(worst["prior"]), "after": float(worst["posterior"])}
         own |= {"delta": float(worst["delta"])} if worst.get("delta") else {}
     raw: dict[str, float | None] = {}
-    if scene.private is not None and scene.policy is not None and known:
-        own |= _guessed(scene, file, scene.private, scene.policy, column, known)
-        raw = _raw(scene.private, column, known)
+    if target.private is not None and target.policy is not None and known:
+        own |= _guessed(method, file, target.private, target.policy, column, known)
+        raw = _raw(target.private, column, known)
     pair = Pair(own, raw)
     return Finding(ATTACK, _sentence(column, pair), tuple(_figures(pair)), column)
 
 
 def _raw(source: Source, column: str, known: Sequence[str]) -> dict[str, float | None]:
     """The same attacker with the private table in hand."""
-    found = homogeneous(Guessed(source.calls, source.table, tuple(known), column))
+    found = homogeneous(ClassGuess(source.calls, source.table, tuple(known), column))
     return {"after": found["surest_guess"], "agree": found["people"], "right": found["guessed_right"]}
 
 
 def _guessed(
-    scene: Scene, file: ReleaseFile, source: Source, policy: Policy, column: str, known: Sequence[str]
+    method: AnyMethod, file: ReleaseFile, source: Source, policy: Policy, column: str, known: Sequence[str]
 ) -> dict[str, float | None]:
     """For how many people some row agrees on all else, how many of them are guessed right, and how many blindly."""
-    con = scene.calls.con
+    con = source.con
     there = file.columns(SCHEMA, "published")
-    records = release_records(file, known, source, policy, also=column)
+    records = method.records(file, known, source, policy, also=column)
     if not records.cells:  # nothing else stands beside it
         return {}
     where = f" WHERE {_VIEW}" if _VIEW in there else ""
@@ -77,13 +84,13 @@ def _guessed(
     rows = f"SELECT *, CAST({quoted(column)} AS VARCHAR) AS __guess, {weight} AS __score FROM {records.relation}{where}"
     private = f"SELECT *, CAST({quoted(column)} AS VARCHAR) AS __truth FROM {source.table}"
     fetch(con, f"CREATE OR REPLACE TEMP TABLE __guesses AS {rows}")
-    reach = write_reach(
-        con, "coins", records.read_from("__guesses"), f"({private})", open_nulls=False,
+    matches = match_people(
+        con, "noise", records.read_from("__guesses"), f"({private})", open_nulls=False,
         keep=["__truth"], beside=["__guess", "__score"],
     )  # fmt: skip
     scored = (
-        f"SELECT p.id, p.n, p.k0 AS truth, r.b0 AS guess, sum(r.n * r.b1) AS score FROM {reach.pairs} AS x "
-        f"JOIN {reach.people} AS p ON x.person = p.id JOIN {reach.records} AS r ON x.record = r.id GROUP BY ALL"
+        f"SELECT p.id, p.n, p.k0 AS truth, r.b0 AS guess, sum(r.n * r.b1) AS score FROM {matches.pairs} AS x "
+        f"JOIN {matches.people} AS p ON x.person = p.id JOIN {matches.records} AS r ON x.record = r.id GROUP BY ALL"
     )
     best = f"SELECT * FROM ({scored}) WHERE score > 0 QUALIFY score = max(score) OVER (PARTITION BY id)"
     hit = "avg(CASE WHEN guess IS NOT DISTINCT FROM truth THEN 1 ELSE 0 END) AS hit"
@@ -110,16 +117,16 @@ def _figures(pair: Pair) -> Iterator[Figure]:
 
 
 def _sentence(column: str, pair: Pair) -> str:
-    own, knows = pair.own, f"Who knows all of a person but {column}"
+    own, knows = pair.own, f"An attacker who knows all of a person but {column}"
     if own["after"] is None:
         told = f"{knows}: the release bounds no belief, since no public domain says how many values there are."
     else:
         told = (
             f"{knows} comes to believe a value with {number(own['after'])} at most, from {number(own['before'])} before"
-            f"{pair.beside('after', 'with the private table:')}{_but_for(own.get('delta'))}."
+            f"{pair.raw_text('after', 'with the private table:')}{_but_for(own.get('delta'))}."
         )
     if "right" in own:
-        right = f"{people(round(own['right'] or 0))} of these{pair.beside('right', 'with the private table:')}"
+        right = f"{people(round(own['right'] or 0))} of these{pair.raw_text('right', 'with the private table:')}"
         told += (
             f" Some row agrees with {people(own['agree'])} on all else, and the value that most such rows have is "
             f"right for {right}; the commonest value of all would be right for {people(own['blind'])}."

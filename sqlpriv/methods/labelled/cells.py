@@ -7,75 +7,30 @@ compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sqlpriv.attacking.guessed import has_buckets
 from sqlpriv.engine import fetch
-from sqlpriv.methods.bucketed.layout import side_table
-from sqlpriv.methods.labelled.kinds import BINS, BOXES, SIMPLE, VALUES, WHOLE
+from sqlpriv.methods.labelled.kinds import BINS, BOXES, VALUES, WHOLE
+from sqlpriv.methods.records import Cell, Records, plain_type, same_value
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.stamp import stated_policy
-from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.hierarchies import TOP, Given, wide_rows
+from sqlpriv.sqltext import folded, quoted
+from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.source import Source
 
-NOT_PUBLIC = "which values are below its labels is not public; --policy says it"
 
-
-@dataclass(frozen=True)
-class Cell:
-    """A column, the type of its values, and a query for its labels and the values that each may stand for."""
-
-    name: str
-    kind: str
-    below: Callable[[str], str]
-    """Of a table with the column `value`, of texts, the query for `label` and `value`, both as texts."""
-
-    def text(self, column: str) -> str:
-        """A cell of another table as the text that it is compared by; NULL where it is no value of the type."""
-        return f"CAST(TRY_CAST(CAST({column} AS VARCHAR) AS {self.kind}) AS VARCHAR)"
-
-
-@dataclass(frozen=True)
-class Records:
-    """A relation whose rows are compared with others: its name as SQL, its columns, and those that cannot be."""
-
-    relation: str
-    cells: tuple[Cell, ...]
-    unknown: tuple[str, ...] = ()
-    """Columns whose labels nobody can read."""
-    is_starred: bool = False
-    """Whether rows of stars alone are suppressed ones."""
-
-    def read_from(self, relation: str) -> Records:
-        """The same of another relation."""
-        return replace(self, relation=relation)
-
-
-def table_records(relation: str, types: Mapping[str, str], names: Sequence[str]) -> Records:
-    """The rows of an ordinary table, by some of its columns."""
-    return Records(relation, tuple(Cell(n, _plain(types[n]), _same) for n in names))
-
-
-def release_records(
+def labelled_records(
     file: ReleaseFile, names: Sequence[str], source: Source | None, policy: Policy | None, also: str | None = None
 ) -> Records:
-    """The rows of a release, by those of its columns that are named.
+    """The rows of a release of labels, by those of its columns that are named.
 
     Where its columns stand in several tables, it is the one that has most of them; and `also`, which is not compared.
     """
     wanted = {folded(n) for n in names}
     rows = [row for row in file.rows("attributes") if folded(str(row["name"])) in wanted]
-    if has_buckets(file):
-        sides = [int(row["side"]) for row in rows]
-        best = max(sorted(set(sides)), key=sides.count, default=1)
-        kinds = file.columns(SCHEMA, side_table(best - 1))
-        there = [str(row["name"]) for row in rows if int(row["side"]) == best]
-        return table_records(file.table(side_table(best - 1)), kinds, there)
     table = _home(file, wanted, also)
     here = {folded(c) for c in file.columns(SCHEMA, table)}
     rows = [row for row in rows if folded(str(row["name"])) in here]
@@ -86,6 +41,22 @@ def release_records(
         tuple(cell for _, cell in found if cell is not None),
         tuple(name for name, cell in found if cell is None),
         file.about.get("kept_suppressed") == "yes",
+    )
+
+
+def why_only_labels(file: ReleaseFile) -> str | None:
+    """Why a sensitive value cannot be counted in the classes of a release: it shows labels in the place of some.
+
+    All of a class may have the label `*`, and nothing is known of any of them. And where each cell has a level of its
+    own, labels of different rows stand for the same person: rows of equal labels are not all among which one is found.
+    """
+    columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
+    hidden = [str(c["name"]) for c in columns if c["role"] == "sensitive" and c.get("labels", VALUES) != VALUES]
+    if not hidden:
+        return None
+    return (
+        f"{file.name} shows labels of {', '.join(hidden)}, and not the values: that all in a class have one label does "
+        "not tell what they have, and people are not found by equal labels alone"
     )
 
 
@@ -100,14 +71,13 @@ def _home(file: ReleaseFile, wanted: set[str], also: str | None) -> str:
 def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said: Mapping[str, Any]) -> Cell | None:
     """`said` is what the policy says of the column; a level there is that of labels in the place of values."""
     name, labels = str(row["name"]), str(row.get("labels", VALUES))
-    kind = str(row.get("original", row.get("type")))
-    kind = kind if SIMPLE.fullmatch(kind) else "VARCHAR"
+    kind = plain_type(str(row.get("original", row.get("type"))))
     ends, leaves, domain = file.table(f"ends_{name}"), (SCHEMA, f"leaves_{name}"), ("domain", name)
     has_ends = (SCHEMA, f"ends_{name}") in file.tables
     given: Given | None = said.get("hierarchy")
     is_top = row.get("level") is not None and row.get("level") == row.get("levels")
     if is_top or (labels == VALUES and said.get("level") is None):
-        return Cell(name, kind, _same)
+        return Cell(name, kind, same_value)
     if has_ends and labels in (BINS, BOXES):
         return Cell(name, kind, partial(_between, ends, kind, True))
     if source is not None and given is not None:
@@ -115,7 +85,7 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
     if has_ends:
         return Cell(name, kind, partial(_between, ends, kind, WHOLE.fullmatch(kind) is not None or kind == "DATE"))
     if _stated(file, name) == "suppression":
-        return Cell(name, kind, _same)
+        return Cell(name, kind, same_value)
     if _stated(file, name) == "mask":
         return Cell(name, kind, partial(_masked, file.table(f"hierarchy_{name}"), row.get("level")))
     for schema, table in (leaves, domain):
@@ -143,10 +113,6 @@ def _masked(labels: str, level: int | None, values: str) -> str:
         f"SELECT l.label, v.value FROM {shown} AS l JOIN {values} AS v "
         f"ON CASE WHEN {whole} THEN v.value = l.start ELSE {may_be} END"
     )
-
-
-def _same(values: str) -> str:
-    return f"SELECT value AS label, value FROM {values}"
 
 
 def _between(ends: str, kind: str, closed: bool, values: str) -> str:
@@ -178,12 +144,3 @@ def _labelled(source: Source, given: Given, name: str, kind: str, values: str) -
         f"SELECT DISTINCT w.label, v.value FROM ({listed}) AS w JOIN {values} AS v "
         "ON w.value IS NOT DISTINCT FROM v.value"
     )
-
-
-def _plain(kind: str) -> str:
-    return kind if SIMPLE.fullmatch(kind) else "VARCHAR"
-
-
-def is_top(label: str) -> str:
-    """Whether a label, as SQL, stands for anything."""
-    return f"{label} IS NOT DISTINCT FROM {literal(TOP)}"
