@@ -90,10 +90,7 @@ __priv_figures AS (
   ) USING (part)
 )
 SELECT _list_of(_qi_lists(qis), _secrets(sensitive), part) AS qis, _secret_of(_secrets(sensitive), part) AS sensitive, model, parameters, value,
-  CASE WHEN value = CAST('Infinity' AS DOUBLE) THEN when_infinite
-    ELSE before_value || CASE WHEN value = floor(value) AND abs(value) < 1e15 THEN CAST(CAST(value AS BIGINT) AS VARCHAR)
-      ELSE CAST(CASE WHEN abs(value) < 0.0001 THEN value ELSE round(value, 4) END AS VARCHAR) END || after_value END AS meaning,
-  worst_class_size
+  _meaning(value, before_value, after_value, when_infinite) AS meaning, worst_class_size
 FROM (
   SELECT part, place, model, parameters, before_value, after_value, when_infinite,
     figures[place] AS value, sizes[place] AS worst_class_size
@@ -107,6 +104,12 @@ ORDER BY part, place;
 -- Whether a measure is the worst one up to rounding: what several operations gave may differ in the last digit between
 -- two classes that are equally bad. Single divisions do not.
 CREATE MACRO _attains(measure, worst) AS (measure >= worst * (1 - _hair()) - _hair());
+
+-- The sentence of a value: whole numbers as they are, others with four digits.
+CREATE MACRO _meaning(value, before_value, after_value, when_infinite) AS
+CASE WHEN value = CAST('Infinity' AS DOUBLE) THEN when_infinite
+  ELSE before_value || CASE WHEN value = floor(value) AND abs(value) < 1e15 THEN CAST(CAST(value AS BIGINT) AS VARCHAR)
+    ELSE CAST(CASE WHEN abs(value) < 0.0001 THEN value ELSE round(value, 4) END AS VARCHAR) END || after_value END;
 
 -- The models of the report with their sentences: the value goes between the two halves, infinity has its own.
 CREATE MACRO _models() AS TABLE

@@ -137,7 +137,7 @@ def _draw(
         "lattice": lambda: charts.lattice_picture(rows, scan.policy.qis, texts, chosen, allowed),
         "tradeoff": lambda: charts.tradeoff_picture(rows, chosen, "loss", measures),
     }
-    bounded = {m.requirement.sensitive for m in measures if m.requirement.name.startswith("epsilon")}
+    bounded = {m.requirement.sensitive for m in measures if m.requirement.measure.adversary is not None}
     for number, column in enumerate(scan.policy.sensitive, 1):
         if column in bounded:
             pictures[f"stubbornness-{number}"] = partial(stubborn, column)

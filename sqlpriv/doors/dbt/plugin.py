@@ -17,6 +17,7 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
+from sqlpriv.checks.measures import MEASURES
 from sqlpriv.checks.requirements import limit
 from sqlpriv.doors.dbt.asking import ask
 from sqlpriv.doors.dbt.releasing import copied, release
@@ -62,6 +63,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]
         con: duckdb.DuckDBPyConnection = self._of_thread.cursor
         answers: dict[str, Callable[[], None]] = {
             "limit": lambda: _limit(asked),
+            "measures": lambda: _measures(asked),
             "release": lambda: release(con, asked, _project()),
             "copied": lambda: copied(con, asked),
             "ask": lambda: ask(asked, _project()),
@@ -98,6 +100,15 @@ def _refuse_another_package(asked: Asked) -> None:
 def _limit(asked: Asked) -> None:
     """A threshold with the tolerance that all checks have."""
     asked["limit"] = limit(float(asked["threshold"]), "<=")
+
+
+def _measures(asked: Asked) -> None:
+    """What can be required by a threshold alone, class by class: the macro that lists the classes that fail."""
+    asked["measures"] = {
+        m.name: {"classes": m.listing_macro, "worst": m.direction.worst, "needs_sensitive": m.needs_sensitive}
+        for m in MEASURES.values()
+        if m.of == "class" and not m.arguments
+    }
 
 
 def _expand(con: duckdb.DuckDBPyConnection, asked: Asked) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sqlpriv.checks.measures import TABLE
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods.generalize.objectives import make_objective
@@ -16,7 +17,7 @@ from sqlpriv.methods.generalize.policy import OBJECTIVES
 from sqlpriv.methods.generalize.refusals import holds
 from sqlpriv.methods.generalize.search import is_valid, nodes_total, of_middle_height
 from sqlpriv.methods.labelled.evaluate import Node, Outcome, evaluate, rules_out
-from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure
+from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.scan import Scan
 
 MOST_LISTED = 200_000

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from sqlpriv.checks.measures import PROSECUTOR, K
 from sqlpriv.errors import InputError
 from sqlpriv.facts import shown_number
 from sqlpriv.methods.generalize.nodes import NodeRow
@@ -56,10 +57,10 @@ def tradeoff_picture(
 def risk_of(measures: Sequence[ClassMeasure]) -> tuple[str, Callable[[NodeRow], float]]:
     """The label of the y axis, and its value for a node."""
     place = {measure.requirement.name: i for i, measure in enumerate(measures)}
-    if "k" in place:
-        return _HIGHEST_RISK, lambda row: 1 / _published(row, place["k"])
-    if "prosecutor" in place:
-        return _HIGHEST_RISK, lambda row: _published(row, place["prosecutor"])
+    if K.name in place:
+        return _HIGHEST_RISK, lambda row: 1 / _published(row, place[K.name])
+    if PROSECUTOR.name in place:
+        return _HIGHEST_RISK, lambda row: _published(row, place[PROSECUTOR.name])
     return "share of rows suppressed", lambda row: row.outcome.suppressed / _rows_of_table(row)
 
 
