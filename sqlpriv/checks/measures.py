@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sqlpriv.errors import InputError
 from sqlpriv.macros.catalog import macro
 from sqlpriv.sqltext import literal
 
@@ -181,7 +182,7 @@ class Measure:
             parameters = [_PARAMETERS.get(p, p) for p in overload.params]
             if given.keys() <= set(parameters):
                 return [given.get(p) for p in parameters]
-        raise ValueError(f"{self.macro} does not take {', '.join(given)}")
+        raise InputError(f"the macro {self.macro} does not take {', '.join(given)}")
 
 
 _POPULATION = (Argument("population", is_table=True),)

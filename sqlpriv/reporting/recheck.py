@@ -67,7 +67,8 @@ class _Recheck:
     def _judged(self, table: str, by: Sequence[str], required: Mapping[str, Any]) -> str:
         said, measure = str(required["requirement"]), MEASURES.get(str(required["measure"]))
         given = json.loads(required["arguments"] or "{}")
-        if measure is None or not all(isinstance(value, int | float) for value in given.values()):
+        is_number = all(isinstance(value, int | float) for value in given.values())
+        if measure is None or not is_number or set(given) != set(measure.names):
             return _comment(f"{said}: needs a table that is not in the release")
         called = f"{self._alias}.priv.{measure.macro}"
         return f"{measure.select(called, table, by, str(required['sensitive']), given)};  {_comment(said)}"

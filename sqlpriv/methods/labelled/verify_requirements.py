@@ -72,8 +72,8 @@ def judge_requirement(calls: Calls, file: ReleaseFile, row: Stated, columns: Seq
         return Check(text, None, why)
     qis = [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]
     called = calls.need(measure.macro)
-    query = measure.select(called, published(file), qis, requirement.sensitive, requirement.arguments)
     try:
+        query = measure.select(called, published(file), qis, requirement.sensitive, requirement.arguments)
         value = fetch(file.con, query)[0][0]
     except SqlprivError as error:
         return Check(text, False, str(error))
