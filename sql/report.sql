@@ -124,14 +124,14 @@ SELECT place, model, parameters, before_value, after_value, when_infinite FROM (
   (8, 'negation_diversity', 'l = 3', 'An attacker who can rule out one value believes the right one with up to ', '.', ''),
   (9, 't_closeness', '', 'The farthest class is ', ' away from the table as a whole, all values equally far apart.', ''),
   (10, 't_closeness_ordered', '', 'The farthest class is ', ' away from the table as a whole, the values taken in their order.', ''),
-  (11, 'beta_likeness', '', 'Belief in a value grows by at most ', ' times itself over what the table as a whole tells.', ''),
+  (11, 'beta_likeness', '', 'Belief in a value grows by at most ', ' times itself over what the table as a whole reveals.', ''),
   (12, 'enhanced_beta_likeness', '', 'Enhanced beta-likeness holds from beta = ', ' on.', 'Belief in some value grows beyond -ln p: no beta gives enhanced beta-likeness.'),
   (13, 'delta_disclosure', '', 'Beliefs change by a factor below e^delta for every delta above ', '.', 'Some class lacks a value of the table: no delta gives delta-disclosure privacy.'),
   (14, 'epsilon_class2', 'sigma = 1000000, b = 0', 'An attacker of any prior and stubbornness 10^6 changes belief by a factor of at most ', '.', 'Some class has a single value: no epsilon holds against an attacker of stubbornness 10^6.'),
   (15, 'epsilon_class3', 'shape = uniform, b = 0', 'An attacker who stubbornly believes all values equally likely changes belief by a factor of at most ', '.', 'Some class has a single value: no epsilon holds against an attacker with a uniform prior.'),
   (16, 'epsilon_class4', '', '', '', 'Against all attackers at once no generalized table is private.'),
   (17, 'ck_safety', 'k = 1', 'Knowing one implication between people, an attacker believes a value with up to ', '.', ''),
-  (18, 'risk', 'prosecutor', 'Who knows that a person is in the table finds the record with a chance of ', '.', ''),
+  (18, 'risk', 'prosecutor', 'An attacker who knows that a person is in the table finds the record with a chance of ', '.', ''),
   (19, 'risk', 'marketer', 'Matching everybody, an attacker gets on average a share of ', ' right.', ''),
   (20, 'risk', 'uniques', 'Number of classes with a single member: ', '.', '')
 ) AS m(place, model, parameters, before_value, after_value, when_infinite);
