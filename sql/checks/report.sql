@@ -90,10 +90,7 @@ __priv_figures AS (
   ) USING (part)
 )
 SELECT _list_of(_qi_lists(qis), _secrets(sensitive), part) AS qis, _secret_of(_secrets(sensitive), part) AS sensitive, model, parameters, value,
-  CASE WHEN value = CAST('Infinity' AS DOUBLE) THEN when_infinite
-    ELSE before_value || CASE WHEN value = floor(value) AND abs(value) < 1e15 THEN CAST(CAST(value AS BIGINT) AS VARCHAR)
-      ELSE CAST(CASE WHEN abs(value) < 0.0001 THEN value ELSE round(value, 4) END AS VARCHAR) END || after_value END AS meaning,
-  worst_class_size
+  _meaning(value, before_value, after_value, when_infinite) AS meaning, worst_class_size
 FROM (
   SELECT part, place, model, parameters, before_value, after_value, when_infinite,
     figures[place] AS value, sizes[place] AS worst_class_size
@@ -108,6 +105,12 @@ ORDER BY part, place;
 -- two classes that are equally bad. Single divisions do not.
 CREATE MACRO _attains(measure, worst) AS (measure >= worst * (1 - _hair()) - _hair());
 
+-- The sentence of a value: whole numbers as they are, others with four digits.
+CREATE MACRO _meaning(value, before_value, after_value, when_infinite) AS
+CASE WHEN value = CAST('Infinity' AS DOUBLE) THEN when_infinite
+  ELSE before_value || CASE WHEN value = floor(value) AND abs(value) < 1e15 THEN CAST(CAST(value AS BIGINT) AS VARCHAR)
+    ELSE CAST(CASE WHEN abs(value) < 0.0001 THEN value ELSE round(value, 4) END AS VARCHAR) END || after_value END;
+
 -- The models of the report with their sentences: the value goes between the two halves, infinity has its own.
 CREATE MACRO _models() AS TABLE
 SELECT place, model, parameters, before_value, after_value, when_infinite FROM (VALUES
@@ -121,14 +124,14 @@ SELECT place, model, parameters, before_value, after_value, when_infinite FROM (
   (8, 'negation_diversity', 'l = 3', 'An attacker who can rule out one value believes the right one with up to ', '.', ''),
   (9, 't_closeness', '', 'The farthest class is ', ' away from the table as a whole, all values equally far apart.', ''),
   (10, 't_closeness_ordered', '', 'The farthest class is ', ' away from the table as a whole, the values taken in their order.', ''),
-  (11, 'beta_likeness', '', 'Belief in a value grows by at most ', ' times itself over what the table as a whole tells.', ''),
+  (11, 'beta_likeness', '', 'Belief in a value grows by at most ', ' times itself over what the table as a whole reveals.', ''),
   (12, 'enhanced_beta_likeness', '', 'Enhanced beta-likeness holds from beta = ', ' on.', 'Belief in some value grows beyond -ln p: no beta gives enhanced beta-likeness.'),
   (13, 'delta_disclosure', '', 'Beliefs change by a factor below e^delta for every delta above ', '.', 'Some class lacks a value of the table: no delta gives delta-disclosure privacy.'),
   (14, 'epsilon_class2', 'sigma = 1000000, b = 0', 'An attacker of any prior and stubbornness 10^6 changes belief by a factor of at most ', '.', 'Some class has a single value: no epsilon holds against an attacker of stubbornness 10^6.'),
   (15, 'epsilon_class3', 'shape = uniform, b = 0', 'An attacker who stubbornly believes all values equally likely changes belief by a factor of at most ', '.', 'Some class has a single value: no epsilon holds against an attacker with a uniform prior.'),
   (16, 'epsilon_class4', '', '', '', 'Against all attackers at once no generalized table is private.'),
   (17, 'ck_safety', 'k = 1', 'Knowing one implication between people, an attacker believes a value with up to ', '.', ''),
-  (18, 'risk', 'prosecutor', 'Who knows that a person is in the table finds the record with a chance of ', '.', ''),
+  (18, 'risk', 'prosecutor', 'An attacker who knows that a person is in the table finds the record with a chance of ', '.', ''),
   (19, 'risk', 'marketer', 'Matching everybody, an attacker gets on average a share of ', ' right.', ''),
   (20, 'risk', 'uniques', 'Number of classes with a single member: ', '.', '')
 ) AS m(place, model, parameters, before_value, after_value, when_infinite);

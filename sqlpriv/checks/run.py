@@ -12,10 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlpriv.checks.measures import MEASURES, K
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError
 from sqlpriv.facts import Facts, Grid, Line, OnProgress, Part, shown_number
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
@@ -176,26 +178,41 @@ def _report(source: Source, job: Job, on_progress: OnProgress) -> list[Finding]:
 
 
 def _without_sensitive(source: Source, job: Job, on_progress: OnProgress) -> list[Finding]:
+    """The rows of the report that need no sensitive column."""
+    reported = [m for m in MEASURES.values() if m.reported is not None and not m.needs_sensitive]
     found = []
     for qis in job.qis:
         arguments = [source.table, list(qis), *filter(None, [job.person])]
-        (k,) = _call(source, "k_anonymity", arguments, on_progress=on_progress)[0]
-        prosecutor, marketer, uniques, _ = _call(source, "risk", arguments)[0]
+        values: dict[str, float] = {}
+        for name in dict.fromkeys(m.macro for m in reported):
+            measures = [m for m in reported if m.macro == name]
+            columns = ", ".join(m.column for m in measures)
+            row = _call(source, name, arguments, columns=columns, on_progress=on_progress)[0]
+            values |= {m.name: float(value) for m, value in zip(measures, row, strict=True)}
+        meanings = _meanings(source, [(m.macro, str(m.reported), values[m.name]) for m in reported])
+        smallest = int(values[K.name])
         found += [
-            Finding(qis, None, "k_anonymity", "", float(k), f"The smallest class has {k} members.", k),
-            Finding(
-                qis,
-                None,
-                "risk",
-                "prosecutor",
-                prosecutor,
-                "The chance to find a person's record.",
-                k,
-            ),
-            Finding(qis, None, "risk", "marketer", marketer, "The share of records matched right.", k),
-            Finding(qis, None, "risk", "uniques", float(uniques), "Classes with a single member.", k),
+            Finding(qis, None, m.macro, str(m.reported), values[m.name], meaning, smallest)
+            for m, meaning in zip(reported, meanings, strict=True)
         ]
     return found
+
+
+def _meanings(source: Source, values: Sequence[tuple[str, str, float]]) -> list[str]:
+    """The sentences of the report for values of its rows: model, parameters, value."""
+    listed = ", ".join(
+        f"({place}, {literal(model)}, {literal(parameters)}, CAST('{value!r}' AS DOUBLE))"
+        for place, (model, parameters, value) in enumerate(values)
+    )
+    meaning = "_meaning(v.value, m.before_value, m.after_value, m.when_infinite)"
+    rows = fetch(
+        source.con,
+        inlined(
+            f"SELECT {meaning} FROM (VALUES {listed}) AS v(place, model, parameters, value) "
+            "JOIN (FROM _models()) AS m ON m.model = v.model AND m.parameters = v.parameters ORDER BY v.place"
+        ),
+    )
+    return [str(meaning) for (meaning,) in rows]
 
 
 def _judge(source: Source, job: Job, requirement: Requirement, findings: Sequence[Finding]) -> list[Verdict]:
@@ -204,10 +221,8 @@ def _judge(source: Source, job: Job, requirement: Requirement, findings: Sequenc
     verdicts = []
     for qis in job.qis:
         for column in sensitive:
-            reported = [
-                f.value for f in findings
-                if f.qis == qis and f.sensitive == column and (f.model, f.parameters) == measure.reported_as
-            ]  # fmt: skip
+            row = (qis, column, measure.macro, measure.reported)
+            reported = [f.value for f in findings if (f.qis, f.sensitive, f.model, f.parameters) == row]
             value = reported[0] if reported else _measured(source, job, requirement, qis, column)
             shown = column if measure.needs_sensitive else None
             verdicts.append(Verdict(requirement.text, qis, shown, value, requirement.holds(value)))
@@ -215,22 +230,18 @@ def _judge(source: Source, job: Job, requirement: Requirement, findings: Sequenc
 
 
 def _measured(source: Source, job: Job, requirement: Requirement, qis: tuple[str, ...], sensitive: str | None) -> float:
-    arguments: list[Any] = [source.table, list(qis)]
-    if requirement.measure.needs_sensitive:
-        arguments.append(sensitive)
-    for name, value in requirement.arguments.items():
-        is_table = name in {"prior", "shape", "hierarchy", "population"}
-        place = 1 if name == "population" else len(arguments)
-        arguments.insert(place, _table(source, str(value), sensitive) if is_table else value)
-    if job.person and requirement.measure.macro.startswith("epsilon_"):
-        arguments.append(None)  # predicates: none, so that the next one is the person
-    arguments += filter(None, [job.person])
-    row = _call(source, requirement.measure.macro, arguments, columns=requirement.measure.column)[0]
-    return float(row[0])
+    """The value, computed by the macro of the measure."""
+    measure, arguments = requirement.measure, dict(requirement.arguments)
+    for argument in measure.arguments:
+        if argument.is_table:
+            arguments[argument.name] = _table(source, str(arguments[argument.name]), sensitive)
+    called = source.need(measure.macro)
+    query = measure.select(called, source.table, qis, sensitive, arguments, job.person)
+    return float(fetch(source.con, query)[0][0])
 
 
 def _table(source: Source, name: str, sensitive: str | None) -> str:
-    """A table that a requirement names: a file, one beside the checked table, or a shape made from it."""
+    """A table that a requirement names: a file, one beside the checked table, or a shape that is made from it."""
     if name in {"uniform", "table"}:
         macro = "uniform_shape" if name == "uniform" else "shape_from_counts"
         rows = f"FROM {source.need(macro)}({literal(source.table)}, {literal(sensitive)})"
@@ -244,7 +255,7 @@ def _table(source: Source, name: str, sensitive: str | None) -> str:
 
 def _worst_classes(source: Source, job: Job, qis: tuple[str, ...]) -> list[WorstClass]:
     arguments = [source.table, list(qis), *filter(None, [job.person]), 2**62]
-    rows = _call(source, "k_anonymity_classes", arguments, columns="class, size", tail=f"LIMIT {job.worst}")
+    rows = _call(source, K.listing_macro, arguments, columns="class, size", tail=f"LIMIT {job.worst}")
     return [
         WorstClass(qis, size, values if job.show_values else None,
                    _sensitive_counts(source, job, values) if job.show_values else None)

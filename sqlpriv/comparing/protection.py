@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sqlpriv.checks.measures import ALPHA, DISTINCT_L
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import constant_value
@@ -39,7 +40,9 @@ def declared_protection(policy: Policy) -> Protection:
     if promised:
         gamma, requirement = min(promised, key=lambda found: found[0])
         return Protection(gamma, f"gamma = {gamma:.6g}, which {requirement.text} promises")
-    diverse = [r for r in policy.requirements if r.name in {"distinct_l", "entropy_l"} and r.threshold > 1]
+    # A number of values in a class, of which each is taken to be equally likely.
+    counted = [r for r in policy.requirements if r.measure.needs_sensitive and r.measure.at_most_size]
+    diverse = [r for r in counted if r.threshold > 1]
     if diverse:
         most = max(diverse, key=lambda r: r.threshold)
         gamma = 1 / most.threshold
@@ -49,12 +52,11 @@ def declared_protection(policy: Policy) -> Protection:
 
 def _promised(requirement: Requirement) -> Iterator[float]:
     """The largest share of a value in a class that a requirement allows, if it bounds it below 1."""
-    share = 1.0
-    if requirement.name in {"alpha", "posterior"}:
-        share = requirement.threshold
-    elif requirement.name == "recursive_c" and float(requirement.arguments.get("l", 2)) >= 2:
-        # r1 < c (r_l + ... + r_m), and what is in the brackets is at most all that is not r1.
-        share = float(str(constant_value(inlined(f"_negation_posterior({requirement.threshold!r}::DOUBLE, 1)"))))
+    measure = requirement.measure
+    if not measure.largest_share:
+        return
+    given = {**measure.defaults, **requirement.arguments, "threshold": f"CAST('{requirement.threshold!r}' AS DOUBLE)"}
+    share = float(str(constant_value(inlined(measure.largest_share.format(**given)))))
     if 0 < share < 1:
         yield share
 
@@ -66,7 +68,7 @@ def required_by(protection: Protection, sensitive: tuple[str, ...]) -> tuple[Req
         made
         for column in sensitive
         for made in (
-            make_requirement("alpha", column, {}, protection.gamma),
-            make_requirement("distinct_l", column, {}, values),
+            make_requirement(ALPHA.name, column, {}, protection.gamma),
+            make_requirement(DISTINCT_L.name, column, {}, values),
         )
     )

@@ -16,20 +16,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.checks.requirements import MEASURES, Requirement
+from sqlpriv.checks.measures import MEASURES, Measure
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
 from sqlpriv.sqltext import folded
 
 Fail = Callable[..., PolicyError]
 
-# The words of the policy where they are not those of the command line.
-_MEASURES = {"recursive": "recursive_c", "alpha_k": "alpha"}
-# Where arguments stand beside the threshold, the threshold's own key.
-_THRESHOLDS = {"recursive_c": "c"}
 # More than any table has rows; DuckDB could not count further than a few digits more.
 _MOST = 10**9
-# What each adversary of [require] epsilon takes, beside column, adversary, b, predicates and at_most.
-_ADVERSARIES = {"class1": ("shape", "sigma"), "class2": ("sigma",), "class3": ("shape",)}
+# The key under which a policy bounds what an adversary learns.
+_EPSILON = "epsilon"
 
 
 def read_requirements(section: object, sensitive: Sequence[str], fail: Fail) -> tuple[Requirement, ...]:
@@ -40,21 +37,21 @@ def read_requirements(section: object, sensitive: Sequence[str], fail: Fail) -> 
 
 
 def _read(key: str, given: object, sensitive: Sequence[str], fail: Fail) -> Iterator[Requirement]:
-    if key == "epsilon":
+    if key == _EPSILON:
         if not isinstance(given, list):
             yield _epsilon(given, sensitive, lambda message, *keys: fail(message, key, *keys))
             return
         if not given:
-            raise fail("epsilon is an empty list, so nothing is required", key)
+            raise fail(f"{key} is an empty list, so nothing is required", key)
         for i, one in enumerate(given):
             yield _epsilon(one, sensitive, lambda message, *keys, i=i: fail(message, key, i, *keys))
         return
-    name = _MEASURES.get(key, key)
-    if name not in MEASURES or name.startswith("epsilon_") or name == "disclosure":
-        known = [*(n for n in MEASURES if not n.startswith("epsilon_") and n != "disclosure"), "recursive", "epsilon"]
-        raise fail(f"unknown requirement {key!r}; there are {', '.join(known)}", key)
-    if not MEASURES[name].needs_sensitive:
-        yield _one(key, name, None, given, fail)
+    measures = _by_key()
+    if key not in measures:
+        raise fail(f"unknown requirement {key!r}; there are {', '.join([*measures, _EPSILON])}", key)
+    measure = measures[key]
+    if not measure.needs_sensitive:
+        yield _one(key, measure, None, given, fail)
         return
     if not sensitive:
         raise fail(f"{key!r} needs a sensitive column, and no column has that role", key)
@@ -62,7 +59,13 @@ def _read(key: str, given: object, sensitive: Sequence[str], fail: Fail) -> Iter
         raise fail(f"{key!r} names no column, so nothing is required", key)
     by_column = given if isinstance(given, dict) else dict.fromkeys(sensitive, given)
     for column, value in by_column.items():
-        yield _one(key, name, _known(column, sensitive, key, fail, key, column), value, fail)
+        yield _one(key, measure, _known(column, sensitive, key, fail, key, column), value, fail)
+
+
+def _by_key() -> dict[str, Measure]:
+    """The measures by their keys in [require], other than epsilon; the first key of each is its name."""
+    plain = [m for m in MEASURES.values() if m.reads is not None and m.adversary is None]
+    return {m.name: m for m in plain} | {name: m for m in plain for name in m.policy_names}
 
 
 def _known(column: object, sensitive: Sequence[str], key: str, fail: Fail, *keys: str) -> str:
@@ -72,47 +75,49 @@ def _known(column: object, sensitive: Sequence[str], key: str, fail: Fail, *keys
     raise fail(f"{key!r} is required of {column!r}, which is not a sensitive column", *keys)
 
 
-def _one(key: str, name: str, column: str | None, given: object, fail: Fail) -> Requirement:
+def _one(key: str, measure: Measure, column: str | None, given: object, fail: Fail) -> Requirement:
     at = (key, column) if column else (key,)
-    extra = MEASURES[name].extra or {}
-    arguments: dict[str, float | str] = {k: v for k, v in extra.items() if v is not None}
+    arguments: dict[str, float | str] = dict(measure.defaults)
     threshold = given
     if isinstance(given, dict):
-        at_most = "at_least" if MEASURES[name].operators[0] == ">=" else "at_most"
-        word = _THRESHOLDS.get(name, at_most)
-        unknown = [k for k in given if k not in {word, *extra}]
+        word = measure.threshold_key or measure.direction.threshold_key
+        unknown = [k for k in given if k not in {word, *measure.names}]
         if unknown or word not in given:
-            takes = ", ".join([word, *extra])
+            takes = ", ".join([word, *measure.names])
             raise fail(f"{key!r} takes {takes}" + (f", not {unknown[0]!r}" if unknown else ""), *at, *unknown[:1])
         threshold = given[word]
-        arguments.update((k, _argument(key, k, v, fail, *at, k)) for k, v in given.items() if k != word)
-    missing = [k for k, v in extra.items() if v is None and k not in arguments]
+        least = {a.name: a.least for a in measure.arguments}
+        arguments.update((k, _argument(key, k, v, least[k], fail, *at)) for k, v in given.items() if k != word)
+    missing = [name for name in measure.names if name not in arguments]
     if missing:
         raise fail(f"{key!r} needs {missing[0]}", *at)
     limit = _number(key, threshold, fail, *at)
-    if limit < 1 and MEASURES[name].operators[0] == ">=":
+    if limit < 1 and measure.direction.is_at_least:
         raise fail(f"{key!r} must be at least 1; less than that requires nothing", *at)
-    return make_requirement(name, column, arguments, limit)
+    return make_requirement(measure.name, column, arguments, limit)
 
 
 def _epsilon(given: object, sensitive: Sequence[str], fail: Fail) -> Requirement:
     if not isinstance(given, dict) or "adversary" not in given or "at_most" not in given or "column" not in given:
         raise fail('epsilon = { column = "...", adversary = "class2", sigma = 1e6, at_most = 2.5 }')
-    takes = _ADVERSARIES.get(str(given["adversary"]))
-    if takes is None:
-        raise fail(f"adversary must be one of {', '.join(_ADVERSARIES)}: no release holds against class4", "adversary")
+    against = {m.adversary.name: m for m in MEASURES.values() if m.adversary is not None}
+    measure = against.get(str(given["adversary"]))
+    if measure is None or measure.adversary is None:
+        raise fail(f"adversary must be one of {', '.join(against)}: no release holds against class4", "adversary")
+    takes = measure.adversary.policy_keys
     known = ("column", "adversary", "at_most", "b", "predicates", *takes)
     unknown = [k for k in given if k not in known]
     if unknown:
         raise fail(f"epsilon against {given['adversary']} takes {', '.join(known)}, not {unknown[0]!r}", unknown[0])
-    column = _known(given["column"], sensitive, "epsilon", fail, "column")
+    column = _known(given["column"], sensitive, _EPSILON, fail, "column")
     shape = given.get("shape")
     if "shape" in takes and not (isinstance(shape, str) and (shape in {"uniform", "table"} or shape[:6] == "table:")):
         raise fail('shape must be "uniform", "table" (the shares of the table itself) or "table:NAME"', "shape")
     needs_sigma = "sigma" in takes and not (isinstance(shape, str) and shape.startswith("table:"))
     if needs_sigma and "sigma" not in given:
         raise fail(f"epsilon against {given['adversary']} needs sigma, the stubbornness")
-    arguments = {k: _argument("epsilon", k, v, fail, k) for k, v in given.items() if k in {*takes, "b", "predicates"}}
+    named = [k for k in given if k in {*takes, "b", "predicates"}]
+    arguments = {k: _argument(_EPSILON, k, given[k], None, fail) for k in named}
     if isinstance(arguments.get("sigma"), str):
         raise fail("sigma must be a number", "sigma")
     b = arguments.setdefault("b", 0)
@@ -120,17 +125,17 @@ def _epsilon(given: object, sensitive: Sequence[str], fail: Fail) -> Requirement
         raise fail("b, the number of known tuples, must be a whole number of at least 0", "b")
     if not str(arguments.get("predicates", "table:")).startswith("table:"):
         raise fail('predicates must be "table:NAME", a table with the columns name and value', "predicates")
-    threshold = _number("epsilon", given["at_most"], fail, "at_most")
+    threshold = _number(_EPSILON, given["at_most"], fail, "at_most")
     if threshold < 1:
         raise fail("epsilon is at least 1: no belief can change by less", "at_most")
-    return make_requirement(f"epsilon_{given['adversary']}", column, arguments, threshold)
+    return make_requirement(measure.name, column, arguments, threshold)
 
 
 def make_requirement(
     name: str, column: str | None, arguments: Mapping[str, float | str], threshold: float
 ) -> Requirement:
-    """A requirement, with the text that a release tells of it."""
-    operator = MEASURES[name].operators[0]
+    """A requirement of a policy, with its text."""
+    operator = MEASURES[name].direction.operators[0]
     inside = ", ".join([*([column] if column else []), *(f"{k}={public_argument(v)}" for k, v in arguments.items())])
     text = f"{name}{f'({inside})' if inside else ''}{operator}{threshold:.12g}"
     return Requirement(text, name, arguments, operator, threshold, column)
@@ -141,12 +146,11 @@ def public_argument(value: float | str) -> float | str:
     return Path(value).name if isinstance(value, str) else value
 
 
-def _argument(key: str, name: str, value: Any, fail: Fail, *keys: str) -> float | str:
+def _argument(key: str, name: str, value: Any, least: int | None, fail: Fail, *at: str) -> float | str:
     if not _is_finite(value) and not isinstance(value, str):
-        raise fail(f"{name} of {key!r} must be a number or a name", *keys)
-    least = 2 if key == "posterior" else 1
-    if name in {"l", "k"} and not (isinstance(value, int) and least <= value <= _MOST):
-        raise fail(f"{name} of {key!r} must be a whole number of at least {least}", *keys)
+        raise fail(f"{name} of {key!r} must be a number or a name", *at, name)
+    if least is not None and not (isinstance(value, int) and least <= value <= _MOST):
+        raise fail(f"{name} of {key!r} must be a whole number of at least {least}", *at, name)
     return value  # type: ignore[no-any-return]
 
 

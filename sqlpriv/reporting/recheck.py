@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlpriv.checks.requirements import MEASURES
+from sqlpriv.checks.measures import MEASURES
 from sqlpriv.facts import legible
 from sqlpriv.macros.catalog import macros
 from sqlpriv.methods.records import BUCKET
@@ -20,7 +20,6 @@ _GUARANTEES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("frapp_guarantee", ("d", "gamma", "stay", "move")),
     ("signed_bag_guarantee", ("d", "gamma", "a")),
 )
-_OF_ALL_ROWS = ("t", "beta", "enhanced_beta", "delta", "marketer", "epsilon", "t_ordered", "t_hierarchical")
 
 
 def recheck_sql(file: str, content: Mapping[str, Any], alias: str = "r") -> str:
@@ -53,9 +52,10 @@ class _Recheck:
         qis = [c["name"] for c in content["columns"] if c.get("role") == "quasi-identifier"]
         left_out = int(content.get("suppressed_rows") or 0) > 0 and content.get("kept_suppressed") != "yes"
         for required in content.get("requirements") or ():
-            said, name = str(required["requirement"]), str(required["measure"])
-            if left_out and name.startswith(_OF_ALL_ROWS):
-                yield _comment(f"{said}: it is about all rows, and suppressed ones are not in the file")
+            measure = MEASURES.get(str(required["measure"]))
+            if left_out and measure is not None and measure.against_table:
+                why = "it is about all rows, and suppressed ones are not in the file"
+                yield _comment(f"{required['requirement']}: {why}")
                 continue
             yield self._judged(f"{self._alias}.main.{quoted(content['table'])}", qis, required)
         if content.get("counts") == "persons" and content.get("requirements"):
@@ -67,14 +67,11 @@ class _Recheck:
     def _judged(self, table: str, by: Sequence[str], required: Mapping[str, Any]) -> str:
         said, measure = str(required["requirement"]), MEASURES.get(str(required["measure"]))
         given = json.loads(required["arguments"] or "{}")
-        if measure is None or not all(isinstance(value, int | float) for value in given.values()):
+        is_number = all(isinstance(value, int | float) for value in given.values())
+        if measure is None or not is_number or set(given) != set(measure.names):
             return _comment(f"{said}: needs a table that is not in the release")
-        arguments = [literal(table), f"[{', '.join(map(literal, by))}]"]
-        if measure.needs_sensitive:
-            arguments.append(literal(str(required["sensitive"])))
-        arguments += [repr(value) for value in given.values()]
-        call = f"{self._alias}.priv.{measure.macro}({', '.join(arguments)})"
-        return f"SELECT {measure.column} FROM {call};  {_comment(said)}"
+        called = f"{self._alias}.priv.{measure.macro}"
+        return f"{measure.select(called, table, by, str(required['sensitive']), given)};  {_comment(said)}"
 
     def _buckets(self) -> Iterator[str]:
         """Every side has its rows in buckets, and a sensitive value is judged in those of its side."""

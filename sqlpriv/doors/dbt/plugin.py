@@ -17,6 +17,7 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
+from sqlpriv.checks.measures import MEASURES
 from sqlpriv.checks.requirements import limit
 from sqlpriv.doors.dbt.questions import rewrite_question
 from sqlpriv.doors.dbt.release import detach, publish_model
@@ -62,6 +63,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]
         con: duckdb.DuckDBPyConnection = self._of_thread.cursor
         answers: dict[str, Callable[[], None]] = {
             "limit": lambda: _limit(request),
+            "measures": lambda: _measures(request),
             "release": lambda: publish_model(con, request, _project()),
             "detach": lambda: detach(con, request),
             "ask": lambda: rewrite_question(request, _project()),
@@ -98,6 +100,15 @@ def _refuse_other_version(request: Request) -> None:
 def _limit(request: Request) -> None:
     """A threshold with the tolerance that all checks have."""
     request["limit"] = limit(float(request["threshold"]), "<=")
+
+
+def _measures(request: Request) -> None:
+    """What can be required by a threshold alone, class by class: the macro that lists the classes that fail."""
+    request["measures"] = {
+        m.name: {"classes": m.listing_macro, "worst": m.direction.worst, "needs_sensitive": m.needs_sensitive}
+        for m in MEASURES.values()
+        if m.of == "class" and not m.arguments
+    }
 
 
 def _expand(con: duckdb.DuckDBPyConnection, request: Request) -> None:

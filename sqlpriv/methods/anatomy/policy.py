@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from sqlpriv.checks.measures import DISTINCT_L
 from sqlpriv.methods.bucketed.policy import BucketedPolicy
 from sqlpriv.policy.keys import Fail
 
-_WANTED = "distinct_l"
+_WANTED = DISTINCT_L.name
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,6 @@ class AnatomyPolicy(BucketedPolicy):
         if not any(r.name == _WANTED and r.threshold > 1 for r in self.requirements):
             raise fail(
                 "anatomy needs the number of different values in a group: write "
-                f"distinct_l = {{ {self.sensitive[0]} = 4 }}", "require", _WANTED,
+                f"{_WANTED} = {{ {self.sensitive[0]} = 4 }}", "require", _WANTED,
             )  # fmt: skip
         super().check(fail)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sqlpriv.checks.measures import MEASURES
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.methods import records
@@ -13,13 +14,6 @@ from sqlpriv.sqltext import folded
 BUCKET = records.BUCKET
 QI = "quasi-identifier"
 SENSITIVE = "sensitive"
-# What can be judged from the buckets of a file, by rows: no population, no prior, no hierarchy is needed.
-_OF_VALUES = frozenset({
-    "alpha", "distinct_l", "entropy_l", "recursive_c", "posterior", "t", "t_ordered", "beta", "enhanced_beta", "delta",
-    "epsilon_class2",
-})  # fmt: skip
-_OF_IDENTITIES = frozenset({"k", "prosecutor", "marketer", "uniques"})
-JUDGED = _OF_VALUES | _OF_IDENTITIES
 
 
 @dataclass(frozen=True)
@@ -72,6 +66,16 @@ class Layout:
                 "groups; put them into one, or leave the requirement out"
             )
         return numbers.pop(), qis
+
+
+def can_judge(requirement: Requirement) -> bool:
+    """Whether the buckets of a file are enough to judge by rows: no population, prior or hierarchy is needed."""
+    return requirement.name in judged_names() and set(requirement.arguments) == set(requirement.measure.names)
+
+
+def judged_names() -> list[str]:
+    """The measures that can be required of buckets, in the order of the alphabet."""
+    return sorted(m.name for m in MEASURES.values() if m.reads is not None and not m.reads_tables)
 
 
 def side_table(number: int) -> str:

@@ -38,10 +38,9 @@ class Sides:
     def value(self, requirement: Requirement) -> float:
         """The number that a requirement is about."""
         measure, (side, classes) = requirement.measure, self.layout.judged_on(requirement)
-        given: list[object] = [self.tables[side], classes]
-        given += [requirement.sensitive] if measure.needs_sensitive else []
-        given += [requirement.arguments[name] for name in measure.extra or {}]
-        return self._ask(measure.macro, measure.column, given)
+        called = self.calls.need(measure.macro)
+        query = measure.select(called, self.tables[side], classes, requirement.sensitive, requirement.arguments)
+        return float(fetch(self.con, query)[0][0])
 
     def posterior(self) -> float | None:
         """The greatest share of a sensitive value in a class: what one believes who knows all quasi-identifiers."""

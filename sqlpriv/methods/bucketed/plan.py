@@ -147,7 +147,7 @@ def make_plan(
             numbers = measures(Sides(source.con, source.calls, layout, [COMPOSED] * len(layout.sides)))
     values = {}
     for required in policy.requirements:
-        if required.name == "t_ordered" and "ENUM" in source.types.get(layout.spread or "", ""):
+        if required.measure.by_order and "ENUM" in source.types.get(layout.spread or "", ""):
             raise PolicyError(
                 f"{required.text} goes by the order of an ENUM, which is published as text; make it a number in a view"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlpriv.methods.bucketed.layout import JUDGED
+from sqlpriv.methods.bucketed.layout import can_judge, judged_names
 from sqlpriv.methods.labelled.policy import hierarchy_by_text
 from sqlpriv.methods.randomized.policy import domain_by_text
 from sqlpriv.policy.domains import COARSE_KEYS
@@ -41,11 +41,10 @@ class BucketedPolicy(Policy):
         if len(persons) > 1:
             raise fail("only one column can be the person", "columns", persons[1])
         for required in self.requirements:
-            extra = set(required.measure.extra or {})
-            if required.name not in JUDGED or set(required.arguments) != extra:
+            if not can_judge(required):
                 raise fail(
                     f"{self.method} cannot judge {required.text} of its buckets; there are "
-                    f"{', '.join(sorted(JUDGED))}, without tables beside them", "require",
+                    f"{', '.join(judged_names())}, without tables beside them", "require",
                 )  # fmt: skip
 
 

@@ -17,14 +17,14 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.bucketed.layout import BUCKET, JUDGED, Layout, side_table
+from sqlpriv.methods.bucketed.layout import BUCKET, Layout, can_judge, side_table
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import Measures, Promises
 from sqlpriv.methods.bucketed.policy import PUBLISHED
 from sqlpriv.methods.bucketed.write import ATTRIBUTES, Words, side_digests
 from sqlpriv.methods.labelled.order import check_order
 from sqlpriv.methods.labelled.stated import REQUIREMENTS
-from sqlpriv.methods.labelled.verify_requirements import follows_policy, stated_requirement
+from sqlpriv.methods.labelled.verify_requirements import declared_requirement, follows_policy
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.stamp import STAMPED, check_stamp, stated_policy
@@ -250,10 +250,10 @@ def _same(one: float, other: float) -> bool:
 
 def _requirement(file: ReleaseFile, row: Stated, columns: Sequence[Stated], asked: Sides) -> Check:
     """Judge a requirement that the file states by its buckets."""
-    required = stated_requirement(file, row, columns)
+    required = declared_requirement(file, row, columns)
     if isinstance(required, Check):
         return required
-    if required.name not in JUDGED or set(required.arguments) != set(required.measure.extra or {}):
+    if not can_judge(required):
         return Check(required.text, False, "it cannot be judged by buckets")
     try:
         value = asked.value(required)

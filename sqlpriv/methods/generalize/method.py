@@ -88,7 +88,7 @@ class Generalize(LabelledMethod[GeneralizePolicy, GeneralizePlan]):
             return lattice
         best = search(scan, measures, objective).best
         node = None if best is None else best.node
-        bounded = {m.requirement.sensitive for m in measures if m.requirement.name.startswith("epsilon")}
+        bounded = {m.requirement.sensitive for m in measures if m.requirement.measure.adversary is not None}
         curves = {
             column: stubbornness_curves(scan, node or scan.heights, column, _SIGMAS)
             for column in policy.sensitive

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from sqlpriv.checks.measures import TABLE
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods.generalize.objectives import make_objective
 from sqlpriv.methods.generalize.policy import OBJECTIVES
 from sqlpriv.methods.generalize.refusals import holds
 from sqlpriv.methods.generalize.search import is_valid, nodes_total, of_middle_height
 from sqlpriv.methods.labelled.evaluate import allowance, evaluate, rules_out
-from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure
+from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.scan import Scan
 from sqlpriv.methods.lattice import Lattice, Node, NodeRow, Outcome
 

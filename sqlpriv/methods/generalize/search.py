@@ -20,10 +20,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from sqlpriv.checks.measures import TABLE
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods.generalize.objectives import Objective, make_objective
 from sqlpriv.methods.labelled.evaluate import allowance, evaluate, rules_out
-from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure
+from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.scan import Scan
 from sqlpriv.methods.lattice import Node, Outcome
 

@@ -14,13 +14,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlpriv.checks.measures import POPULATION, TABLE
 from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.refusals import holds
 from sqlpriv.methods.labelled.evaluate import class_ctes, evaluate, write_nodes
 from sqlpriv.methods.labelled.kinds import NEVER_SHOWN, without_values
-from sqlpriv.methods.labelled.measures import POPULATION, TABLE, ClassMeasure
+from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.node_labels import write_node_labels
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
 from sqlpriv.methods.lattice import Node, Outcome

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from sqlpriv.checks.measures import CLASS1, CLASS2, CLASS3, HISTOGRAM, Measure
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.evaluate import evaluate
-from sqlpriv.methods.labelled.measures import AGGREGATE, ClassMeasure, epsilon_of_classes
+from sqlpriv.methods.labelled.measures import ClassMeasure, epsilon_of_classes
 from sqlpriv.methods.labelled.scan import Scan
 from sqlpriv.methods.lattice import Node
 
@@ -56,16 +57,18 @@ def stubbornness_curves(scan: Scan, node: Node, sensitive: str, sigmas: Sequence
     return curves
 
 
-def _belief(weight: str | None, sigma: float) -> tuple[str, str, float]:
-    """The adversary of a point, what a value weighs for it, as SQL over the histogram, and its stubbornness."""
+def _belief(weight: str | None, sigma: float) -> tuple[Measure, str, float]:
+    """The measure of a point, what a value weighs for it, as SQL over the histogram, and its stubbornness."""
     if weight is None:
-        return "epsilon_class2", "1", sigma
+        return CLASS2, "1", sigma
     if math.isinf(sigma):
-        return "epsilon_class3", weight, 1.0
-    return "epsilon_class1", inlined(f"_sigma_of({float(sigma)!r}, {weight})"), sigma
+        return CLASS3, weight, 1.0
+    return CLASS1, inlined(f"_sigma_of({float(sigma)!r}, {weight})"), sigma
 
 
-def _measure(number: int, j: int, sensitive: str, belief: tuple[str, str, float]) -> ClassMeasure:
-    requirement = Requirement(f"point {number}", belief[0], {}, "<=", _NEVER, sensitive)
-    sql, terms = epsilon_of_classes(number, 0, *belief)
-    return ClassMeasure(requirement, number, AGGREGATE, sql, j, False, False, terms)
+def _measure(number: int, j: int, sensitive: str, belief: tuple[Measure, str, float]) -> ClassMeasure:
+    measure, weight, sigma = belief
+    assert measure.adversary is not None
+    requirement = Requirement(f"point {number}", measure.name, {}, "<=", _NEVER, sensitive)
+    sql, terms = epsilon_of_classes(number, 0, measure.adversary, weight, sigma)
+    return ClassMeasure(requirement, number, HISTOGRAM, sql, j, False, False, terms)

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from sqlpriv.methods.hilbert.merge import Flags
     from sqlpriv.udfs.line import Numbers
 
-_LEAST_ROWS = frozenset({"k", "distinct_l", "entropy_l"})
-"""What a class of fewer rows than the threshold cannot meet."""
-
 
 @dataclass(frozen=True)
 class Grouped:
@@ -54,7 +51,7 @@ def group_points(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Grouped:
 
 def least_rows(measures: Sequence[ClassMeasure]) -> int:
     """How many rows a class has at least, by what is required."""
-    asked = [m.requirement.threshold for m in measures if m.requirement.name in _LEAST_ROWS]
+    asked = [m.requirement.threshold for m in measures if m.requirement.measure.at_most_size]
     return max(1, *(math.ceil(threshold) for threshold in [1.0, *asked]))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlpriv.checks.measures import Adversary
 from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
@@ -25,16 +26,16 @@ class Belief:
     stubbornness: float
 
 
-def read_belief(scan: Frequencies, i: int, j: int | None, requirement: Requirement) -> Belief:
+def read_belief(scan: Frequencies, i: int, j: int | None, requirement: Requirement, adversary: Adversary) -> Belief:
     """The belief of the i-th requirement, about the j-th sensitive column."""
     arguments = requirement.arguments
     shape, sigma = str(arguments.get("shape", "")), float(arguments.get("sigma", 1))
     kinds, least = scan.values[j or 0]
-    if requirement.name == "epsilon_class2":
+    word = adversary.weights
+    if word is None:
         if not kinds <= sigma <= 1e300:
             raise PolicyError(f"{requirement.text}: sigma must be at least {kinds}, the number of sensitive values")
         return Belief("sigma", "1", sigma)
-    word = "sigma" if requirement.name == "epsilon_class1" else "share"
     if shape not in {"uniform", "table"}:
         return _read_table(scan, i, j, requirement, word)
     smallest = 1 / kinds if shape == "uniform" else least

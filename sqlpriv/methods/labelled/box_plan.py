@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 
+from sqlpriv.checks.measures import TABLE
 from sqlpriv.engine import few_rows
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Line, Part, shown_number
@@ -16,7 +17,7 @@ from sqlpriv.methods.labelled.box_policy import WARNINGS, BoxPolicy
 from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.boxes import Boxed, judge, whole_table, write_boxes
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
-from sqlpriv.methods.labelled.measures import TABLE, ClassMeasure, write_measures
+from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
 from sqlpriv.methods.labelled.scan import FEW, count_combinations, published_columns
 from sqlpriv.methods.method import Plan, Request, Written
 from sqlpriv.table.source import Source

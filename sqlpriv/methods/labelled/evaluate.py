@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, TABLE
 from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.measures import AGGREGATE, POPULATION, RELATION, TABLE, ClassMeasure
+from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.labelled.scan import Frequencies, Scan
 from sqlpriv.methods.lattice import Node, Outcome
 
@@ -147,7 +148,7 @@ def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[s
         ]
     if any(m.kind == RELATION for m in measures):
         parts += _relation_inputs(j, person)
-    aggregates = [m for m in measures if m.kind == AGGREGATE]
+    aggregates = [m for m in measures if m.kind == HISTOGRAM]
     if aggregates:
         ranked = any("place" in m.sql for m in aggregates)
         place = ", row_number() OVER (PARTITION BY class ORDER BY r DESC) AS place" if ranked else ""
@@ -199,7 +200,7 @@ def _classes(
     scan: Frequencies, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str], node: str
 ) -> list[str]:
     """The values of all classes; x<i>, the rows that fail requirement i; and `kept`, the rows that fail none."""
-    measured = [j for j in used if any(m.kind == AGGREGATE and m.sensitive == j for m in measures)]
+    measured = [j for j in used if any(m.kind == HISTOGRAM and m.sensitive == j for m in measures)]
     joined = [m for m in measures if m.kind in {RELATION, POPULATION}]
     if len(measured) == 1 and not joined and not costs and scan.policy.person is None:
         # Every class has a value, so the histogram alone has all classes, and a join is saved.
@@ -230,7 +231,7 @@ def _most_rows(measures: Sequence[ClassMeasure]) -> str:
 
 
 def _value(measure: ClassMeasure) -> str:
-    if measure.kind == AGGREGATE:
+    if measure.kind == HISTOGRAM:
         return measure.column
     if measure.kind == RELATION:
         return f"relation_{measure.number}.value"

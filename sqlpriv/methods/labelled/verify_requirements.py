@@ -16,18 +16,10 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.policy.require import make_requirement
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check, published
-from sqlpriv.sqltext import folded, literal
+from sqlpriv.sqltext import folded
 from sqlpriv.version import __version__
 
-# Judged against the values of the whole table: known from the published rows only when none was suppressed.
-_AGAINST_THE_TABLE = frozenset({"t", "t_ordered", "beta", "enhanced_beta", "delta", "epsilon_class2"})
-# What needs something that is not in the file, or a set of classes that suppression takes away.
-_NOT_IN_THE_FILE = frozenset(
-    {"k_map", "journalist", "delta_presence", "t_hierarchical", "epsilon_class1", "epsilon_class3"}
-)
 _PERSONS = "persons were counted, and they are not published"
-# A class has no more persons than rows, nor more values of theirs: what fails for rows fails for persons.
-_FEWER_PERSONS = frozenset({"k", "distinct_l"})
 
 Stated = Mapping[str, Any]
 """A row of the table attributes, or of another small table of the file."""
@@ -48,7 +40,7 @@ def follows_policy(file: ReleaseFile, policy: Policy, columns: Sequence[Stated])
     yield Check("the requirements are those of the policy", not wrong, "; ".join(wrong))
 
 
-def stated_requirement(file: ReleaseFile, row: Stated, columns: Sequence[Stated]) -> Requirement | Check:
+def declared_requirement(file: ReleaseFile, row: Stated, columns: Sequence[Stated]) -> Requirement | Check:
     """A requirement as the file states it; its text is made anew, so that it cannot say more than is judged."""
     stated = str(row["requirement"])
     try:
@@ -70,20 +62,19 @@ def stated_requirement(file: ReleaseFile, row: Stated, columns: Sequence[Stated]
 
 def judge_requirement(calls: Calls, file: ReleaseFile, row: Stated, columns: Sequence[Stated], is_whole: bool) -> Check:
     """Judge a requirement that the file states by its published rows; `is_whole`: whether no row is missing."""
-    requirement = stated_requirement(file, row, columns)
+    requirement = declared_requirement(file, row, columns)
     if isinstance(requirement, Check):
         return requirement
     text, measure, asked = requirement.text, requirement.measure, folded(requirement.sensitive or "")
     kind = next((str(c["type"]) for c in columns if folded(str(c["name"])) == asked), "")
     why = _why_not(file, requirement, is_whole, kind)
-    if why is not None and not (why == _PERSONS and requirement.name in _FEWER_PERSONS):
+    if why is not None and not (why == _PERSONS and measure.worse_for_persons):
         return Check(text, None, why)
-    given: list[object] = [published(file), [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]]
-    given += [requirement.sensitive] if measure.needs_sensitive else []
-    given += [requirement.arguments[name] for name in measure.extra or {}]
-    listed = ", ".join(literal(a) for a in given)
+    qis = [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]
+    called = calls.need(measure.macro)
     try:
-        value = fetch(file.con, f"SELECT {measure.column} FROM {calls.need(measure.macro)}({listed})")[0][0]
+        query = measure.select(called, published(file), qis, requirement.sensitive, requirement.arguments)
+        value = fetch(file.con, query)[0][0]
     except SqlprivError as error:
         return Check(text, False, str(error))
     holds, found = requirement.holds(float(value)), f"is {shown_number(float(value))}"
@@ -94,14 +85,13 @@ def judge_requirement(calls: Calls, file: ReleaseFile, row: Stated, columns: Seq
 
 def _why_not(file: ReleaseFile, requirement: Requirement, is_whole: bool, kind: str) -> str | None:
     """Why the file alone cannot tell whether a requirement holds; `kind` is the type of its sensitive column."""
-    name = requirement.name
+    measure = requirement.measure
     if file.about.get("counts") == "persons":
         return _PERSONS
-    known = set(requirement.measure.extra or {})
-    if name in _NOT_IN_THE_FILE or set(requirement.arguments) - known or set(known) - set(requirement.arguments):
+    if measure.reads_tables or set(requirement.arguments) != set(measure.names):
         return "what it is judged against is not in the file"
-    if name in _AGAINST_THE_TABLE and not is_whole:
+    if measure.against_table and not is_whole:
         return "it is about the whole table, and suppressed rows are not in the file"
-    if name == "t_ordered" and "VARCHAR" in kind:
+    if measure.by_order and "VARCHAR" in kind:
         return "the order of the values may be that of an ENUM, which is published as text"
     return None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from sqlpriv.checks.measures import PROSECUTOR, K
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import InputError
 from sqlpriv.facts import shown_number
@@ -54,10 +55,10 @@ def tradeoff_picture(lattice: Lattice, objective: str = "loss") -> Picture:
 def risk_of(requirements: Sequence[Requirement]) -> tuple[str, Callable[[NodeRow], float]]:
     """The label of the y axis, and its value for a node."""
     place = {requirement.name: i for i, requirement in enumerate(requirements)}
-    if "k" in place:
-        return _HIGHEST_RISK, lambda row: 1 / _published(row, place["k"])
-    if "prosecutor" in place:
-        return _HIGHEST_RISK, lambda row: _published(row, place["prosecutor"])
+    if K.name in place:
+        return _HIGHEST_RISK, lambda row: 1 / _published(row, place[K.name])
+    if PROSECUTOR.name in place:
+        return _HIGHEST_RISK, lambda row: _published(row, place[PROSECUTOR.name])
     return "share of rows suppressed", lambda row: row.outcome.suppressed / _rows_of_table(row)
 
 
