@@ -40,9 +40,10 @@ from sqlpriv.release.ledger.judge import refuse_unknown_release
 from sqlpriv.release.ledger.show import ledger_of, ledger_passed_over
 from sqlpriv.release.open import OpenRelease, open_files
 from sqlpriv.release.put import put_in_place
-from sqlpriv.release.stamp import stamp, with_together
+from sqlpriv.release.show import show_release
+from sqlpriv.release.stamp import stamp
 from sqlpriv.release.verify_views import refuse_to_lose
-from sqlpriv.release.views import with_views, write_views
+from sqlpriv.release.views import write_views
 from sqlpriv.released import judged_file, method_of
 from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.table.private import open_table
@@ -285,7 +286,7 @@ def open_release(
 def show(path: str | Path) -> Facts:
     """What a release says of itself: its guarantee as it claims it, columns, domains, what count(*) means."""
     with readable(Path(path)), open_file(Path(path)) as file:
-        return with_views(with_together(method_of(file).show(file), file), file)
+        return show_release(method_of(file), file)
 
 
 @checked

@@ -18,7 +18,7 @@ from sqlpriv.methods.bucketed.layout import side_table
 from sqlpriv.methods.labelled.kinds import BINS, BOXES, SIMPLE, VALUES, WHOLE
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import stated_policy
+from sqlpriv.release.stamp import declared_policy
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, Given, wide_rows
 from sqlpriv.table.source import Source
@@ -126,7 +126,7 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
 
 def _stated(file: ReleaseFile, name: str) -> str:
     """The kind of hierarchy that the release says a column has."""
-    part = stated_policy(file)
+    part = declared_policy(file)
     said = part.get("columns", {}).get(name, {}) if isinstance(part, dict) else {}
     return str(said.get("hierarchy", ""))
 

@@ -22,7 +22,7 @@ from sqlpriv.facts import OnProgress
 from sqlpriv.methods.method import Method, Request, Searches
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.told import told
-from sqlpriv.release.stamp import stated_policy
+from sqlpriv.release.stamp import declared_policy
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
 
@@ -82,7 +82,7 @@ def _why_not(scene: Scene, most: int) -> str | None:
     if scene.private is None or scene.policy is None:
         return "what the search would have chosen in other worlds takes the quasi-identifiers of all: give --policy"
     names = [str(row["name"]) for row in scene.files[0].rows("attributes")]
-    if stated_policy(scene.files[0]) != told(scene.policy, scene.method, names):
+    if declared_policy(scene.files[0]) != told(scene.policy, scene.method, names):
         return "the policy says something else than the one that the release was made by, so its search is another"
     return None if most else "no world is looked at, as is asked for"
 

@@ -68,7 +68,7 @@ def make_draft(found: Plan, given: bytes | None, book: Book, target: Path) -> Dr
     spent = found.spent() if isinstance(found, Composes) else None
     entry = Entry(
         now(), policy.table.name, digest, seen.portrait.digest, policy.method, dict(parameters), name, view, views,
-        target.name, beside=policy.beside or "", place=seen.place, spent=spent.to_json() if spent else {},
+        target.name, beside=policy.coexists_because or "", place=seen.place, spent=spent.to_json() if spent else {},
     )  # fmt: skip
     total = _together(found, seen, entry)
     refuse_repetition(book, seen, entry, total, policy.budget)

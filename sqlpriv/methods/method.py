@@ -7,7 +7,7 @@ verify it from its file, and open it for queries. publishing.py calls them in th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -16,8 +16,11 @@ from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.layout import Contents, Layout
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.spent import Spent
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
@@ -187,11 +190,20 @@ class Method(Declared, Protocol):
     def compare(self, plan: Plan, path: Path) -> None:
         """Refuse a file that is not what the plan says, by the private table."""
 
-    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
-        """Judge a release from its file alone, with the macros."""
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all its files hold; `file` says which mechanism made it, where there are several."""
 
-    def show(self, file: ReleaseFile) -> Facts:
-        """What a release says of itself: claims, that is."""
+    def contents(self, file: ReleaseFile) -> Contents:
+        """What this file holds beside that."""
+
+    def differences(self, file: ReleaseFile, policy: Policy) -> Iterable[str]:
+        """Where the file is not one of the policy, beyond what every method compares (release/verify.py)."""
+
+    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Check]:
+        """What only the method knows of a file."""
+
+    def wording(self, file: ReleaseFile) -> Wording:
+        """What a release says of itself, in words: claims, that is."""
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The release for queries: one file, or the views of one sequence."""

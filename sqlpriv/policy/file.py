@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
 from sqlpriv.policy.budget import Budget
-from sqlpriv.policy.keys import TEXT, Fail, Key, Keys, read_keys, refuse_unknown
+from sqlpriv.policy.keys import REASONS, TEXT, Fail, Key, Keys, read_keys, refuse_unknown
 from sqlpriv.policy.lines import line_of
 from sqlpriv.policy.other_methods import SECTION as COMPARE
 from sqlpriv.policy.other_methods import ForAnother, read_for_others
@@ -96,9 +96,14 @@ class Policy:
         return self.release["output"]  # type: ignore[no-any-return]
 
     @property
-    def beside(self) -> str | None:
-        """Why the release may stand beside others of the same table, if the owner says so."""
-        return self.release["beside"]  # type: ignore[no-any-return]
+    def coexists_because(self) -> str | None:
+        """Why the release may coexist with others of the same table, if the owner says so."""
+        return self.release["coexists_because"]  # type: ignore[no-any-return]
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """The reasons that the owner gives to readers, by what they are for."""
+        return {name: text for name in REASONS if (text := self.release.get(name))}
 
     @property
     def by_text(self) -> tuple[str, ...]:

@@ -14,6 +14,9 @@ from typing import Any
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import steers
 
+REASONS = ("uncovered", "coexists_because", "node_is_public", "accept")
+"""What an owner may give reasons for. They are the owner's own words, and are printed as such."""
+_LONGEST_REASON = 2000
 Fail = Callable[..., PolicyError]
 """Makes the error for a message and the keys it is about, so that it names the line."""
 
@@ -57,9 +60,9 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _reason(value: Any) -> str | None:
+def read_reason(value: Any) -> str | None:
     """What an owner says to readers of a release goes to their terminals, and nothing in it may steer those."""
-    if not isinstance(value, str) or not any(c.isalpha() for c in value):
+    if not isinstance(value, str) or len(value) > _LONGEST_REASON or not any(c.isalpha() for c in value):
         return None
     return None if steers(value) else value
 
@@ -96,7 +99,7 @@ def _told_hierarchy(value: Any) -> str:
 
 
 TEXT = Kind("given, as text", _text)
-REASON = Kind("a reason in one line: words, without control characters", _reason)
+REASON = Kind("a reason in one line: words, without control characters", read_reason)
 FLAG = Kind("true or false", _flag, _flag)
 FILES = Kind("a list of files", _texts)
 HIERARCHY = Kind("text, or a list of SQL expressions, one a level", _hierarchy, _told_hierarchy)

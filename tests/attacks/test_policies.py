@@ -22,7 +22,7 @@ OUR_NAMES = [
 ]  # fmt: skip
 
 
-BESIDE = 'beside = "both are made up"'
+BESIDE = 'coexists_because = "both are made up"'
 
 pytestmark = pytest.mark.usefixtures("few_macros")
 

@@ -131,7 +131,7 @@ def test_without_time_the_best_so_far_comes_with_its_bound(tmp_path: Path) -> No
     done = run(tmp_path, "anonymize", "policy.toml", "--time-limit", "0", "--dry-run")
     assert "The time was over: an unseen node may reach" in done.stdout
     precision = asked(
-        ready(tmp_path, release='objective = "precision"\nbeside = "a test"'),
+        ready(tmp_path, release='objective = "precision"\ncoexists_because = "a test"'),
         "anonymize",
         "policy.toml",
         "--time-limit",

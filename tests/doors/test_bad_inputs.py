@@ -208,7 +208,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         con.execute("INSERT INTO patients VALUES ('1', 2), ('1', 3)").fetchall()
     for name, target in (("good", "general"), ("noise", "noise")):
         text = (made / f"{name}.toml").read_text()
-        (made / "first.toml").write_text(text + 'beside = "tests"\n')
+        (made / "first.toml").write_text(text + 'coexists_because = "tests"\n')
         done = run(made, "publish", "first.toml", "--output", f"{target}.duckdb", "--ledger", "first.json", "--force")
         assert done.returncode == 0, done.stderr
     (made / "first.toml").unlink()

@@ -129,7 +129,7 @@ def test_a_release_that_was_tampered_with_is_written_again(tmp_path: Path) -> No
     assert rows_of(again.output) == rows
 
 
-BESIDE = 'beside = "for the auditors alone, who sign for it"'
+BESIDE = 'coexists_because = "for the auditors alone, who sign for it"'
 
 
 def test_a_second_release_may_stand_beside_with_a_reason(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_second_release_may_stand_beside_with_a_reason(tmp_path: Path) -> None
 
 def test_an_empty_reason_is_none(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="beside must be a reason in one line"):
-        ready(tmp_path, f'{RELEASE}\nbeside = " "')
+        ready(tmp_path, f'{RELEASE}\ncoexists_because = " "')
 
 
 @pytest.mark.slow

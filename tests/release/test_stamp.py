@@ -132,7 +132,7 @@ def test_what_is_told_of_a_policy(tmp_path: Path) -> None:
 )
 def test_paths_and_texts_of_the_owner_are_never_told(key: Any) -> None:
     """Reasons, public tables, the node and the list that it is from are in a release under their own names."""
-    hidden = {"output", "earlier", "beside", "uncovered", "combinations", "node", "nodes", "node_is_public",
+    hidden = {"output", "earlier", "coexists_because", "uncovered", "combinations", "node", "nodes", "node_is_public",
               "dictionary", "dictionaries", "personal"}  # fmt: skip
     assert (key.kind.told is None) == (key.name in hidden)
 
@@ -188,7 +188,7 @@ def test_what_is_missing_fails(copy: Path, name: str) -> None:
     "path",
     [
         ("release", "output", "x.duckdb"),
-        ("release", "beside", "Mrs Smith agreed"),
+        ("release", "coexists_because", "Mrs Smith agreed"),
         ("release", "key", "0123456789abcdef"),
         ("release", "max_rows", "Mrs Smith"),
         ("release", "gamma", 0.9),
@@ -272,7 +272,7 @@ def test_a_reason_that_is_added_later_is_in_the_release_and_in_the_ledger(tmp_pa
     """Else the same policy with fresh coins would pass for another one, once more."""
     first = released(tmp_path, kind)
     rows = rows_of(first)
-    again = released(tmp_path, kind, 'beside = "for the auditors alone"')
+    again = released(tmp_path, kind, 'coexists_because = "for the auditors alone"')
     assert about(again)["beside"] == "for the auditors alone"
     assert rows_of(again) == rows
     (entry,) = read_book(tmp_path / "own-ledger.db").entries

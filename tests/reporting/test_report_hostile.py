@@ -35,7 +35,7 @@ distinct_l = {{ {json.dumps(ILL)} = 2 }}
 [release]
 method = "generalize"
 output = "o<script>.duckdb"
-beside = {json.dumps("why" + ENDS)}
+coexists_because = {json.dumps("why" + ENDS)}
 """
 # What a question of the workload reaches for, and what is said of it.
 REACHES = {

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sqlpriv.facts import Facts
 from sqlpriv.methods.base import OneFile
 from sqlpriv.methods.disclose import write
 from sqlpriv.methods.disclose.plan import DisclosePlan, plan_disclosure
-from sqlpriv.methods.disclose.policy import OPTIONS, ROLES, DisclosePolicy
-from sqlpriv.methods.disclose.verify import show_file, verify_file
+from sqlpriv.methods.disclose.policy import ATTRIBUTES, OPTIONS, ROLES, DisclosePolicy
+from sqlpriv.methods.disclose.verify import LAYOUT, differences, verify_file, wording
 from sqlpriv.methods.labelled.answers import open_labelled
+from sqlpriv.methods.labelled.layout import boxes_contents
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.verify import verify_facts
+from sqlpriv.release.layout import Contents, Layout
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
@@ -42,13 +44,26 @@ class Disclose(OneFile):
         assert isinstance(plan, DisclosePlan)
         write.compare(plan, path)
 
-    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
-        """Judge a release from its file alone."""
-        return verify_facts(file, verify_file(self, file, policy))
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all its files hold."""
+        return LAYOUT
 
-    def show(self, file: ReleaseFile) -> Facts:
-        """What a release says of itself."""
-        return show_file(file)
+    def contents(self, file: ReleaseFile) -> Contents:
+        """Rows, and the tables of their labels."""
+        return boxes_contents(file, ATTRIBUTES)
+
+    def differences(self, file: ReleaseFile, policy: Policy) -> Iterable[str]:
+        """Domains, and what the policy asks for."""
+        assert isinstance(policy, DisclosePolicy)
+        return differences(file, policy)
+
+    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Check]:
+        """Labels, utility, and the risk where the policy brings the dictionary."""
+        return verify_file(file, policy)
+
+    def wording(self, file: ReleaseFile) -> Wording:
+        """What is promised, and how much is disclosed."""
+        return wording(file)
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Every row with the leaves below its labels."""

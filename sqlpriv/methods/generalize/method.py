@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.facts import Facts
-from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.base import OneFile
 from sqlpriv.methods.generalize import write
 from sqlpriv.methods.generalize.best import best_node
 from sqlpriv.methods.generalize.compare import compare
 from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
 from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, WORKLOAD, GeneralizePolicy
-from sqlpriv.methods.generalize.verify import verify_file
-from sqlpriv.methods.labelled.answers import open_labelled, show_labelled
+from sqlpriv.methods.generalize.verify import LAYOUT, differences, verify_file
+from sqlpriv.methods.labelled.answers import answers_mean, open_labelled
+from sqlpriv.methods.labelled.layout import labels_contents
 from sqlpriv.methods.method import Edition, Made, Plan, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.verify import verify_facts
+from sqlpriv.release.layout import Contents, Layout
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
@@ -43,13 +44,26 @@ class Generalize(OneFile):
         assert isinstance(plan, GeneralizePlan)
         compare(plan, path)
 
-    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Facts:
-        """Judge a release from its file alone."""
-        return verify_facts(file, verify_file(self, Calls(file.con), file, policy))
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all its files hold."""
+        return LAYOUT
 
-    def show(self, file: ReleaseFile) -> Facts:
-        """What a release says of itself."""
-        return show_labelled(file)
+    def contents(self, file: ReleaseFile) -> Contents:
+        """Rows, and the tables of their labels."""
+        return labels_contents(file)
+
+    def differences(self, file: ReleaseFile, policy: Policy) -> Iterable[str]:
+        """Domains, persons, suppression and the node."""
+        assert isinstance(policy, GeneralizePolicy)
+        return differences(file, policy)
+
+    def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Check]:
+        """Levels, labels, suppressed rows and requirements."""
+        return verify_file(file)
+
+    def wording(self, file: ReleaseFile) -> Wording:
+        """What answers mean; what it guarantees, its requirements say."""
+        return Wording(after_columns=answers_mean(file))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Each class of rows with the leaves below its labels."""

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.methods.labelled.evaluate import Node
+from sqlpriv.methods.labelled.layout import ATTRIBUTES
 from sqlpriv.methods.labelled.leaves import ShownColumn
 from sqlpriv.methods.labelled.scan import Scan
-from sqlpriv.methods.labelled.stated import ATTRIBUTES
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_values
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP

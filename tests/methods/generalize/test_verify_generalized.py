@@ -324,7 +324,7 @@ def test_a_file_that_is_no_release(tmp_path: Path) -> None:
 
 
 def claims(folder: Path, columns: dict[str, str], require: str, release: str, sql: str) -> dict[str, bool | None]:
-    release += f'\nbeside = "one of several in a test, {folder.name}"'
+    release += f'\ncoexists_because = "one of several in a test, {folder.name}"'
     output = generalize(write_policy(folder, policy_text(columns, require, release), sql)).output
     found = {str(c["check"]): c["passed"] for c in verify(output, folder / "policy.toml").content["checks"]}
     assert verify(output).passed

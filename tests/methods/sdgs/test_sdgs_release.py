@@ -270,7 +270,7 @@ def test_levels_that_were_found_by_a_search_are_refused(tmp_path: Path) -> None:
     (tmp_path / "searched.toml").write_text(text.partition("epsilon =")[0], encoding="utf-8")
     found = publish(read_policy(tmp_path / "searched.toml"), tmp_path / "searched.duckdb").facts.content["node"]
     node = f"node = {{ AGE = {found['age']}, sex = {found['sex']} }}"
-    beside = 'beside = "a test"'
+    beside = 'coexists_because = "a test"'
     with pytest.raises(
         PolicyError, match=r"'searched\.duckdb', a release of the table by generalize, has the levels age ="
     ):
