@@ -413,7 +413,9 @@ def test_the_old_release_survives_a_policy_that_cannot_be_met(tmp_path: Path) ->
 
 def test_an_old_release_is_replaced(tmp_path: Path) -> None:
     release_people(tmp_path)
-    write_policy(tmp_path, policy_text(COLUMNS, "k = 9", f'{SUPPRESSION}\ncoexists_because = "the first never went out"'))
+    write_policy(
+        tmp_path, policy_text(COLUMNS, "k = 9", f'{SUPPRESSION}\ncoexists_because = "the first never went out"')
+    )
     result = generalize(tmp_path / "policy.toml")
     assert result.node == {"age": 1, "zip": 1}
     assert {row[:4] for row in rows_of(tmp_path / "people-release.duckdb", "people")} == {("20-24", 20, 24, "*")}
