@@ -33,7 +33,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.methods.draft import Draft, given_key, make_draft
 from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
 from sqlpriv.policy.file import Policy, read_policy_file
-from sqlpriv.release.beside import remove_left_copies
+from sqlpriv.release.copies import remove_left_copies
 from sqlpriv.release.file import check_target, count_rows, open_file, readable, remove_partial
 from sqlpriv.release.ledger.book import locked
 from sqlpriv.release.ledger.judge import refuse_unknown_release

@@ -26,7 +26,7 @@ def policy_lines(given: Policy, turned: Turned | None) -> list[str]:
     return lines
 
 
-_OWN = {"method", "output", "beside"}
+_OWN = {"method", "output", "coexists_because"}
 
 
 def _required(requirements: tuple[Requirement, ...]) -> Iterator[str]:

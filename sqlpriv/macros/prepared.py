@@ -2,9 +2,9 @@
 
 To create the macros DuckDB reads 860,000 characters of SQL, most of a second; to copy them takes a tenth of that. The
 file is kept in the user's cache folder, and what is in it runs in the user's connections. So it is used only when
-nobody but the user can have written it: the file, its folder and every folder above belong to the user (those above maybe to root),
-and nobody else may write them. Its name holds the digest of all that it is made from and the digest of its own content.
-Where any of that is in doubt, or files have no owners, the macros are created anew.
+nobody but the user can have written it: the file, its folder and every folder above belong to the user (those above
+maybe to root), and nobody else may write them. Its name holds the digest of all that it is made from and the digest of
+its own content. Where any of that is in doubt, or files have no owners, the macros are created anew.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ from sqlpriv.facts import steers
 REASONS = ("uncovered", "coexists_because", "node_is_public", "accept")
 """What an owner may give reasons for. They are the owner's own words, and are printed as such."""
 _LONGEST_REASON = 2000
+_RENAMED = {"beside": "coexists_because"}
+"""Keys of earlier versions, and what they are called now."""
 Fail = Callable[..., PolicyError]
 """Makes the error for a message and the keys it is about, so that it names the line."""
 
@@ -162,6 +164,8 @@ def refuse_unknown(
     for name in given:
         if name in known:
             continue
+        if _RENAMED.get(name) in known:
+            raise fail(f'{kind} {name!r} has another name now: write {_RENAMED[name]} = "..."', *where, name)
         if name in elsewhere:
             raise fail(
                 f"{kind} {name!r} is for {', '.join(elsewhere[name])}; here are {', '.join(known)}", *where, name

@@ -61,6 +61,7 @@ def show_release(method: Described, file: ReleaseFile) -> Facts:
         "columns": columns,
         "requirements": requirements,
         "public": public,
+        "digests": {str(r["name"]): str(r["digest"]) for r in file.rows("digests")},
         "warnings": list(words.warnings),
         **words.content,
     }

@@ -24,8 +24,6 @@ OUR_NAMES = [
 
 BESIDE = 'coexists_because = "both are made up"'
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 
 def release(folder: Path, text: str, sql: str) -> Generalized:
     return generalize(write_policy(folder, text, sql))

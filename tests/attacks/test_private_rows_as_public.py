@@ -16,8 +16,6 @@ from sqlpriv.table.named import is_private
 from sqlpriv.table.private import open_table
 from sqlpriv.table.reference import TableReference
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 PEOPLE = """
 CREATE TABLE people AS SELECT (i * 37) % 100 AS a, (i * i) % 89 AS b FROM range(300) AS r(i);
 CREATE SCHEMA other;

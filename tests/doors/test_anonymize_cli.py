@@ -25,9 +25,6 @@ COLUMNS = {"ssn": role("identifier"), "age": qi("ranges:5,10,20"), "zip": qi("ma
 REQUIRE = "k = 5\ndistinct_l = { ill = 2 }"
 
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
-
 def ready(folder: Path, require: str = REQUIRE, release: str = "suppression = 0.05") -> Path:
     write_policy(folder, policy_text(COLUMNS, require, release), "" if (folder / "private.duckdb").exists() else PEOPLE)
     return folder

@@ -16,7 +16,7 @@ from support.commands import run
 from support.policies import policy_text, qi, role
 from support.randomized_policies import noise_policy_text, published
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 COLUMNS = {"zip": qi("mask:5"), "age": qi("ranges:10"), "disease": role("sensitive")}
 FILE = 'source = "patients.csv"'

@@ -26,7 +26,7 @@ from sqlpriv.publishing import publish, show
 from sqlpriv.release.ledger.book import read_book
 from sqlpriv.release.ledger.place import ledger_path
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 PEOPLE = "CREATE TABLE people AS SELECT i % 100 AS a, i % 7 AS b FROM range(300) AS r(i)"
 COLUMNS = {"a": published('"range:0..99"'), "b": published('"range:0..99"')}

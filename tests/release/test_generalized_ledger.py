@@ -20,7 +20,7 @@ COLUMNS = {"age": qi("ranges:5,10"), "zip": qi(), "ill": role("sensitive")}
 WHY = "one is for the ward, the other for the town"
 REFUSED = "A second release made independently would expose people.* Use the release there is, void its entry"
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.slow
 
 
 def policy(folder: Path, require: str = "k = 5", release: str = "", columns: dict[str, str] | None = None) -> Path:

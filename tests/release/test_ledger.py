@@ -25,8 +25,6 @@ from sqlpriv.release.ledger.entry import content_of
 from sqlpriv.release.ledger.place import ledger_path
 from sqlpriv.table.digest import rows_digest
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 COLUMNS = {"a": published('"range:0..99"'), "b": published('"range:0..99"')}
 PEOPLE = "CREATE TABLE people AS SELECT i % 100 AS a, i % 7 AS b FROM range(300) AS r(i)"
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'

@@ -15,7 +15,7 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.publishing import publish
 from sqlpriv.release.ledger.place import ledger_path
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 # Nothing counts up, and no column is unique: what a hospital might export.
 PEOPLE = """

@@ -16,7 +16,7 @@ from sqlpriv.sqltext import quoted
 
 pytest.importorskip("altair", reason="the extra `report` is not installed")
 pytest.importorskip("vl_convert", reason="the extra `report` is not installed")
-pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 ENDS = "</script><script>alert(1)</script>"
 ODD = "\u2028\u2029\u202e\"'`${x}--><img src=x onerror=alert(2)>"

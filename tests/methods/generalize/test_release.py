@@ -38,7 +38,6 @@ WRITE = import_module("sqlpriv.methods.generalize.write")
 Row = tuple[object, ...]
 
 # Releases hold a few macros, in a fraction of the time; one test writes them all.
-pytestmark = pytest.mark.usefixtures("few_macros")
 
 
 def rows_of(file: Path, table: str, schema: str = "main") -> list[Row]:
@@ -425,8 +424,8 @@ def test_an_old_release_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "failure", "raised"),
     [
-        ("attach_new_release", duckdb.IOException("disk full of SECRET-42"), ReleaseError),
-        ("attach_new_release", RuntimeError("a bug"), RuntimeError),
+        ("attach_new", duckdb.IOException("disk full of SECRET-42"), ReleaseError),
+        ("attach_new", RuntimeError("a bug"), RuntimeError),
         ("_publish_file", KeyboardInterrupt(), KeyboardInterrupt),
         ("_write_tables", duckdb.IOException("disk full of SECRET-42"), InternalError),
         ("_write_tables", KeyboardInterrupt(), KeyboardInterrupt),

@@ -27,8 +27,6 @@ from sqlpriv.methods.generalize.shown import judge_stars, write_shown
 from sqlpriv.methods.labelled.evaluate import Node, evaluate
 from sqlpriv.publishing import open_private, open_release, plan
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 WORKLOAD = 'objective = "workload:w.sql"'
 NODES = list(itertools.product(range(4), range(3)))
 
