@@ -33,16 +33,17 @@ from sqlpriv.methods import METHODS
 from sqlpriv.methods.draft import Draft, given_key, make_draft
 from sqlpriv.methods.method import AnyMethod, AnyPlan, Edition, Made, Request, Written
 from sqlpriv.policy.file import Policy, read_policy_file
-from sqlpriv.release.beside import remove_left_copies
+from sqlpriv.release.copies import remove_left_copies
 from sqlpriv.release.file import check_target, count_rows, open_file, readable, remove_partial
 from sqlpriv.release.ledger.rules import refuse_unknown_release
 from sqlpriv.release.ledger.show import ledger_of, ledger_passed_over
 from sqlpriv.release.ledger.store import locked
 from sqlpriv.release.open import OpenRelease, open_files
 from sqlpriv.release.put import put_in_place
-from sqlpriv.release.stamp import stamp, with_together
+from sqlpriv.release.show import show_release
+from sqlpriv.release.stamp import stamp
 from sqlpriv.release.verify_views import refuse_to_lose
-from sqlpriv.release.views import with_views, write_views
+from sqlpriv.release.views import write_views
 from sqlpriv.released import judged_file, method_of
 from sqlpriv.rewrite.clauses import BUDGET
 from sqlpriv.table.private_table import open_table
@@ -285,7 +286,7 @@ def open_release(
 def show(path: str | Path) -> Facts:
     """What a release says of itself: its guarantee as it claims it, columns, domains, what count(*) means."""
     with readable(Path(path)), open_file(Path(path)) as file:
-        return with_views(with_together(method_of(file).show(file), file), file)
+        return show_release(method_of(file), file)
 
 
 @checked

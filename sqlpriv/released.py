@@ -15,15 +15,14 @@ from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.change_views import add_to_file, added, drop_from_file
 from sqlpriv.release.file import ReleaseFile, readable
-from sqlpriv.release.verify import with_checks
+from sqlpriv.release.verify import verify_release
 from sqlpriv.release.verify_views import check_views
 from sqlpriv.release.views import CONFIDENCE, View
 
 
 def judged_file(method: AnyMethod, file: ReleaseFile, policy: Policy | None) -> Facts:
     """What the method says of a file, and whether its views are what they say."""
-    judged = method.verify(file, policy)
-    return with_checks(judged, file, check_views(method, file, policy)) if judged.passed else judged
+    return verify_release(method, file, policy, lambda: check_views(method, file, policy))
 
 
 @checked

@@ -6,8 +6,6 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import nullcontext
-from importlib import import_module
 from itertools import count
 from pathlib import Path
 
@@ -59,18 +57,6 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         for statement in creations(macros().values()):
             connection.execute(statement).fetchall()
         yield connection
-
-
-@pytest.fixture(scope="module")
-def few_macros() -> Iterator[None]:
-    """Releases with a few macros, in a fraction of the time."""
-    chosen = {name: macros()[name] for name in ("k_anonymity", "version")}
-    with pytest.MonkeyPatch.context() as patch:
-        for module in ("install", "prepared"):
-            patch.setattr(import_module(f"sqlpriv.macros.{module}"), "macros", lambda: chosen)
-        # The prepared file has all of them.
-        patch.setattr(import_module("sqlpriv.macros.prepared"), "prepared_macros", lambda _: nullcontext())
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from sqlpriv.policy.sections import RELEASE_KEYS
 
 _PUBLISHED = "published"
 _LEVEL = "level"
-_OWN_KEYS = {"method", "output", "beside"}
+_OWN_KEYS = {"method", "output", "coexists_because"}
 
 
 @dataclass(frozen=True)

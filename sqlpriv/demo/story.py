@@ -72,7 +72,7 @@ method = "alpha_beta"
 gamma = 0.3
 n_public = 24000
 output = "hospital-noise.duckdb"
-beside = "a demonstration on people who do not exist; of a real table publish one of the two"
+coexists_because = "a demonstration on people who do not exist; of a real table publish one of the two"
 """
 QUESTIONS = (
     "SELECT sex, count(*) AS n FROM hospital WHERE diagnosis = 'Pneumonia' GROUP BY sex ORDER BY sex",

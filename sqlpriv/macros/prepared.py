@@ -1,10 +1,10 @@
 """The macros ready-made: created once in a database file, and copied from it from then on.
 
 To create the macros DuckDB reads 860,000 characters of SQL, most of a second; to copy them takes a tenth of that. The
-file is kept in the user's cache folder, and what is in it ends up in releases. So it is used only when nobody but the
-user can have written it: the file, its folder and every folder above belong to the user (those above maybe to root),
-and nobody else may write them. Its name holds the digest of all that it is made from and the digest of its own content.
-Where any of that is in doubt, or files have no owners, the macros are created anew.
+file is kept in the user's cache folder, and what is in it runs in the user's connections. So it is used only when
+nobody but the user can have written it: the file, its folder and every folder above belong to the user (those above
+maybe to root), and nobody else may write them. Its name holds the digest of all that it is made from and the digest of
+its own content. Where any of that is in doubt, or files have no owners, the macros are created anew.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from secrets import token_hex
 
 import duckdb
 
-from sqlpriv.engine import STORAGE, run
-from sqlpriv.errors import ReleaseError
+from sqlpriv.engine import run
 from sqlpriv.macros.catalog import macros, texts
 from sqlpriv.macros.statements import creations
 from sqlpriv.sqltext import literal
@@ -30,27 +29,6 @@ from sqlpriv.version import __version__
 
 # One for each version in use on this machine, and no folder that grows for ever.
 _KEPT = 4
-
-
-def attach_new_release(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
-    """Attach a new database file, under a name that needs no quotes, with the macros in its schema `priv`.
-
-    It keeps no log of what is written, since half a release is none: it is complete once it is detached.
-    """
-    if path.exists():
-        raise ReleaseError(f"there is already a file {path.name}")
-    options = f"STORAGE_VERSION {literal(STORAGE)}, RECOVERY_MODE no_wal_writes"
-    run(con, f"ATTACH {literal(str(path))} AS {name} ({options})")
-    try:
-        with prepared_macros(con) as prepared:
-            if prepared:
-                run(con, f"COPY FROM DATABASE {prepared} TO {name} (SCHEMA)")
-                return
-        for statement in creations(macros().values(), name):
-            run(con, statement)
-    except BaseException:
-        run(con, f"DETACH {name}")
-        raise
 
 
 @contextmanager

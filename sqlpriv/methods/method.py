@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from sqlpriv.errors import InputError, PolicyError, ReleaseError
-from sqlpriv.facts import Facts, Grid, Line, OnProgress, Part
+from sqlpriv.facts import Facts, OnProgress
 from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
 from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.layout import Contents, Layout
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.spent import Spent
-from sqlpriv.release.stamp import stamped_line, stated_policy
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.digest import content_digest
 from sqlpriv.table.hierarchies import Hierarchy
@@ -196,8 +198,24 @@ class Method(ABC, Generic[P, L]):
         """Write the release into a new file."""
 
     @abstractmethod
-    def verify(self, file: ReleaseFile, policy: P | None = None) -> Facts:
-        """Judge a release from its file alone, with the macros."""
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all its files hold; `file` says which mechanism made it, where there are several."""
+
+    @abstractmethod
+    def contents(self, file: ReleaseFile) -> Contents:
+        """What this file holds beside that."""
+
+    def differences(self, file: ReleaseFile, policy: P) -> Iterable[str]:
+        """Where the file is not one of the policy, beyond what every method compares (release/verify.py)."""
+        return ()
+
+    @abstractmethod
+    def verify(self, file: ReleaseFile, policy: P | None = None) -> Iterable[Check]:
+        """What only the method knows of a file."""
+
+    def wording(self, file: ReleaseFile) -> Wording:
+        """What a release says of itself, in words: claims, that is."""
+        return Wording()
 
     def compare(self, plan: L, path: Path) -> None:
         """Refuse a file that is not what the plan says, by the private table. Noise leaves nothing to compare."""
@@ -206,24 +224,6 @@ class Method(ABC, Generic[P, L]):
         """The release for queries: one file, or the views of one sequence. By default it answers none."""
         file = self.only(files)
         raise ReleaseError(f"{file.name} is a release by {self.name}, which is read as it is and answers no queries")
-
-    def show(self, file: ReleaseFile) -> Facts:
-        """What a release says of itself: claims, that is."""
-        about, columns = file.about, file.rows("attributes")
-        content: dict[str, Any] = {
-            **about,
-            "policy": stated_policy(file),
-            "parameters": file.parameters,
-            "columns": columns,
-            "requirements": file.rows("requirements") if (SCHEMA, "requirements") in file.tables else [],
-            "public": [],
-            "warnings": list(file.warnings),
-        }
-        names = tuple(n for n in (columns[0] if columns else {}) if n != "position")
-        parts: list[Part] = [Line(about["guarantee"], "claimed")] if "guarantee" in about else []
-        parts.append(Grid(names, tuple(tuple(c[n] for n in names) for c in columns)))
-        parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
-        return Facts(f"{file.name}  {about['method']}", content, tuple(parts), file.warnings)
 
     def tuples_for(self, rows: int) -> int | None:
         """How many tuples `init` lets the domains have, so that noise does not drown the rows; None: no noise."""

@@ -18,7 +18,7 @@ from sqlpriv.checks.requirements import Requirement
 from sqlpriv.errors import PolicyError
 from sqlpriv.policy.compare_section import SECTION as COMPARE
 from sqlpriv.policy.compare_section import MethodOverrides, read_overrides
-from sqlpriv.policy.keys import TEXT, Fail, Key, Keys, read_keys, refuse_unknown
+from sqlpriv.policy.keys import REASONS, TEXT, Fail, Key, Keys, read_keys, refuse_unknown
 from sqlpriv.policy.line_numbers import line_of
 from sqlpriv.policy.require import read_requirements
 from sqlpriv.policy.sections import LEDGER_KEYS, READ_OPTIONS, RELEASE_KEYS, TABLE_KEYS, Budget, read_views
@@ -95,9 +95,14 @@ class Policy:
         return self.release["output"]  # type: ignore[no-any-return]
 
     @property
-    def beside(self) -> str | None:
-        """Why the release may coexist with others of the same table, in the owner's words, if there is a reason."""
-        return self.release["beside"]  # type: ignore[no-any-return]
+    def coexists_because(self) -> str | None:
+        """Why the release may coexist with others of the same table, if the owner says so."""
+        return self.release["coexists_because"]  # type: ignore[no-any-return]
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """The reasons that the owner gives to readers, by what they are for."""
+        return {name: text for name in REASONS if (text := self.release.get(name))}
 
     @property
     def by_text(self) -> tuple[str, ...]:

@@ -15,6 +15,11 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.facts import steers
 from sqlpriv.sqltext import folded
 
+REASONS = ("uncovered", "coexists_because", "node_is_public", "accept")
+"""What an owner may give reasons for. They are the owner's own words, and are printed as such."""
+_LONGEST_REASON = 2000
+_RENAMED = {"beside": "coexists_because"}
+"""Keys of earlier versions, and what they are called now."""
 Fail = Callable[..., PolicyError]
 """Makes the error for a message and the keys it is about, so that it names the line."""
 
@@ -58,9 +63,9 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _reason(value: Any) -> str | None:
-    """The owner's words reach the terminals of readers of a release, so they may hold no control characters."""
-    if not isinstance(value, str) or not any(c.isalpha() for c in value):
+def read_reason(value: Any) -> str | None:
+    """What an owner says to readers of a release goes to their terminals, and nothing in it may steer those."""
+    if not isinstance(value, str) or len(value) > _LONGEST_REASON or not any(c.isalpha() for c in value):
         return None
     return None if steers(value) else value
 
@@ -104,7 +109,7 @@ def _public_hierarchy(value: Any) -> str:
 
 
 TEXT = Kind("given, as text", _text)
-REASON = Kind("a reason in one line: words, without control characters", _reason)
+REASON = Kind("a reason in one line: words, without control characters", read_reason)
 FLAG = Kind("true or false", _flag, _flag)
 FILES = Kind("a list of files", _texts)
 GROUPS = Kind('two lists of columns or more, as in [["age", "zip"], ["diagnosis"]]', _groups, _groups)
@@ -181,6 +186,8 @@ def refuse_unknown(
     for name in given:
         if name in known:
             continue
+        if _RENAMED.get(name) in known:
+            raise fail(f'{kind} {name!r} has another name now: write {_RENAMED[name]} = "..."', *where, name)
         if name in elsewhere:
             raise fail(
                 f"{kind} {name!r} is for {', '.join(elsewhere[name])}; here are {', '.join(known)}", *where, name

@@ -21,9 +21,9 @@ TABLE_KEYS: Keys = (
 RELEASE_KEYS: Keys = (
     Key("output", TEXT, "the release file, beside the policy"),
     Key(
-        "beside",
+        "coexists_because",
         REASON,
-        "why this release may stand beside others of the same table; the ledger and the release carry it",
+        "why this release may coexist with others of the same table; the ledger and the release carry it",
     ),
 )
 """What every method takes in [release], beside `method`."""
@@ -70,7 +70,7 @@ _BUDGET = Kind(
 LEDGER_KEYS: Keys = (
     Key("path", TEXT, "the ledger, beside the policy; else the user's own"),
     Key("budget", _BUDGET, "how much all releases of the table may cost together; releases that add up within it need "
-        "no `beside`, and one that would pass it is refused"),
+        "no `coexists_because`, and one that would pass it is refused"),
 )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ _SETTINGS = (
 """What changes the meaning of SQL, the rewritten query's too: it must be as DuckDB has it by itself."""
 _SETTINGS_SQL = f"[{', '.join(f'CAST({SYSTEM}.current_setting({literal(name)}) AS VARCHAR)' for name in _SETTINGS)}]"
 _OF_RELEASES = frozenset({SCHEMA, MACROS, "main", "domain", "public", "memory", "system", "temp"})
-_CALLED = frozenset({"method", "table", "view", "release", "digest"})
+_CALLED = frozenset({"method", "table", "release", "digest"})
 """By what two releases are told apart."""
 _ASK = "ask"
 _NULL = f"{REFUSED}{MACROS}.{_ASK} takes a question, and maybe a confidence; NULL is neither"

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.facts import Facts, Line
-from sqlpriv.release.beside import copy_beside
+from sqlpriv.release.copies import copy_beside
 from sqlpriv.release.file import ReleaseFile, open_file, refuse_no_file
 from sqlpriv.release.open import Opens
 from sqlpriv.release.put import put_in_place

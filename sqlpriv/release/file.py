@@ -1,21 +1,22 @@
 """The file of a release: one DuckDB file, the same for every method.
 
-    sqlpriv_release.about         name, value: format, version, date, method, table, policy, digest of the rows ...
+    sqlpriv_release.about         name, value: format, version, date, method, table, policy, digest, words
     sqlpriv_release.attributes    the published columns
     sqlpriv_release.parameters    name, value: the numbers that the guarantee and the weights are made from
+    sqlpriv_release.reasons       name, text: what the owner gives reasons for, in the owner's words
+    sqlpriv_release.digests       name, digest: of domains, public tables, and published rows but the first table's
     sqlpriv_release.published     the published rows; other tables of this schema are the method's own
     domain.<column>               value and share, where the method has domains
     public.<name>                 public tables that queries may join
     main.<name>                   questions as views, and sqlpriv_release.views, which says what they ask (views.py)
-    priv                          the macros, to check it from any client
 
-It never holds a private row, a key, a count that the method does not publish, a path or a user name. It is written
-under another name, verified from what was written, and only then renamed: a crash leaves the old release or none.
+It holds numbers and names, no sentence of ours and no macro (layout.py). It never holds a private row, a key, a count
+that the method does not publish, a path or a user name. It is written under another name, verified from what was
+written, and only then renamed: a crash leaves the old release or none.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,23 +27,25 @@ from typing import Any, NoReturn
 
 import duckdb
 
-from sqlpriv.engine import attach, fetch, may_hold_a_database, open_database, open_memory
+from sqlpriv.engine import STORAGE, attach, fetch, may_hold_a_database, open_database, open_memory, run
 from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.macros.catalog import SCHEMA as MACROS
-from sqlpriv.macros.prepared import attach_new_release
+from sqlpriv.release.layout import COMMON_TABLES
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.source import TableReference
 from sqlpriv.version import __version__
 
 SCHEMA = "sqlpriv_release"
-FORMAT = 6
-"""Raised when what is in a file, or what it is called, changes."""
+FORMAT = 7
+"""Raised when what is in a file, or what a name or number in it means, changes."""
 WRITTEN = "release_file"
 """The name under which a release is attached while it is written."""
+NO_SENSE = (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError)
+"""What reading a file may end in that somebody changed."""
 _OTHER_KINDS = frozenset({".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".xlsx", ".txt", ".gz"})
 """Names that promise a file of another kind."""
-_BEFORE = "release"
-"""The schema of format 1."""
+_BLOCK = 16384
+"""Bytes of a block: with DuckDB's usual 262,144 a release of many small tables is ten times as large."""
 
 
 def check_target(output: Path, table: TableReference) -> None:
@@ -67,26 +70,29 @@ def check_target(output: Path, table: TableReference) -> None:
 
 def _may_be_replaced(path: Path) -> bool:
     """Whether it is a release of this format or an older one; a newer one may hold what is not known here."""
-    with open_database(path, error=ReleaseError, doing="replace") as con:
-        file = ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), path.name)
-        if (SCHEMA, "about") not in file.tables:
-            return (_BEFORE, "about") in file.tables and file.is_ours(_BEFORE)
-        _ = file.about
-        return file.is_ours(SCHEMA)
+    with _opened(path) as file:
+        if not file.is_ours:
+            return False
+        if file.format > FORMAT:
+            file.refuse_format()
+        return True
 
 
 def released_there(path: Path) -> tuple[str, str] | None:
-    """The table and the name of a release that is there, of any format; None where there is no release."""
+    """The table and the ID of a release that is there, of any format; None where there is no release."""
     if not path.is_file() or path.stat().st_size == 0 or not may_hold_a_database(path):
         return None
-    with open_database(path, error=ReleaseError, doing="replace") as con:
-        file = ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), path.name)
-        schema = next((s for s in (SCHEMA, _BEFORE) if (s, "about") in file.tables and file.is_ours(s)), None)
-        if schema is None:
+    with _opened(path) as file:
+        if not file.is_ours:
             return None
-        said = fetch(con, f"SELECT name, value FROM {quoted(file.catalog, schema, 'about')}")
-        about = {str(k): v for k, v in said}
-    return str(about.get("table", "")), str(about.get("release", ""))
+        return str(file.declared.get("table", "")), str(file.declared.get("release", ""))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[ReleaseFile]:
+    """What may be a release, open by itself."""
+    with open_database(path, error=ReleaseError, doing="replace") as con:
+        yield ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), path.name)
 
 
 def remove_partial(partial: Path) -> None:
@@ -97,17 +103,28 @@ def remove_partial(partial: Path) -> None:
 
 @contextmanager
 def written(con: duckdb.DuckDBPyConnection, path: Path) -> Iterator[None]:
-    """A new file attached for writing, as `release_file`, with the macros and its schemas."""
-    try:
-        attach_new_release(con, path, WRITTEN)
-    except duckdb.Error:
-        raise ReleaseError("the folder of the release cannot be written") from None
+    """A new file attached for writing, as `release_file`, with its schemas.
+
+    It keeps no log of what is written, since half a release is none: it is complete once it is detached.
+    """
+    attach_new(con, path)
     try:
         for schema in (SCHEMA, "domain", "public"):
             fetch(con, f"CREATE SCHEMA {WRITTEN}.{schema}")
         yield
     finally:
         fetch(con, f"DETACH {WRITTEN}")
+
+
+def attach_new(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Attach a new, empty file as `release_file`."""
+    if path.exists():
+        raise ReleaseError(f"there is already a file {path.name}")
+    options = f"STORAGE_VERSION {literal(STORAGE)}, BLOCK_SIZE {_BLOCK}, RECOVERY_MODE no_wal_writes"
+    try:
+        run(con, f"ATTACH {literal(str(path))} AS {WRITTEN} ({options})")
+    except duckdb.Error:
+        raise ReleaseError("the folder of the release cannot be written") from None
 
 
 def write_about(con: duckdb.DuckDBPyConnection, about: Mapping[str, str]) -> None:
@@ -118,11 +135,25 @@ def write_about(con: duckdb.DuckDBPyConnection, about: Mapping[str, str]) -> Non
 
 def write_numbers(con: duckdb.DuckDBPyConnection, numbers: Mapping[str, float]) -> None:
     """Table parameters of the file that is written."""
-    rows = [(literal(k), double(v)) for k, v in numbers.items()]
-    if rows:
-        write_values(con, "parameters", "name, value", rows)
-    else:
-        fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.parameters (name VARCHAR, value DOUBLE)")
+    _write_typed(con, "parameters", ((literal(k), double(v)) for k, v in numbers.items()))
+
+
+def write_reasons(con: duckdb.DuckDBPyConnection, reasons: Mapping[str, str | None]) -> None:
+    """Table reasons of the file that is written: those that the owner gives."""
+    _write_typed(con, "reasons", ((literal(k), literal(v)) for k, v in reasons.items() if v))
+
+
+def write_digests(con: duckdb.DuckDBPyConnection, digests: Mapping[str, str]) -> None:
+    """Table digests of the file that is written."""
+    _write_typed(con, "digests", ((literal(k), literal(v)) for k, v in digests.items()))
+
+
+def _write_typed(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple[str, ...]]) -> None:
+    """One of the tables that every release has, which may be empty."""
+    columns = ", ".join(f"{name} {kind}" for name, kind in COMMON_TABLES[table].items())
+    fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.{table} ({columns})")
+    if listed := ", ".join(f"({', '.join(row)})" for row in rows):
+        fetch(con, f"INSERT INTO {WRITTEN}.{SCHEMA}.{table} VALUES {listed}")
 
 
 def write_values(con: duckdb.DuckDBPyConnection, table: str, columns: str, rows: Iterable[tuple[str, ...]]) -> None:
@@ -168,14 +199,24 @@ class ReleaseFile:
         asked = f"FROM duckdb_views() WHERE NOT internal AND database_name = {literal(self.catalog)}"
         return frozenset((str(s), str(v)) for s, v in fetch(self.con, f"SELECT schema_name, view_name {asked}"))
 
-    def is_ours(self, schema: str) -> bool:
-        """Whether we wrote it: it says by which version, and holds no schema but those of a release."""
-        known = {schema, MACROS, "main", "domain", "public"}
-        columns = list(self.columns(schema, "about")) if (schema, "about") not in self.views else []
-        if columns != ["name", "value"] or any(s not in known for s, _ in self.tables):
+    @cached_property
+    def is_ours(self) -> bool:
+        """Whether we wrote it, in whatever format: it says by which version, and has no schema but a release's."""
+        known = {SCHEMA, MACROS, "main", "domain", "public"}
+        if (SCHEMA, "about") not in self.tables - self.views or any(s not in known for s, _ in self.tables):
             return False
-        about = quoted(self.catalog, schema, "about")
-        return bool(fetch(self.con, f"FROM {about} WHERE name = 'sqlpriv'"))
+        return list(self.columns(SCHEMA, "about")) == ["name", "value"] and "sqlpriv" in self.declared
+
+    @cached_property
+    def declared(self) -> dict[str, str]:
+        """Table about, of whatever format."""
+        return {str(k): str(v) for k, v in fetch(self.con, f"SELECT name, value FROM {self.table('about')}")}
+
+    @property
+    def format(self) -> int:
+        """The format that the file is written in."""
+        written = self.declared.get("format", "")
+        return int(written) if written.isascii() and written.isdecimal() and len(written) < 9 else FORMAT + 1
 
     @cached_property
     def about(self) -> dict[str, str]:
@@ -184,40 +225,36 @@ class ReleaseFile:
         if running:
             raise ReleaseError(f"{self.name} is no release: {running[0]} is a view, which would run when it is read")
         if (SCHEMA, "about") not in self.tables:
-            self._refuse_older()
-        found = {str(k): str(v) for k, v in fetch(self.con, f"SELECT name, value FROM {self.table('about')}")}
-        if found.get("format") != str(FORMAT):
-            self._refuse_format(found.get("sqlpriv"), found.get("format", "unknown"))
-        return found
-
-    def _refuse_older(self) -> None:
-        if (_BEFORE, "about") not in self.tables:
             raise ReleaseError(f"{self.name} is no release: it has no table {SCHEMA}.about")
-        about = quoted(self.catalog, _BEFORE, "about")
-        if not self.is_ours(_BEFORE):
-            raise ReleaseError(f"{self.name} is no release: it has no table {SCHEMA}.about")
-        version = fetch(self.con, f"SELECT value FROM {about} WHERE name = 'sqlpriv'")
-        self._refuse_format(str(version[0][0]) if version else None, "1")
+        if self.format != FORMAT:
+            self.refuse_format()
+        return self.declared
 
-    def _refuse_format(self, version: str | None, written: str) -> NoReturn:
-        """A file of another format; what to do depends on whether this version is the older one."""
-        by = f"{self.name} was written by sqlpriv {version or 'of another version'}, in format {written}"
-        if written.isdecimal() and int(written) < FORMAT:
+    def refuse_format(self) -> NoReturn:
+        """Refuse a file of another format; what to do depends on whether this version is the older one."""
+        by = f"sqlpriv {self.declared.get('sqlpriv') or 'of another version'}"
+        written = f"{self.name} was written by {by}, in format {self.declared.get('format', 'unknown')}"
+        if self.format < FORMAT:
             raise ReleaseError(
-                f"{by}, which this version, {__version__}, does not read; publish it again from its table, with the "
-                "same key"
+                f"{written}, which this version, {__version__}, does not read; publish it again from its table, with "
+                "the same key"
             )
-        raise ReleaseError(f"{by}; this version, {__version__}, reads format {FORMAT}: upgrade it")
+        raise ReleaseError(f"{written}; this version, {__version__}, reads format {FORMAT}: upgrade it")
 
     @cached_property
     def parameters(self) -> dict[str, float]:
         """The numbers by name."""
         return dict(fetch(self.con, f"SELECT name, value FROM {self.table('parameters')}"))
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What the release warns of."""
-        return tuple(json.loads(self.about.get("warnings", "[]")))
+    @cached_property
+    def reasons(self) -> dict[str, str]:
+        """The reasons that the owner gives, by what they are for."""
+        return {str(k): str(v) for k, v in fetch(self.con, f"SELECT name, text FROM {self.table('reasons')}")}
+
+    @cached_property
+    def attributes(self) -> list[dict[str, Any]]:
+        """The published columns, in their order."""
+        return sorted(self.rows("attributes"), key=lambda c: int(c["position"]))
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """A small table of the release's own schema, each row by the names of its columns."""
@@ -268,5 +305,5 @@ def readable(path: Path) -> Iterator[None]:
     """What a tampered file may hold in the place of names and numbers makes no sense in ways that nobody can list."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError):
+    except NO_SENSE:
         raise ReleaseError(f"{path.name} is no release, or was changed: it does not say what a release says") from None

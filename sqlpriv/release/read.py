@@ -172,7 +172,7 @@ def _refuse_other_sequence(con: duckdb.DuckDBPyConnection, first: str, other: st
 
 
 def _refuse_the_same_view(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> None:
-    texts = [fetch(con, f"SELECT value FROM {c}.{SCHEMA}.about WHERE name = 'view'") for c in catalogs]
-    numbers = [t[0][0] if t else "" for t in texts]
+    found = [fetch(con, f"SELECT value FROM {c}.{SCHEMA}.parameters WHERE name = 'view'") for c in catalogs]
+    numbers = [row[0][0] if row else None for row in found]
     if len(set(numbers)) < len(numbers):
         raise ReleaseError("a view is given twice; name each view of the sequence once")

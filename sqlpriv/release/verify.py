@@ -1,22 +1,36 @@
-"""What verifying a release has in common: a list of checks, each with what was found, and facts of them.
+"""Judge a release from its file alone: one verifier for the files of every method.
 
-A check is verified from the file alone, or it fails, or it cannot be known from the file and stays a claim.
+It compares a file with what its method declares (layout.py), with the digests of its rows, and with the policy where
+that is given, and then asks the method for what only it knows. Whatever a file can hold is compared with what it should
+hold: what nobody looks at could carry anything out. A check is verified, or it fails, or it cannot be known from the
+file and stays a claim (`passed` is None).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
 from sqlpriv.engine import fetch
 from sqlpriv.facts import Facts, Line
-from sqlpriv.macros.catalog import SCHEMA as MACROS
-from sqlpriv.macros.catalog import macros
-from sqlpriv.macros.statements import comment_on
-from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.policy.file import Declared, Policy
+from sqlpriv.policy.keys import REASONS, read_reason
+from sqlpriv.policy.public_part import not_public, public_part
+from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile
+from sqlpriv.release.layout import ABOUT, TOGETHER, Contents, Layout, ShownAs, Stored, plain_json
+from sqlpriv.release.ledger.spent import read_together
+from sqlpriv.release.order import in_order
+from sqlpriv.release.requirements import declared_requirements, required_texts
+from sqlpriv.release.stamp import declared_policy, table_digests
 from sqlpriv.release.views import TABLE, stated_views
-from sqlpriv.sqltext import literal
-from sqlpriv.version import __version__
+from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.digest import rows_digest
+
+_TWIN = "__priv_twin"
+_SCHEMAS = frozenset({SCHEMA, "main", "domain", "public"})
+_UNPUBLISHED = frozenset({"identifier", "person", "drop"})
+_WHOLE_TYPES = frozenset({"BIGINT", "HUGEINT", "INTEGER"})
 
 
 @dataclass(frozen=True)
@@ -28,55 +42,187 @@ class Check:
     found: str = ""
 
 
-def verify_facts(file: ReleaseFile, checks: Iterable[Check]) -> Facts:
-    """The checks as facts."""
-    listed = tuple(checks)
-    passed = all(c.passed is not False for c in listed)
+def check_all(title: str, wrong: Iterable[str]) -> Check:
+    """A check that holds where nothing is wrong."""
+    listed = list(wrong)
+    return Check(title, not listed, "; ".join(listed))
+
+
+class Verifiable(Declared, Protocol):
+    """What verifying needs to know of a method."""
+
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all its files hold; `file` says which mechanism made it, where there are several."""
+
+    def contents(self, file: ReleaseFile) -> Contents:
+        """What this file holds beside that. Asked only once the fixed tables are right."""
+
+    def differences(self, file: ReleaseFile, policy: Policy) -> Iterable[str]:
+        """Where the file is not one of the policy, beyond columns, roles, requirements, reasons and the table."""
+
+    def verify(self, file: ReleaseFile, policy: Policy | None) -> Iterable[Check]:
+        """What only the method knows."""
+
+
+def verify_release(
+    method: Verifiable, file: ReleaseFile, policy: Policy | None, more: Callable[[], Iterable[Check]] = tuple
+) -> Facts:
+    """All checks as facts; `more` are asked for where all of these hold."""
+    found = list(_checks(method, file, policy))
+    if all(c.passed is not False for c in found):
+        found += more()
+    return _facts(file, found)
+
+
+def _facts(file: ReleaseFile, checks: Sequence[Check]) -> Facts:
+    passed = all(c.passed is not False for c in checks)
     marks = {True: "verified", False: "FAILS", None: "claimed"}
-    lines = tuple(Line(c.check + (f" ({c.found})" if c.found else ""), marks[c.passed]) for c in listed)
+    lines = tuple(Line(c.check + (f" ({c.found})" if c.found else ""), marks[c.passed]) for c in checks)
     content = {
         "release": file.name,
         "method": file.about.get("method"),
         "passed": passed,
-        "checks": [asdict(c) for c in listed],
+        "checks": [asdict(c) for c in checks],
     }
     said = "holds what it says" if passed else "does NOT hold what it says"
     return Facts(f"{file.name}: {said}, as far as the file alone can tell", content, lines, passed=passed)
 
 
-def check_tables(
-    file: ReleaseFile,
-    expected: Iterable[tuple[str, str]],
-    views: Iterable[tuple[str, str]] = (),
-    comments: Mapping[tuple[str, str], str] | None = None,
-) -> Check:
-    """No table or view beyond those that the method writes, and none missing; nothing else that could hold a value."""
-    shown, found = {*views, *(("main", v.name) for v in stated_views(file))}, file.views
-    wanted = {(SCHEMA, "about"), *expected, *shown, *({(SCHEMA, TABLE)} & file.tables)}
-    listed = [f"{s}.{t} is there, and should not be" for s, t in sorted(file.tables - wanted)]
-    listed += [f"{s}.{t} is missing" for s, t in sorted(wanted - file.tables)]
-    listed += [f"{s}.{t} is a view, and should be a table" for s, t in sorted((found - shown) & wanted)]
-    listed += [f"{s}.{t} is a table, and should be a view" for s, t in sorted((shown - found) & file.tables)]
-    schemas = fetch(
-        file.con,
-        f"SELECT schema_name FROM duckdb_schemas() WHERE NOT internal AND database_name = {literal(file.catalog)}",
+def _checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
+    """From the outside inwards; what makes no sense without a check before it is asked only where that holds."""
+    layout = method.layout_of(file)
+    for fixed in (_check_fixed_tables, _check_values):
+        found = fixed(file, layout)
+        yield found
+        if not found.passed:
+            return
+    try:
+        contents = method.contents(file)
+    except NO_SENSE:
+        yield Check(
+            "the file holds the tables of its method and nothing else", False, "what it declares makes no sense"
+        )
+        return
+    tables = _check_contents(file, layout, contents)
+    yield tables
+    if not tables.passed:
+        return
+    if policy is not None:
+        yield check_all("it is a release of the policy", _not_of_policy(method, file, policy))
+    yield check_all("the public part of the policy fits the release", _policy_misfits(file, method, policy))
+    if TOGETHER in file.about:
+        said = read_together(file.about[TOGETHER]) is not None
+        title = "it says what all releases of the table cost together"
+        yield Check(title, None if said else False, "the others are not in the file")
+    yield _check_digest(file)
+    yield _check_digests(file, contents)
+    yield _check_shown(file, contents)
+    if contents.are_sorted:
+        yield from (_check_order(file, rows) for rows in contents.rows)
+    yield from method.verify(file, policy)
+
+
+# -------------------- the layout
+
+
+def _check_fixed_tables(file: ReleaseFile, layout: Layout) -> Check:
+    wrong = []
+    for table, columns in layout.fixed_tables.items():
+        if (SCHEMA, table) not in file.tables:
+            wrong.append(f"{SCHEMA}.{table} is missing")
+        elif (SCHEMA, table) in file.views or not _fits(file.columns(SCHEMA, table), columns):
+            wrong.append(f"{SCHEMA}.{table} has other columns, or types")
+    return check_all("the tables that describe the release have the columns of their kind", wrong)
+
+
+def _fits(found: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    """The same columns in the same order; how wide a whole number is does not matter."""
+    return list(found) == list(wanted) and all(
+        kind == wanted[name] or {kind, wanted[name]} <= _WHOLE_TYPES for name, kind in found.items()
     )
-    known = {SCHEMA, MACROS, "main", "domain", "public"}
-    listed += [f"schema {s} is there, and should not be" for (s,) in sorted(schemas) if s not in known]
-    listed += [f"{what} is there, and should not be" for what in (*_strange_macros(file), *_beside_tables(file))]
-    listed += [f"comment on {schema}.{name} is another" for schema, name in _wrong_comments(file, comments or {})]
-    return Check("the file holds the tables of its method and no others", not listed, "; ".join(listed))
+
+
+def _check_values(file: ReleaseFile, layout: Layout) -> Check:
+    """Names are known and stand once, their values are ones that they may have, and columns are numbered."""
+    wrong = [*_wrong_about(file, layout), *_wrong_numbers(file, layout), *_wrong_reasons(file)]
+    listed = file.rows("attributes")
+    if not listed or sorted(c["position"] for c in listed if c["position"] is not None) != [*range(len(listed))]:
+        wrong.append(f"{SCHEMA}.attributes does not number the columns")
+    spelt = [folded(str(c["name"])) for c in listed]
+    wrong += [f"the column {name!r} is there twice" for name in sorted({n for n in spelt if spelt.count(n) > 1})]
+    wrong += [f"the column {str(c['name'])!r} is none of this method" for c in listed if not layout.is_attribute(c)]
+    return check_all("every name, word and number is one that the method declares", wrong)
+
+
+def _wrong_about(file: ReleaseFile, layout: Layout) -> Iterator[str]:
+    always, may = {**ABOUT, **layout.about}, {**layout.about_if_any, TOGETHER: plain_json}
+    rows = [(r["name"], r["value"]) for r in file.rows("about")]
+    yield from _wrong_names("about", [str(n) for n, _ in rows], set(always), set(may))
+    for name, value in rows:
+        allowed = always.get(name) or may.get(name)
+        if allowed is not None and not (isinstance(value, str) and allowed(value)):
+            yield f"{name} is none that a release may have"
+
+
+def _wrong_numbers(file: ReleaseFile, layout: Layout) -> Iterator[str]:
+    rows = file.rows("parameters")
+    yield from _wrong_names("parameters", [str(r["name"]) for r in rows], layout.numbers.always, layout.numbers.may)
+    yield from (f"{r['name']} is no number" for r in rows if r["value"] is None or r["value"] != r["value"])
+
+
+def _wrong_reasons(file: ReleaseFile) -> Iterator[str]:
+    rows = file.rows("reasons")
+    yield from _wrong_names("reasons", [str(r["name"]) for r in rows], (), REASONS)
+    yield from (f"the reason for {r['name']} is no reason in words" for r in rows if read_reason(r["text"]) is None)
+
+
+def _wrong_names(table: str, found: Sequence[str], always: Iterable[str], may: Iterable[str]) -> Iterator[str]:
+    needed = set(always)
+    yield from (f"{SCHEMA}.{table} has an unknown {n!r}" for n in sorted(set(found) - needed - set(may)))
+    yield from (f"{SCHEMA}.{table} has no {n!r}" for n in sorted(needed - set(found)))
+    yield from (f"{SCHEMA}.{table} has {n!r} twice" for n in sorted({n for n in found if found.count(n) > 1}))
+
+
+def _check_contents(file: ReleaseFile, layout: Layout, contents: Contents) -> Check:
+    """No table or view beyond those of the method, none missing, each of its kind; nothing else that holds a value."""
+    stored = (*contents.rows, *contents.tables)
+    shown = {*(("main", v.name) for v in contents.views), *(("main", v.name) for v in stated_views(file))}
+    tables = {*((SCHEMA, name) for name in layout.fixed_tables), *((t.schema, t.name) for t in stored)}
+    tables |= {(SCHEMA, TABLE)} & file.tables
+    wrong = [f"{s}.{t} is there, and should not be" for s, t in sorted(file.tables - tables - shown)]
+    wrong += [f"{s}.{t} is missing" for s, t in sorted((tables | shown) - file.tables)]
+    wrong += [f"{s}.{t} is a view, and should be a table" for s, t in sorted(file.views & tables)]
+    wrong += [f"{s}.{t} is a table, and should be a view" for s, t in sorted((shown & file.tables) - file.views)]
+    wrong += [f"{what} is there, and should not be" for what in _beside_tables(file)]
+    if not wrong:
+        wrong = [w for t in stored for w in _wrong_columns(file, t)]
+    return check_all("the file holds the tables of its method and nothing else", wrong)
+
+
+def _wrong_columns(file: ReleaseFile, table: Stored) -> Iterator[str]:
+    found = file.columns(table.schema, table.name)
+    if _fits(found, table.columns):
+        return
+    extra = [c for c in found if c not in table.columns]
+    yield f"{table.schema}.{table.name}: " + (f"{extra[0]!r} should not be there" if extra else "columns differ")
 
 
 def _beside_tables(file: ReleaseFile) -> list[str]:
-    """What can hold values and is no table or macro: types, sequences, indexes, comments, rules of tables."""
+    """What can hold values and is no table or view: schemas, macros, types, sequences, comments, rules of tables."""
     of_file = f"database_name = {literal(file.catalog)}"
     asked = (
+        f"SELECT 'schema ' || schema_name FROM duckdb_schemas() WHERE {of_file} AND NOT internal "
+        f"AND schema_name NOT IN ({', '.join(map(literal, sorted(_SCHEMAS)))})",
+        "SELECT DISTINCT 'macro ' || schema_name || '.' || function_name FROM duckdb_functions() "
+        f"WHERE {of_file} AND function_type LIKE '%macro%'",
         f"SELECT 'type ' || schema_name || '.' || type_name FROM duckdb_types() WHERE {of_file} AND NOT internal",
         f"SELECT 'sequence ' || schema_name || '.' || sequence_name FROM duckdb_sequences() WHERE {of_file}",
         f"SELECT 'index ' || schema_name || '.' || index_name FROM duckdb_indexes() WHERE {of_file}",
-        "SELECT DISTINCT 'comment on ' || schema_name || '.' || table_name FROM duckdb_columns() "
-        f"WHERE {of_file} AND comment IS NOT NULL",
+        *(
+            f"SELECT DISTINCT 'comment on ' || schema_name || '.' || {kind}_name FROM duckdb_{of}() "
+            f"WHERE {of_file} AND comment IS NOT NULL"
+            for kind, of in (("table", "columns"), ("table", "tables"), ("view", "views"))
+        ),
         f"SELECT 'comment on ' || schema_name FROM duckdb_schemas() WHERE {of_file} AND comment IS NOT NULL",
         "SELECT DISTINCT 'default of ' || schema_name || '.' || table_name FROM duckdb_columns() "
         f"WHERE {of_file} AND column_default IS NOT NULL",
@@ -86,45 +232,130 @@ def _beside_tables(file: ReleaseFile) -> list[str]:
     return sorted(str(row[0]) for sql in asked for row in fetch(file.con, sql))
 
 
-def _strange_macros(file: ReleaseFile) -> list[str]:
-    """Macros that are not ours, by their names, and by what is said of them where this version wrote the file."""
-    asked = fetch(
-        file.con,
-        "SELECT DISTINCT schema_name, function_name, comment FROM duckdb_functions() "
-        f"WHERE database_name = {literal(file.catalog)} AND function_type LIKE '%macro%'",
+def _check_shown(file: ReleaseFile, contents: Contents) -> Check:
+    """The views of the rows are those that are written; compared by their SQL, never run."""
+    wrong, stored = [], (*contents.rows, *contents.tables)
+    fetch(file.con, f"ATTACH ':memory:' AS {_TWIN}")
+    try:
+        for schema in sorted({t.schema for t in stored if t.schema != "main"}):
+            fetch(file.con, f"CREATE SCHEMA {quoted(_TWIN, schema)}")
+        for table in stored:
+            empty = f"AS FROM {quoted(file.catalog, table.schema, table.name)} LIMIT 0"
+            fetch(file.con, f"CREATE TABLE {quoted(_TWIN, table.schema, table.name)} {empty}")
+        wrong = [f"main.{view.name} is another view" for view in contents.views if not _same_view(file, view)]
+    finally:
+        fetch(file.con, f"DETACH {_TWIN}")
+    return check_all("the views in main show the published rows", wrong)
+
+
+def _same_view(file: ReleaseFile, view: ShownAs) -> bool:
+    fetch(file.con, view.statement(quoted(_TWIN, "main", view.name)))
+    here = f"FROM duckdb_views() WHERE schema_name = 'main' AND view_name = {literal(view.name)} AND database_name ="
+    found, wanted = (fetch(file.con, f"SELECT sql {here} {literal(c)}") for c in (file.catalog, _TWIN))
+    return found == wanted
+
+
+def _check_order(file: ReleaseFile, rows: Stored) -> Check:
+    """The rows of a table stand in the order of its columns, and no other."""
+    title = f"the order of the rows of {rows.name} reveals nothing"
+    if any("TIME ZONE" in kind for kind in rows.columns.values()):
+        return Check(title, None, "times read differently in every time zone")
+    by = in_order(tuple(rows.columns), rows.columns)
+    places = f"row_number() OVER (ORDER BY rowid) AS here, row_number() OVER (ORDER BY {by}, rowid) AS sorted"
+    moved = f"SELECT count(*) FROM (SELECT {places} FROM {file.table(rows.name)}) WHERE here <> sorted"
+    wrong = fetch(file.con, moved)[0][0]
+    return Check(title, not wrong, f"{wrong:,} are not where their values put them" if wrong else "")
+
+
+# -------------------- the policy
+
+
+def _not_of_policy(method: Verifiable, file: ReleaseFile, policy: Policy) -> Iterator[str]:
+    """No column beyond the policy, each in its role; its requirements, its reasons, and what the method compares."""
+    wanted = {folded(c.name): c.role for c in policy.columns if c.role not in _UNPUBLISHED}
+    roles = {folded(str(c["name"])): c["role"] for c in file.attributes}
+    yield from (f"{name!r} is not published by the policy" for name in roles if name not in wanted)
+    yield from (f"{name!r} is missing" for name in wanted if name not in roles)
+    yield from (
+        f"{n!r} is {role}, by the policy {wanted[n]}" for n, role in roles.items() if wanted.get(n, role) != role
     )
-    is_own_version = file.about.get("sqlpriv") == __version__
-    ours = {name: comment_on(macro) for name, macro in macros().items()} if is_own_version else {}
-    return sorted(
-        f"macro {schema}.{name}"
-        for schema, name, comment in asked
-        if schema != MACROS or (is_own_version and (name not in ours or ours[name] != comment))
-    )
+    if folded(file.about["table"]) != folded(policy.table.name):
+        yield f"the table of the policy is {policy.table.name!r}"
+    declared = [r.text if r else "" for r in declared_requirements(file)]
+    required = required_texts(policy.requirements)
+    yield from (f"{text} is not declared" for text in required if text not in declared)
+    yield from (f"{text} is not required by the policy" for text in declared if text not in required)
+    given = policy.reasons
+    yield from (f"{n} is not what the policy says" for n, text in file.reasons.items() if given.get(n) != text)
+    # A reason for attackers who are not covered is left out where all are.
+    yield from (f"{n} of the policy is missing" for n in given if n not in file.reasons and n != "uncovered")
+    yield from method.differences(file, policy)
 
 
-def _wrong_comments(file: ReleaseFile, own: Mapping[tuple[str, str], str]) -> list[tuple[str, str]]:
-    """Tables and views with a comment that is neither the method's own nor says what a view answers."""
-    expected = {("main", view.name): view.comment for view in stated_views(file)} | dict(own)
-    asked = " UNION ALL ".join(
-        f"SELECT schema_name, {kind}_name, comment FROM duckdb_{kind}s() "
-        f"WHERE database_name = {literal(file.catalog)} AND comment IS NOT NULL"
-        for kind in ("table", "view")
-    )
-    return sorted((s, name) for s, name, comment in fetch(file.con, asked) if expected.get((s, name)) != comment)
+def _policy_misfits(file: ReleaseFile, method: Declared, policy: Policy | None) -> Iterator[str]:
+    """The public part of the policy has the columns, roles, requirements and numbers of the rest of the file."""
+    part = declared_policy(file)
+    strange = list(not_public(part, method))
+    if strange:
+        yield from strange
+        return
+    columns = file.attributes
+    if {name: given["role"] for name, given in part["columns"].items()} != {str(c["name"]): c["role"] for c in columns}:
+        yield "the columns or their roles are others"
+    if sorted(part["require"]) != sorted(r.text if r else "" for r in declared_requirements(file)):
+        yield "the requirements are others"
+    yield from (f"{name} is another" for name in _other_numbers(file, part["release"]))
+    if policy is not None and part != public_part(policy, method, [str(c["name"]) for c in columns]):
+        yield "the policy says something else"
 
 
-def with_checks(facts: Facts, file: ReleaseFile, checks: Sequence[Check]) -> Facts:
-    """The facts of a release that was judged, with some checks more."""
-    return verify_facts(file, (*(Check(**c) for c in facts.content["checks"]), *checks)) if checks else facts
+def _other_numbers(file: ReleaseFile, release: Mapping[str, Any]) -> Iterator[str]:
+    """Numbers that the file has in another place, too. The d of a policy is about a row, that of a file a person."""
+    for name in sorted(set(release) & set(file.parameters)):
+        if name == "d" and "rows_each" in release:
+            continue
+        if not is_close(file.parameters[name], release[name]):
+            yield name
 
 
-def check_columns(file: ReleaseFile, expected: dict[str, str]) -> Check:
-    """The published rows have exactly these columns, in this order, of these types."""
-    found = file.columns(SCHEMA, "published")
-    same = list(found.items()) == list(expected.items())
-    extra = [c for c in found if c not in expected]
-    why = f"{extra[0]!r} should not be there" if extra else "names, order or types differ"
-    return Check("the published columns are the ones that are declared", same, "" if same else why)
+# -------------------- the digests
+
+
+def _check_digest(file: ReleaseFile) -> Check:
+    title = "the published rows are those of the digest"
+    if any("TIME ZONE" in kind for kind in file.columns(SCHEMA, "published").values()):
+        return Check(title, None, "they read differently in every time zone")
+    same = rows_digest(file.con, file.table("published")) == file.about["digest"]
+    return Check(title, same, "" if same else "they are others")
+
+
+def _check_digests(file: ReleaseFile, contents: Contents) -> Check:
+    """Domains, public tables and other rows are those that were written: what is not in them, no answer counts."""
+    listed = [(str(r["name"]), str(r["digest"])) for r in file.rows("digests")]
+    declared, found = dict(listed), table_digests(file, contents)
+    wrong = sorted(name for name in {*found, *declared} if found.get(name) != declared.get(name))
+    twice = [] if len(declared) == len(listed) else ["a table has two digests"]
+    title = "domains, public tables and other rows are those of their digests"
+    return check_all(title, [*twice, *(f"{name} is another" for name in wrong)])
+
+
+# -------------------- for methods
+
+
+def is_close(found: float | None, wanted: float) -> bool:
+    """The same number, but for the last digits; also where numbers are tiny, since domains are large."""
+    return found is not None and (found == wanted or abs(found - wanted) <= 1e-9 * max(abs(found), abs(wanted)))
+
+
+def same_number(file: ReleaseFile, name: str, wanted: float) -> Check:
+    """Whether a number that others decide is the one that follows from them."""
+    return Check(f"{name} is the one that the others make", is_close(file.parameters[name], wanted))
+
+
+def named_by_digest(file: ReleaseFile) -> Check:
+    """Without noise a release has its digest for an ID: one made from the table would let anyone test a guess."""
+    same = file.about["release"] == file.about["digest"]
+    return Check("the release ID matches its rows", same, "" if same else "its digest is another")
 
 
 def published(file: ReleaseFile) -> str:

@@ -1,7 +1,7 @@
 """Questions kept in a release as plain SQL views: every DuckDB client reads estimates by a name, without Python.
 
     sqlpriv_release.views    name, question, confidence
-    main.<name>              the question rewritten, over the release's own tables; its COMMENT says what it answers
+    main.<name>              the question rewritten, over the release's own tables
 
 A view runs with the rights of whoever reads it, so none is believed: what stands in the file must be, letter by letter,
 what this version makes of the question that the file states for it (verify_views.py).
@@ -38,14 +38,6 @@ class View:
     name: str
     question: str
     confidence: float = CONFIDENCE
-
-    @property
-    def comment(self) -> str:
-        """What the file says of it to whoever looks at its catalog."""
-        return (
-            f"Estimates, made by sqlpriv from this release. An estimate x has its bounds beside it, x_low and x_high "
-            f"(confidence {self.confidence:g}). The question: {self.question}"
-        )
 
     def statement(self, catalog: str, sql: str) -> str:
         """The statement that makes it."""
@@ -210,7 +202,6 @@ def _write(con: duckdb.DuckDBPyConnection, catalog: str, made: Mapping[View, str
                 f"the view {view.name!r}: DuckDB cannot bind its question; check that the types fit the functions and "
                 "operators it uses"
             ) from None
-        fetch(con, f"COMMENT ON VIEW {quoted(catalog, 'main', view.name)} IS {literal(view.comment)}")
         row = (literal(view.name), literal(view.question), repr(view.confidence))
         fetch(con, f"INSERT INTO {SCHEMA}.{TABLE} VALUES ({', '.join(row)})")
 

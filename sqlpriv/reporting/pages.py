@@ -195,7 +195,7 @@ def _evidence(path: Path, shown: Facts, judged: Facts, alias: str = "r") -> tupl
         Section(
             "again",
             "Check it again in any DuckDB",
-            (Line("The macros are in the file: no Python, and nothing of ours to install."), Code(sql)),
+            (Line("Plain SQL: no Python, and nothing of ours to install."), Code(sql)),
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The SQL that checks a release again, in any DuckDB: its macros travel in the file."""
+"""The SQL that checks a release again, in any DuckDB client: plain SQL, with every macro written out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlpriv.checks.measures import MEASURES
 from sqlpriv.facts import legible
-from sqlpriv.macros.catalog import macros
+from sqlpriv.macros.catalog import SCHEMA, macros
+from sqlpriv.macros.expand import expand
 from sqlpriv.methods.records import BUCKET
 from sqlpriv.sqltext import literal, quoted
 
@@ -37,7 +38,7 @@ class _Recheck:
         yield f"ATTACH {literal(self._file)} AS {self._alias} (READ_ONLY);"
         stated = _comment("the digest of the rows as stated; sqlpriv verify works it out from the rows again")
         yield f"SELECT value FROM {self._alias}.sqlpriv_release.about WHERE name = 'digest';  {stated}"
-        if self._content.get("sides"):
+        if any("side" in column for column in self._content["columns"]):
             yield from self._buckets()
         else:
             yield from self._requirements()
@@ -70,8 +71,8 @@ class _Recheck:
         is_number = all(isinstance(value, int | float) for value in given.values())
         if measure is None or not is_number or set(given) != set(measure.names):
             return _comment(f"{said}: needs a table that is not in the release")
-        called = f"{self._alias}.priv.{measure.macro}"
-        return f"{measure.select(called, table, by, str(required['sensitive']), given)};  {_comment(said)}"
+        called = f"{SCHEMA}.{measure.macro}"
+        return _plain(measure.select(called, table, by, str(required["sensitive"]), given), said)
 
     def _buckets(self) -> Iterator[str]:
         """Every side has its rows in buckets, and a sensitive value is judged in those of its side."""
@@ -104,14 +105,19 @@ class _Recheck:
         numbers = self._numbers
         for macro, needed in _GUARANTEES:
             if all(name in numbers for name in needed):
-                of_one = _comment("of one group") if len(self._content.get("groups") or ()) > 1 else ""
-                called = f"{self._alias}.priv.{macro}({', '.join(repr(numbers[name]) for name in needed)})"
-                yield f"{'FROM' if macros()[macro].is_table else 'SELECT'} {called};  {of_one}".rstrip()
+                of_one = "of one group" if len(self._content.get("groups") or ()) > 1 else "what it guarantees"
+                called = f"{SCHEMA}.{macro}({', '.join(repr(numbers[name]) for name in needed)})"
+                yield _plain(f"{'FROM' if macros()[macro].is_table else 'SELECT'} {called}", of_one)
                 break
         groups = len(self._content.get("groups") or ())
         if groups > 1:
             both = f"{numbers['epsilon']!r}, {numbers['delta']!r}, {groups}"
-            yield f"FROM {self._alias}.priv.sdgs_groups({both});  {_comment('of all groups together')}"
+            yield _plain(f"FROM {SCHEMA}.sdgs_groups({both})", "of all groups together")
+
+
+def _plain(statement: str, said: str) -> str:
+    """A call of a macro with what should come out above it, then what the macro runs: that needs no macro anywhere."""
+    return f"{_comment(f'{said}: {statement}')}\n{expand(statement)};"
 
 
 def _comment(text: str) -> str:

@@ -26,7 +26,7 @@ from sqlpriv.facts import Facts
 from sqlpriv.methods.records import Cell, Records
 from sqlpriv.publishing import publish
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 Row = tuple[Any, ...]
 COLUMNS = {"name": role("identifier"), "zip": qi("mask:2"), "age": qi("ranges:2,4"), "ill": role("sensitive")}
 

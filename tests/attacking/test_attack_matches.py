@@ -13,7 +13,7 @@ from sqlpriv.attacking.target import Inputs, open_target
 from sqlpriv.methods.records import VALUE
 from sqlpriv.publishing import publish, read_policy
 
-pytestmark = [pytest.mark.one_version, pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.one_version, pytest.mark.slow]
 PEOPLE = """CREATE TABLE people AS SELECT
     CASE WHEN i % 7 = 0 THEN NULL ELSE lpad(CAST(i * 37 % 100 AS VARCHAR), 3, '0') END AS zip,
     CASE WHEN i % 11 = 0 THEN NULL ELSE DATE '1990-01-01' + CAST(i * 101 % 2000 AS INTEGER) END AS born,

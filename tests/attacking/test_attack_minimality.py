@@ -17,7 +17,7 @@ from sqlpriv.attacking.minimality import ATTACK
 from sqlpriv.methods.mondrian.method import METHOD as MONDRIAN
 from sqlpriv.publishing import planned, publish, read_policy
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 COLUMNS = {"q": qi(), "s": role("sensitive")}
 
 

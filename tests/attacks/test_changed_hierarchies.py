@@ -11,7 +11,6 @@ from support.sampled import COLUMNS, people, sampled_policy, write_people
 from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.publishing import publish
 
-pytestmark = pytest.mark.usefixtures("few_macros")
 SEX = 'sex = { role = "quasi-identifier", hierarchy = "suppression", domain = ["F", "M"] }'
 FROM_A_FILE = 'sex = { role = "quasi-identifier", hierarchy = "sexes.csv", domain = ["F", "M"] }'
 ONE_LABEL, TWO_LABELS = "F;any;*\nM;any;*\n", "F;f;*\nM;m;*\n"

@@ -8,8 +8,6 @@ import duckdb
 import pytest
 from support.policies import generalize, policy_text, qi, role, write_policy
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 TWINS = {
     "months": ("INTERVAL '1 month'", "INTERVAL '30 days'", ["1 month", "30 days"]),
     "zeros in lists": ("[0.0::DOUBLE]", "[CAST('-0.0' AS DOUBLE)]", ["[-0.0]", "[0.0]"]),

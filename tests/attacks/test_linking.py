@@ -25,7 +25,7 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 
 from sqlpriv.demo import hospital
 
-pytestmark = [pytest.mark.usefixtures("few_macros"), pytest.mark.one_version]
+pytestmark = pytest.mark.one_version
 
 Con = duckdb.DuckDBPyConnection
 Guess = Callable[[Counter[Hashable]], list[Hashable]]

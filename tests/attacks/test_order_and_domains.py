@@ -14,7 +14,7 @@ from support.policies import write_policy
 
 from sqlpriv.publishing import publish, read_policy, verify
 
-pytestmark = [pytest.mark.usefixtures("few_macros"), pytest.mark.one_version]
+pytestmark = pytest.mark.one_version
 
 PEOPLE = """CREATE TABLE people AS SELECT i AS ssn, 20 + i * 7 % 40 AS age, ['F', 'M'][1 + i % 2] AS sex,
     ['flu', 'cold'][1 + i % 3 % 2] AS ill FROM range(400) AS r(i)"""
@@ -35,8 +35,8 @@ RELEASES = {
     "hilbert": '[require]\nk = 5\n[release]\nmethod = "hilbert"\n',
     "alpha_beta": '[release]\nmethod = "alpha_beta"\ngamma = 0.9\nn_public = 400\n',
 }
-ORDER = "the order of the rows of published tells nothing"
-TABLES = "domains and public tables are those of their digests"
+ORDER = "the order of the rows of published reveals nothing"
+TABLES = "domains, public tables and other rows are those of their digests"
 
 
 LABELLED = [pytest.param(name, marks=[] if name in ("generalize", "sdgs") else pytest.mark.slow)
@@ -75,8 +75,7 @@ def test_rows_in_another_order_are_noticed(released: Path, tmp_path: Path) -> No
         "DELETE FROM domain.ill WHERE value = 'mumps'",
         pytest.param("UPDATE domain.ill SET value = 'gout' WHERE value = 'mumps'", marks=pytest.mark.slow),
         pytest.param(
-            "DELETE FROM sqlpriv_release.about WHERE name = 'tables'; "
-            "INSERT INTO sqlpriv_release.about VALUES ('tables', '{}')", marks=pytest.mark.slow
+            "DELETE FROM sqlpriv_release.digests WHERE name LIKE 'domain.%'", marks=pytest.mark.slow
         ),
     ],
 )  # fmt: skip

@@ -22,9 +22,7 @@ OUR_NAMES = [
 ]  # fmt: skip
 
 
-BESIDE = 'beside = "both are made up"'
-
-pytestmark = pytest.mark.usefixtures("few_macros")
+BESIDE = 'coexists_because = "both are made up"'
 
 
 def release(folder: Path, text: str, sql: str) -> Generalized:

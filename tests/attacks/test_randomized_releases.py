@@ -11,8 +11,6 @@ from support.randomized_policies import KEY, publish_with, published, rows_of, w
 
 from sqlpriv.errors import InputError, PolicyError, ReleaseError, SqlprivError
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.3\nslots = 2000'
 MARKER = "SECRET-42"
 PEOPLE = (

@@ -14,8 +14,6 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.publishing import open_release, publish, show, verify
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 BAG = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
 COLUMNS = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
 PEOPLE = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"
@@ -76,7 +74,7 @@ def test_beside_is_about_one_release_and_not_about_many(tmp_path: Path) -> None:
     """Bags with fresh coins, one a night, would be averaged."""
     first = write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)
     publish_with(first)
-    again = write_noise_policy(tmp_path, COLUMNS, BAG + 'beside = "for the auditors"')
+    again = write_noise_policy(tmp_path, COLUMNS, BAG + 'coexists_because = "for the auditors"')
     publish_with(again, key=b"another key of sixteen bytes", output="second.duckdb")
     with pytest.raises(ReleaseError, match=r"by this very policy\. With fresh coins it would be one release more"):
         publish_with(again, key=b"a third key of sixteen bytes", output="third.duckdb")
@@ -185,7 +183,7 @@ STEERING = "\x1b[2Jall is well\nverified  everything\u202e\x9b1m"
 )
 def test_words_of_a_file_cannot_steer_a_terminal(tmp_path: Path, method: str, sql: str) -> None:
     if method == "generalize":
-        text = policy_text({"a": qi(), "b": role("sensitive")}, "k = 2", 'beside = "so it is"')
+        text = policy_text({"a": qi(), "b": role("sensitive")}, "k = 2", 'coexists_because = "so it is"')
         path = publish(write_policy(tmp_path, text, PEOPLE)).written.output
     else:
         path = publish_with(write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)).written.output

@@ -14,8 +14,6 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.publishing import open_release, show, verify
 from sqlpriv.released import add_view
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 BAG = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
 COLUMNS = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
 PEOPLE = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"
@@ -24,7 +22,7 @@ SECRET = "SECRET-42"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     policy = write_noise_policy(
         tmp_path_factory.mktemp("stored"), COLUMNS, BAG, PEOPLE, more=f'[views]\ntotal = "{TOTAL}"\n'
     )

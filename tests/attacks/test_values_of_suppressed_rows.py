@@ -27,8 +27,6 @@ INSERT INTO people VALUES (40, {OUTLIER}, 0)
 """
 RELEASE = "suppression = 0.01"
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 
 def columns(hierarchy: str) -> dict[str, str]:
     return {"age": qi(), "mileage": qi(hierarchy), "fault": role("sensitive")}

@@ -17,7 +17,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import verify
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.slow
 
 PEOPLE = (
     "CREATE TABLE people AS SELECT 'p' || i // 2 AS pid, i % 50 AS stay, ['A', 'B'][1 + i % 2] AS grp, "
@@ -42,7 +42,7 @@ def write(folder: Path, release: str) -> RandomizedPolicy:
 
 
 @pytest.fixture(scope="module")
-def tied(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> tuple[Path, RandomizedPolicy]:
+def tied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RandomizedPolicy]:
     """A release with combinations, an attacker who is not covered, and a public table."""
     policy = write(tmp_path_factory.mktemp("tied"), TIED)
     return publish_with(policy).written.output, policy

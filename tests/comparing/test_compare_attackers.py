@@ -29,7 +29,7 @@ from sqlpriv.methods.sdgs.told import linking_posterior
 from sqlpriv.publishing import read_policy
 from sqlpriv.release.file import open_file
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 AGES = (10, 11, 12, 20, 21, 22, 23)
 VALUES = "abc"

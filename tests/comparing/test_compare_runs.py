@@ -24,7 +24,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.release.ledger.place import ledger_path
 from sqlpriv.release.scratch import scratch_folder
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 PEOPLE = """CREATE TABLE people AS SELECT 20 + least(i * 7 % 40, i * 11 % 40) AS age, 'aaabbc'[1 + i % 6] AS zip,
     'd' || (i * i % 11 % 5) AS diagnosis FROM range(600) AS r(i)"""
@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def compared(few_macros: None, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def compared(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What is compared, once for all tests; nothing but the files of the owner is there before and after."""
     before, temporary = set(folder.iterdir()), tmp_path_factory.mktemp("temporary")
     with pytest.MonkeyPatch.context() as patch:

@@ -14,7 +14,7 @@ from support.policies import generalize, policy_text, qi, role, write_policy
 
 import sqlpriv
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 # Cells that stand nowhere else: no name of a column, no number of people.
 ROWS = [(f"person{i}", f"7{i % 3}00{i % 2}", 9101 + i % 4, f"disease{'xyyz'[i % 4]}") for i in range(12)]
 CELLS = {str(cell) for row in ROWS for cell in row}
@@ -24,7 +24,7 @@ COLUMNS = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("attack")
     listed = ", ".join(map(repr, ROWS))
     sql = f"CREATE TABLE people AS FROM (VALUES {listed}) AS v(who, zip, born, ill)"

@@ -15,7 +15,7 @@ from support.commands import run
 from support.policies import policy_text, qi, role
 from support.randomized_policies import noise_policy_text, published
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 COLUMNS = {"zip": qi("mask:5"), "age": qi("ranges:10"), "disease": role("sensitive")}
 FILE = 'source = "patients.csv"'
@@ -206,7 +206,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         con.execute("INSERT INTO patients VALUES ('1', 2), ('1', 3)").fetchall()
     for name, target in (("good", "general"), ("noise", "noise")):
         text = (made / f"{name}.toml").read_text()
-        (made / "first.toml").write_text(text + 'beside = "tests"\n')
+        (made / "first.toml").write_text(text + 'coexists_because = "tests"\n')
         done = run(made, "publish", "first.toml", "--output", f"{target}.duckdb", "--ledger", "first.json", "--force")
         assert done.returncode == 0, done.stderr
     (made / "first.toml").unlink()

@@ -23,7 +23,7 @@ from sqlpriv.facts import Line
 from sqlpriv.publishing import read_policy
 from sqlpriv.showing import charts
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 PEOPLE = "CREATE TABLE people AS SELECT 20 + i * 7 % 40 AS age, i % 5 AS ward FROM range(300) AS r(i)"
 POLICY = """[table]

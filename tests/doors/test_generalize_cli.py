@@ -25,9 +25,6 @@ COLUMNS = {"ssn": role("identifier"), "age": qi("ranges:5,10,20"), "zip": qi("ma
 REQUIRE = "k = 5\ndistinct_l = { ill = 2 }"
 
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
-
 def ready(folder: Path, require: str = REQUIRE, release: str = "suppression = 0.05") -> Path:
     write_policy(folder, policy_text(COLUMNS, require, release), "" if (folder / "private.duckdb").exists() else PEOPLE)
     return folder
@@ -131,7 +128,7 @@ def test_without_time_the_best_so_far_comes_with_its_bound(tmp_path: Path) -> No
     done = run(tmp_path, "publish", "policy.toml", "--time-limit", "0", "--dry-run")
     assert "The time was over: an unseen node may reach" in done.stdout
     precision = asked(
-        ready(tmp_path, release='objective = "precision"\nbeside = "a test"'),
+        ready(tmp_path, release='objective = "precision"\ncoexists_because = "a test"'),
         "publish",
         "policy.toml",
         "--time-limit",

@@ -122,7 +122,6 @@ COARSE = policy_text(
 
 
 @pytest.mark.some(1)
-@pytest.mark.usefixtures("few_macros")
 @pytest.mark.parametrize("text", [NOISY, COARSE], ids=["alpha_beta", "generalize"])
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "stream", "relation"])
 def test_whatever_holds_the_table_is_planned_and_published(folder: Path, kind: str, text: str) -> None:

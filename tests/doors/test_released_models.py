@@ -22,8 +22,6 @@ from sqlpriv.publishing import open_release
 PEOPLE = """CREATE TABLE people AS SELECT concat('SECRET-', i) AS patient, concat('041', i * 7 % 5, i * 3 % 7) AS zip,
 20 + i * 11 % 50 AS age, ['F', 'M'][1 + i % 2] AS sex, ['flu', 'cold', 'gout', 'angina'][1 + i * 5 % 4] AS illness
 FROM range(240) AS r(i)"""
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 QUERY = "SELECT * FROM people WHERE age < {}"
 IDENTIFIER, SENSITIVE = {"role": "identifier"}, {"role": "sensitive"}
 GENERALIZED = {

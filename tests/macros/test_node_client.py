@@ -61,7 +61,7 @@ def test_the_macros_answer_and_refuse(client: Path, file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_views_of_a_release_are_read_by_name(client: Path, tmp_path: Path, few_macros: None) -> None:
+def test_the_views_of_a_release_are_read_by_name(client: Path, tmp_path: Path) -> None:
     columns = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
     bag = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
     people = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"

@@ -16,7 +16,7 @@ from sqlpriv.policy.propose_domains import FILL_IN, READ_OFF
 from sqlpriv.policy.propose_policy import propose_policy
 from sqlpriv.publishing import plan
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 
 def column(folder: Path, expression: str, name: str = "c", method: str = "alpha_beta") -> tuple[dict[str, Any], str]:

@@ -26,7 +26,7 @@ from sqlpriv.publishing import publish, show
 from sqlpriv.release.ledger.place import ledger_path
 from sqlpriv.release.ledger.store import read_ledger
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 PEOPLE = "CREATE TABLE people AS SELECT i % 100 AS a, i % 7 AS b FROM range(300) AS r(i)"
 COLUMNS = {"a": published('"range:0..99"'), "b": published('"range:0..99"')}
@@ -146,7 +146,7 @@ def test_another_policy_or_key_does_not_complete_it(tmp_path: Path) -> None:
         publish(policy, None, tmp_path / "key", force=True)
     begun = f"was begun on {entry.time[:10]} and not finished. Publish it with the policy and the table of then"
     with pytest.raises(ReleaseError, match=begun):
-        publish(randomized(tmp_path, RELEASE.replace("0.2", "0.3") + '\nbeside = "a reason"'), force=True)
+        publish(randomized(tmp_path, RELEASE.replace("0.2", "0.3") + '\ncoexists_because = "a reason"'), force=True)
     assert "was begun and not finished" in run(tmp_path, "ledger", "policy.toml").stdout
     assert (entries(), left(tmp_path).keys()) == ([entry], {"key"})
     (tmp_path / "key").write_bytes(key)

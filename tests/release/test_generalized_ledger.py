@@ -20,7 +20,7 @@ COLUMNS = {"age": qi("ranges:5,10"), "zip": qi(), "ill": role("sensitive")}
 WHY = "one is for the ward, the other for the town"
 REFUSED = "A second release made independently would expose people.* Use the release there is, void its entry"
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.slow
 
 
 def policy(folder: Path, require: str = "k = 5", release: str = "", columns: dict[str, str] | None = None) -> Path:
@@ -102,7 +102,7 @@ def test_other_methods_see_the_entry_too(tmp_path: Path) -> None:
 
 def test_beside_lets_both_stand_and_both_say_so(tmp_path: Path) -> None:
     first = release(tmp_path).output.read_bytes()
-    second = generalize(policy(tmp_path, "k = 7", f'beside = "{WHY}"'), tmp_path / "second.duckdb")
+    second = generalize(policy(tmp_path, "k = 7", f'coexists_because = "{WHY}"'), tmp_path / "second.duckdb")
     assert [e.beside for e in entries()] == ["", WHY]
     facts = show(second.output)
     assert facts.content["beside"] == WHY
@@ -116,7 +116,7 @@ def test_beside_lets_both_stand_and_both_say_so(tmp_path: Path) -> None:
 def test_the_reason_is_about_one_release_and_not_about_every_change_of_the_rows(tmp_path: Path) -> None:
     """A policy that runs every night would else publish each time, by the words that were written for the first."""
     release(tmp_path)
-    text = policy(tmp_path, "k = 7", f'beside = "{WHY}"')
+    text = policy(tmp_path, "k = 7", f'coexists_because = "{WHY}"')
     second = tmp_path / "second.duckdb"
     generalize(text, second)
     before = second.read_bytes()
@@ -125,14 +125,14 @@ def test_the_reason_is_about_one_release_and_not_about_every_change_of_the_rows(
         generalize(text, second)
     assert second.read_bytes() == before
     assert len(entries()) == 2
-    generalize(policy(tmp_path, "k = 7", f'beside = "{WHY}, once more"'), second)
+    generalize(policy(tmp_path, "k = 7", f'coexists_because = "{WHY}, once more"'), second)
     assert len(entries()) == 3
 
 
 def test_the_reason_must_be_said(tmp_path: Path) -> None:
     release(tmp_path)
     for reason in ('""', '" "', "true"):
-        done = run(policy(tmp_path, "k = 7", f"beside = {reason}").parent, "publish", "policy.toml")
+        done = run(policy(tmp_path, "k = 7", f"coexists_because = {reason}").parent, "publish", "policy.toml")
         assert done.returncode == 2
         assert "beside must be a reason in one line" in done.stderr
 

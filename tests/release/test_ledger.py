@@ -24,8 +24,6 @@ from sqlpriv.release.ledger.entry import content_of
 from sqlpriv.release.ledger.place import ledger_path
 from sqlpriv.release.ledger.store import locked
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 COLUMNS = {"a": published('"range:0..99"'), "b": published('"range:0..99"')}
 PEOPLE = "CREATE TABLE people AS SELECT i % 100 AS a, i % 7 AS b FROM range(300) AS r(i)"
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'
@@ -128,7 +126,7 @@ def test_a_release_that_was_tampered_with_is_written_again(tmp_path: Path) -> No
     assert rows_of(again.output) == rows
 
 
-BESIDE = 'beside = "for the auditors alone, who sign for it"'
+BESIDE = 'coexists_because = "for the auditors alone, who sign for it"'
 
 
 def test_a_second_release_may_stand_beside_with_a_reason(tmp_path: Path) -> None:
@@ -154,7 +152,7 @@ def test_a_second_release_may_stand_beside_with_a_reason(tmp_path: Path) -> None
 
 def test_an_empty_reason_is_none(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="beside must be a reason in one line"):
-        ready(tmp_path, f'{RELEASE}\nbeside = " "')
+        ready(tmp_path, f'{RELEASE}\ncoexists_because = " "')
 
 
 @pytest.mark.slow

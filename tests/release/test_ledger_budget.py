@@ -21,7 +21,6 @@ from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
 from sqlpriv.release.ledger.show import cost_lines, ledger_facts, show_ledger
 from sqlpriv.release.ledger.spent import Spent, spent_of, together
 
-pytestmark = pytest.mark.usefixtures("few_macros")
 BAG = """
 [table]
 database = "private.duckdb"

@@ -15,7 +15,7 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.publishing import publish
 from sqlpriv.release.ledger.place import ledger_path
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 # Nothing counts up, and no column is unique: what a hospital might export.
 PEOPLE = """
@@ -110,7 +110,7 @@ def test_the_refusal_says_what_it_was_taken_for_and_beside_overrides(released: P
     refused(
         path, r"'people' \(this table is taken for it: 100% of the rows of the smaller one are in both\) was released"
     )
-    path.write_text(path.read_text() + 'beside = "the other part is for the ward"\n')
+    path.write_text(path.read_text() + 'coexists_because = "the other part is for the ward"\n')
     publish(path)
     assert [e.table for e in entries()] == ["people", "others"]
 

@@ -13,8 +13,6 @@ from sqlpriv import publishing
 from sqlpriv.errors import ReleaseError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 COLUMNS = {"a": published('"range:0..99"')}
 PEOPLE = "CREATE TABLE people AS SELECT i % 100 AS a FROM range(300) AS r(i)"
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'

@@ -18,8 +18,6 @@ from typer.testing import CliRunner
 import sqlpriv
 from sqlpriv.doors.cli.main import app
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 PEOPLE = "CREATE TABLE people AS SELECT i % 20 AS a, i % 3 AS b FROM range(300) AS r(i)"
 FRAPP = 'method = "frapp"\ngamma = 0.6\nd = 0.1'
 # Each names a private folder, or none at all.

@@ -13,6 +13,7 @@ import pytest
 from support.commands import run
 from support.policies import policy_text, qi, role, write_policy
 from support.randomized_policies import KEY, noise_policy_text, rows_of
+from support.titles import NAMED
 
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.sections import RELEASE_KEYS
@@ -20,15 +21,15 @@ from sqlpriv.publishing import publish, read_policy, show, verify
 from sqlpriv.release.ledger.store import read_ledger
 from sqlpriv.version import __version__
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.slow
 
 PEOPLE = (
     "CREATE TABLE people AS SELECT 'x' || i AS ssn, 20 + i % 20 AS age, ['A', 'B'][1 + i % 2] AS grp, "
     "'d' || i % 3 AS ill FROM range(400) AS r(i)"
 )
 GROUPS = "value,share\nd0,2\nd1,1\nd2,1\n"
-TOLD = "what is told of the policy fits the release"
-WHEN = "date and version are some"
+TOLD = "the public part of the policy fits the release"
+WHEN = "every name, word and number is one that the method declares"
 DIGEST = "the published rows are those of the digest"
 NOISY = {
     "ssn": role("identifier"),
@@ -70,7 +71,7 @@ def released(folder: Path, kind: str, more: str = "") -> Path:
 
 
 @pytest.fixture(scope="module", params=RELEASES)
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return released(tmp_path_factory.mktemp(request.param), request.param)
 
 
@@ -132,7 +133,7 @@ def test_what_is_told_of_a_policy(tmp_path: Path) -> None:
 )
 def test_paths_and_texts_of_the_owner_are_never_told(key: Any) -> None:
     """Reasons, public tables, the node and the list that it is from are in a release under their own names."""
-    hidden = {"output", "earlier", "beside", "uncovered", "combinations", "node", "nodes", "node_is_public",
+    hidden = {"output", "earlier", "coexists_because", "uncovered", "combinations", "node", "nodes", "node_is_public",
               "dictionary", "dictionaries", "personal"}  # fmt: skip
     assert (key.kind.public is None) == (key.name in hidden)
 
@@ -174,7 +175,7 @@ def test_what_was_changed_fails(copy: Path, name: str, value: str, check: str) -
 def test_a_digest_of_other_rows_is_the_name_of_a_generalized_release_no_more(tmp_path: Path) -> None:
     path = released(tmp_path, "generalize")
     change(path, "release", "0-0-0-0")
-    assert failing(path) == {"the release is called after its rows"}
+    assert failing(path) == {NAMED}
 
 
 @pytest.mark.parametrize("name", ["date", "policy", "digest"])
@@ -188,7 +189,7 @@ def test_what_is_missing_fails(copy: Path, name: str) -> None:
     "path",
     [
         ("release", "output", "x.duckdb"),
-        ("release", "beside", "Mrs Smith agreed"),
+        ("release", "coexists_because", "Mrs Smith agreed"),
         ("release", "key", "0123456789abcdef"),
         ("release", "max_rows", "Mrs Smith"),
         ("release", "gamma", 0.9),
@@ -272,7 +273,7 @@ def test_a_reason_that_is_added_later_is_in_the_release_and_in_the_ledger(tmp_pa
     """Else the same policy with fresh coins would pass for another one, once more."""
     first = released(tmp_path, kind)
     rows = rows_of(first)
-    again = released(tmp_path, kind, 'beside = "for the auditors alone"')
+    again = released(tmp_path, kind, 'coexists_because = "for the auditors alone"')
     assert about(again)["beside"] == "for the auditors alone"
     assert rows_of(again) == rows
     (entry,) = read_ledger(tmp_path / "own-ledger.db").entries

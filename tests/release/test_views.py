@@ -19,11 +19,11 @@ import sqlpriv
 from sqlpriv.errors import InputError, PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import open_release, plan, show, verify
-from sqlpriv.release.beside import copy_beside, remove_left_copies
+from sqlpriv.release.copies import copy_beside, remove_left_copies
 from sqlpriv.release.views import put_views
 from sqlpriv.released import add_view, drop_view
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.slow
 
 BAG = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
 COLUMNS = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
@@ -37,7 +37,7 @@ def write(folder: Path, views: str, sql: str = PEOPLE) -> RandomizedPolicy:
 
 
 @pytest.fixture(scope="module")
-def with_views(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> tuple[Path, RandomizedPolicy]:
+def with_views(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RandomizedPolicy]:
     policy = write(tmp_path_factory.mktemp("views"), f'[views]\nauto = true\nby_b = """{QUESTION}"""\n')
     return publish_with(policy).written.output, policy
 

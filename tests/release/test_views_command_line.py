@@ -11,8 +11,6 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 
 from sqlpriv.publishing import open_release
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 QUESTION = "SELECT b, count(*) AS n, avg(a) AS mean FROM people WHERE b NOT IN ('w') GROUP BY b ORDER BY b"
 
 

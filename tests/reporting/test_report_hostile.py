@@ -16,7 +16,7 @@ from sqlpriv.sqltext import quoted
 
 pytest.importorskip("altair", reason="the extra `report` is not installed")
 pytest.importorskip("vl_convert", reason="the extra `report` is not installed")
-pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 ENDS = "</script><script>alert(1)</script>"
 ODD = "\u2028\u2029\u202e\"'`${x}--><img src=x onerror=alert(2)>"
@@ -35,7 +35,7 @@ distinct_l = {{ {json.dumps(ILL)} = 2 }}
 [release]
 method = "generalize"
 output = "o<script>.duckdb"
-beside = {json.dumps("why" + ENDS)}
+coexists_because = {json.dumps("why" + ENDS)}
 """
 # What a question of the workload reaches for, and what is said of it.
 REACHES = {

@@ -12,7 +12,7 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 COPIES = 400
 """Of the table, in one release: every element has its own coin, so each copy is as good as a release of its own."""

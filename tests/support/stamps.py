@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import duckdb
 
 from sqlpriv.table.digest import rows_digest
@@ -12,15 +10,18 @@ _PUBLISHED = "sqlpriv_release.published"
 
 
 def stamp_again(con: duckdb.DuckDBPyConnection) -> None:
-    """The digests of the rows, of the domains and of the public tables as they are now."""
-    beside = con.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() WHERE schema_name IN ('domain', 'public') ORDER BY ALL"
-    ).fetchall()
-    digests = {f"{schema}.{table}": rows_digest(con, f'"{schema}"."{table}"') for schema, table in beside}
-    told = [json.dumps(digests)]
-    con.execute("UPDATE sqlpriv_release.about SET value = ? WHERE name = 'tables'", told).fetchall()
-    if con.execute(
-        "FROM duckdb_tables() WHERE schema_name = 'sqlpriv_release' AND table_name = 'published'"
-    ).fetchall():
+    """The digests of the rows, of other rows, of the domains and of the public tables as they are now."""
+    there = {
+        f"{schema}.{table}": f'"{schema}"."{table}"'
+        for schema, table in con.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+    }
+    if "sqlpriv_release.digests" in there:
+        listed = {name for (name,) in con.execute("SELECT name FROM sqlpriv_release.digests").fetchall()}
+        con.execute("DELETE FROM sqlpriv_release.digests").fetchall()
+        for name, table in there.items():
+            if name in listed or name.partition(".")[0] in {"domain", "public"}:
+                digest = rows_digest(con, table)
+                con.execute("INSERT INTO sqlpriv_release.digests VALUES (?, ?)", [name, digest]).fetchall()
+    if _PUBLISHED in there:
         said = [rows_digest(con, _PUBLISHED)]
         con.execute("UPDATE sqlpriv_release.about SET value = ? WHERE name = 'digest'", said).fetchall()

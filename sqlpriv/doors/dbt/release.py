@@ -18,7 +18,9 @@ from sqlpriv.doors.dbt.warehouse import copied_tables, inner_schema
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, PolicyError, refusal
 from sqlpriv.publishing import publish
-from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release
+from sqlpriv.release.file import ReleaseFile, attach_release
+from sqlpriv.release.show import show_release
+from sqlpriv.released import method_of
 from sqlpriv.sqltext import literal, quoted
 
 _ONE_AT_A_TIME = Lock()
@@ -83,8 +85,9 @@ def detach(con: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> None:
 
 def _guarantee(file: ReleaseFile) -> str:
     """What the release guarantees, in a sentence or two: by its method, or by what was required."""
-    required = file.rows("requirements") if (SCHEMA, "requirements") in file.tables else []
-    return file.about.get("guarantee") or "; ".join(f"{r['requirement']}: {r['guarantee']}" for r in required)
+    content = show_release(method_of(file), file).content
+    promised = content.get("guarantee") or content.get("promise")
+    return promised or "; ".join(f"{r['requirement']}: {r['guarantee']}" for r in content["requirements"])
 
 
 def _private_rows(con: duckdb.DuckDBPyConnection, sql: str) -> Any:

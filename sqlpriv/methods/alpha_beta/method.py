@@ -14,7 +14,7 @@ from sqlpriv.methods.alpha_beta.bags.weights import is_bag
 from sqlpriv.methods.alpha_beta.bags.weights import make_weights as make_bag_weights
 from sqlpriv.methods.alpha_beta.best import best_p
 from sqlpriv.methods.alpha_beta.policy import OPTIONS, AlphaBetaPolicy
-from sqlpriv.methods.alpha_beta.verify import own_checks
+from sqlpriv.methods.alpha_beta.verify import meaning, own_checks
 from sqlpriv.methods.alpha_beta.weights import expected_by_share, make_weights
 from sqlpriv.methods.alpha_beta.write import write
 from sqlpriv.methods.method import Edition, Made, Request
@@ -23,9 +23,10 @@ from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.stated import shared_columns
 from sqlpriv.methods.randomized.terms import Asked, Terms
-from sqlpriv.methods.randomized.verify import Numbers
+from sqlpriv.methods.randomized.verify import Meaning
 from sqlpriv.methods.randomized.weights import AllWeights, Expected, expected
 from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.layout import Names
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
@@ -61,8 +62,8 @@ class AlphaBeta(Randomized[AlphaBetaPolicy]):
         """What the macros give for the parameters that a file states."""
         if is_bag(file.parameters):
             return make_bag_weights(calls, file.parameters, by_shares=bool(shared_columns(file)))
-        view = int(file.about["view"].partition(" ")[0])
-        return make_weights(calls, file.parameters, int(file.parameters["slots"]), view)
+        numbers = file.parameters
+        return make_weights(calls, numbers, int(numbers["slots"]), int(numbers["view"]))
 
     def expected(self, plan: RandomizedPlan) -> Expected:
         """The weights by which the table tells the error of estimates beforehand; of a sequence, for its first view."""
@@ -78,11 +79,15 @@ class AlphaBeta(Randomized[AlphaBetaPolicy]):
         p = best_p(plan, self.expected, queries)
         return {} if p is None else {"p": p}
 
-    def numbers(self, file: ReleaseFile) -> Numbers:
-        """Which numbers its files state."""
+    def numbers(self, file: ReleaseFile) -> Names:
+        """Which numbers its files hold."""
         if is_bag(file.parameters):
-            return bag_verify.stated_numbers(file)
-        return Numbers(frozenset({"alpha", "beta"}), frozenset({"n_public", "rate", "persist", "views"}))
+            return bag_verify.declared_numbers(file)
+        return Names(frozenset({"alpha", "beta"}), frozenset({"n_public", "rate", "persist"}))
+
+    def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:
+        """What the numbers of a file guarantee."""
+        return (bag_verify.meaning if is_bag(file.parameters) else meaning)(calls, file)
 
     def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
         """Whether the coins are those of the bound, or at least as private, against the adversary of the guarantee."""

@@ -5,34 +5,45 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sqlpriv.engine import fetch
+from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.terms import Promised, details, linking_factor, prior_of_element, promise
-from sqlpriv.methods.randomized.stated import is_close, is_sequence
-from sqlpriv.methods.randomized.verify import Stated, same_number
-from sqlpriv.methods.randomized.verify_promise import promise_checks
+from sqlpriv.methods.randomized.stated import is_sequence
+from sqlpriv.methods.randomized.verify import Meaning
 from sqlpriv.release.file import ReleaseFile, count_rows
-from sqlpriv.release.verify import Check, published
+from sqlpriv.release.verify import Check, is_close, published, same_number
 from sqlpriv.sqltext import quoted
 
 
 def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
     """The bound, what follows from it, and whether the rows are ones that the coins make."""
-    stated, adversary = file.parameters, file.about["adversary"]
-    d, gamma, slots = stated["d"], stated["gamma"], int(stated["slots"])
-    prior = prior_of_element(calls, adversary, d, slots)
-    worth = calls.row("alpha_beta_guarantee", prior, gamma, stated["alpha"], stated["beta"])
+    d, gamma, adversary = file.parameters["d"], file.parameters["gamma"], file.about["adversary"]
+    prior, worth = _worth(calls, file)
     yield Check(
         f"the coins keep beliefs of at most {d:.4g} at or below {gamma:g} ({adversary} adversary)",
         adversary in {"exclusive", "independent"} and _keeps_bound(calls, file, prior, worth[:2]),
     )
     yield same_number(file, "epsilon", worth[6])
-    views = int(stated.get("views", 1))
-    promised = Promised(d, prior, gamma, adversary, slots, views, "rate" in stated, worth[3], worth[4])
-    factor = linking_factor(calls, stated, _least_noise(calls, file), views)
-    yield from promise_checks(calls, file, Stated(promise(promised), details(promised), factor))
     yield _copies(file)
     yield _rows(calls, file)
+
+
+def meaning(calls: Calls, file: ReleaseFile) -> Meaning:
+    """What the numbers of a file guarantee."""
+    numbers, (prior, worth) = file.parameters, _worth(calls, file)
+    slots, views = int(numbers["slots"]), int(numbers["views"])
+    given = Promised(
+        numbers["d"], prior, numbers["gamma"], file.about["adversary"], slots, views, "rate" in numbers, *worth[3:5]
+    )
+    factor = linking_factor(calls, numbers, _least_noise(calls, file), views)
+    return Meaning(promise(given), details(given), factor)
+
+
+def _worth(calls: Calls, file: ReleaseFile) -> tuple[float, Row]:
+    """The prior of an element, and what the coins are worth against it."""
+    numbers = file.parameters
+    prior = prior_of_element(calls, file.about["adversary"], numbers["d"], int(numbers["slots"]))
+    return prior, calls.row("alpha_beta_guarantee", prior, numbers["gamma"], numbers["alpha"], numbers["beta"])
 
 
 def _keeps_bound(calls: Calls, file: ReleaseFile, prior: float, private: tuple[bool, bool]) -> bool:
@@ -44,7 +55,7 @@ def _keeps_bound(calls: Calls, file: ReleaseFile, prior: float, private: tuple[b
         alpha, rate = calls.row("alpha_beta_source_parameters", prior, share, gamma)
         beta = calls.row("alpha_beta_source_noise", rate, share)[0]
         return independent and _alike(file, alpha=alpha, rate=rate, beta=beta)
-    if "persist" in stated or "views" in stated:
+    if "persist" in stated or stated["views"] > 1:
         alpha, beta, persist = calls.row("sequence_parameters", prior, gamma, int(stated["views"]))
         return independent and _alike(file, alpha=alpha, beta=beta, persist=persist)
     return bool(private[0] if independent else private[1])
@@ -69,7 +80,7 @@ def _least_noise(calls: Calls, file: ReleaseFile) -> float:
 
 def _share_of_tuple(file: ReleaseFile, which: str) -> float:
     found = 1.0
-    for attribute in file.rows("attributes"):
+    for attribute in file.attributes:
         domain = quoted(file.catalog, "domain", attribute["name"])
         found *= float(fetch(file.con, f"SELECT {which}(share) FROM {domain}")[0][0])
     return found
@@ -78,7 +89,7 @@ def _share_of_tuple(file: ReleaseFile, which: str) -> float:
 def _copies(file: ReleaseFile) -> Check:
     """A view is a set: every element of it, a tuple in a slot, is there once."""
     slots = int(file.parameters["slots"])
-    names = ", ".join(quoted(str(a["name"])) for a in file.rows("attributes"))
+    names = ", ".join(quoted(str(a["name"])) for a in file.attributes)
     if is_sequence(file):
         outside = f"SELECT count(*) FROM {published(file)} WHERE NOT coalesce(__slot BETWEEN 1 AND {slots}, false)"
         twice = f"SELECT count(*) FROM (SELECT 1 FROM {published(file)} GROUP BY {names}, __slot HAVING count(*) > 1)"
@@ -103,7 +114,7 @@ def _rows(calls: Calls, file: ReleaseFile) -> Check:
 def _noise(file: ReleaseFile) -> float:
     """How much noise that follows shares the coins make of an empty table, in the mean."""
     stated = file.parameters
-    domains = [quoted(file.catalog, "domain", str(a["name"])) for a in file.rows("attributes")]
+    domains = [quoted(file.catalog, "domain", str(a["name"])) for a in file.attributes]
     total = 0.0
     for row in file.rows("domain_weights"):
         sums = (fetch(file.con, f"SELECT sum(share ** {int(row['power'])}) FROM {d}")[0][0] for d in domains)

@@ -48,7 +48,7 @@ def _numbers(plan: RandomizedPlan, policy: AlphaBetaPolicy) -> dict[str, float]:
     if "rate" in terms.coins:
         numbers["rate"] = terms.coins["rate"]
     if "persist" in terms.coins:
-        numbers |= {"persist": terms.coins["persist"], "views": terms.views}
+        numbers["persist"] = terms.coins["persist"]
     return numbers
 
 

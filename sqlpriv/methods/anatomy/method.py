@@ -12,6 +12,7 @@ from sqlpriv.methods.bucketed.method import Bucketed
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan, Promise, make_plan, spelt_roles
 from sqlpriv.methods.bucketed.write import Words
+from sqlpriv.release.layout import Names
 from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
@@ -27,6 +28,10 @@ class Anatomy(Bucketed[AnatomyPolicy]):
     policy = AnatomyPolicy
     noise_tag = "anatomy"
     words = Words("group", "sensitive")
+    numbers = Names(
+        frozenset({"rows", "buckets", "smallest", "largest", "l", "posterior"}),
+        frozenset(f"disclosure_{k}" for k in _IMPLICATIONS),
+    )
 
     def make_plan(self, source: Source, policy: AnatomyPolicy) -> BucketPlan:
         """Order the table by its sensitive values; refuse a table of which one value has too many rows."""

@@ -16,7 +16,7 @@ from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.bucketed.layout import BUCKET, Layout
 from sqlpriv.methods.labelled.kinds import without_enums
-from sqlpriv.methods.labelled.order import in_order
+from sqlpriv.release.order import in_order
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from sqlpriv.facts import Facts, Grid, Line, Part
-from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.bucketed.answers import answers_mean, open_buckets
 from sqlpriv.methods.bucketed.arrange import settle_texts
 from sqlpriv.methods.bucketed.compare import compare
@@ -17,7 +14,7 @@ from sqlpriv.methods.bucketed.layout import BUCKET, Layout, side_table
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan, Promise
 from sqlpriv.methods.bucketed.policy import ROLES, BucketedPolicy
-from sqlpriv.methods.bucketed.verify import Judge, verify_file
+from sqlpriv.methods.bucketed.verify import Judge, declared_layout, file_contents, file_layout, verify_buckets
 from sqlpriv.methods.bucketed.write import Words, write
 from sqlpriv.methods.labelled.leaves import read_known
 from sqlpriv.methods.labelled.posterior import OF_CLASSES, posterior_by_share
@@ -25,8 +22,10 @@ from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import stamped_line, stated_policy
-from sqlpriv.release.verify import Check, verify_facts
+from sqlpriv.release.layout import Contents, Names
+from sqlpriv.release.layout import Layout as FileLayout
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
@@ -42,6 +41,8 @@ class Bucketed(Method[P, BucketPlan]):
     posterior_holds = OF_CLASSES
     words: Words
     """What its buckets and views are called."""
+    numbers: ClassVar[Names]
+    """The numbers that its files hold."""
 
     @abstractmethod
     def make_plan(self, source: Source, policy: P) -> BucketPlan:
@@ -75,14 +76,32 @@ class Bucketed(Method[P, BucketPlan]):
         """Judge the file against the private table once more."""
         compare(plan, path)
 
-    def may_warn(self, layout: Layout) -> tuple[str, ...]:
-        """All that a release with these sides may warn of."""
+    def warns(self, layout: Layout, groups_chosen: bool) -> tuple[str, ...]:
+        """What readers of a release with these sides should know."""
         return ()
 
-    def verify(self, file: ReleaseFile, policy: P | None = None) -> Facts:
-        """Judge a release from its file alone."""
-        judge = Judge(self, Calls(file.con), self.words, self.measures, self.promises, self.own_checks, self.may_warn)
-        return verify_facts(file, verify_file(judge, file, policy))
+    def layout_of(self, file: ReleaseFile) -> FileLayout:
+        """What all files in buckets hold."""
+        return file_layout(self.numbers)
+
+    def contents(self, file: ReleaseFile) -> Contents:
+        """A table for each side, and a view of it."""
+        return file_contents(file, self.words)
+
+    def differences(self, file: ReleaseFile, policy: P) -> Sequence[str]:
+        """Which columns stand together, the public part of the policy says."""
+        return ()
+
+    def verify(self, file: ReleaseFile, policy: P | None = None) -> Iterator[Check]:
+        """Sides, buckets, numbers and requirements."""
+        return verify_buckets(Judge(self.measures, self.own_checks), file)
+
+    def wording(self, file: ReleaseFile) -> Wording:
+        """What its numbers guarantee."""
+        layout = declared_layout(file)
+        promise = self.promises(layout, file.parameters)
+        warnings = self.warns(layout, file.about["groups_chosen"] == "yes")
+        return Wording(promise.text, promise.details, warnings, after_columns=tuple(answers_mean(file)))
 
     def posterior(self, plan: BucketPlan, file: ReleaseFile, times: float) -> float | None:
         """By the largest share of a sensitive value in a bucket, of which the numbers tell."""
@@ -139,30 +158,6 @@ class Bucketed(Method[P, BucketPlan]):
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Every row with all values that its bucket has."""
         return open_buckets(self.only(files))
-
-    def show(self, file: ReleaseFile) -> Facts:
-        """What a release says of itself."""
-        about, columns, requirements = file.about, file.rows("attributes"), file.rows("requirements")
-        content: dict[str, Any] = {
-            **about,
-            "policy": stated_policy(file),
-            "details": json.loads(about["details"]),
-            "parameters": file.parameters,
-            "columns": columns,
-            "requirements": requirements,
-            "public": [],
-            "warnings": list(file.warnings),
-        }
-        names = [n for n in (columns[0] if columns else {}) if n != "position"]
-        parts: list[Part] = [Line(about["guarantee"], "claimed")]
-        parts += [Line(f"- {text}", quiet=True) for text in content["details"]]
-        parts += [Line(f"{r['requirement']}: {r['guarantee']}", "claimed") for r in requirements]
-        if "beside" in about:
-            parts.append(Line(f"It stands beside other releases of the table: {about['beside']}"))
-        parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
-        parts += answers_mean(file)
-        parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
-        return Facts(f"{file.name}  {about['method']}", content, tuple(parts), file.warnings)
 
 
 def _side_table(column: Mapping[str, Any]) -> str:

@@ -56,6 +56,8 @@ class BucketPlan(Plan[BucketedPolicy]):
     """Whether these are all."""
     promises: Promises
     measures: Measures
+    groups_chosen: bool = False
+    """Whether the table decided which columns stand together."""
     said: tuple[str, ...] = ()
     """What the owner should know."""
 
@@ -125,6 +127,7 @@ def make_plan(
     layout: Layout,
     promises: Promises,
     measures: Measures,
+    groups_chosen: bool = False,
     said: tuple[str, ...] = (),
 ) -> BucketPlan:
     """Read and order the table; refuse what its buckets would not meet."""
@@ -157,7 +160,9 @@ def make_plan(
         if not required.holds(found):
             why = "quasi-identifiers are published as they are" if required.sensitive is None else "by its buckets"
             raise PolicyError(f"{required.text} is not met: it is {shown_number(found)}, {why}; nothing was published")
-    return BucketPlan(policy, source, layout, rows, buckets, values, numbers, is_settled, promises, measures, said)
+    return BucketPlan(
+        policy, source, layout, rows, buckets, values, numbers, is_settled, promises, measures, groups_chosen, said
+    )
 
 
 def qis_of(roles: Mapping[str, str]) -> list[str]:

@@ -3,7 +3,7 @@
     published     side 1 of the rows: the number of the bucket, and its columns
     side_2, ...   the other sides
     attributes    each published column: type, role, and in which side it stands
-    requirements  what was required, and what it guarantees
+    requirements  what was required
     parameters    rows, buckets, sizes, and what anybody comes to believe
 
 Rows of a table are sorted by their bucket and then by what they show, so their order says nothing, and which row of one
@@ -13,26 +13,23 @@ private table's own name, and the other sides, counted. They are not joined: a j
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import duckdb
 
 from sqlpriv.engine import fetch
 from sqlpriv.methods.bucketed.arrange import ARRANGED, write_arranged
 from sqlpriv.methods.bucketed.layout import BUCKET, free_name, side_table
 from sqlpriv.methods.bucketed.numbers import Sides
 from sqlpriv.methods.bucketed.plan import BucketPlan
-from sqlpriv.methods.labelled.order import in_order
-from sqlpriv.methods.labelled.stated import write_requirements
 from sqlpriv.methods.method import Edition, Made
-from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_values, written
+from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_reasons, write_values, written
+from sqlpriv.release.order import in_order
+from sqlpriv.release.requirements import write_requirements
 from sqlpriv.sqltext import literal, quoted
-from sqlpriv.table.digest import rows_digest
 
-ATTRIBUTES = ("position", "name", "type", "role", "side")
+ATTRIBUTES = {"position": "INTEGER", "name": "VARCHAR", "type": "VARCHAR", "role": "VARCHAR", "side": "INTEGER"}
+"""The columns of table attributes."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +57,6 @@ class Words:
             f"GROUP BY p.{quoted(BUCKET)}, {cells}"
         )
 
-    def comment(self, table: str, number: int, columns: Sequence[str], sides: int) -> str:
-        """What is said of the view of a side."""
-        bucket = free_name(self.bucket, columns)
-        if number == 0:
-            others = ", ".join(self.view(table, i) for i in range(1, sides))
-            return (
-                f"Rows with some of their columns. The others are in {others}, by {bucket}: which of them belongs to "
-                "which row is not known, and a join shows every row with the values of all. Ask with sqlpriv query."
-            )
-        return f"What the rows of a {bucket} of {table} have in these columns, and how many of them; not which."
-
 
 def write(plan: BucketPlan, edition: Edition, path: Path, words: Words) -> Made:
     """Throw the coins and write all tables of the release."""
@@ -87,24 +73,19 @@ def write(plan: BucketPlan, edition: Edition, path: Path, words: Words) -> Made:
             )
             view = quoted(WRITTEN, "main", words.view(table, i))
             fetch(con, words.statement(view, i, side))
-            comment = words.comment(table, i, side, len(layout.sides))
-            fetch(con, f"COMMENT ON VIEW {view} IS {literal(comment)}")
         fetch(con, f"DROP TABLE {ARRANGED}")
         sides = Sides(con, plan.source.calls, layout, tables)
         numbers = plan.numbers if plan.is_settled else plan.measures(sides)
-        promise = plan.promises(layout, numbers)
         about = {
             "method": plan.policy.method,
             "table": table,
-            "guarantee": promise.text,
-            "details": json.dumps(promise.details),
             "spread": layout.spread or "",
-            "sides": side_digests(con, tables),
+            "groups_chosen": "yes" if plan.groups_chosen else "no",
             "suppressed_rows": "0",
             "release": edition.name,
-            "warnings": json.dumps(plan.said),
         }
-        write_about(con, about | ({"beside": plan.policy.beside} if plan.policy.beside else {}))
+        write_about(con, about)
+        write_reasons(con, plan.policy.reasons)
         write_numbers(con, numbers)
         listed = (
             (str(p), literal(c), literal(kinds[c]), literal(layout.roles[c]), str(layout.side_of(c) + 1))
@@ -113,8 +94,3 @@ def write(plan: BucketPlan, edition: Edition, path: Path, words: Words) -> Made:
         write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
         write_requirements(con, plan.policy.requirements)
     return Made(int(numbers["rows"]), float(plan.rows))
-
-
-def side_digests(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> str:
-    """The digests of the sides, but for the first, whose digest is that of the published rows."""
-    return json.dumps([rows_digest(con, table) for table in tables[1:]])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from sqlpriv.facts import Facts
 from sqlpriv.methods.disclose import write
 from sqlpriv.methods.disclose.plan import DisclosePlan, plan_disclosure
-from sqlpriv.methods.disclose.policy import OPTIONS, ROLES, DisclosePolicy
-from sqlpriv.methods.disclose.verify import show_file, verify_file
+from sqlpriv.methods.disclose.policy import ATTRIBUTES, OPTIONS, ROLES, DisclosePolicy
+from sqlpriv.methods.disclose.verify import LAYOUT, differences, verify_file, wording
+from sqlpriv.methods.labelled.layout import boxes_contents
 from sqlpriv.methods.labelled.method import LabelledMethod
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.verify import verify_facts
+from sqlpriv.release.layout import Contents, Layout
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
 
@@ -40,13 +43,25 @@ class Disclose(LabelledMethod[DisclosePolicy, DisclosePlan]):
         """Judge the file against the private table and the dictionary once more."""
         write.compare(plan, path)
 
-    def verify(self, file: ReleaseFile, policy: DisclosePolicy | None = None) -> Facts:
-        """Judge a release from its file alone."""
-        return verify_facts(file, verify_file(self, file, policy))
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all its files hold."""
+        return LAYOUT
 
-    def show(self, file: ReleaseFile) -> Facts:
-        """What a release says of itself."""
-        return show_file(file)
+    def contents(self, file: ReleaseFile) -> Contents:
+        """Rows, and the tables of their labels."""
+        return boxes_contents(file, ATTRIBUTES)
+
+    def differences(self, file: ReleaseFile, policy: DisclosePolicy) -> Iterable[str]:
+        """Domains, and what the policy asks for."""
+        return differences(file, policy)
+
+    def verify(self, file: ReleaseFile, policy: DisclosePolicy | None = None) -> Iterable[Check]:
+        """Labels, utility, and the risk where the policy brings the dictionary."""
+        return verify_file(file, policy)
+
+    def wording(self, file: ReleaseFile) -> Wording:
+        """What is promised, and how much is disclosed."""
+        return wording(file)
 
     def posterior(self, plan: DisclosePlan, file: ReleaseFile, times: float) -> None:
         """What a linking attacker comes to believe in a value is not known: no belief is bounded here."""

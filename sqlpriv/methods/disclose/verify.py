@@ -1,4 +1,4 @@
-"""Judge a disclosure from its file alone, and show what it says of itself.
+"""Judge what only a disclosure has, and say what it promises.
 
 From the rows follow the utility of every one, the share of each level, and that nothing but labels of hierarchies is
 told. What the file alone cannot tell stays a claim: the risk, which needs the dictionary and the weights of all nodes
@@ -7,100 +7,61 @@ told. What the file alone cannot tell stays a claim: the risk, which needs the d
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from sqlpriv.engine import fetch
-from sqlpriv.facts import Facts, Line, shown_number
+from sqlpriv.facts import Line, shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.policy import ATTRIBUTES, BAYES, BOTH, RISK, UTILITY, WORST, DisclosePolicy
 from sqlpriv.methods.disclose.told import GIVEN, ITSELF, Terms, of_the_rule, promise, share_grid, terms_of
 from sqlpriv.methods.disclose.verify_risk import check_risk
-from sqlpriv.methods.labelled.answers import show_labelled
-from sqlpriv.methods.labelled.box_verify import boxed_tables, is_boxed_column, unread_boxes
+from sqlpriv.methods.labelled.answers import answers_mean
+from sqlpriv.methods.labelled.layout import Attribute, boxes_layout
 from sqlpriv.methods.labelled.verify_box_labels import check_labels
-from sqlpriv.methods.labelled.verify_frame import Frame, check_frame
-from sqlpriv.methods.labelled.verify_leaves import check_domain, domains_of_policy
-from sqlpriv.methods.labelled.verify_requirements import Stated, follows_policy
-from sqlpriv.policy.file import Declared, Policy
-from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import STAMPED
-from sqlpriv.release.verify import Check, published
-from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.methods.labelled.verify_leaves import check_domain, domains_beyond
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.layout import Names, flag, one_of
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check, check_all, named_by_digest, published
+from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
-_ABOUT = frozenset({
-    "format", "sqlpriv", "method", "table", "suppressed_rows", "counts", "goal", "average", "form", "dictionary",
-    "psi_of_cells", "personal",
-    "promise", "warnings", "release", "beside", *STAMPED,
-})  # fmt: skip
-_NUMBERS = ("c", "psi", "risk", "worst", "utility")
-_WORDS = {"goal": (RISK, UTILITY, BOTH), "average": ("yes", "no"), "form": ("linear", "multiplicative"),
-          "dictionary": (GIVEN, ITSELF, BAYES, WORST), "counts": ("rows",), "psi_of_cells": ("yes", "no"),
-          "personal": ("yes", "no")}  # fmt: skip
+_GOALS = (RISK, UTILITY, BOTH)
+_DICTIONARIES = (GIVEN, ITSELF, BAYES, WORST)
+LAYOUT = boxes_layout(
+    {
+        "suppressed_rows": one_of("0"), "counts": one_of("rows"), "goal": one_of(*_GOALS), "average": flag,
+        "form": one_of("linear", "multiplicative"), "dictionary": one_of(*_DICTIONARIES), "psi_of_cells": flag,
+        "personal": flag,
+    },
+    Names(frozenset({"c", "psi", "risk", "worst", "utility"})),
+    roles=ATTRIBUTES,
+    requires=False,
+)  # fmt: skip
 _HAIR = 1e-9
 _ROWS = "disclosed_rows"
 
 
-def verify_file(method: Declared, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
-    """All checks of a disclosure."""
-    columns = yield from check_frame(_FRAME, method, file, policy)
-    if columns is None:
-        return
+def verify_file(file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
+    """All checks that only a disclosure needs."""
+    yield named_by_digest(file)
+    wrong = sorted(name for name, value in file.parameters.items() if not 0 <= value < math.inf)
+    yield check_all("risk and utility are finite and not below 0", wrong)
+    columns = file.attributes
     chosen = [c for c in columns if c["role"] in ATTRIBUTES]
     labels = [check for c in chosen for check in (_no_nulls(file, str(c["name"])), *check_labels(file, c))]
     labels += [check_domain(file, c, False) for c in columns if c["role"] not in ATTRIBUTES and c["has_domain"]]
     yield from labels
-    if all(check.passed for check in labels):
+    if not wrong and all(check.passed for check in labels):
         yield from _utility(file, chosen)
         yield check_risk(file, policy, chosen)
 
 
-def _unread(file: ReleaseFile) -> str:
-    return unread_boxes(file, _ABOUT) or _unknown(file)
-
-
-def _is_stated(column: Stated) -> bool:
-    return is_boxed_column(column, ATTRIBUTES)
-
-
-def _tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
-    return boxed_tables(columns, ATTRIBUTES)
-
-
-def _follows(file: ReleaseFile, policy: Policy, columns: Sequence[Stated]) -> Iterator[Check]:
-    assert isinstance(policy, DisclosePolicy)
-    yield from follows_policy(file, policy, columns)
-    yield domains_of_policy(columns, policy)
-    yield _keeps_to(file, policy)
-
-
-_FRAME = Frame(_unread, _is_stated, _tables, _follows, boxes=True)
-
-
-def _unknown(file: ReleaseFile) -> str:
-    """What such a release does not say; empty where there is nothing of it."""
-    about = file.about
-    for name, words in _WORDS.items():
-        if about[name] not in words:
-            return f"{SCHEMA}.about does not say what the {name} is"
-    if (SCHEMA, "parameters") not in file.tables or list(file.columns(SCHEMA, "parameters")) != ["name", "value"]:
-        return f"{SCHEMA}.parameters is missing, or has other columns"
-    names = [str(r["name"]) for r in file.rows("parameters")]
-    if sorted(names) != sorted(_NUMBERS) or not all(0 <= file.parameters[n] < math.inf for n in _NUMBERS):
-        return f"{SCHEMA}.parameters does not say what the release comes to"
-    if file.rows("requirements"):
-        return f"{SCHEMA}.requirements holds something, and a disclosure requires nothing"
-    terms = _terms(file)
-    if about["promise"] != promise(terms) or about["warnings"] != json.dumps(of_the_rule(terms)):
-        return f"{SCHEMA}.about promises or warns of something else than such a release does"
-    return ""
-
-
-def _terms(file: ReleaseFile) -> Terms:
+def declared_terms(file: ReleaseFile) -> Terms:
+    """What a file says was asked for, and against whom."""
     about = file.about
     numbers = file.parameters
     average, cells, personal = (about[name] == "yes" for name in ("average", "psi_of_cells", "personal"))
@@ -109,15 +70,11 @@ def _terms(file: ReleaseFile) -> Terms:
     )
 
 
-def _keeps_to(file: ReleaseFile, policy: DisclosePolicy) -> Check:
-    about, wrong = file.about, []
-    if folded(about["table"]) != folded(policy.table.name):
-        wrong.append(f"the table of the policy is {policy.table.name!r}")
-    if _terms(file) != terms_of(policy):
-        wrong.append("the policy has another goal, c, form, psi or dictionary, or other weights")
-    if about.get("beside") != policy.beside:
-        wrong.append("beside is not what the policy says")
-    return Check("table, goal and dictionary are those of the policy", not wrong, "; ".join(wrong))
+def differences(file: ReleaseFile, policy: DisclosePolicy) -> Iterator[str]:
+    """Where the file is not one of the policy."""
+    yield from domains_beyond(file, policy)
+    if declared_terms(file) != terms_of(policy):
+        yield "the policy has another goal, c, form, psi or dictionary, or other weights"
 
 
 def _no_nulls(file: ReleaseFile, name: str) -> Check:
@@ -129,7 +86,7 @@ def _no_nulls(file: ReleaseFile, name: str) -> Check:
 # -------------------- utility
 
 
-def _utility(file: ReleaseFile, chosen: Sequence[Stated]) -> Iterator[Check]:
+def _utility(file: ReleaseFile, chosen: Sequence[Attribute]) -> Iterator[Check]:
     """The utility of the rows is what is said, and where that was asked for at least c."""
     utilities = f"SELECT utility FROM {_utilities(file, chosen)}"
     mean = inlined("_mean_of(utility, 1)")
@@ -147,7 +104,7 @@ def _utility(file: ReleaseFile, chosen: Sequence[Stated]) -> Iterator[Check]:
         yield Check(f"the {which} is said to be at most c", kept, "" if kept else f"it says {shown_number(least_said)}")
 
 
-def _utilities(file: ReleaseFile, chosen: Sequence[Stated]) -> str:
+def _utilities(file: ReleaseFile, chosen: Sequence[Attribute]) -> str:
     """A call for the utility of every row, by the labels that the file has above each."""
     con, weights = file.con, []
     names = ", ".join(f"CAST({quoted(str(c['name']))} AS VARCHAR) AS a{a}" for a, c in enumerate(chosen))
@@ -169,25 +126,28 @@ def _utilities(file: ReleaseFile, chosen: Sequence[Stated]) -> str:
 # -------------------- what it says of itself
 
 
-def show_file(file: ReleaseFile) -> Facts:
-    """What a release says of itself, and how much of each column it discloses on which level."""
-    facts, shares, told = show_labelled(file), _shares(file), file.parameters
-    content = {**facts.content, "parameters": dict(told), "shares": {n: list(s) for n, s in shares.items()}}
-    numbers = (
-        f"risk at most {shown_number(told['risk'])}, the worst row at most {shown_number(told['worst'])}; utility "
-        f"{shown_number(told['utility'])}"
+def wording(file: ReleaseFile) -> Wording:
+    """What is promised, and how much of each column is disclosed on which level."""
+    terms, shares, numbers = declared_terms(file), _shares(file), file.parameters
+    figures = (
+        f"risk at most {shown_number(numbers['risk'])}, the worst row at most {shown_number(numbers['worst'])}; "
+        f"utility {shown_number(numbers['utility'])}"
     )
-    parts = (Line(file.about["promise"], "claimed"), Line(numbers, "claimed"), share_grid(shares), *facts.parts)
-    return replace(facts, content=content, parts=parts)
+    return Wording(
+        warnings=of_the_rule(terms),
+        before_columns=(Line(promise(terms), "claimed"), Line(figures, "claimed"), share_grid(shares)),
+        after_columns=answers_mean(file),
+        content={"promise": promise(terms), "shares": {n: list(s) for n, s in shares.items()}},
+    )
 
 
-def _tree(file: ReleaseFile, column: Stated) -> str:
+def _tree(file: ReleaseFile, column: Attribute) -> str:
     return file.table(f"hierarchy_{column['name']}")
 
 
 def _shares(file: ReleaseFile) -> dict[str, tuple[float, ...]]:
     found = {}
-    for column in sorted(file.rows("attributes"), key=lambda c: int(c["position"])):
+    for column in file.attributes:
         if column["role"] not in ATTRIBUTES:
             continue
         name = str(column["name"])

@@ -18,7 +18,7 @@ from sqlpriv.methods.disclose.dictionary import write_attributes
 from sqlpriv.methods.disclose.policy import UTILITY, DisclosePolicy
 from sqlpriv.methods.disclose.priced import priced
 from sqlpriv.methods.labelled.axes import Axis
-from sqlpriv.methods.labelled.verify_requirements import Stated
+from sqlpriv.methods.labelled.layout import Attribute
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check, published
@@ -31,7 +31,7 @@ _ROWS = "disclose_written"
 _HAIR = 1e-9
 
 
-def check_risk(file: ReleaseFile, policy: Policy | None, chosen: Sequence[Stated]) -> Check:
+def check_risk(file: ReleaseFile, policy: Policy | None, chosen: Sequence[Attribute]) -> Check:
     """Price the published rows against the dictionary of the policy; `chosen` are the columns with weights."""
     why = _why_not(policy, chosen)
     if why or not isinstance(policy, DisclosePolicy):
@@ -48,7 +48,7 @@ def check_risk(file: ReleaseFile, policy: Policy | None, chosen: Sequence[Stated
     return Check(_TITLE, True, f"is {shown_number(risk)}, the worst row {shown_number(worst)}")
 
 
-def _why_not(policy: Policy | None, chosen: Sequence[Stated]) -> str:
+def _why_not(policy: Policy | None, chosen: Sequence[Attribute]) -> str:
     """Why the risk cannot be computed from the file and the policy; empty where it can."""
     if not isinstance(policy, DisclosePolicy) or not policy.held:
         return "that takes the dictionary"
@@ -72,7 +72,7 @@ def _why_not(policy: Policy | None, chosen: Sequence[Stated]) -> str:
 
 
 def _priced(
-    file: ReleaseFile, policy: DisclosePolicy, chosen: Sequence[Stated]
+    file: ReleaseFile, policy: DisclosePolicy, chosen: Sequence[Attribute]
 ) -> tuple[float, float, tuple[float, float]]:
     """Risk and worst loss, and both rounded up as releases say them."""
     given = {folded(name): words for name, words in policy.hierarchies.items()}
@@ -97,7 +97,7 @@ def _priced(
     return risk, worst, (float(most), float(worst_of_all))
 
 
-def _values(file: ReleaseFile, column: Stated) -> str:
+def _values(file: ReleaseFile, column: Attribute) -> str:
     """The values that the file knows of a column, as texts: its domain, and those that rows show."""
     tree = file.table(f"hierarchy_{column['name']}")
     shown = f"SELECT value FROM {tree} WHERE level = 0 AND value <> {literal(TOP)}"

@@ -7,7 +7,6 @@ the private table.
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from sqlpriv.methods.disclose.dictionary import PERSON, RECORDS
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.methods.disclose.policy import UTILITY
 from sqlpriv.methods.disclose.priced import priced
-from sqlpriv.methods.disclose.told import of_the_rule, promise
 from sqlpriv.methods.labelled.box_write import compare_release, write_boxed
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN
@@ -31,12 +29,12 @@ def write_release(plan: DisclosePlan, path: Path) -> Made:
     """Write the labels that were chosen into a file."""
     numbers = [axis.number for axis in plan.scan.axes]
     nodes = (f"SELECT {a} AS axis, label{a} AS label, level{a} AS level FROM boxes" for a in numbers)
-    return write_boxed(plan.scan, plan.columns, " UNION ".join(nodes), (), _about(plan), _numbers(plan), path)
+    return write_boxed(plan.scan, plan.columns, " UNION ".join(nodes), None, _about(plan), _numbers(plan), path)
 
 
 def _about(plan: DisclosePlan) -> dict[str, str]:
     policy, terms = plan.policy, plan.terms
-    about = {
+    return {
         "method": policy.method,
         "table": policy.table.name,
         "suppressed_rows": "0",
@@ -47,10 +45,7 @@ def _about(plan: DisclosePlan) -> dict[str, str]:
         "dictionary": terms.dictionary,
         "psi_of_cells": "yes" if terms.psi_of_cells else "no",
         "personal": "yes" if terms.personal else "no",
-        "promise": promise(terms),
-        "warnings": json.dumps(of_the_rule(terms)),
     }
-    return about | ({"beside": policy.beside} if policy.beside else {})
 
 
 def _numbers(plan: DisclosePlan) -> dict[str, float]:

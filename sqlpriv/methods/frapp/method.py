@@ -14,11 +14,11 @@ from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.terms import Asked, Terms
-from sqlpriv.methods.randomized.verify import Numbers, Stated, same_number
-from sqlpriv.methods.randomized.verify_promise import promise_checks
+from sqlpriv.methods.randomized.verify import Meaning
 from sqlpriv.methods.randomized.weights import AllWeights, Expected, expected
 from sqlpriv.release.file import ReleaseFile, count_rows
-from sqlpriv.release.verify import Check
+from sqlpriv.release.layout import Names
+from sqlpriv.release.verify import Check, is_close, same_number
 from sqlpriv.table.source import Source
 
 
@@ -52,24 +52,26 @@ class Frapp(Randomized[FrappPolicy]):
         coins, calls = plan.terms.coins, plan.source.calls
         return expected(calls, make_weights(calls, coins["stay"], coins["move"], plan.terms.rows))
 
-    def numbers(self, file: ReleaseFile) -> Numbers:
-        """Which numbers its files state."""
-        return Numbers(frozenset({"stay", "move", "rows"}))
+    def numbers(self, file: ReleaseFile) -> Names:
+        """Which numbers its files hold."""
+        return Names(frozenset({"stay", "move", "rows"}))
 
     def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
         """Whether no record is believed more than gamma by these coins, and all records are there."""
-        stated = file.parameters
-        d, gamma, stay, move, rows = (stated[k] for k in ("d", "gamma", "stay", "move", "rows"))
+        numbers = file.parameters
+        d, gamma, stay, move, rows = (numbers[k] for k in ("d", "gamma", "stay", "move", "rows"))
         private, posterior, epsilon = calls.row("frapp_guarantee", d, gamma, stay, move)
         keeps = bool(private) and file.about["adversary"] == "independent"
         yield Check(f"a prior of {d:.4g} becomes at most {posterior:.4g} (independent adversary)", keeps)
-        yield Check("a record goes somewhere", math.isclose(stay + (stated["elements"] - 1) * move, 1, rel_tol=1e-9))
+        yield Check("a record goes somewhere", is_close(stay + (numbers["elements"] - 1) * move, 1))
         yield same_number(file, "epsilon", epsilon)
-        said = Stated(
-            terms.promise(d, gamma, epsilon), terms.details(int(rows)), float(calls.value(f"exp({epsilon!r})"))
-        )
-        yield from promise_checks(calls, file, said)
-        yield Check("there are as many rows as is stated", count_rows(file) == rows)
+        yield Check("there are as many rows as is declared", count_rows(file) == rows)
+
+    def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:
+        """What the numbers of a file guarantee."""
+        d, gamma, epsilon, rows = (file.parameters[k] for k in ("d", "gamma", "epsilon", "rows"))
+        factor = float(calls.value(f"exp({epsilon!r})"))
+        return Meaning(terms.promise(d, gamma, epsilon), terms.details(int(rows)), factor)
 
 
 METHOD = Frapp()

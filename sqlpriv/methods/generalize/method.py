@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.facts import Facts, OnProgress
-from sqlpriv.macros.calls import Calls
+from sqlpriv.facts import OnProgress
 from sqlpriv.methods.generalize import write
 from sqlpriv.methods.generalize.best import best_node
 from sqlpriv.methods.generalize.compare import compare
@@ -18,13 +17,17 @@ from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan, prepare
 from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalize.search import search
 from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
-from sqlpriv.methods.generalize.verify import verify_file
+from sqlpriv.methods.generalize.verify import LAYOUT, differences, verify_file
+from sqlpriv.methods.labelled.answers import answers_mean
+from sqlpriv.methods.labelled.layout import labels_contents
 from sqlpriv.methods.labelled.method import LabelledMethod
 from sqlpriv.methods.labelled.scan import scan_table
 from sqlpriv.methods.lattice import Lattice
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.verify import verify_facts
+from sqlpriv.release.layout import Contents, Layout
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check
 from sqlpriv.table.hierarchies import Hierarchy
 from sqlpriv.table.source import Source
 
@@ -54,9 +57,25 @@ class Generalize(LabelledMethod[GeneralizePolicy, GeneralizePlan]):
         """Judge the file against the private table once more."""
         compare(plan, path)
 
-    def verify(self, file: ReleaseFile, policy: GeneralizePolicy | None = None) -> Facts:
-        """Judge a release from its file alone."""
-        return verify_facts(file, verify_file(self, Calls(file.con), file, policy))
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all its files hold."""
+        return LAYOUT
+
+    def contents(self, file: ReleaseFile) -> Contents:
+        """Rows, and the tables of their labels."""
+        return labels_contents(file)
+
+    def differences(self, file: ReleaseFile, policy: GeneralizePolicy) -> Iterable[str]:
+        """Domains, persons, suppression and the node."""
+        return differences(file, policy)
+
+    def verify(self, file: ReleaseFile, policy: GeneralizePolicy | None = None) -> Iterable[Check]:
+        """Levels, labels, suppressed rows and requirements."""
+        return verify_file(file)
+
+    def wording(self, file: ReleaseFile) -> Wording:
+        """What answers mean; what it guarantees, its requirements say."""
+        return Wording(after_columns=answers_mean(file))
 
     def best_for(self, plan: GeneralizePlan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
         """The node with the smallest error."""

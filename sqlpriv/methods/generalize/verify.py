@@ -11,36 +11,31 @@ import json
 from collections.abc import Iterator, Sequence
 
 from sqlpriv.engine import fetch
-from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
-from sqlpriv.methods.labelled.stated import ATTRIBUTES, REQUIREMENTS
-from sqlpriv.methods.labelled.verify_frame import Frame, check_frame
-from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_of_policy, is_stated, own_tables
+from sqlpriv.methods.labelled.layout import COUNTED, labels_layout
+from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_beyond
 from sqlpriv.methods.labelled.verify_levels import check_labels, check_levels, folded_node
-from sqlpriv.methods.labelled.verify_requirements import Stated, follows_policy, judge_requirement
-from sqlpriv.policy.file import Declared, Policy
-from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import STAMPED
-from sqlpriv.release.verify import Check, published
-from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.methods.labelled.verify_requirements import judge_requirement
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.layout import flag, one_of, plain_json, whole
+from sqlpriv.release.verify import Check, named_by_digest, published
+from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
-_ABOUT = frozenset({
-    "format", "sqlpriv", "method", "table", "objective", "node", "suppressed_rows", "kept_suppressed", "optimal",
-    "counts", "release", "beside", *STAMPED,
+LAYOUT = labels_layout({
+    "objective": one_of(*OBJECTIVES, "workload"), "node": plain_json, "suppressed_rows": whole, "kept_suppressed": flag,
+    "optimal": flag, "counts": COUNTED,
 })  # fmt: skip
 
 
-def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
-    """All checks of a generalized release."""
-    columns = yield from check_frame(_FRAME, method, file, policy)
-    if columns is None:
-        return
-    qis = [c for c in columns if c["role"] == "quasi-identifier"]
+def verify_file(file: ReleaseFile) -> Iterator[Check]:
+    """All checks that only a generalized release needs."""
+    yield named_by_digest(file)
+    qis = [c for c in file.attributes if c["role"] == "quasi-identifier"]
     yield check_levels(file, qis)
     for qi in qis:
         yield check_labels(file, qi, _has_stars(file))
-    yield from check_leaves(file, columns, _has_stars(file))
+    yield from check_leaves(file, file.attributes, _has_stars(file))
     names = [str(q["name"]) for q in qis]
     if _has_stars(file):
         yield _stars(file, names)
@@ -48,82 +43,26 @@ def verify_file(method: Declared, calls: Calls, file: ReleaseFile, policy: Polic
         yield Check(
             "no value that only suppressed rows have", None, "they are not in the file; publishing searched it for them"
         )
-    for row in file.rows("requirements"):
-        yield judge_requirement(calls, file, row, columns, _is_whole(file))
+    required = file.rows("requirements")
+    yield Check("something is required", bool(required))
+    for row in required:
+        yield judge_requirement(file, row, _is_whole(file))
 
 
-def _unread(file: ReleaseFile) -> str:
-    """Why the release cannot be judged at all; empty where it can."""
-    for table, wanted in (("attributes", ATTRIBUTES), ("requirements", REQUIREMENTS)):
-        if (SCHEMA, table) not in file.tables:
-            return f"{SCHEMA}.{table} is missing"
-        if tuple(file.columns(SCHEMA, table)) != wanted:
-            return f"{SCHEMA}.{table} has other columns than it should"
-        if not fetch(file.con, f"SELECT count(*) FROM {file.table(table)}")[0][0]:
-            return f"{SCHEMA}.{table} is empty"
-    if any(c["position"] is None for c in file.rows("attributes")):
-        return f"{SCHEMA}.attributes has a column without a position"
-    lacking = [
-        name for name in ("table", "node", "suppressed_rows", "release", *sorted(STAMPED)) if name not in file.about
-    ]
-    if lacking:
-        return f"{SCHEMA}.about says nothing of {lacking[0]}"
-    return _unknown(file)
-
-
-def _unknown(file: ReleaseFile) -> str:
-    """What a release of this kind does not say; empty where there is nothing of it."""
-    rows = [str(r["name"]) for r in file.rows("about")]
-    beyond = sorted(set(rows) - _ABOUT) + sorted({name for name in rows if rows.count(name) > 1})
-    if beyond or list(file.columns(SCHEMA, "about")) != ["name", "value"]:
-        return f"{SCHEMA}.about says more than it should"
-    about = file.about
-    if not about["suppressed_rows"].isdecimal() or about.get("counts") not in {"rows", "persons"}:
-        return f"{SCHEMA}.about does not say what is counted"
-    if about.get("objective") not in {*OBJECTIVES, "workload"} or about.get("optimal") not in {"yes", "no"}:
-        return f"{SCHEMA}.about does not say what was searched for"
-    if (SCHEMA, "parameters") in file.tables and (
-        list(file.columns(SCHEMA, "parameters")) != ["name", "value"] or file.rows("parameters")
-    ):
-        return f"{SCHEMA}.parameters holds something, and a generalized release has none"
-    positions = sorted(int(c["position"]) for c in file.rows("attributes"))
-    return "" if positions == list(range(len(positions))) else f"{SCHEMA}.attributes does not number the columns"
-
-
-def _tables(columns: Sequence[Stated]) -> list[tuple[str, str]]:
-    qis = [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]
-    own = ("attributes", "parameters", "requirements", *(f"hierarchy_{name}" for name in qis))
-    return [*((SCHEMA, table) for table in own), *own_tables(columns)]
-
-
-# -------------------- with the policy
-
-
-def _follows(file: ReleaseFile, policy: Policy, columns: Sequence[Stated]) -> Iterator[Check]:
-    """Columns, requirements and suppression are those of the policy."""
-    assert isinstance(policy, GeneralizePolicy)
-    yield from follows_policy(file, policy, columns)
-    yield domains_of_policy(columns, policy)
-    yield _keeps_to(file, policy)
-
-
-def _keeps_to(file: ReleaseFile, policy: GeneralizePolicy) -> Check:
-    about, wrong = file.about, []
-    if folded(about["table"]) != folded(policy.table.name):
-        wrong.append(f"the table of the policy is {policy.table.name!r}")
-    if about.get("counts") != ("rows" if policy.person is None else "persons"):
-        wrong.append(f"the policy counts {'rows' if policy.person is None else 'persons'}")
+def differences(file: ReleaseFile, policy: GeneralizePolicy) -> Iterator[str]:
+    """Where the file is not one of the policy: domains, persons, suppression and the node."""
+    yield from domains_beyond(file, policy)
+    counted = "rows" if policy.person is None else "persons"
+    if file.about["counts"] != counted:
+        yield f"the policy counts {counted}"
     if _has_stars(file) and not policy.keep_suppressed:
-        wrong.append("the policy leaves suppressed rows out")
-    if about.get("beside") != policy.beside:
-        wrong.append("beside is not what the policy says")
-    if policy.node is not None and folded_node(json.loads(about["node"])) != folded_node(policy.node):
-        wrong.append("the policy asks for another node")
+        yield "the policy leaves suppressed rows out"
+    if policy.node is not None and folded_node(json.loads(file.about["node"])) != folded_node(policy.node):
+        yield "the policy asks for another node"
     suppressed = _suppressed(file)
     rows = _count(file, published(file)) + (0 if _has_stars(file) else suppressed)
     if suppressed > policy.suppression * rows + 1e-9 * rows:
-        wrong.append(f"{suppressed:,} of {rows:,} rows are suppressed, more than {policy.suppression:g} of them")
-    return Check("table, persons and suppression are those of the policy", not wrong, "; ".join(wrong))
+        yield f"{suppressed:,} of {rows:,} rows are suppressed, more than {policy.suppression:g} of them"
 
 
 # -------------------- rows and labels
@@ -134,8 +73,7 @@ def _has_stars(file: ReleaseFile) -> bool:
 
 
 def _suppressed(file: ReleaseFile) -> int:
-    given = file.about["suppressed_rows"]
-    return int(given) if given.isdecimal() else 0
+    return int(file.about["suppressed_rows"])
 
 
 def _is_whole(file: ReleaseFile) -> bool:
@@ -156,6 +94,3 @@ def _stars(file: ReleaseFile, qis: Sequence[str]) -> Check:
     rows = _count(file, f"{published(file)} WHERE {_starred(qis)}")
     found = "" if rows == _suppressed(file) else f"there are {rows:,}"
     return Check(f"{_suppressed(file):,} suppressed rows are kept, with stars", not found, found)
-
-
-_FRAME = Frame(_unread, is_stated, _tables, _follows)

@@ -1,13 +1,4 @@
-"""Write a node as a release: the published rows, what is guaranteed about them, and the labels that occur.
-
-Schema main holds a view of the rows under the private table's own name; schema sqlpriv_release says what they are:
-
-    published      the rows
-    attributes     each published column: type, role, level it stands on, levels there are; the type of its values, what
-                   its labels are, and whether its domain is public
-    requirements   what was required, and what it guarantees
-    hierarchy_<c>  the labels of column c that occur, with the labels above them
-    ends_<c>       where these are ranges, their ends; and domain.<c> the public domain of c, if any (leaves.py)
+"""Write a node as a release, in the layout of releases with labels (labelled/layout.py).
 
 It never holds an identifier, a value that no published row has (but those of domains that the policy declares), a count
 beside the number of suppressed rows, or a path. Rows are sorted by what they show, so their order says nothing.
@@ -23,12 +14,12 @@ from sqlpriv.methods.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalize.shown import shown_rows
 from sqlpriv.methods.labelled.leaves import write_leaves
 from sqlpriv.methods.labelled.node_labels import ROWS, write_attributes, write_hierarchies
-from sqlpriv.methods.labelled.order import write_in_order
 from sqlpriv.methods.labelled.scan import published_columns
-from sqlpriv.methods.labelled.stated import write_requirements
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.method import Made
-from sqlpriv.release.file import WRITTEN, write_about, write_numbers, written
+from sqlpriv.release.file import WRITTEN, write_about, write_numbers, write_reasons, written
+from sqlpriv.release.order import write_in_order
+from sqlpriv.release.requirements import write_requirements
 from sqlpriv.sqltext import quoted
 
 
@@ -50,6 +41,7 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
 def _write_tables(plan: GeneralizePlan) -> None:
     con = plan.source.con
     write_about(con, _about(plan))
+    write_reasons(con, plan.policy.reasons)
     write_numbers(con, {})
     write_attributes(plan.scan, plan.best.node, plan.columns)
     write_requirements(con, [m.requirement for m in plan.measures])
@@ -58,7 +50,7 @@ def _write_tables(plan: GeneralizePlan) -> None:
 
 def _about(plan: GeneralizePlan) -> dict[str, str]:
     policy, suppressed = plan.policy, plan.best.outcome.suppressed
-    about = {
+    return {
         "method": policy.method,
         "table": policy.table.name,
         "objective": plan.objective.name,
@@ -68,4 +60,3 @@ def _about(plan: GeneralizePlan) -> dict[str, str]:
         "optimal": "yes" if plan.optimal else "no",
         "counts": "persons" if policy.person is not None else "rows",
     }
-    return about | ({"beside": policy.beside} if policy.beside else {})

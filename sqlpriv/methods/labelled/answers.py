@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
-from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.facts import Line
 from sqlpriv.methods.labelled.read_classes import ClassRows
 from sqlpriv.methods.labelled.read_columns import Known, PublishedColumn
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
-from sqlpriv.release.stamp import stamped_line, stated_policy
 from sqlpriv.rewrite.estimate.texts import number
 from sqlpriv.rewrite.public_facts import PublicFacts
 from sqlpriv.rewrite.release import Attribute, GeneralizedRelease
@@ -76,30 +75,7 @@ def labelled_release(
     )
 
 
-def show_labelled(file: ReleaseFile) -> Facts:
-    """What a release says of itself."""
-    columns, requirements = file.rows("attributes"), file.rows("requirements")
-    content = {
-        **file.about,
-        "policy": stated_policy(file),
-        "parameters": {},
-        "columns": columns,
-        "requirements": requirements,
-        "public": [],
-    }
-    if "warnings" in file.about:
-        content["warnings"] = list(file.warnings)
-    names = [n for n in (columns[0] if columns else {}) if n != "position"]
-    parts: list[Part] = [Line(f"{r['requirement']}: {r['guarantee']}", "claimed") for r in requirements]
-    if "beside" in file.about:
-        parts.append(Line(f"It stands beside other releases of the table: {file.about['beside']}"))
-    parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
-    parts += _answers_mean(file)
-    parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
-    return Facts(f"{file.name}  {file.about['method']}", content, tuple(parts), file.warnings)
-
-
-def _answers_mean(file: ReleaseFile) -> list[Line]:
+def answers_mean(file: ReleaseFile) -> tuple[Line, ...]:
     """What answers of a release are, for people: what their bounds hold for, and what cannot be asked."""
     columns = [PublishedColumn(file, row) for row in file.rows("attributes")]
     suppressed = int(file.about["suppressed_rows"])
@@ -117,7 +93,7 @@ def _answers_mean(file: ReleaseFile) -> list[Line]:
     hidden = [repr(c.name) for c in columns if c.why_not is not None]
     if hidden:
         told.append(f"Nothing can be asked of {', '.join(hidden)}: which values are below the labels is not public.")
-    return [Line(text) for text in told]
+    return tuple(Line(text) for text in told)
 
 
 def _attribute(column: PublishedColumn, known: Known, unlisted: bool) -> Attribute:

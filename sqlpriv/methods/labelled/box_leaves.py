@@ -20,9 +20,6 @@ from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP, wide_rows
 
-NODES = ("value", "level", "above")
-"""The columns of hierarchy_<c>."""
-
 
 def describe_boxes(scan: BoxScan) -> list[ShownColumn]:
     """The published columns of boxes."""

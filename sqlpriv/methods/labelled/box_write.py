@@ -7,7 +7,6 @@ Rows are sorted by what they show, so their order says nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,13 +18,14 @@ from sqlpriv.methods.labelled.box_leaves import write_box_leaves
 from sqlpriv.methods.labelled.box_plan import BoxPlan
 from sqlpriv.methods.labelled.boxes import CLASSED, shown_nodes
 from sqlpriv.methods.labelled.kinds import BOXES, without_values
+from sqlpriv.methods.labelled.layout import ATTRIBUTES
 from sqlpriv.methods.labelled.leaves import ShownColumn
-from sqlpriv.methods.labelled.order import write_in_order
 from sqlpriv.methods.labelled.scan import FREQUENCIES, published_columns
-from sqlpriv.methods.labelled.stated import ATTRIBUTES, write_requirements
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.method import Made
-from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_values, written
+from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_reasons, write_values, written
+from sqlpriv.release.order import write_in_order
+from sqlpriv.release.requirements import write_requirements
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.private_table import reads_apart
@@ -43,7 +43,7 @@ def write_boxed(
     scan: BoxScan,
     columns: list[ShownColumn],
     nodes: str,
-    requirements: Sequence[Requirement],
+    requirements: Sequence[Requirement] | None,
     about: Mapping[str, str],
     numbers: Mapping[str, float],
     path: Path,
@@ -56,9 +56,11 @@ def write_boxed(
     with written(con, path):
         write_in_order(con, _ROWS, _published_rows(scan))
         write_about(con, about)
+        write_reasons(con, scan.policy.reasons)
         write_numbers(con, numbers)
         _write_attributes(scan, columns)
-        write_requirements(con, requirements)
+        if requirements is not None:
+            write_requirements(con, requirements)
         write_box_leaves(scan, columns, nodes)
         shown = [(c.name, c.ends if c.has_ends else None) for c in columns]
         fetch(con, view_of_rows(quoted(WRITTEN, "main", scan.policy.table.name), shown, boxes=True))
@@ -90,15 +92,13 @@ def _published_rows(scan: BoxScan) -> str:
 
 def _about(plan: BoxPlan) -> dict[str, str]:
     policy = plan.policy
-    about = {
+    return {
         "method": policy.method,
         "table": policy.table.name,
         "cuts": policy.cuts,
         "suppressed_rows": "0",
         "counts": "persons" if policy.person is not None else "rows",
-        "warnings": json.dumps([plan.warning]),
     }
-    return about | ({"beside": policy.beside} if policy.beside else {})
 
 
 def _write_attributes(scan: BoxScan, columns: Sequence[ShownColumn]) -> None:

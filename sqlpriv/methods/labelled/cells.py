@@ -16,7 +16,7 @@ from sqlpriv.methods.labelled.kinds import BINS, BOXES, VALUES, WHOLE
 from sqlpriv.methods.records import Cell, Records, plain_type, same_value
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import stated_policy
+from sqlpriv.release.stamp import declared_policy
 from sqlpriv.sqltext import folded, quoted
 from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.source import Source
@@ -96,7 +96,7 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
 
 def _stated(file: ReleaseFile, name: str) -> str:
     """The kind of hierarchy that the release says a column has."""
-    part = stated_policy(file)
+    part = declared_policy(file)
     said = part.get("columns", {}).get(name, {}) if isinstance(part, dict) else {}
     return str(said.get("hierarchy", ""))
 

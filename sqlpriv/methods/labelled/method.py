@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from sqlpriv.facts import Facts
-from sqlpriv.methods.labelled.answers import open_labelled, show_labelled
+from sqlpriv.methods.labelled.answers import open_labelled
 from sqlpriv.methods.labelled.cells import labelled_records, why_only_labels
 from sqlpriv.methods.labelled.policy import LabelledPolicy
 from sqlpriv.methods.labelled.posterior import OF_CLASSES, largest_share, posterior_by_share
@@ -24,10 +23,6 @@ class LabelledMethod(Method[P, L]):
     """A method whose release is one table of labels, with what is below them."""
 
     posterior_holds = OF_CLASSES
-
-    def show(self, file: ReleaseFile) -> Facts:
-        """What a release says of itself."""
-        return show_labelled(file)
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Each class of rows with the leaves below its labels."""

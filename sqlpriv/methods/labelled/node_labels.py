@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sqlpriv.engine import fetch
+from sqlpriv.methods.labelled.layout import ATTRIBUTES
 from sqlpriv.methods.labelled.leaves import ShownColumn
 from sqlpriv.methods.labelled.scan import Scan
-from sqlpriv.methods.labelled.stated import ATTRIBUTES
 from sqlpriv.methods.lattice import Node
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_values
 from sqlpriv.sqltext import folded, literal, quoted

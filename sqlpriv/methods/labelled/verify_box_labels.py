@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.box_leaves import NODES, ends_of_nodes
-from sqlpriv.methods.labelled.kinds import BOXES, has_ends
-from sqlpriv.methods.labelled.verify_requirements import Stated
-from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.methods.labelled.box_leaves import ends_of_nodes
+from sqlpriv.methods.labelled.kinds import BOXES
+from sqlpriv.methods.labelled.layout import Attribute, column_has_ends
+from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check, published
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP
@@ -21,17 +21,17 @@ Fault = tuple[str, str]
 """What is wrong, as a count in SQL, and in words after the count."""
 
 
-def check_labels(file: ReleaseFile, column: Stated) -> Iterator[Check]:
+def check_labels(file: ReleaseFile, column: Attribute) -> Iterator[Check]:
     """The labels of a quasi-identifier, their ends, and the values below them."""
     name, kind = str(column["name"]), str(column["original"])
     if column["labels"] == BOXES:
-        yield _check_ranges(file, name, kind)
+        yield _check_ranges(file, name)
     else:
         yield _check_nodes(file, name, int(column["levels"]))
-        if has_ends(str(column["labels"]), kind):
+        if column_has_ends(column):
             yield _check_node_ends(file, name, kind, str(column["labels"]))
     if column["has_domain"]:
-        yield _check_leaves(file, name, kind, column["labels"] == BOXES)
+        yield _check_leaves(file, name, column["labels"] == BOXES)
 
 
 def _judged(file: ReleaseFile, title: str, faults: Sequence[Fault]) -> Check:
@@ -58,11 +58,9 @@ def _fit(file: ReleaseFile, name: str, listed: str, label: str) -> list[Fault]:
     ]  # fmt: skip
 
 
-def _check_ranges(file: ReleaseFile, name: str, kind: str) -> Check:
+def _check_ranges(file: ReleaseFile, name: str) -> Check:
     """Closed ranges are named by their ends, and what * may be holds all of them."""
     title, ends, star = f"every label of {name!r} is a range with its ends", file.table(f"ends_{name}"), literal(TOP)
-    if file.columns(SCHEMA, f"ends_{name}") != {"label": "VARCHAR", "low": kind, "high": kind}:
-        return Check(title, False, "they have other columns, or types")
     named = inlined("_closed_label(low, high)")
     faults = [
         *_fit(file, name, ends, "label"),
@@ -78,8 +76,6 @@ def _check_ranges(file: ReleaseFile, name: str, kind: str) -> Check:
 def _check_nodes(file: ReleaseFile, name: str, levels: int) -> Check:
     """Labels of a hierarchy say their level and all that is above them."""
     title, nodes, star = f"every label of {name!r} is a label of its hierarchy", f"hierarchy_{name}", literal(TOP)
-    if file.columns(SCHEMA, nodes) != dict(zip(NODES, ("VARCHAR", "INTEGER", "VARCHAR[]"), strict=True)):
-        return Check(title, False, "it has other columns, or types")
     table = file.table(nodes)
     top = f"CASE WHEN level = {levels} THEN value = {star} ELSE above[-1] = {star} END"
     placed = f"level BETWEEN 0 AND {levels} AND len(above) = {levels} - level AND {top}"
@@ -99,8 +95,6 @@ def _check_nodes(file: ReleaseFile, name: str, levels: int) -> Check:
 
 def _check_node_ends(file: ReleaseFile, name: str, kind: str, labels: str) -> Check:
     title, ends = f"the ends of the ranges of {name!r} are those of their labels", f"ends_{name}"
-    if file.columns(SCHEMA, ends) != {"label": "VARCHAR", "low": kind, "high": kind}:
-        return Check(title, False, "they have other columns, or types")
     wanted, found = ends_of_nodes(labels, kind, file.table(f"hierarchy_{name}")), f"FROM {file.table(ends)}"
     faults = [
         (f"SELECT count(*) FROM ({a} EXCEPT ALL {b})", "are others") for a, b in ((wanted, found), (found, wanted))
@@ -108,11 +102,9 @@ def _check_node_ends(file: ReleaseFile, name: str, kind: str, labels: str) -> Ch
     return _judged(file, title, faults)
 
 
-def _check_leaves(file: ReleaseFile, name: str, kind: str, is_range: bool) -> Check:
+def _check_leaves(file: ReleaseFile, name: str, is_range: bool) -> Check:
     """The domain has no value twice, and every published label a value below it."""
     title, domain = f"the domain of {name!r} has a value below every label", quoted(file.catalog, "domain", name)
-    if file.columns("domain", name) != {"value": kind, "share": "DOUBLE"}:
-        return Check(title, False, "it has other columns, or types")
     cells, star = _cells(file, name), literal(TOP)
     faults = [
         (f"SELECT count(*) - count(DISTINCT coalesce('v' || CAST(value AS VARCHAR), '')) FROM {domain}",
@@ -128,8 +120,6 @@ def _check_leaves(file: ReleaseFile, name: str, kind: str, is_range: bool) -> Ch
             f"(FROM {domain} AS d WHERE d.value BETWEEN e.low AND e.high)"
         )
         return _judged(file, title, [*faults, (bare, "labels have none")])
-    if file.columns(SCHEMA, f"leaves_{name}") != {"label": "VARCHAR", "value": kind}:
-        return Check(title, False, "its leaves have other columns, or types")
     return _judged(file, title, [*faults, *_leaf_faults(file, name, domain)])
 
 

@@ -1,39 +1,32 @@
 """What the files of randomized releases have in common: facts, domains, public tables, and rows by element numbers.
 
 attributes       the published columns: type and size of their domains, role, and choices for one who knows the others
-attackers        who knows and wants what, and may come to believe it how much
 published        the view as a weighted relation: __weight, __variance, __skew beside the columns
 domain_weights   the weights of a tuple of the domain, by powers of its share
 domain.<column>  value and share; where the noise of a bag follows the shares, `noise`: a tuple's copies in the mean
-public.<name>    tables that queries may join
+public_tables    the tables that queries may join, and whether one says what columns can have together
+public.<name>    these tables
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-
-import duckdb
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.methods.method import Edition
-from sqlpriv.methods.randomized.attackers import COLUMNS, Attacker
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.methods.randomized.weights import AllWeights
-from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_values
+from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_reasons, write_values
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.named_tables import find_named, is_private, read_named
 from sqlpriv.table.source import Source
 
 PUBLISHED = f"{WRITTEN}.{SCHEMA}.published"
-NOISE = (
-    "Rows among noise: no row of it says anything of anybody, and to count them is to count noise. Read the views of "
-    "this file, ask it with sqlpriv query, or estimate in SQL with priv.estimate."
-)
-"""The comment on the published rows, for those who find the table before our words."""
+PUBLIC_TABLES = {"name": "VARCHAR", "is_combination": "BOOLEAN"}
+"""The columns of table public_tables."""
 WEIGHTS = ("weight", "variance", "skew")
 _DICTIONARY = 1000
 """Up to so many texts in a domain, a dictionary is the smallest form of a column, and others need not be tried."""
@@ -45,20 +38,14 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
     about = {
         "method": policy.method,
         "table": policy.table.name,
-        "guarantee": terms.promise,
-        "details": json.dumps(terms.details),
         "counts": "distinct tuples" if policy.is_distinct else "rows",
         "adversary": terms.adversary,
-        "view": f"{edition.view} of {terms.views}",
         "release": edition.name,
-        "warnings": json.dumps(terms.warnings),
-        "public": json.dumps(sorted(policy.public)),
+        "n_public_is_rounded": "yes" if policy.told_size else "no",
     }
-    if policy.uncovered and terms.uncovered:
-        about["uncovered"] = policy.uncovered
-    if policy.combinations:
-        about["combinations"] = json.dumps(sorted(policy.combinations))
-    write_about(con, about | ({"beside": policy.beside} if policy.beside else {}))
+    write_about(con, about)
+    reasons = policy.reasons if terms.uncovered else {n: t for n, t in policy.reasons.items() if n != "uncovered"}
+    write_reasons(con, reasons)
     common = {
         "d": terms.d,
         "gamma": terms.gamma,
@@ -69,6 +56,8 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
         "epsilon": terms.epsilon,
         "times": policy.times,
         "rows_each": terms.rows_each,
+        "view": edition.view,
+        "views": terms.views,
     }
     write_numbers(con, common | dict(numbers))
     choices = {w.column: str(w.choices) for w in plan.known.wanted}
@@ -78,22 +67,13 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
         for p, c in enumerate(plan.columns)
     )  # fmt: skip
     write_values(con, "attributes", "position, name, type, size, declared, role, choices", listed)
-    write_attackers(con, terms.attackers)
     domain = ((str(p), *(double(getattr(w, part)) for part in WEIGHTS)) for p, w in weights.domain.items())
     write_values(con, "domain_weights", "power, weight, variance, skew", domain)
     _write_domains(plan)
     write_public(plan, WRITTEN)
+    _list_public(plan)
     if all(c.size <= _DICTIONARY for c in plan.columns if c.type == "VARCHAR"):
         fetch(con, "SET disabled_compression_methods = 'fsst'")
-
-
-def write_attackers(con: duckdb.DuckDBPyConnection, attackers: Sequence[Attacker]) -> None:
-    """Table attackers: who may come to believe what."""
-    rows = (
-        (literal(a.knows), literal(a.wants), double(a.prior), literal(a.covered), double(a.posterior))
-        for a in attackers
-    )
-    write_values(con, "attackers", ", ".join(COLUMNS), rows)
 
 
 def _write_domains(plan: RandomizedPlan) -> None:
@@ -125,6 +105,15 @@ def write_public(plan: RandomizedPlan, catalog: str) -> None:
     for name, file in plan.policy.public.items():
         copy = read_named(plan.source, file, "__public")
         fetch(plan.source.con, f"CREATE TABLE {quoted(catalog, 'public', name)} AS FROM {copy}")
+
+
+def _list_public(plan: RandomizedPlan) -> None:
+    policy = plan.policy
+    columns = ", ".join(f"{name} {kind}" for name, kind in PUBLIC_TABLES.items())
+    fetch(plan.source.con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.public_tables ({columns})")
+    rows = [f"({literal(name)}, {literal(name in policy.combinations)})" for name in sorted(policy.public)]
+    if rows:
+        fetch(plan.source.con, f"INSERT INTO {WRITTEN}.{SCHEMA}.public_tables VALUES {', '.join(rows)}")
 
 
 def write_sorted(plan: RandomizedPlan, elements: str) -> None:

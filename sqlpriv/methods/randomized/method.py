@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlpriv.engine import fetch
-from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.errors import SqlprivError
+from sqlpriv.facts import Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.labelled.cells import labelled_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.randomized.attackers import attacker_grid, worst_posterior
-from sqlpriv.methods.randomized.file import NOISE, PUBLISHED, check_public
+from sqlpriv.methods.randomized.file import check_public
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
 from sqlpriv.methods.randomized.questions import ask, refuse_views
 from sqlpriv.methods.randomized.terms import Asked, Terms
-from sqlpriv.methods.randomized.verify import Judged, Numbers, verify_file
+from sqlpriv.methods.randomized.verify import Meaning, check_fits, check_rows, file_contents, file_layout
+from sqlpriv.methods.randomized.verify_policy import differences
+from sqlpriv.methods.randomized.verify_promise import attacker_checks, attackers_of, promise_of
+from sqlpriv.methods.randomized.verify_public import same_public
+from sqlpriv.methods.randomized.warned import warnings_of
 from sqlpriv.methods.randomized.weights import AllWeights, Expected
 from sqlpriv.methods.records import Records
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile, written
+from sqlpriv.release.layout import Contents, Layout, Names
 from sqlpriv.release.read import describe
-from sqlpriv.release.stamp import stamped_line, stated_policy
-from sqlpriv.release.verify import Check, verify_facts
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Release
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
 
 P = TypeVar("P", bound=RandomizedPolicy)
@@ -67,12 +72,16 @@ class Randomized(Method[P, RandomizedPlan]):
         """The weights by which the private table tells the error of estimates beforehand."""
 
     @abstractmethod
-    def numbers(self, file: ReleaseFile) -> Numbers:
-        """Which numbers its files state."""
+    def numbers(self, file: ReleaseFile) -> Names:
+        """Which numbers its files hold."""
+
+    @abstractmethod
+    def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:
+        """What the numbers of a file guarantee."""
 
     @abstractmethod
     def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
-        """Whether the coins that a file states keep the bound that it states, and the rows are ones they make."""
+        """Whether the coins that a file declares keep the bound that it declares, and the rows are ones they make."""
 
     def plan(self, source: Source, policy: P, request: Request) -> RandomizedPlan:
         """Read domains and table, and find the terms."""
@@ -87,18 +96,54 @@ class Randomized(Method[P, RandomizedPlan]):
     def write(self, plan: RandomizedPlan, edition: Edition, path: Path, request: Request) -> Made:
         """Write the release into a new file."""
         with written(plan.source.con, path):
-            made = self.write_tables(plan, edition, request)
-            fetch(plan.source.con, f"COMMENT ON TABLE {PUBLISHED} IS {literal(NOISE)}")
-            return made
+            return self.write_tables(plan, edition, request)
 
-    def verify(self, file: ReleaseFile, policy: P | None = None) -> Facts:
-        """Judge a release from its file alone."""
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all files of its mechanism hold."""
+        return file_layout(self.numbers(file))
+
+    def contents(self, file: ReleaseFile) -> Contents:
+        """The view, the domains and the public tables."""
+        return file_contents(file)
+
+    def differences(self, file: ReleaseFile, policy: P) -> Iterable[str]:
+        """Public tables, domains, the bound and the shares."""
+        return differences(file, policy)
+
+    def verify(self, file: ReleaseFile, policy: P | None = None) -> Iterator[Check]:
+        """Tuples, weights, attackers and the bound."""
+        if policy is not None:
+            yield same_public(file, policy)
+        fits = check_fits(file)
+        yield fits
+        if not fits.passed:
+            return
         calls = Calls(file.con)
+        try:
+            yield from check_rows(file, self.stated_weights(calls, file))
+            yield from self.own_checks(calls, file)
+            yield from attacker_checks(calls, file, self.meaning(calls, file))
+        except (SqlprivError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            why = str(error) if isinstance(error, SqlprivError) else "some are missing, or no numbers"
+            yield Check("the parameters are those of a release", False, why)
 
-        def judge() -> Judged:
-            return Judged(self.stated_weights(calls, file), tuple(self.own_checks(calls, file)))
-
-        return verify_facts(file, verify_file(self, file, policy, lambda: self.numbers(file), judge))
+    def wording(self, file: ReleaseFile) -> Wording:
+        """What its numbers guarantee, and against whom."""
+        calls, about = Calls(file.con), file.about
+        meaning = self.meaning(calls, file)
+        attackers = attackers_of(calls, file, meaning)
+        listed = [a.to_json() for a in attackers]
+        view = f"{file.parameters['view']:g} of {file.parameters['views']:g}"
+        counts = f"count(*) of {about['table']} estimates the number of {about['counts']}; view {view}"
+        numbers = ", ".join(f"{k} = {v:.6g}" for k, v in file.parameters.items())
+        return Wording(
+            promise_of(file, meaning, attackers),
+            meaning.details,
+            warnings_of(file),
+            before_columns=(attacker_grid(listed), Line(counts)),
+            after_columns=(Line(f"parameters: {numbers}"),),
+            content={"attackers": listed, "columns": _columns(file), "view": view},
+        )
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The release for queries: one file, or the views of one sequence."""
@@ -111,8 +156,9 @@ class Randomized(Method[P, RandomizedPlan]):
         return worst_posterior(plan.source.calls, known, plan.terms.factor, factors)
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
-        """As the file lists them."""
-        return file.rows("attackers")
+        """By its numbers."""
+        calls = Calls(file.con)
+        return [a.to_json() for a in attackers_of(calls, file, self.meaning(calls, file))]
 
     def records(
         self,
@@ -125,41 +171,9 @@ class Randomized(Method[P, RandomizedPlan]):
         """The published rows: tuples of the domain, whose columns may be labels of a level."""
         return labelled_records(file, names, source, policy, also)
 
-    def show(self, file: ReleaseFile) -> Facts:
-        """What a release says of itself."""
-        about, columns = file.about, _columns(file)
-        public = sorted(table for schema, table in file.tables if schema == "public")
-        content: dict[str, Any] = {
-            **about,
-            "policy": stated_policy(file),
-            "details": json.loads(about["details"]),
-            "attackers": file.rows("attackers"),
-            "parameters": file.parameters,
-            "columns": columns,
-            "requirements": [],
-            "public": public,
-            "warnings": list(file.warnings),
-        }
-        names = [n for n in (columns[0] if columns else {}) if n != "position"]
-        parts: list[Part] = [
-            Line(about["guarantee"], "claimed"),
-            *(Line(f"- {text}", quiet=True) for text in content["details"]),
-            attacker_grid(content["attackers"]),
-            Line(f"count(*) of {about['table']} estimates the number of {about['counts']}; view {about['view']}"),
-        ]
-        if "beside" in about:
-            parts.append(Line(f"It stands beside other releases of the table: {about['beside']}"))
-        parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
-        parts.append(stamped_line(file))
-        listed = ", ".join(f"{k} = {v:.6g}" for k, v in file.parameters.items())
-        parts.append(Line(f"parameters: {listed}"))
-        if public:
-            parts.append(Line(f"public tables: {', '.join(public)}"))
-        return Facts(f"{file.name}  {about['method']}", content, tuple(parts), file.warnings)
-
 
 def _columns(file: ReleaseFile) -> list[dict[str, Any]]:
-    found = file.rows("attributes")
+    found = [dict(attribute) for attribute in file.attributes]
     for attribute in found:
         domain = quoted(file.catalog, "domain", attribute["name"])
         values = fetch(file.con, f"SELECT CAST(value AS VARCHAR) FROM {domain} LIMIT {_MOST_VALUES + 1}")

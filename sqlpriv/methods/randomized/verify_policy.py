@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.randomized.attackers import person_prior
 from sqlpriv.methods.randomized.domains import declared_as
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
-from sqlpriv.methods.randomized.stated import is_close, shared_columns, stated_combinations
-from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.verify import Check
+from sqlpriv.methods.randomized.stated import combination_names, public_names, shared_columns
+from sqlpriv.methods.randomized.warned import size_is_rounded
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.verify import is_close
 from sqlpriv.sqltext import folded, quoted
 
 
-def follows(file: ReleaseFile, policy: RandomizedPolicy, columns: Mapping[str, str], public: set[str]) -> Check:
-    """No column and no public table beyond the policy, and what it asks for is what the file states."""
-    wanted = {folded(c.name) for c in policy.published}
-    listed = [f"{c!r} is not published by the policy" for c in columns if folded(c) not in wanted]
-    listed += [f"the policy names no public table {t!r}" for t in sorted(public - set(policy.public))]
-    listed += [f"the public table {t!r} of the policy is missing" for t in sorted(set(policy.public) - public)]
-    if wanted - {folded(c) for c in columns}:
-        listed.append("a column of the policy is missing")
-    listed += _roles_differ(file, policy)
-    listed += policy.differs(file.about, file.parameters)
-    listed += _prior_differs(file, policy)
-    listed += _words_differ(file, policy)
-    listed += _shares_differ(file, policy)
-    return Check("columns, public tables and the bound are those of the policy", not listed, "; ".join(listed))
+def differences(file: ReleaseFile, policy: RandomizedPolicy) -> Iterator[str]:
+    """Where the file is not one of the policy: public tables, domains, the bound and the shares."""
+    public = public_names(file)
+    yield from (f"the policy names no public table {t!r}" for t in sorted(public - set(policy.public)))
+    yield from (f"the public table {t!r} of the policy is missing" for t in sorted(set(policy.public) - public))
+    yield from _domains_differ(file, policy)
+    yield from policy.differs(file.about, file.parameters)
+    yield from _prior_differs(file, policy)
+    if combination_names(file) != sorted(policy.combinations):
+        yield "the combinations are others"
+    if size_is_rounded(file) != policy.told_size:
+        yield "it does not say whether n_public was declared"
+    yield from _shares_differ(file, policy)
 
 
 def _prior_differs(file: ReleaseFile, policy: RandomizedPolicy) -> list[str]:
@@ -38,17 +38,6 @@ def _prior_differs(file: ReleaseFile, policy: RandomizedPolicy) -> list[str]:
         return []
     d = person_prior(Calls(file.con), policy.d, policy.rows_each)
     return [] if is_close(file.parameters.get("d"), d) else [f"d is not {d:g}"]
-
-
-def _words_differ(file: ReleaseFile, policy: RandomizedPolicy) -> list[str]:
-    """The owner's sentences are theirs, word by word; nobody else may give reasons in their name."""
-    about = file.about
-    listed = [] if about.get("beside") == policy.beside else ["beside is not what the policy says"]
-    if "uncovered" in about and about["uncovered"] != policy.uncovered:  # where all are covered it is left out
-        listed.append("uncovered is not what the policy says")
-    if stated_combinations(file) != sorted(policy.combinations):
-        listed.append("the combinations are others")
-    return listed
 
 
 def _shares_differ(file: ReleaseFile, policy: RandomizedPolicy) -> list[str]:
@@ -65,11 +54,9 @@ def _shares_differ(file: ReleaseFile, policy: RandomizedPolicy) -> list[str]:
     return [] if same else [f"the shares of {found[0]!r} are others"]
 
 
-def _roles_differ(file: ReleaseFile, policy: RandomizedPolicy) -> list[str]:
-    wanted = {folded(c.name): (c.role, declared_as(c)) for c in policy.published}
-    if not {"role", "declared"} <= set(file.columns(SCHEMA, "attributes")):
-        return ["the roles of the columns are missing"]
-    stated = {str(r["name"]): (r["role"], r["declared"]) for r in file.rows("attributes")}
-    found = [(name, *given, *wanted.get(folded(name), given)) for name, given in stated.items()]
-    listed = [f"{name!r} is not {role}" for name, role, _, wanted_role, _ in found if role != wanted_role]
-    return listed + [f"the domain of {n!r} is not given as {d}" for n, _, d, _, wanted_d in found if d != wanted_d]
+def _domains_differ(file: ReleaseFile, policy: RandomizedPolicy) -> Iterator[str]:
+    given = {folded(c.name): declared_as(c) for c in policy.published}
+    for column in file.attributes:
+        name, declared = str(column["name"]), column["declared"]
+        if given.get(folded(name), declared) != declared:
+            yield f"the domain of {name!r} is not given as {declared}"

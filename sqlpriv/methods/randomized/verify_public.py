@@ -10,7 +10,7 @@ import duckdb
 from sqlpriv.engine import fetch, open_memory
 from sqlpriv.errors import SqlprivError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
-from sqlpriv.methods.randomized.stated import stated_combinations
+from sqlpriv.methods.randomized.stated import combination_names
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import file_literal, folded, quoted
@@ -65,9 +65,9 @@ def most_choices(file: ReleaseFile) -> dict[str, int]:
 
     A file may state fewer: the attacker is then the stronger, and the more has to be covered.
     """
-    attributes = {str(r["name"]): int(r["size"]) for r in file.rows("attributes")}
+    attributes = {str(r["name"]): int(r["size"]) for r in file.attributes}
     most = dict(attributes)
-    for table in stated_combinations(file):
+    for table in combination_names(file):
         columns = {folded(c): c for c in file.columns("public", table)}
         together = {name: columns[folded(name)] for name in attributes if folded(name) in columns}
         for name in together:

@@ -22,7 +22,7 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.read_classes import ClassRows
 from sqlpriv.methods.labelled.read_columns import Known, PublishedColumn
 from sqlpriv.methods.sdgs.groups import Group, file_of
-from sqlpriv.methods.sdgs.stated import refuse_no_numbers, stated_groups
+from sqlpriv.methods.sdgs.stated import declared_groups, refuse_no_numbers
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.rewrite.public_facts import PublicFacts
@@ -139,7 +139,7 @@ def _sampled(file: ReleaseFile, column: PublishedColumn, is_at_top: bool) -> Sam
 def open_sampled(file: ReleaseFile) -> Release:
     """The release for queries."""
     refuse_no_numbers(file)
-    numbers, groups = file.parameters, stated_groups(file)
+    numbers, groups = file.parameters, declared_groups(file)
     listed = [_columns(file, group) for group in groups]
     published = [c.column for columns in listed for c in columns]
     known = {c.name: _known(file, c) for c in published}
@@ -190,7 +190,7 @@ def _attribute(file: ReleaseFile, column: PublishedColumn, known: Known) -> Attr
 
 def answers_mean(file: ReleaseFile) -> list[Line]:
     """What answers of a release are, for people."""
-    groups, k, beta = stated_groups(file), int(file.parameters["k"]), file.parameters["beta"]
+    groups, k, beta = declared_groups(file), int(file.parameters["k"]), file.parameters["beta"]
     listed = [_columns(file, group) for group in groups]
     columns = [column for own in listed for column in own]
     told = [

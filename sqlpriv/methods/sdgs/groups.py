@@ -15,21 +15,15 @@ A release without groups is one group of all columns.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-import duckdb
-
 from sqlpriv.release.file import SCHEMA, WRITTEN, ReleaseFile
 from sqlpriv.sqltext import quoted
-from sqlpriv.table.digest import rows_digest
 
 ROWS = "published"
 GROUPS = "groups"
 """In what a file says of itself: the columns of each group, as JSON; not there where there is one group."""
-DIGESTS = "group_digests"
-"""The digests of the rows of all groups but the first, whose digest is that of the published rows."""
 
 
 @dataclass(frozen=True)
@@ -72,22 +66,10 @@ class Group:
         """The view that people read: the first group has the name of the table."""
         return f"{table}{self._suffix}"
 
-    def comment(self, table: str) -> str:
-        """What a file with several groups says of that view."""
-        return (
-            f"Some columns of {table}: a sample of its rows, which is not the sample of the other columns. No row here "
-            "belongs to a row there. Ask with sqlpriv query."
-        )
-
 
 def groups_of(columns: Sequence[Sequence[str]]) -> tuple[Group, ...]:
     """The groups of these columns."""
     return tuple(Group(number, tuple(names)) for number, names in enumerate(columns, 1))
-
-
-def group_digests(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> str:
-    """The digests of all groups but the first, given as SQL."""
-    return json.dumps([rows_digest(con, table) for table in tables[1:]])
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.facts import Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.labelled.cells import labelled_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
@@ -19,13 +18,14 @@ from sqlpriv.methods.sdgs.compare import compare
 from sqlpriv.methods.sdgs.groups import GROUPS
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
 from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
-from sqlpriv.methods.sdgs.stated import stated_groups, stated_terms
-from sqlpriv.methods.sdgs.told import exposure, linking_beliefs, linking_posterior, smooth_grid
-from sqlpriv.methods.sdgs.verify import verify_file
+from sqlpriv.methods.sdgs.stated import declared_groups, declared_terms
+from sqlpriv.methods.sdgs.told import details, exposure, linking_beliefs, linking_posterior, promise, smooth_grid
+from sqlpriv.methods.sdgs.verify import LAYOUT, differences, file_contents, verify_file
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.stamp import stamped_line, stated_policy
-from sqlpriv.release.verify import verify_facts
+from sqlpriv.release.layout import Contents, Layout
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
@@ -60,43 +60,38 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
         """Judge the file against the private table once more."""
         compare(plan, path)
 
-    def verify(self, file: ReleaseFile, policy: SdgsPolicy | None = None) -> Facts:
-        """Judge a release from its file alone."""
-        return verify_facts(file, verify_file(self, Calls(file.con), file, policy))
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all its files hold."""
+        return LAYOUT
 
-    def show(self, file: ReleaseFile) -> Facts:
-        """What a release says of itself."""
-        about, columns, numbers = file.about, file.rows("attributes"), file.parameters
-        terms = stated_terms(Calls(file.con), file)
+    def contents(self, file: ReleaseFile) -> Contents:
+        """The rows of each group, and the tables of their labels."""
+        return file_contents(file)
+
+    def differences(self, file: ReleaseFile, policy: SdgsPolicy) -> Iterable[str]:
+        """Domains, levels, groups and numbers."""
+        return differences(file, policy)
+
+    def verify(self, file: ReleaseFile, policy: SdgsPolicy | None = None) -> Iterable[Check]:
+        """The guarantee, levels, labels, and the size of every class."""
+        return verify_file(file)
+
+    def wording(self, file: ReleaseFile) -> Wording:
+        """What its numbers guarantee, and what answers mean."""
+        numbers, terms = file.parameters, declared_terms(Calls(file.con), file)
         points = sorted(file.rows("smooth"), key=lambda p: float(p["epsilon"]))
-        content: dict[str, Any] = {
-            **about,
-            "policy": stated_policy(file),
-            "details": json.loads(about["details"]),
-            "parameters": numbers,
-            "smooth": points,
-            "columns": columns,
-            **({GROUPS: [list(g.columns) for g in stated_groups(file)]} if GROUPS in about else {}),
-            "requirements": [],
-            "public": [],
-        }
-        names = [n for n in (columns[0] if columns else {}) if n != "position"]
-        parts: list[Part] = [
-            Line(about["guarantee"], "claimed"),
-            *(Line(f"- {text}", quiet=True) for text in content["details"]),
-        ]
-        if "n_public" in numbers:
-            parts.append(Line(exposure(terms, numbers["n_public"], numbers["exposed"])))
-        parts.append(smooth_grid([(p["epsilon"], p["delta"], p["bound"]) for p in points], terms.groups))
-        if "node_is_public" in about:
-            what = "levels and groups" if terms.groups > 1 else "levels"
-            parts.append(Line(f"Why the {what} do not depend on the table: {about['node_is_public']}"))
-        if "beside" in about:
-            parts.append(Line(f"It stands beside other releases of the table: {about['beside']}"))
-        parts.append(Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns)))
-        parts += answers_mean(file)
-        parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
-        return Facts(f"{file.name}  {about['method']}", content, tuple(parts))
+        content: dict[str, Any] = {"smooth": points}
+        if GROUPS in file.about:
+            content[GROUPS] = [list(g.columns) for g in declared_groups(file)]
+        exposed = [Line(exposure(terms, numbers["n_public"], numbers["exposed"]))] if "n_public" in numbers else []
+        smooth = smooth_grid([(p["epsilon"], p["delta"], p["bound"]) for p in points], terms.groups)
+        return Wording(
+            promise(terms),
+            details(terms),
+            before_columns=(*exposed, smooth),
+            after_columns=tuple(answers_mean(file)),
+            content=content,
+        )
 
     def posterior(self, plan: SdgsPlan, file: ReleaseFile, times: float) -> float | None:
         """The worst belief of a linking attacker in a sensitive value, where its public domain says what there is."""
@@ -105,7 +100,7 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
         """Who knows all but one sensitive column, where its public domain says what there is."""
         calls, found = Calls(file.con), []
-        terms = stated_terms(calls, file)
+        terms = declared_terms(calls, file)
         for column in file.rows("attributes"):
             if column["role"] == "sensitive" and column["has_domain"]:
                 name = str(column["name"])

@@ -19,7 +19,7 @@ from sqlpriv.methods.method import Plan, Written
 from sqlpriv.methods.sdgs.classes import Sampled, expected_rows, refuse_kinds, refuse_too_many, write_classes
 from sqlpriv.methods.sdgs.groups import Group, file_of, groups_of
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
-from sqlpriv.methods.sdgs.stated import stated_groups
+from sqlpriv.methods.sdgs.stated import declared_groups
 from sqlpriv.methods.sdgs.terms import Terms, delta_curves, make_terms, smooth_curve
 from sqlpriv.methods.sdgs.told import ToldOwner, linking_posterior, owner_facts
 from sqlpriv.release.file import count_rows, open_file
@@ -214,7 +214,7 @@ def _read_again(written: Written) -> tuple[dict[str, int], tuple[int, ...]]:
     """The node of a release that was there already, and the rows of its groups, as its file says."""
     with open_file(written.output) as file:
         node = {str(name): int(level) for name, level in json.loads(file.about["node"]).items()}
-        return node, tuple(count_rows(file_of(file, group)) for group in stated_groups(file))
+        return node, tuple(count_rows(file_of(file, group)) for group in declared_groups(file))
 
 
 def make_plan(source: Source, policy: SdgsPolicy) -> SdgsPlan:

@@ -14,9 +14,9 @@ from sqlpriv.release.file import ReleaseFile
 FOUR = ("epsilon", "delta", "k", "beta")
 
 
-def stated_groups(file: ReleaseFile) -> tuple[Group, ...]:
+def declared_groups(file: ReleaseFile) -> tuple[Group, ...]:
     """The groups that a file states; one of all columns, where it states none."""
-    names = [str(c["name"]) for c in sorted(file.rows("attributes"), key=lambda c: int(c["position"]))]
+    names = [str(c["name"]) for c in file.attributes]
     return groups_of(json.loads(file.about[GROUPS]) if GROUPS in file.about else [names])
 
 
@@ -24,7 +24,7 @@ def wrong_groups(file: ReleaseFile) -> bool:
     """Whether a file does not say in which group each of its columns is, once and in the order of the columns."""
     if GROUPS not in file.about:
         return False
-    names = [str(c["name"]) for c in sorted(file.rows("attributes"), key=lambda c: int(c["position"]))]
+    names = [str(c["name"]) for c in file.attributes]
     try:
         given = json.loads(file.about[GROUPS])
     except (ValueError, RecursionError):
@@ -36,13 +36,13 @@ def wrong_groups(file: ReleaseFile) -> bool:
     return any(group != [name for name in names if name in group] for group in given)
 
 
-def stated_terms(calls: Calls, file: ReleaseFile) -> Terms:
+def declared_terms(calls: Calls, file: ReleaseFile) -> Terms:
     """What the four numbers of a file guarantee."""
     refuse_no_numbers(file)
     numbers = file.parameters
     four = {name: numbers[name] for name in FOUR}
     each, of_persons = int(numbers["rows_each"]), file.about["unit"] == "person"
-    return guaranteed(calls, four, numbers["node_epsilon"], each, of_persons, len(stated_groups(file)))
+    return guaranteed(calls, four, numbers["node_epsilon"], each, of_persons, len(declared_groups(file)))
 
 
 def refuse_no_numbers(file: ReleaseFile) -> None:

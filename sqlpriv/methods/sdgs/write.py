@@ -23,17 +23,16 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.methods.labelled.leaves import ShownColumn, write_leaves
 from sqlpriv.methods.labelled.node_labels import write_attributes, write_hierarchies
-from sqlpriv.methods.labelled.order import write_in_order
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Edition, Made
 from sqlpriv.methods.sdgs.classes import Sampled, write_classes, write_rows, write_sample
-from sqlpriv.methods.sdgs.groups import DIGESTS, GROUPS, Group, group_digests
+from sqlpriv.methods.sdgs.groups import GROUPS, Group
 from sqlpriv.methods.sdgs.nodes import draw_node
 from sqlpriv.methods.sdgs.plan import SdgsPlan
-from sqlpriv.methods.sdgs.told import details, promise
-from sqlpriv.release.file import WRITTEN, double, write_about, write_numbers, write_values, written
-from sqlpriv.sqltext import literal, quoted
+from sqlpriv.release.file import WRITTEN, double, write_about, write_numbers, write_reasons, write_values, written
+from sqlpriv.release.order import write_in_order
+from sqlpriv.sqltext import quoted
 
 
 def throw(plan: SdgsPlan, prefix: str) -> tuple[Node, Sequence[Sampled]]:
@@ -61,6 +60,7 @@ def write(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
     with written(con, path):
         rows = sum(_write_rows(plan, group) for group in plan.groups)
         write_about(con, _about(plan, node))
+        write_reasons(con, plan.policy.reasons)
         write_numbers(con, _numbers(plan))
         points = (tuple(double(n) for n in point) for point in plan.smooth)
         write_values(con, "smooth", "epsilon, delta, bound", points)
@@ -85,8 +85,6 @@ def _write_view(plan: SdgsPlan, group: Group, columns: Sequence[ShownColumn]) ->
     view = quoted(WRITTEN, "main", group.view(table))
     shown = [(c.name, c.ends if c.has_ends else None) for c in columns if c.name in group.columns]
     fetch(con, view_of_rows(view, shown, rows=group.table))
-    if len(plan.groups) > 1:
-        fetch(con, f"COMMENT ON VIEW {view} IS {literal(group.comment(table))}")
 
 
 def _numbers(plan: SdgsPlan) -> dict[str, float]:
@@ -103,12 +101,8 @@ def _about(plan: SdgsPlan, node: Node) -> dict[str, str]:
         "node": json.dumps(plan.named(node)),
         "counts": "persons" if terms.of_persons and terms.rows_each == 1 else "rows",
         "unit": terms.unit,
-        "guarantee": promise(terms),
-        "details": json.dumps(details(terms)),
     }
     drawn = {"nodes": json.dumps([dict(n) for n in policy.nodes])} if len(policy.nodes) > 1 else {}
     if len(plan.groups) > 1:
         drawn |= {GROUPS: json.dumps([group.columns for group in plan.groups])}
-        drawn |= {DIGESTS: group_digests(plan.source.con, [group.written for group in plan.groups])}
-    reasons = {"node_is_public": policy.node_is_public, "beside": policy.beside}
-    return about | drawn | {name: text for name, text in reasons.items() if text}
+    return about | drawn

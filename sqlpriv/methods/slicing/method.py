@@ -12,6 +12,7 @@ from sqlpriv.methods.bucketed.plan import BucketPlan, Promise, make_plan, spelt_
 from sqlpriv.methods.bucketed.write import Words
 from sqlpriv.methods.slicing.correlated import correlated_groups
 from sqlpriv.methods.slicing.policy import OPTIONS, SlicingPolicy
+from sqlpriv.release.layout import Names
 from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import folded
 from sqlpriv.table.source import Source
@@ -25,6 +26,7 @@ class Slicing(Bucketed[SlicingPolicy]):
     options = OPTIONS
     noise_tag = "slicing"
     words = Words("bucket")
+    numbers = Names(frozenset({"rows", "buckets", "smallest", "largest", "bucket"}), frozenset({"posterior"}))
 
     def make_plan(self, source: Source, policy: SlicingPolicy) -> BucketPlan:
         """Take the groups as they are given, or choose them; order the table for its buckets."""
@@ -39,12 +41,13 @@ class Slicing(Bucketed[SlicingPolicy]):
         sides = tuple(tuple(spelt[folded(c)] for c in group) for group in groups)
         spread = None if policy.spread is None else spelt[folded(policy.spread)]
         layout = Layout(sides, roles, policy.bucket, spread)
-        said = _warnings(layout, chosen)
-        return make_plan(source, policy, layout, self.promises, self.measures, said)
+        return make_plan(
+            source, policy, layout, self.promises, self.measures, chosen, self.warns(layout, groups_chosen=chosen)
+        )
 
-    def may_warn(self, layout: Layout) -> tuple[str, ...]:
-        """Of groups that were chosen, and of what stands together in one."""
-        return _warnings(layout, chosen=True)
+    def warns(self, layout: Layout, groups_chosen: bool) -> tuple[str, ...]:
+        """Of groups that the table chose, and of what stands together in one."""
+        return _warnings(layout, groups_chosen)
 
     def measures(self, sides: Sides) -> dict[str, float]:
         """Sizes, and what anybody comes to believe who knows all quasi-identifiers."""

@@ -44,7 +44,7 @@ SCRIPT = Path(__file__).with_name("talk_to_superset.py")
 
 
 @pytest.fixture(scope="module")
-def with_views(few_macros: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def with_views(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release with a stored view."""
     folder = tmp_path_factory.mktemp("views")
     rows = "".join(

@@ -12,6 +12,7 @@ import pytest
 from oracles.buckets import can_differ, groups_of
 from support.bucket_policies import QI, SENSITIVE, bucket_policy_text, change, publish_apart, tables_of
 from support.policies import role, write_policy
+from support.titles import CONTENTS, DECLARED, DIGEST, DIGESTS, SHOWN
 
 from sqlpriv.errors import PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.methods import METHODS
@@ -19,8 +20,6 @@ from sqlpriv.methods.bucketed.arrange import write_arranged
 from sqlpriv.methods.bucketed.plan import BucketPlan
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import Published, open_release, plan, planned, publish, read_policy, show, verify
-
-pytestmark = pytest.mark.usefixtures("few_macros")
 
 COLUMNS = {"age": QI, "sex": QI, "s": SENSITIVE}
 PEOPLE = (
@@ -299,27 +298,26 @@ NUMBERED = "UPDATE sqlpriv_release.parameters SET value = {} WHERE name = '{}'"
     ("sql", "failing"),
     [
         ("UPDATE sqlpriv_release.side_2 SET s = 'v1' WHERE rowid < 2", "all values of a group differ"),
-        ("UPDATE sqlpriv_release.side_2 SET s = 'other' WHERE rowid = 3", "the other sides are those of their digests"),
-        ("UPDATE sqlpriv_release.published SET age = 99 WHERE rowid = 0", "the published rows are those of the digest"),
+        ("UPDATE sqlpriv_release.side_2 SET s = 'other' WHERE rowid = 3", DIGESTS),
+        ("UPDATE sqlpriv_release.published SET age = 99 WHERE rowid = 0", DIGEST),
         ("UPDATE sqlpriv_release.side_2 SET __bucket = 1 WHERE rowid = 0", "as many rows on every side"),
         ("CREATE OR REPLACE TABLE sqlpriv_release.published AS FROM sqlpriv_release.published ORDER BY age DESC",
-         "the order of the rows of published tells nothing"),
+         "the order of the rows of published reveals nothing"),
         ("CREATE OR REPLACE TABLE sqlpriv_release.side_2 AS FROM sqlpriv_release.side_2 ORDER BY s",
-         "the order of the rows of side_2 tells nothing"),
-        ("ALTER TABLE sqlpriv_release.side_2 ADD COLUMN name VARCHAR", "side_2 has the columns"),
-        ("ALTER TABLE sqlpriv_release.published ADD COLUMN s VARCHAR", "the published columns are the ones"),
-        ("CREATE TABLE main.private AS SELECT 1 AS x", "the tables of its method and no others"),
-        ("CREATE OR REPLACE VIEW people AS SELECT * FROM sqlpriv_release.published", "the views show the sides"),
-        ("COMMENT ON VIEW people IS 'these are rows'", "the file holds the tables"),
-        (NUMBERED.format(0.01, "disclosure_1"), "the numbers that are stated"),
-        (NUMBERED.format(0.1, "posterior"), "the numbers that are stated"),
+         "the order of the rows of side_2 reveals nothing"),
+        ("ALTER TABLE sqlpriv_release.side_2 ADD COLUMN name VARCHAR", CONTENTS),
+        ("ALTER TABLE sqlpriv_release.published ADD COLUMN s VARCHAR", CONTENTS),
+        ("CREATE TABLE main.private AS SELECT 1 AS x", CONTENTS),
+        ("CREATE OR REPLACE VIEW people AS SELECT * FROM sqlpriv_release.published", SHOWN),
+        ("COMMENT ON VIEW people IS 'these are rows'", CONTENTS),
+        (NUMBERED.format(0.01, "disclosure_1"), "the numbers are those of the buckets"),
+        (NUMBERED.format(0.1, "posterior"), "the numbers are those of the buckets"),
         (NUMBERED.format(5, "l"), "every group has 5 rows or more"),
-        ("UPDATE sqlpriv_release.about SET value = 'All is well.' WHERE name = 'guarantee'", "whoever finds"),
+        ("INSERT INTO sqlpriv_release.about VALUES ('guarantee', 'All is well.')", DECLARED),
         ("UPDATE sqlpriv_release.requirements SET threshold = 9", "distinct_l(s)>=3"),
-        ("INSERT INTO sqlpriv_release.about VALUES ('note', 'Ann has flu')", "the release says what it holds"),
-        ("""UPDATE sqlpriv_release.about SET value = '["Ann has flu"]' WHERE name = 'warnings'""",
-         "it warns of what its sides make known"),
-        ("UPDATE sqlpriv_release.attributes SET side = 3 WHERE name = 's'", "the release says what it holds"),
+        ("INSERT INTO sqlpriv_release.about VALUES ('note', 'Ann has flu')", DECLARED),
+        ("UPDATE sqlpriv_release.about SET value = 'Ann has flu' WHERE name = 'groups_chosen'", DECLARED),
+        ("UPDATE sqlpriv_release.attributes SET side = 3 WHERE name = 's'", DECLARED),
     ],
 )  # fmt: skip
 def test_a_changed_file_fails(tmp_path: Path, released: Published, sql: str, failing: str) -> None:

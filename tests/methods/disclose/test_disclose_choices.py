@@ -14,7 +14,7 @@ from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.publishing import plan, planned, publish, read_policy
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.slow
 
 AGE = COLUMNS["age"]
 REFUSED = {

@@ -11,8 +11,6 @@ from support.policies import toml_text, write_policy
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.publishing import planned, publish, read_policy, verify
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 PLAIN = ("zip", "age", "ill", "ward")
 HOSTILE = ("number", "a0", "label", "row")
 ODD = ('o"x', "c.loss", "zip code", "1")

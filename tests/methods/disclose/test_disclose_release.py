@@ -11,16 +11,17 @@ import duckdb
 import pytest
 from support.commands import run
 from support.disclosures import FILE, NORTH, RISK, checks, written_policy
+from support.titles import CONTENTS, DECLARED
 
 import sqlpriv
 from sqlpriv.errors import ReleaseError
 from sqlpriv.publishing import open_release, publish
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> tuple[Path, dict[str, Any]]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("disclosed")
     return folder, publish(written_policy(folder)).facts.content
 
@@ -112,17 +113,17 @@ def test_a_second_release_is_refused_unless_it_may_stand_beside(made: tuple[Path
         publish(folder / "other.toml")
 
 
-ORDER = "the order of the rows of published tells nothing"
+ORDER = "the order of the rows of published reveals nothing"
 LABELS = "every label of 'sex' is a label of its hierarchy"
 TAMPERED = {
     "UPDATE sqlpriv_release.published SET sex = 'X' WHERE rowid = 0": LABELS,
     "UPDATE sqlpriv_release.published SET sex = NULL WHERE rowid = 0": "no cell of 'sex' tells that it is missing",
-    "UPDATE sqlpriv_release.parameters SET value = 1 WHERE name = 'c'": "the release says what it holds",
+    "UPDATE sqlpriv_release.parameters SET value = 1 WHERE name = 'c'": DECLARED,
     "UPDATE sqlpriv_release.parameters SET value = 0.5 WHERE name = 'utility'": "the utility is that of the rows",
-    "UPDATE sqlpriv_release.about SET value = 'all is safe' WHERE name = 'promise'": "the release says what it holds",
-    "UPDATE sqlpriv_release.about SET value = '[]' WHERE name = 'warnings'": "the release says what it holds",
-    "UPDATE sqlpriv_release.about SET value = 'the table' WHERE name = 'dictionary'": "the release says what it holds",
-    "CREATE TABLE sqlpriv_release.more AS SELECT 1 AS ssn": "the file holds the tables of its method and no others",
+    "INSERT INTO sqlpriv_release.about VALUES ('promise', 'all is safe')": DECLARED,
+    "UPDATE sqlpriv_release.about SET value = 'maybe' WHERE name = 'personal'": DECLARED,
+    "UPDATE sqlpriv_release.about SET value = 'the table' WHERE name = 'dictionary'": DECLARED,
+    "CREATE TABLE sqlpriv_release.more AS SELECT 1 AS ssn": CONTENTS,
     "CREATE TABLE t AS FROM sqlpriv_release.published; DELETE FROM sqlpriv_release.published; INSERT INTO "
     "sqlpriv_release.published FROM t ORDER BY rowid DESC; DROP TABLE t": ORDER,
 }

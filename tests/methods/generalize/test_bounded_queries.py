@@ -12,12 +12,11 @@ from typing import Any
 import duckdb
 import pytest
 from support.policies import generalize, policy_text, qi, role, write_policy
+from support.titles import CONTENTS, DECLARED, OF_POLICY
 
 from sqlpriv.errors import PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.publishing import open_release, show, verify
 from sqlpriv.release.open import OpenRelease
-
-pytestmark = pytest.mark.usefixtures("few_macros")
 
 COLUMNS = {
     "age": qi("ranges:10,20"),
@@ -51,12 +50,12 @@ def asked(opened: OpenRelease, query: str) -> tuple[Any, ...]:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return released(tmp_path_factory.mktemp("plain"))
 
 
 @pytest.fixture(scope="module")
-def suppressed(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def suppressed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release without domains, of which one row is left out."""
     return released(tmp_path_factory.mktemp("suppressed"), PEOPLE + STRANGER, "suppression = 0.2")
 
@@ -299,7 +298,7 @@ DOMAIN = "the domain of 'age' has a value below every label"
 
 
 @pytest.fixture(scope="module")
-def listed(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("listed")
     text = policy_text(LISTED, "k = 2", "node = { age = 1, zip = 1 }")
     return generalize(write_policy(folder, text, LISTED_PEOPLE), ledger=folder / "ledger.db").output
@@ -323,13 +322,13 @@ def test_a_file_that_was_left_alone_passes(listed: Path) -> None:
         ("UPDATE domain.zip SET share = NULL WHERE value = '11'", "the domain of 'zip' has a value below every label"),
         (
             "UPDATE sqlpriv_release.attributes SET labels = 'words' WHERE name = 'zip'",
-            "every column says what its labels are",
+            DECLARED,
         ),
         (
             "UPDATE sqlpriv_release.attributes SET labels = 'values' WHERE name = 'zip'",
-            "every column says what its labels are",
+            DECLARED,
         ),
-        ("DROP TABLE domain.age", "the file holds the tables of its method and no others"),
+        ("DROP TABLE domain.age", CONTENTS),
     ],
 )
 def test_a_file_that_says_other_things_of_values_fails(listed: Path, tmp_path: Path, change: str, check: str) -> None:
@@ -404,7 +403,7 @@ def test_a_domain_beyond_the_policy_fails(tmp_path: Path) -> None:
     assert verify(file, policy).passed
     policy.write_text(text.replace(', domain = "range:0..99"', ""), encoding="utf-8")
     failing = [c["check"] for c in verify(file, policy).content["checks"] if c["passed"] is False]
-    assert "no domain beyond those of the policy" in failing
+    assert OF_POLICY in failing
 
 
 def test_shares_weigh_estimates_and_not_bounds(listed: Path) -> None:

@@ -16,7 +16,6 @@ from support.strategies import EXAMPLES
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 
-pytestmark = pytest.mark.usefixtures("few_macros")
 # The bar is 1,000 tables: make test-deep asks all of them, make test the first.
 TABLES = 1000 if EXAMPLES >= 2000 else 60
 QUESTIONS = 6

@@ -38,7 +38,6 @@ WRITE = import_module("sqlpriv.methods.generalize.write")
 Row = tuple[object, ...]
 
 # Releases hold a few macros, in a fraction of the time; one test writes them all.
-pytestmark = pytest.mark.usefixtures("few_macros")
 
 
 def rows_of(file: Path, table: str, schema: str = "main") -> list[Row]:
@@ -413,7 +412,9 @@ def test_the_old_release_survives_a_policy_that_cannot_be_met(tmp_path: Path) ->
 
 def test_an_old_release_is_replaced(tmp_path: Path) -> None:
     release_people(tmp_path)
-    write_policy(tmp_path, policy_text(COLUMNS, "k = 9", f'{SUPPRESSION}\nbeside = "the first never went out"'))
+    write_policy(
+        tmp_path, policy_text(COLUMNS, "k = 9", f'{SUPPRESSION}\ncoexists_because = "the first never went out"')
+    )
     result = generalize(tmp_path / "policy.toml")
     assert result.node == {"age": 1, "zip": 1}
     assert {row[:4] for row in rows_of(tmp_path / "people-release.duckdb", "people")} == {("20-24", 20, 24, "*")}
@@ -423,8 +424,8 @@ def test_an_old_release_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "failure", "raised"),
     [
-        ("attach_new_release", duckdb.IOException("disk full of SECRET-42"), ReleaseError),
-        ("attach_new_release", RuntimeError("a bug"), RuntimeError),
+        ("attach_new", duckdb.IOException("disk full of SECRET-42"), ReleaseError),
+        ("attach_new", RuntimeError("a bug"), RuntimeError),
         ("_publish_file", KeyboardInterrupt(), KeyboardInterrupt),
         ("_write_tables", duckdb.IOException("disk full of SECRET-42"), InternalError),
         ("_write_tables", KeyboardInterrupt(), KeyboardInterrupt),

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 from support.commands import run
 from support.policies import generalize, policy_text, qi, role, write_policy
+from support.titles import OF_POLICY
 
 from sqlpriv.errors import ReleaseError
 from sqlpriv.publishing import show, verify
@@ -33,18 +34,18 @@ ONE_MORE = (
     "ALTER TABLE sqlpriv_release.published ALTER COLUMN ssn DROP DEFAULT"
 )
 REQUIRE = "k = 5\ndistinct_l = { ill = 3 }"
-COUNTED = "the file holds the tables of its method and no others"
-DECLARED = "the published columns are the ones that are declared"
+SHOWN = "the views in main show the published rows"
+FIXED = "the tables that describe the release have the columns of their kind"
+COUNTED = "the file holds the tables of its method and nothing else"
+DECLARED = COUNTED
 NAMED = "the published rows are those of the digest"
-TOLD = "what is told of the policy fits the release"
-LEVELS = "every quasi-identifier stands on the level that is stated"
-UNREAD = "the release says what it holds"
-
-pytestmark = pytest.mark.usefixtures("few_macros")
+TOLD = "the public part of the policy fits the release"
+LEVELS = "every quasi-identifier stands on the level of the node"
+UNREAD = "every name, word and number is one that the method declares"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a private table, its policy and its release."""
     made = tmp_path_factory.mktemp("released")
     generalize(write_policy(made, policy_text(COLUMNS, REQUIRE), PEOPLE))
@@ -119,13 +120,16 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         {NAMED},
     ),
     "a column taken away": ("ALTER TABLE sqlpriv_release.published DROP COLUMN ward", {DECLARED}),
-    "a macro among ours": ("CREATE MACRO priv.notes() AS 'Mrs Smith is ill'", {COUNTED}),
-    "words on a macro of ours": ("COMMENT ON MACRO TABLE priv.k_anonymity IS 'Mrs Smith is ill'", {COUNTED}),
-    "no words on a macro of ours": ("COMMENT ON MACRO TABLE priv.k_anonymity IS NULL", {COUNTED}),
+    "a macro in its own schema": ("CREATE MACRO sqlpriv_release.notes() AS 'Mrs Smith is ill'", {COUNTED}),
+    "a macro called like one of ours": (
+        "CREATE SCHEMA priv; CREATE MACRO priv.k_anonymity(t, qis) AS TABLE SELECT 999 AS k", {COUNTED},
+    ),
+    "words on a table": ("COMMENT ON TABLE sqlpriv_release.published IS 'Mrs Smith is ill'", {COUNTED}),
+    "words on a view": ("COMMENT ON VIEW people IS 'Mrs Smith is ill'", {COUNTED}),
     "a table in its own schema": ("CREATE TABLE sqlpriv_release.more AS SELECT 7 AS ssn", {COUNTED}),
     "a table in main": ("CREATE TABLE more AS SELECT 7 AS ssn", {COUNTED}),
     "a table in a new schema": ("CREATE SCHEMA s; CREATE TABLE s.more AS SELECT 7 AS ssn", {COUNTED}),
-    "a table beside the macros": ("CREATE TABLE priv.more AS SELECT 7 AS ssn", {COUNTED}),
+    "a table in the schema of macros": ("CREATE SCHEMA priv; CREATE TABLE priv.more AS SELECT 7 AS ssn", {COUNTED}),
     "a table as a domain": ("CREATE TABLE domain.more AS SELECT 7 AS ssn", {COUNTED}),
     "a public table": ("CREATE TABLE public.more AS SELECT 7 AS ssn", {COUNTED}),
     "an empty schema": ("CREATE SCHEMA s", {COUNTED}),
@@ -144,49 +148,41 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
     "a hierarchy with another level": ("ALTER TABLE sqlpriv_release.hierarchy_age ADD COLUMN level4 VARCHAR", {LEVELS}),
     "a hierarchy taken away": ("DROP TABLE sqlpriv_release.hierarchy_age", {COUNTED}),
     "a requirement raised": (
-        "UPDATE sqlpriv_release.requirements SET requirement = 'k>=50' WHERE measure = 'k'",
-        {"k>=50"},
-    ),
-    "a requirement raised with its threshold": (
-        "UPDATE sqlpriv_release.requirements SET requirement = 'k>=50', threshold = 50 WHERE measure = 'k'",
-        {"k>=50"},
-    ),
-    "a threshold alone": (
         "UPDATE sqlpriv_release.requirements SET threshold = 50 WHERE measure = 'k'",
-        {"k>=5"},
+        {"k>=50", TOLD},
     ),
     "a requirement of a column that is not sensitive": (
-        "UPDATE sqlpriv_release.requirements SET sensitive = 'ward', requirement = 'distinct_l(ward)>=3' "
+        "UPDATE sqlpriv_release.requirements SET sensitive = 'ward' "
         "WHERE measure = 'distinct_l'",
         {"distinct_l(ward)>=3"},
     ),
     "a requirement that nobody knows": (
-        "UPDATE sqlpriv_release.requirements SET measure = 'beauty', requirement = 'beauty>=5' WHERE measure = 'k'",
-        {"beauty>=5"},
+        "UPDATE sqlpriv_release.requirements SET measure = 'beauty' WHERE measure = 'k'",
+        {"beauty"},
     ),
     "a requirement that cannot be read": (
         "UPDATE sqlpriv_release.requirements SET arguments = 'x' WHERE measure = 'k'",
-        {"k>=5"},
+        {"k"},
     ),
     "a threshold that is none": (
         "UPDATE sqlpriv_release.requirements SET threshold = NULL WHERE measure = 'k'",
-        {"k>=5"},
+        {"k"},
     ),
     "a guarantee that says more": (
-        "UPDATE sqlpriv_release.requirements SET guarantee = 'Nobody can be found.' WHERE measure = 'k'",
-        {"k>=5"},
+        "ALTER TABLE sqlpriv_release.requirements ADD COLUMN guarantee VARCHAR",
+        {FIXED},
     ),
-    "all requirements deleted": ("DELETE FROM sqlpriv_release.requirements", {UNREAD}),
-    "no requirements at all": ("DROP TABLE sqlpriv_release.requirements", {UNREAD}),
-    "requirements of another form": ("ALTER TABLE sqlpriv_release.requirements DROP COLUMN threshold", {UNREAD}),
-    "another view of other rows": (REPLACED + "SELECT 7 AS ssn", {"main.people shows the published rows"}),
+    "all requirements deleted": ("DELETE FROM sqlpriv_release.requirements", {"something is required"}),
+    "no requirements at all": ("DROP TABLE sqlpriv_release.requirements", {FIXED}),
+    "requirements of another form": ("ALTER TABLE sqlpriv_release.requirements DROP COLUMN threshold", {FIXED}),
+    "another view of other rows": (REPLACED + "SELECT 7 AS ssn", {SHOWN}),
     "a view of some of the rows": (
         REPLACED + "FROM sqlpriv_release.published WHERE age > 20",
-        {"main.people shows the published rows"},
+        {SHOWN},
     ),
     "a view that reads a file": (
         REPLACED + "SELECT * FROM read_text('/etc/hostname')",
-        {"main.people shows the published rows"},
+        {SHOWN},
     ),
     "a table in the place of the view": (
         "DROP VIEW people; CREATE TABLE people AS FROM sqlpriv_release.published",
@@ -209,7 +205,7 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
     "an attribute without a position": ("UPDATE sqlpriv_release.attributes SET position = NULL", {UNREAD}),
     "the level of an attribute": (
         "UPDATE sqlpriv_release.attributes SET level = 1 WHERE name = 'age'",
-        {"every column says what its labels are"},
+        {"every name, word and number is one that the method declares"},
     ),
     "the levels of an attribute": (
         "UPDATE sqlpriv_release.attributes SET levels = 9 WHERE name = 'age'",
@@ -223,7 +219,7 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         "UPDATE sqlpriv_release.attributes SET role = 'other' WHERE name = 'ill'",
         {"distinct_l(ill)>=3"},
     ),
-    "no attributes at all": ("DROP TABLE sqlpriv_release.attributes", {UNREAD}),
+    "no attributes at all": ("DROP TABLE sqlpriv_release.attributes", {FIXED}),
     "another table": ("UPDATE sqlpriv_release.about SET value = 'patients' WHERE name = 'table'", {COUNTED}),
     "another node": (
         "UPDATE sqlpriv_release.about SET value = '{\"age\": 2, \"zip\": 0}' WHERE name = 'node'",
@@ -264,7 +260,7 @@ def test_tampering_that_only_the_policy_tells(copy: Path, folder: Path) -> None:
     assert failing(copy) == [TOLD]
     change(copy, told(', "distinct_l(ill)>=3"', ""))
     assert failing(copy) == []
-    assert failing(copy, policy) == ["the requirements are those of the policy", TOLD]
+    assert failing(copy, policy) == [OF_POLICY, TOLD]
 
 
 def told(was: str, now: str) -> str:
@@ -278,15 +274,15 @@ def told(was: str, now: str) -> str:
     [
         ("UPDATE sqlpriv_release.attributes SET role = 'sensitive' WHERE name = 'ward'; "
          + told('"role": "other"', '"role": "sensitive"'),
-         "no column beyond the policy, each in its role"),
-        ("UPDATE sqlpriv_release.requirements SET requirement = 'k>=4', threshold = 4 WHERE measure = 'k'; "
-         + told("k>=5", "k>=4"), "the requirements are those of the policy"),
-        ("UPDATE sqlpriv_release.requirements SET requirement = 'k>=6', threshold = 6 WHERE measure = 'k'; "
-         + told("k>=5", "k>=6"), "the requirements are those of the policy"),
+         OF_POLICY),
+        ("UPDATE sqlpriv_release.requirements SET threshold = 4 WHERE measure = 'k'; "
+         + told("k>=5", "k>=4"), OF_POLICY),
+        ("UPDATE sqlpriv_release.requirements SET threshold = 6 WHERE measure = 'k'; "
+         + told("k>=5", "k>=6"), OF_POLICY),
         ("UPDATE sqlpriv_release.about SET value = 'persons' WHERE name = 'counts'",
-         "table, persons and suppression are those of the policy"),
+         OF_POLICY),
         ("UPDATE sqlpriv_release.about SET value = '1' WHERE name = 'suppressed_rows'",
-         "table, persons and suppression are those of the policy"),
+         OF_POLICY),
     ],
 )  # fmt: skip
 def test_what_is_no_fault_by_itself_is_compared_with_the_policy(copy: Path, folder: Path, sql: str, check: str) -> None:
@@ -299,11 +295,11 @@ def test_what_is_no_fault_by_itself_is_compared_with_the_policy(copy: Path, fold
 @pytest.mark.parametrize(
     ("columns", "check"),
     [
-        ({"ward": role("drop")}, "no column beyond the policy, each in its role"),
-        ({"ward": role("sensitive")}, "no column beyond the policy, each in its role"),
-        ({"zip": role("other")}, "no column beyond the policy, each in its role"),
-        ({"ssn": role("other")}, "no column beyond the policy, each in its role"),
-        ({"ssn": role("person")}, "table, persons and suppression are those of the policy"),
+        ({"ward": role("drop")}, OF_POLICY),
+        ({"ward": role("sensitive")}, OF_POLICY),
+        ({"zip": role("other")}, OF_POLICY),
+        ({"ssn": role("other")}, OF_POLICY),
+        ({"ssn": role("person")}, OF_POLICY),
     ],
 )
 def test_a_release_of_another_policy(folder: Path, tmp_path: Path, columns: dict[str, str], check: str) -> None:
@@ -324,7 +320,7 @@ def test_a_file_that_is_no_release(tmp_path: Path) -> None:
 
 
 def claims(folder: Path, columns: dict[str, str], require: str, release: str, sql: str) -> dict[str, bool | None]:
-    release += f'\nbeside = "one of several in a test, {folder.name}"'
+    release += f'\ncoexists_because = "one of several in a test, {folder.name}"'
     output = generalize(write_policy(folder, policy_text(columns, require, release), sql)).output
     found = {str(c["check"]): c["passed"] for c in verify(output, folder / "policy.toml").content["checks"]}
     assert verify(output).passed

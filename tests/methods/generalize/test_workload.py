@@ -28,8 +28,6 @@ from sqlpriv.methods.labelled.evaluate import evaluate
 from sqlpriv.methods.lattice import Node
 from sqlpriv.publishing import open_private, open_release, plan
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 WORKLOAD = 'objective = "workload:w.sql"'
 NODES = list(itertools.product(range(4), range(3)))
 

@@ -17,8 +17,6 @@ from sqlpriv.methods.hilbert import points
 from sqlpriv.methods.labelled.box_plan import BoxPlan
 from sqlpriv.publishing import open_release, plan, planned, publish, read_policy, show, verify
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 PUBLIC = {
     **line_releases.COLUMNS,
     "age": '{ role = "quasi-identifier", hierarchy = "ranges:5,10,50" }',

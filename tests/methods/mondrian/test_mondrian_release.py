@@ -11,11 +11,10 @@ import duckdb
 import pytest
 from support.commands import run
 from support.policies import policy_text, qi, role, write_policy
+from support.titles import CONTENTS, DECLARED, PUBLIC_PART, SHOWN
 
 from sqlpriv.errors import PolicyError
 from sqlpriv.publishing import open_release, plan, publish, verify
-
-pytestmark = pytest.mark.usefixtures("few_macros")
 
 PEOPLE = """
 CREATE TABLE people AS SELECT i AS ssn, CASE WHEN i % 17 > 0 THEN CAST(hash(i) % 80 AS INTEGER) END AS age,
@@ -61,9 +60,7 @@ def written_policy(folder: Path, cuts: str = "data", require: str = REQUIRE, tab
 
 
 @pytest.fixture(scope="module", params=["data", pytest.param("public", marks=pytest.mark.slow)])
-def made(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, few_macros: None
-) -> tuple[str, Path]:
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp(f"boxes-{request.param}")
     done = publish(written_policy(folder, request.param))
     content = done.facts.content
@@ -185,36 +182,37 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         "INSERT INTO sqlpriv_release.hierarchy_sex VALUES ('X', 0, ['*'])",
         {"every label of 'sex' is a label of its hierarchy"},
     ),
-    "no warning": (
-        "UPDATE sqlpriv_release.about SET value = '[]' WHERE name = 'warnings'", {"the release says what it holds"},
+    "a sentence": (
+        "INSERT INTO sqlpriv_release.about VALUES ('warnings', '[]')",
+        {DECLARED},
     ),
     "other cuts": (
-        "UPDATE sqlpriv_release.about SET value = 'public' WHERE name = 'cuts'", {"the release says what it holds"},
+        "UPDATE sqlpriv_release.about SET value = 'public' WHERE name = 'cuts'", {DECLARED},
     ),
     "suppressed rows": (
         "UPDATE sqlpriv_release.about SET value = '5' WHERE name = 'suppressed_rows'",
-        {"the release says what it holds"},
+        {DECLARED},
     ),
     "a higher k": (
-        "UPDATE sqlpriv_release.requirements SET threshold = 30, requirement = 'k>=30' WHERE measure = 'k'",
-        {"k>=30", "what is told of the policy fits the release"},
+        "UPDATE sqlpriv_release.requirements SET threshold = 30 WHERE measure = 'k'",
+        {"k>=30", PUBLIC_PART},
     ),
     "a table more": (
         "CREATE TABLE sqlpriv_release.notes AS SELECT 1 AS x",
-        {"the file holds the tables of its method and no others"},
+        {CONTENTS},
     ),
     "another view": (
-        f"CREATE OR REPLACE VIEW people AS SELECT * FROM {PUBLISHED} LIMIT 3", {"main.people shows the published rows"},
+        f"CREATE OR REPLACE VIEW people AS SELECT * FROM {PUBLISHED} LIMIT 3", {SHOWN},
     ),
     "labels that are values": (
         "UPDATE sqlpriv_release.attributes SET labels = 'values' WHERE name = 'age'",
-        {"every column says what its labels are"},
+        {DECLARED},
     ),
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("to-tamper")
     few_nulls = PEOPLE.replace("i % 17", "i % 120")  # too few for a class of their own, so there are stars
     publish(written_policy(folder, require="k = 4", table=few_nulls))

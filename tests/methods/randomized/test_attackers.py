@@ -17,7 +17,7 @@ from support.randomized_policies import rows_of
 from sqlpriv.errors import PolicyError
 from sqlpriv.publishing import plan, publish, show, verify
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 ILLNESSES = [f"ill {i}" for i in range(20)]
 COLUMNS = {
@@ -264,15 +264,13 @@ def test_a_reason_that_is_not_needed_is_not_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE sqlpriv_release.attackers SET posterior = 0.2, covered = true",
-        "UPDATE sqlpriv_release.attackers SET wants = 'nothing' WHERE wants = 'ill'",
-        "DELETE FROM sqlpriv_release.attackers WHERE NOT covered",
+        "CREATE TABLE sqlpriv_release.attackers AS SELECT 'all but ill' AS knows, 0.2 AS posterior, true AS covered",
         "UPDATE sqlpriv_release.attributes SET role = 'other', choices = NULL WHERE name = 'ill'",
         "UPDATE sqlpriv_release.attributes SET choices = 200 WHERE name = 'ill'",
         "UPDATE sqlpriv_release.attributes SET choices = 3 WHERE name = 'sex'",
-        "DELETE FROM sqlpriv_release.about WHERE name = 'uncovered'",
-        "UPDATE sqlpriv_release.about SET value = 'no reason' WHERE name = 'uncovered'",
-        "UPDATE sqlpriv_release.about SET value = '[]' WHERE name = 'details'",
+        "DELETE FROM sqlpriv_release.reasons WHERE name = 'uncovered'",
+        "UPDATE sqlpriv_release.reasons SET text = '...' WHERE name = 'uncovered'",
+        "UPDATE sqlpriv_release.reasons SET name = 'accept'",
         "UPDATE sqlpriv_release.parameters SET value = 0.001 WHERE name = 'times'",
         "UPDATE sqlpriv_release.parameters SET value = 2 WHERE name = 'rows_each'",
     ],

@@ -21,7 +21,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import open_release, plan, publish, show, verify
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.slow
 
 VALUES = [f"ill {i}" for i in range(8)]
 SHARES = [3, 12, 6, 20, 1, 20, 16, 22]
@@ -305,7 +305,7 @@ def test_a_linking_attacker_is_right_about_every_value_as_often_as_the_bound_say
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("by_shares")
     publish(write(folder, f"{RELEASE.replace('0.6', '0.5')}"))
     return folder / "release.duckdb"
@@ -337,9 +337,8 @@ def published(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Pat
         "UPDATE sqlpriv_release.domain_weights SET variance = variance * 1.00001 WHERE power = 2",
         "DELETE FROM sqlpriv_release.domain_weights WHERE power = 2",
         "DELETE FROM sqlpriv_release.published WHERE age > 1",
-        "UPDATE sqlpriv_release.attackers SET posterior = 0.4 WHERE wants = 'ill'",
         "UPDATE sqlpriv_release.attributes SET role = 'other', choices = NULL WHERE name = 'ill'",
-        "UPDATE sqlpriv_release.about SET value = replace(value, '2 times', '3 times') WHERE name = 'guarantee'",
+        "UPDATE sqlpriv_release.parameters SET value = 3 WHERE name = 'times'",
         "UPDATE sqlpriv_release.about SET value = 'exclusive' WHERE name = 'adversary'",
     ],
 )

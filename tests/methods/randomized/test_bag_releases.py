@@ -14,9 +14,7 @@ from support.randomized_policies import noise_policy_text, publish_with, publish
 from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import parse_policy
-from sqlpriv.publishing import open_release, verify
-
-pytestmark = pytest.mark.usefixtures("few_macros")
+from sqlpriv.publishing import open_release, show, verify
 
 BAG = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\n'
 SMALL = {"a": published("[1, 2, 3, 4, 5, 6, 7, 8]"), "b": published('["x", "y", "z"]'), "id": '{ role = "drop" }'}
@@ -46,7 +44,7 @@ def test_the_kind_with_the_smaller_error_is_published_and_verifies(tmp_path: Pat
 def test_the_promise_is_differential_privacy_in_words_and_numbers(tmp_path: Path) -> None:
     policy = write_noise_policy(tmp_path, WIDE, BAG + "n_public = 300", PEOPLE)
     content = publish_with(policy).facts.content
-    promise = rows_of(tmp_path / "people-release.duckdb", "FROM sqlpriv_release.about WHERE name = 'guarantee'")[0][1]
+    promise = show(tmp_path / "people-release.duckdb").content["guarantee"]
     epsilon = rows_of(tmp_path / "people-release.duckdb", "FROM sqlpriv_release.parameters WHERE name = 'epsilon'")[0][
         1
     ]
@@ -60,7 +58,7 @@ def test_a_size_that_is_made_from_the_table_is_told_and_limits_the_promise(tmp_p
     """p depends on the size, so it is public; then only a row replaced by another is covered."""
     result = publish_with(write_noise_policy(tmp_path, WIDE, BAG, PEOPLE))
     assert any("becomes public" in w for w in result.written.warnings)
-    promise = rows_of(result.written.output, "FROM sqlpriv_release.about WHERE name = 'guarantee'")[0][1]
+    promise = show(result.written.output).content["guarantee"]
     assert "added or removed" not in promise
     assert ("n_public", 300.0) in rows_of(result.written.output, "FROM sqlpriv_release.parameters")
 

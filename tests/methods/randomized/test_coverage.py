@@ -30,7 +30,7 @@ import pytest
 from support.coverage_numbers import Asked, Found, in_standard_errors
 from support.coverage_runs import COLUMNS, people, runs
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 # avg(v + 0) has the interval itself. That of avg(v) is cut to the range of its column: where there was none it becomes
 # all of the range, and excludes nothing.

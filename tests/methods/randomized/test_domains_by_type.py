@@ -13,8 +13,6 @@ from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import planned, verify
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.3\nslots = 200'
 DAYS = '"range:2024-02-28..2024-03-01"'
 FILES = {"days.csv": "day\n2024-02-28\n2024-02-29\n2024-03-01\n"}

@@ -9,7 +9,7 @@ import pytest
 from support.commands import run
 from support.randomized_policies import publish_with, published, write_noise_policy
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 COLUMNS = {"a": published('"range:0..99"'), "b": published('["x", "it\'s"]', null="true")}
 PEOPLE = "CREATE TABLE people AS SELECT i % 10 AS a, 'x' AS b FROM range(200) AS r(i)"

@@ -14,7 +14,7 @@ from sqlpriv import publishing
 from sqlpriv.dry_run import dry_run
 from sqlpriv.errors import PolicyError
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 PEOPLE = (
     "CREATE TABLE people AS SELECT i % 20 AS a, i % 2 AS few, 'd' || i % 30 AS ill FROM range(4000) AS r(i); "

@@ -19,6 +19,7 @@ import duckdb
 import pytest
 from support.commands import run
 from support.randomized_policies import KEY, publish_with, published, rows_of, write_noise_policy
+from support.titles import CONTENTS
 
 from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.calls import Calls
@@ -27,8 +28,6 @@ from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import open_private
 from sqlpriv.table.source import Source
-
-pytestmark = pytest.mark.usefixtures("few_macros")
 
 COLUMNS = {"a": published('"range:0..99"'), "b": published('"range:0..99"'), "s": published('["x", "y"]')}
 PEOPLE = (
@@ -298,7 +297,11 @@ def test_records_that_get_lost_are_not_published(tmp_path: Path, monkeypatch: py
     [
         ("alpha_beta", "UPDATE sqlpriv_release.published SET __weight = 2 WHERE rowid = 5", "the weights of the rows"),
         ("frapp", "UPDATE sqlpriv_release.parameters SET value = 0.99 WHERE name = 'stay'", "becomes at most"),
-        ("alpha_beta", "CREATE TABLE main.people AS SELECT 1 AS a", "the file holds the tables of its method"),
+        (
+            "alpha_beta",
+            "CREATE TABLE main.people AS SELECT 1 AS a",
+            CONTENTS,
+        ),
     ],
 )
 def test_a_file_that_does_not_verify_is_not_published(

@@ -28,7 +28,7 @@ from sqlpriv.methods.randomized import questions
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import open_release, plan
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 COPIES = 500
 WITHIN = 4 / math.sqrt(2 * COPIES)

@@ -10,7 +10,7 @@ from support.randomized_policies import publish_with, published, rows_of, write_
 
 from sqlpriv.errors import PolicyError
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.slow
 
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.3\nslots = 200'
 OTHER = published('"range:0..9"')

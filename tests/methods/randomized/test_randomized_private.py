@@ -9,8 +9,6 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 
 from sqlpriv.errors import PolicyError
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 PEOPLE = "CREATE TABLE people AS SELECT i AS a FROM range(20) AS r(i)"
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'
 CSV = {"people.csv": "a\n1\n2\n3\n"}

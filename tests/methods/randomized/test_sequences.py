@@ -16,8 +16,6 @@ from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.publishing import Published, publish
 
-pytestmark = pytest.mark.usefixtures("few_macros")
-
 COLUMNS = {"a": published('"range:0..99"'), "b": published('"range:0..99"')}
 SEQUENCE = (
     'method = "alpha_beta"\nd = 0.02\ngamma = 0.2\nadversary = "independent"\nduplicates = "distinct"\nviews = 3\n'

@@ -15,7 +15,7 @@ import pytest
 from methods.randomized.test_coverage import MANY, POLICIES, asked_of, lowest
 from support.coverage_numbers import Asked, Found
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 # Divided by 1, since they are unknown without rows, and not 0 as sums are.
 STATISTICS = {

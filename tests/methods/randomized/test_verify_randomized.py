@@ -14,6 +14,7 @@ from support.commands import run
 from support.policies import role
 from support.randomized_policies import publish_with, published, rows_of, write_noise_policy
 from support.stamps import stamp_again
+from support.titles import OF_POLICY, PUBLIC_PART
 
 from sqlpriv import publishing
 from sqlpriv.errors import ReleaseError
@@ -59,7 +60,7 @@ class Release:
 
 
 @pytest.fixture(scope="module")
-def releases(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> dict[str, Release]:
+def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Release]:
     """A release of every kind; each test has a copy."""
     found = {}
     for kind, (columns, release) in POLICIES.items():
@@ -387,7 +388,7 @@ def test_a_column_that_is_declared_too(kind: str, copy: Path, releases: dict[str
         "CREATE TABLE domain.id AS SELECT CAST(7 AS BIGINT) AS value, CAST(NULL AS DOUBLE) AS share",
     )
     assert number(copy, "elements") == rows
-    told = "what is told of the policy fits the release"
+    told = PUBLIC_PART
     assert failed(publishing.verify(copy)) == [told]
     new = '"columns": {"id": {"role": "published", "domain": "list"}, '
     change(
@@ -396,7 +397,7 @@ def test_a_column_that_is_declared_too(kind: str, copy: Path, releases: dict[str
     )
     assert publishing.verify(copy).passed
     facts = publishing.verify(copy, releases[kind].policy)
-    assert failed(facts) == ["columns, public tables and the bound are those of the policy", told]
+    assert failed(facts) == [OF_POLICY, told]
     assert facts.content["checks"][0]["found"] == "'id' is not published by the policy"
     policy = releases[kind].policy.table.folder / "policy.toml"
     assert run(copy.parent, "verify", "copy.duckdb", "--policy", str(policy)).returncode == 1
@@ -458,9 +459,9 @@ def test_a_view_beside_the_tables(kind: str, copy: Path) -> None:
 @of(*EACH)
 def test_a_value_more_in_a_domain(kind: str, copy: Path) -> None:
     change(copy, "INSERT INTO domain.a SELECT 40, max(share) FROM domain.a")
-    assert failed(publishing.verify(copy))[0] == "the domains are as large as is stated"
+    assert failed(publishing.verify(copy))[0] == "the domains are as large as is declared"
     change(copy, "UPDATE sqlpriv_release.attributes SET size = size + 1 WHERE name = 'a'")
-    assert failed(publishing.verify(copy))[0] == "the domains are as large as is stated"
+    assert failed(publishing.verify(copy))[0] == "the domains are as large as is declared"
 
 
 @of("frapp")
@@ -479,7 +480,7 @@ def test_a_value_more_in_a_domain_and_in_all_sizes(kind: str, copy: Path) -> Non
 def test_the_size_of_an_attribute(kind: str, copy: Path) -> None:
     change(copy, "UPDATE sqlpriv_release.attributes SET size = size + 1 WHERE name = 'a'")
     assert failed(publishing.verify(copy)) == [
-        "the domains are as large as is stated", "the attackers are those of the parameters"
+        "the domains are as large as is declared", "the attackers are those of the parameters"
     ]  # fmt: skip
 
 
@@ -487,14 +488,14 @@ def test_the_size_of_an_attribute(kind: str, copy: Path) -> None:
 def test_a_value_twice_in_a_domain(kind: str, copy: Path) -> None:
     for table, column in (("domain.a", "value"), ("sqlpriv_release.published", "a")):
         change(copy, f"UPDATE {table} SET {column} = 39 WHERE {column} = 38")
-    assert "the domains are as large as is stated" in failed(publishing.verify(copy))
+    assert "the domains are as large as is declared" in failed(publishing.verify(copy))
 
 
 @of(*EACH)
 @pytest.mark.parametrize("share", ["0.5", "0.0"])
 def test_shares_that_nothing_is_drawn_by(kind: str, copy: Path, share: str) -> None:
     change(copy, f"UPDATE domain.a SET share = {share} WHERE value = 3")
-    assert "the domains are as large as is stated" in failed(publishing.verify(copy))
+    assert "the domains are as large as is declared" in failed(publishing.verify(copy))
 
 
 @of("slots", "distinct", "view 2", "shares")
@@ -514,7 +515,7 @@ def test_a_slot_that_there_is_not(kind: str, copy: Path, slot: str) -> None:
 @of("frapp")
 def test_a_record_more_or_less(kind: str, copy: Path) -> None:
     change(copy, "DELETE FROM sqlpriv_release.published WHERE rowid = 3")
-    assert failed(publishing.verify(copy)) == ["there are as many rows as is stated"]
+    assert failed(publishing.verify(copy)) == ["there are as many rows as is declared"]
 
 
 @of("slots", "frapp")
@@ -526,7 +527,7 @@ def test_a_public_table_that_the_policy_does_not_name(kind: str, copy: Path, rel
     )
     assert publishing.verify(copy).passed  # by itself it says so
     facts = publishing.verify(copy, releases[kind].policy)
-    assert failed(facts) == ["columns, public tables and the bound are those of the policy"]
+    assert failed(facts) == [OF_POLICY]
     assert facts.content["checks"][0]["found"] == "the policy names no public table 'leak'"
 
 

@@ -19,7 +19,6 @@ from sqlpriv.methods.sdgs.classes import write_classes, write_rows, write_sample
 from sqlpriv.publishing import open_release, publish, read_policy, show
 from sqlpriv.release.open import OpenRelease
 
-pytestmark = pytest.mark.usefixtures("few_macros")
 K, BETA = 5, 0.2
 ZZ = NormalDist().inv_cdf(0.975) ** 2
 Leaf = tuple[int, str, str]
@@ -28,7 +27,7 @@ SEXES, ILLS = ("F", "M"), ("flu", "cold", "mumps")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("asked")
     write_people(made, people(1500))
     publish(read_policy(sampled_policy(made)), ledger_file=made / "ledger")

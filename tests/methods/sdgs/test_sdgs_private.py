@@ -20,7 +20,6 @@ from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.methods.sdgs.terms import sensitivity
 from sqlpriv.publishing import publish, read_policy
 
-pytestmark = pytest.mark.usefixtures("few_macros")
 Rows = list[tuple[int, int, str, str]]
 TABLE: Rows = [
     (1, 31, "F", "flu"),

@@ -12,19 +12,19 @@ import duckdb
 import pytest
 from support.commands import run
 from support.sampled import COLUMNS, people, plan_of, sampled_policy, write_people
+from support.titles import OF_POLICY
 
 import sqlpriv
 from sqlpriv.errors import PolicyError, ReleaseError, SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.publishing import open_release, plan, publish, read_policy, show, verify
 
-pytestmark = pytest.mark.usefixtures("few_macros")
 OUT = "sqlpriv_release"
 NODES = "nodes = [{ age = 1, sex = 0 }, { age = 2, sex = 1 }]\nnode_epsilon = 0.25"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, few_macros: None) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a private table, its policy, a key and its release."""
     made = tmp_path_factory.mktemp("sampled")
     write_people(made, people(900))
@@ -109,8 +109,8 @@ def test_what_publish_prints(tmp_path: Path) -> None:
         f"INSERT INTO {OUT}.parameters VALUES ('rows', 900)",
         f"UPDATE {OUT}.smooth SET delta = delta / 2",
         f"DELETE FROM {OUT}.smooth WHERE epsilon > 2",
-        f"UPDATE {OUT}.about SET value = replace(value, '(1, ', '(0.1, ') WHERE name = 'guarantee'",
-        f"UPDATE {OUT}.about SET value = '[]' WHERE name = 'details'",
+        f"INSERT INTO {OUT}.about VALUES ('guarantee', 'Nobody learns anything.')",
+        f"INSERT INTO {OUT}.reasons VALUES ('details', 'Nobody learns anything.')",
         f"UPDATE {OUT}.about SET value = 'person' WHERE name = 'unit'",
         f"UPDATE {OUT}.about SET value = 'persons' WHERE name = 'counts'",
         f"UPDATE {OUT}.about SET value = '{{\"age\": 1, \"sex\": 0}}' WHERE name = 'node'",
@@ -146,7 +146,7 @@ def test_numbers_that_are_none_are_neither_shown_nor_asked(copy: Path, name: str
 def test_another_policy_is_noticed(folder: Path, tmp_path: Path) -> None:
     for release in ({"numbers": "epsilon = 1.0\nk = 6\nbeta = 0.2"}, {"node": "node = { age = 1, sex = 0 }"}, {}):
         other = sampled_policy(tmp_path, **release)  # type: ignore[arg-type]
-        assert "table, numbers and levels are those of the policy" in failing(folder / "out.duckdb", other), release
+        assert OF_POLICY in failing(folder / "out.duckdb", other), release
 
 
 @pytest.mark.some(4)
@@ -270,7 +270,7 @@ def test_levels_that_were_found_by_a_search_are_refused(tmp_path: Path) -> None:
     (tmp_path / "searched.toml").write_text(text.partition("epsilon =")[0], encoding="utf-8")
     found = publish(read_policy(tmp_path / "searched.toml"), tmp_path / "searched.duckdb").facts.content["node"]
     node = f"node = {{ AGE = {found['age']}, sex = {found['sex']} }}"
-    beside = 'beside = "a test"'
+    beside = 'coexists_because = "a test"'
     with pytest.raises(
         PolicyError, match=r"'searched\.duckdb', a release of the table by generalize, has the levels age ="
     ):

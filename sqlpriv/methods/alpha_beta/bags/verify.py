@@ -8,68 +8,80 @@ from collections.abc import Iterator
 from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.bags import shares
-from sqlpriv.methods.alpha_beta.bags.terms import ADVERSARY, Promised, details, judge, judge_shares, promise
-from sqlpriv.methods.randomized.stated import is_close, shared_columns
-from sqlpriv.methods.randomized.terms import FINEST
-from sqlpriv.methods.randomized.verify import Numbers, Stated, same_number
-from sqlpriv.methods.randomized.verify_promise import known_of, promise_checks
+from sqlpriv.methods.alpha_beta.bags.terms import ADVERSARY, Promised, Worth, details, judge, judge_shares, promise
+from sqlpriv.methods.randomized.stated import shared_columns
+from sqlpriv.methods.randomized.terms import FINEST, NoiseByValue
+from sqlpriv.methods.randomized.verify import Meaning
+from sqlpriv.methods.randomized.verify_promise import known_of
+from sqlpriv.methods.randomized.warned import size_is_rounded
 from sqlpriv.release.file import ReleaseFile, count_rows
-from sqlpriv.release.verify import Check
+from sqlpriv.release.layout import Names
+from sqlpriv.release.verify import Check, is_close, same_number
 from sqlpriv.sqltext import quoted
 
 
-def stated_numbers(file: ReleaseFile) -> Numbers:
-    """Which numbers a bag states."""
-    return Numbers(frozenset({"p", "q"} if "q" in file.parameters else {"a"}), frozenset({"n_public"}))
+def declared_numbers(file: ReleaseFile) -> Names:
+    """Which numbers a bag holds."""
+    return Names(frozenset({"p", "q"} if "q" in file.parameters else {"a"}) | {"n_public"})
 
 
 def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
-    """The bound by the macros, the words, and the number of rows."""
+    """The bound by the macros, and the number of rows."""
     if shared_columns(file):
         yield from _checks_by_shares(calls, file)
         return
-    stated = file.parameters
-    d, gamma, each = stated["d"], stated["gamma"], int(stated["rows_each"])
-    worth = judge(calls, d, gamma, stated, each)
-    keeps = bool(worth.private) and _is_bag(file) and stated.get("q", 1.0) >= FINEST
+    numbers, worth = file.parameters, _worth(calls, file)
+    d, gamma = numbers["d"], numbers["gamma"]
+    keeps = bool(worth.private) and _is_bag(file) and numbers.get("q", 1.0) >= FINEST
     yield Check(f"the coins keep beliefs of at most {d:.4g} at or below {gamma:g}, also of who knows all others", keeps)
     yield same_number(file, "epsilon", worth.replaced)
-    promised = Promised(d, gamma, worth, _told_size(file), each)
-    said = Stated(promise(promised), details(calls, promised), worth.factor)
-    yield from promise_checks(calls, file, said)
-    if "q" in stated:
-        yield _rows(file, calls.row("bag_rows", 0, stated["elements"], stated["p"], stated["q"]))
+    if "q" in numbers:
+        yield _rows(file, calls.row("bag_rows", 0, numbers["elements"], numbers["p"], numbers["q"]))
+
+
+def _worth(calls: Calls, file: ReleaseFile) -> Worth:
+    numbers = file.parameters
+    return judge(calls, numbers["d"], numbers["gamma"], numbers, int(numbers["rows_each"]))
 
 
 def _checks_by_shares(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
     """The same where noise follows public shares: every value has the noise that its share asks for."""
-    stated, known = file.parameters, known_of(file)
-    if known.shared is None or stated["rows_each"] != 1:
+    numbers = file.parameters
+    if known_of(file).shared is None or numbers["rows_each"] != 1:
         yield Check("noise follows the shares of a sensitive column", False)
         return
-    gamma, p = stated["gamma"], stated["p"]
-    found = shares.read_shares(calls, known, gamma)
-    noise = shares.noise_of(calls, found, p)
-    copies = _noise_column(file, found.column)
+    found, noise, worth = _by_shares(calls, file)
+    gamma, copies = numbers["gamma"], _noise_column(file, found.column)
     same = len(copies) == len(noise.copies) and all(map(is_close, copies, noise.copies))
-    keeps = same and _is_bag(file) and is_close(stated["q"], max(noise.ratios)) and min(noise.ratios) >= FINEST
+    keeps = same and _is_bag(file) and is_close(numbers["q"], max(noise.ratios)) and min(noise.ratios) >= FINEST
     yield Check(f"the noise of every value keeps beliefs by its public share at or below {gamma:g}", keeps)
     yield same_number(file, "d", found.largest_prior)
-    worth = judge_shares(calls, gamma, found, p, noise)
     yield same_number(file, "epsilon", worth.replaced)
-    told = _told_size(file)
-    words = shares.promise(found, gamma, (worth.replaced, None if told else worth.added))
-    said = Stated(words, shares.details(calls, found, told_size=told), worth.factor, noise.factors)
-    yield from promise_checks(calls, file, said)
-    yield _rows(file, calls.row("bag_share_rows", 0, stated["elements"], p, noise.ratios))
+    yield _rows(file, calls.row("bag_share_rows", 0, numbers["elements"], numbers["p"], noise.ratios))
+
+
+def _by_shares(calls: Calls, file: ReleaseFile) -> tuple[shares.Shares, NoiseByValue, Worth]:
+    """What the public shares of a file come to, the noise they ask for, and what that keeps."""
+    gamma, p = file.parameters["gamma"], file.parameters["p"]
+    found = shares.read_shares(calls, known_of(file), gamma)
+    noise = shares.noise_of(calls, found, p)
+    return found, noise, judge_shares(calls, gamma, found, p, noise)
+
+
+def meaning(calls: Calls, file: ReleaseFile) -> Meaning:
+    """What the numbers of a file guarantee."""
+    gamma, rounded = file.parameters["gamma"], size_is_rounded(file)
+    if shared_columns(file):
+        found, noise, worth = _by_shares(calls, file)
+        promised = shares.promise(found, gamma, (worth.replaced, None if rounded else worth.added))
+        return Meaning(promised, shares.details(calls, found, told_size=rounded), worth.factor, noise.factors)
+    worth = _worth(calls, file)
+    given = Promised(file.parameters["d"], gamma, worth, rounded, int(file.parameters["rows_each"]))
+    return Meaning(promise(given), details(calls, given), worth.factor)
 
 
 def _is_bag(file: ReleaseFile) -> bool:
     return file.about["adversary"] == ADVERSARY and file.parameters["slots"] == 1
-
-
-def _told_size(file: ReleaseFile) -> bool:
-    return any("rounded up" in warning for warning in file.warnings)
 
 
 def _noise_column(file: ReleaseFile, column: str) -> list[float | None]:

@@ -1,0 +1,11 @@
+"""The titles of the checks that `verify` makes of the files of every method."""
+
+FIXED = "the tables that describe the release have the columns of their kind"
+DECLARED = "every name, word and number is one that the method declares"
+CONTENTS = "the file holds the tables of its method and nothing else"
+OF_POLICY = "it is a release of the policy"
+PUBLIC_PART = "the public part of the policy fits the release"
+DIGEST = "the published rows are those of the digest"
+DIGESTS = "domains, public tables and other rows are those of their digests"
+SHOWN = "the views in main show the published rows"
+NAMED = "the release ID matches its rows"
