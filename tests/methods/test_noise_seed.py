@@ -12,7 +12,7 @@ from sqlpriv.methods.draft import first_edition, noise_seed
 from sqlpriv.publishing import planned, read_policy
 from sqlpriv.release.coins import NoiseSeed
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros")]
+pytestmark = pytest.mark.one_version
 
 KEY = b"a key for tests, not a secret"
 ILLS = ("flu", "cold", "mumps", "gout")

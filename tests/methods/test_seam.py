@@ -36,20 +36,22 @@ from sqlpriv.release.file import (
     open_file,
     write_about,
     write_numbers,
+    write_reasons,
     write_values,
     written,
 )
+from sqlpriv.release.layout import Contents, Layout, Names, Stored
 from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.release.read import describe
-from sqlpriv.release.stamp import check_stamp
-from sqlpriv.release.verify import Check, check_columns, check_tables, verify_facts
+from sqlpriv.release.show import Wording
+from sqlpriv.release.verify import Check
 from sqlpriv.reporting.html import render
 from sqlpriv.reporting.pages import report_policy, report_release
 from sqlpriv.rewrite.release import Release
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.source import Source
 
-pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("few_macros", "rounded_counts")]
+pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("rounded_counts")]
 
 
 class RoundedPolicy(Policy):
@@ -118,19 +120,28 @@ class RoundedCounts(Method[RoundedPolicy, RoundedPlan]):
             write_values(con, "attributes", "position, name, type, size, role", [cells])
             write_values(con, "domain_weights", "power, weight, variance, skew", [("0", *("0::DOUBLE",) * 3)])
             write_numbers(con, {"base": plan.policy.base})
-            write_about(con, {"method": self.name, "table": plan.policy.table.name, "guarantee": "None.", "view": "1"})
+            write_reasons(con, plan.policy.reasons)
+            write_about(con, {"method": self.name, "table": plan.policy.table.name})
         return Made(len(rows), len(rows))
 
-    def verify(self, file: ReleaseFile, policy: RoundedPolicy | None = None) -> Facts:
-        return verify_facts(file, self._checks(file, policy))
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        text, whole = ("VARCHAR", "INTEGER")
+        return Layout(
+            {"position": whole, "name": text, "type": text, "size": whole, "role": text},
+            numbers=Names(frozenset({"base"})),
+            tables={"domain_weights": {"power": whole, **dict.fromkeys(("weight", "variance", "skew"), "DOUBLE")}},
+        )
 
-    def _checks(self, file: ReleaseFile, policy: RoundedPolicy | None) -> Iterator[Check]:
-        (column,) = (str(row["name"]) for row in file.rows("attributes"))
-        own = ((SCHEMA, table) for table in ("attributes", "domain_weights", "parameters", "published"))
-        yield check_tables(file, [*own, ("domain", column)])
+    def contents(self, file: ReleaseFile) -> Contents:
+        (column,) = (str(row["name"]) for row in file.attributes)
         weights = dict.fromkeys(("__weight", "__variance", "__skew"), "DOUBLE")
-        yield check_columns(file, {column: "VARCHAR", **weights})
-        yield from check_stamp(file, self, policy)
+        rows = Stored(SCHEMA, "published", {column: "VARCHAR", **weights})
+        return Contents((rows,), (Stored("domain", column, {"value": "VARCHAR", "share": "DOUBLE"}),))
+
+    def wording(self, file: ReleaseFile) -> Wording:
+        return Wording("Nothing is guaranteed.")
+
+    def verify(self, file: ReleaseFile, policy: RoundedPolicy | None = None) -> Iterator[Check]:
         odd = f"SELECT count(*) FROM {file.table('published')} WHERE __weight % {file.parameters['base']} <> 0"
         yield Check("every count is a multiple of the base", not fetch(file.con, odd)[0][0])
 
