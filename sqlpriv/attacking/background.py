@@ -58,9 +58,9 @@ def cases(knows: Knowledge) -> Iterator[Case]:
 def attack(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], knows: Knowledge) -> Findings:
     """Of each sensitive column, of how many people it can be known for certain, and how sure the surest guess is."""
     for column, guess in own.items():
-        beside = raw.get(column)
+        private = raw.get(column)
         for case in cases(knows):
-            pair = Pair(numbers(guess, case), {} if beside is None else numbers(beside, case))
+            pair = Pair(numbers(guess, case), {} if private is None else numbers(private, case))
             figures = (
                 pair.figure("certain", "people whose value can be known for certain", is_drawn=True),
                 pair.figure("surest_guess", "the surest guess", is_share=True),

@@ -27,8 +27,8 @@ def attack(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], trees: 
     `trees` are hierarchies of sensitive columns, as wide tables.
     """
     for column, guess in own.items():
-        beside, tree = raw.get(column), trees.get(column)
-        pair = Pair(_numbers(guess, tree), {} if beside is None else _numbers(beside, tree))
+        private, tree = raw.get(column), trees.get(column)
+        pair = Pair(_numbers(guess, tree), {} if private is None else _numbers(private, tree))
         yield Finding(ATTACK, _sentence(column, pair), tuple(_figures(pair)), column)
 
 
@@ -99,14 +99,14 @@ def _figures(pair: Pair) -> Iterator[Figure]:
 
 def _sentence(column: str, pair: Pair) -> str:
     own = pair.own
-    told = (
+    text = (
         f"In the worst class {number(own['worst_t'])} of the belief in {column} is elsewhere than in the whole table"
         f"{pair.raw_text('worst_t', 'in the private table:')}; belief in one value grows by a factor of up to "
         f"{number(own['largest_factor'])}{pair.raw_text('largest_factor', 'there:')}."
     )
     if "certain_group" in own:
-        told += (
+        text += (
             f" Of {people(own['certain_group'])}{pair.raw_text('certain_group', 'there:')} it is certain in which "
             "group of similar values theirs is."
         )
-    return told
+    return text

@@ -15,8 +15,8 @@ _SHOWN = 5
 def attack(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], show_values: bool) -> Findings:
     """Of each sensitive column, how many people's value is certain, and how many are guessed right."""
     for column, guess in own.items():
-        beside = raw.get(column)
-        pair = Pair(numbers(guess), {} if beside is None else numbers(beside))
+        private = raw.get(column)
+        pair = Pair(numbers(guess), {} if private is None else numbers(private))
         yield Finding(
             ATTACK,
             _sentence(column, pair),

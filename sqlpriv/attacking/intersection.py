@@ -112,7 +112,7 @@ def _raw(
 def _write_possible(con: duckdb.DuckDBPyConnection, number_: int, records: Records) -> None:
     """Of each kind of people: which values they could have by a release, and where they could be in it."""
     matches = match_people(
-        con, f"release_{number_}", records, _PEOPLE, open_nulls=False, keep=["__kind"], beside=[VALUE]
+        con, f"release_{number_}", records, _PEOPLE, open_nulls=False, people_columns=["__kind"], record_columns=[VALUE]
     )
     fetch(
         con,

@@ -131,7 +131,7 @@ def _spelt(source: Source, names: Sequence[str]) -> list[str]:
 
 
 def _entries(con: duckdb.DuckDBPyConnection, name: str, records: Records, keep: Sequence[str] = ()) -> Matches:
-    return match_people(con, name, records, TABLE, open_nulls=True, keep=keep)
+    return match_people(con, name, records, TABLE, open_nulls=True, people_columns=keep)
 
 
 def _numbers(con: duckdb.DuckDBPyConnection, name: str, records: Records) -> dict[str, float | None]:
@@ -164,7 +164,7 @@ def _judged(
     The record of a person is one of those that could hold the row; where several could, each is as likely as its size.
     """
     entries = _entries(con, name, records, [truth.entry])
-    owners = match_people(con, f"{name}_rows", records, source.table, open_nulls=False, keep=[truth.own])
+    owners = match_people(con, f"{name}_rows", records, source.table, open_nulls=False, people_columns=[truth.own])
     fetch(con, f"CREATE OR REPLACE TEMP TABLE __entries AS {_counted(entries)}")
     # Of a record and a true name: how many entries with that name agree with it.
     right = (
@@ -214,7 +214,7 @@ def _figures(pair: Pair) -> Iterator[Figure]:
 def _sentence(records: Records, book: Dictionary, pair: Pair) -> str:
     own, by = pair.own, ", ".join(c.name for c in records.cells)
     expected = f"{of_all(round(own['expected'] or 0, 1), own['records'])} right"
-    told = (
+    text = (
         f"An attacker who holds {book.name} and compares {by} names {expected}, as is to be expected if all of them "
         f"are in it{pair.raw_text('expected', 'in the private table:')}; with one entry alone {_agrees(own['alone'])}"
         f"{pair.raw_text('alone', 'there:')}."
@@ -222,10 +222,10 @@ def _sentence(records: Records, book: Dictionary, pair: Pair) -> str:
     if "right" in own:
         right = f"{people(round(own['right'] or 0, 1))} are named right{pair.raw_text('right', 'there:')}"
         alone = f"{people(own['alone_right'])}{pair.raw_text('alone_right', 'there:')}"
-        told += f" By the truth {right}, and of those who are alone {alone}."
+        text += f" By the truth {right}, and of those who are alone {alone}."
     if records.unknown:
-        told += f" Not compared: {', '.join(records.unknown)}, since {NOT_PUBLIC}."
-    return told
+        text += f" Not compared: {', '.join(records.unknown)}, since {NOT_PUBLIC}."
+    return text
 
 
 def _agrees(value: float | None) -> str:

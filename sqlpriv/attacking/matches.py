@@ -53,18 +53,18 @@ def match_people(
     people: str,
     *,
     open_nulls: bool,
-    keep: Sequence[str] = (),
-    beside: Sequence[str] = (),
+    people_columns: Sequence[str] = (),
+    record_columns: Sequence[str] = (),
 ) -> Matches:
     """Hold a table of people against records, by all columns that can be compared.
 
-    `keep` are further columns of the people, and `beside` of the records, that tell kinds apart and are not compared.
+    `people_columns` and `record_columns` are further columns, which distinguish kinds and are not compared.
     """
     matches, cells = Matches(con, name), records.cells
     labels = [f"CAST({quoted(c.name)} AS VARCHAR) AS l{i}" for i, c in enumerate(cells)]
-    labels += [f"{quoted(b)} AS b{i}" for i, b in enumerate(beside)]
+    labels += [f"{quoted(b)} AS b{i}" for i, b in enumerate(record_columns)]
     values = [f"{c.text(quoted(c.name))} AS v{i}" for i, c in enumerate(cells)]
-    values += [f"{quoted(k)} AS k{i}" for i, k in enumerate(keep)]
+    values += [f"{quoted(k)} AS k{i}" for i, k in enumerate(people_columns)]
     _write_kinds(con, matches.records, labels, records.relation)
     _write_kinds(con, matches.people, values, people)
     for i, cell in enumerate(cells):

@@ -86,7 +86,7 @@ def _guessed(
     fetch(con, f"CREATE OR REPLACE TEMP TABLE __guesses AS {rows}")
     matches = match_people(
         con, "noise", records.read_from("__guesses"), f"({private})", open_nulls=False,
-        keep=["__truth"], beside=["__guess", "__score"],
+        people_columns=["__truth"], record_columns=["__guess", "__score"],
     )  # fmt: skip
     scored = (
         f"SELECT p.id, p.n, p.k0 AS truth, r.b0 AS guess, sum(r.n * r.b1) AS score FROM {matches.pairs} AS x "
@@ -119,19 +119,19 @@ def _figures(pair: Pair) -> Iterator[Figure]:
 def _sentence(column: str, pair: Pair) -> str:
     own, knows = pair.own, f"An attacker who knows all of a person but {column}"
     if own["after"] is None:
-        told = f"{knows}: the release bounds no belief, since no public domain says how many values there are."
+        text = f"{knows}: the release bounds no belief, since no public domain says how many values there are."
     else:
-        told = (
+        text = (
             f"{knows} comes to believe a value with {number(own['after'])} at most, from {number(own['before'])} before"
             f"{pair.raw_text('after', 'with the private table:')}{_but_for(own.get('delta'))}."
         )
     if "right" in own:
         right = f"{people(round(own['right'] or 0))} of these{pair.raw_text('right', 'with the private table:')}"
-        told += (
+        text += (
             f" Some row agrees with {people(own['agree'])} on all else, and the value that most such rows have is "
             f"right for {right}; the commonest value of all would be right for {people(own['blind'])}."
         )
-    return told
+    return text
 
 
 def _but_for(delta: float | None) -> str:

@@ -113,7 +113,7 @@ def open_target(given: Inputs) -> Iterator[Target]:
             yield _private_table(source, policy, given)
     else:
         with open_source(data, given.database) as source, publishing.open_private(policy) as private:
-            yield _beside(source, private, policy, given)
+            yield _made_from_private(source, private, policy, given)
 
 
 def _table(source: Source, given: Inputs) -> Target:
@@ -145,7 +145,7 @@ def _private_table(source: Source, policy: Policy, given: Inputs) -> Target:
     )
 
 
-def _beside(source: Source, private: Source, policy: Policy, given: Inputs) -> Target:
+def _made_from_private(source: Source, private: Source, policy: Policy, given: Inputs) -> Target:
     """A table made of the private one, by whatever tool, beside that."""
     named = {folded(c) for c in source.columns}
     qis, sensitive = ([c for c in of if folded(c) in named] for of in (policy.qis, policy.sensitive))

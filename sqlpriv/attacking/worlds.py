@@ -79,7 +79,7 @@ def write_worlds(source: Source, method: AnyMethod, policy: Policy, file: Releas
     fetch(con, f"CREATE OR REPLACE TEMP TABLE {ROWS} AS {numbered}")
     qis = [str(row["name"]) for row in file.rows("attributes") if row["role"] == "quasi-identifier"]
     records = method.records(file, qis, source, policy)
-    matches = match_people(con, "worlds", records, ROWS, open_nulls=False, keep=[_ROW])
+    matches = match_people(con, "worlds", records, ROWS, open_nulls=False, people_columns=[_ROW])
     known = (
         f"SELECT p.k0 AS row, min(x.record) AS class FROM {matches.pairs} AS x JOIN {matches.people} AS p "
         "ON x.person = p.id GROUP BY 1"

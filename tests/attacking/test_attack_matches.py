@@ -44,7 +44,13 @@ def found_where_they_are(path: Path, output: Path, column: str = "ill") -> tuple
         records = target.method.records_with_value(target.files[0], column, target.private, policy)
         rows = f"(SELECT *, '=' || {column} AS __own, row_number() OVER () AS __row FROM {target.private.table})"
         matches = match_people(
-            target.calls.con, "x", records, rows, open_nulls=False, keep=["__own", "__row"], beside=[VALUE]
+            target.calls.con,
+            "x",
+            records,
+            rows,
+            open_nulls=False,
+            people_columns=["__own", "__row"],
+            record_columns=[VALUE],
         )
         asked = (
             f"SELECT count(DISTINCT k1), count(DISTINCT k1) FILTER (r.b0 = p.k0) FROM {matches.pairs} "

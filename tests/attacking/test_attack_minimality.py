@@ -107,7 +107,7 @@ def test_shares_are_judged_in_every_world(tmp_path: Path) -> None:
 def test_a_choice_by_quasi_identifiers_tells_nothing(tmp_path: Path) -> None:
     found = attack(tmp_path, [("1", "a"), ("1", "a"), ("2", "b"), ("3", "c")], "k = 2")
     assert values(found) == {"excluded_share": 0}
-    assert "tells nothing of sensitive values" in found["sentence"]
+    assert "reveals nothing of sensitive values" in found["sentence"]
 
 
 def test_many_worlds_are_sampled(tmp_path: Path) -> None:

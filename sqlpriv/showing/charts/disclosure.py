@@ -1,4 +1,4 @@
-"""What disclosure risks: against utility, with the frontier; how much of each attribute is told.
+"""What disclosure risks: against utility, with the frontier; how much of each attribute is disclosed.
 
 The rows are those of the tables in Facts, by the names of their columns. None of them holds a value of the table.
 """
@@ -40,18 +40,18 @@ def disclosure_picture(rows: Rows, chosen: float | None = None) -> Picture:
 
 
 def disclosure_levels_picture(rows: Rows) -> Picture:
-    """The share of records whose attribute is told at each level, by the threshold c: a panel an attribute.
+    """The share of records whose attribute is disclosed at each level, by the threshold c: a panel an attribute.
 
-    Rows have c, attribute, level (steps below the top, 0: nothing is told) and share.
+    Rows have c, attribute, level (steps below the top, 0: nothing is disclosed) and share.
     """
     if not rows:
         raise InputError("there are no levels to draw")
     said = (
-        "The share of the records whose attribute is told at each level, by the threshold c. A level is how many steps "
-        "below the top of its hierarchy an attribute is told; at level 0 it is suppressed."
+        "The share of the records whose attribute is disclosed at each level, by the threshold c. A level is how many steps "
+        "below the top of its hierarchy an attribute is disclosed; at level 0 it is suppressed."
     )
     paint = partial(_levels_chart, rows)
-    return Picture("How much is told of each attribute", said, rows, paint, width=2 * _PANEL, elastic=False)
+    return Picture("How much is disclosed of each attribute", said, rows, paint, width=2 * _PANEL, elastic=False)
 
 
 def frontier(rows: Rows) -> list[Mapping[str, Any]]:
