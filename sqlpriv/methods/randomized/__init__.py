@@ -3,7 +3,6 @@
 policy      what the owner declares: domains, prior bound, gamma, adversary
 domains     the public domain of each attribute, as a numbered table
 elements    a tuple (with its slot) as one or a few whole numbers
-coins       keyed coins: the same key and data give the same release
 instance    the private table as a set of elements
 terms       from (d, gamma) to probabilities and back, with what they cost; what is not private is refused
 plan        a release that could be made
