@@ -179,7 +179,7 @@ def test_it_is_planned_and_published_once(path: Path, tmp_path: Path) -> None:
     first = publishing.publish(path, ledger_file=tmp_path / "ledger")
     again = publishing.publish(path, ledger_file=tmp_path / "ledger")
     assert (first.written.again, again.written.again) == (False, True)
-    with pytest.raises(InputError, match="no coins"):
+    with pytest.raises(InputError, match="no random noise"):
         publishing.plan(path, queries=["SELECT count(*) FROM people"])
 
 

@@ -47,8 +47,8 @@ def disclosure_levels_picture(rows: Rows) -> Picture:
     if not rows:
         raise InputError("there are no levels to draw")
     said = (
-        "The share of the records whose attribute is disclosed at each level, by the threshold c. A level is how many steps "
-        "below the top of its hierarchy an attribute is disclosed; at level 0 it is suppressed."
+        "The share of the records whose attribute is disclosed at each level, by the threshold c. A level is how many "
+        "steps below the top of its hierarchy an attribute is disclosed; at level 0 it is suppressed."
     )
     paint = partial(_levels_chart, rows)
     return Picture("How much is disclosed of each attribute", said, rows, paint, width=2 * _PANEL, elastic=False)
