@@ -87,7 +87,8 @@ def _tuned_of(row: MethodResult, rows: Sequence[MethodResult]) -> MethodResult |
 
 def _content(row: MethodResult, tuned: MethodResult | None) -> dict[str, Any]:
     """A row for machines."""
-    found, holds = row.measured, METHODS[row.method].posterior_holds
+    found = row.measured
+    holds = None if row.posterior is None else f"of an attacker who {METHODS[row.method].posterior_holds}"
     content: dict[str, Any] = {
         "method": row.method,
         "median_error": found and found.median_error,
@@ -103,7 +104,7 @@ def _content(row: MethodResult, tuned: MethodResult | None) -> dict[str, Any]:
         "ask_seconds": row.ask_seconds if found else None,
         "bytes": row.bytes,
         "posterior": row.posterior,
-        "posterior_holds": None if row.posterior is None else f"of an attacker who {holds}",
+        "posterior_holds": holds,
         "posterior_leaves_out": _leaves_out(row),
         "against": row.against or None,
         "protection": row.converted and row.converted.protection,

@@ -99,7 +99,7 @@ def test_nothing_is_cut_at_80_columns(folder: Path, monkeypatch: pytest.MonkeyPa
     assert ["generalize", "17.2", "1,234", "88", "95.0%", "0.5"] in rows
     assert ["a_method_of_long_name", "170,012", "1,234", "inf", "95.0%", "n/a"] in rows
     assert "generalize * has node" in text
-    assert "of generalize *: it leaves out what the choice of the classes itself tells" in " ".join(text.split())
+    assert "of generalize *: it leaves out what the choice of the classes itself reveals" in " ".join(text.split())
     assert "statement 2 is left out: it is no question" in text
     assert "and 2 more statements, which --json lists" in text
     assert "Values of ward are those of the table" in text
