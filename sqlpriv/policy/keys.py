@@ -101,7 +101,9 @@ def _told_hierarchy(value: Any) -> str:
 
 
 TEXT = Kind("given, as text", _text)
-REASON = Kind("a reason in one line: words, without control characters", read_reason)
+REASON = Kind(
+    f"a reason in one line: words, without control characters, at most {_LONGEST_REASON:,} letters", read_reason
+)
 FLAG = Kind("true or false", _flag, _flag)
 FILES = Kind("a list of files", _texts)
 HIERARCHY = Kind("text, or a list of SQL expressions, one a level", _hierarchy, _told_hierarchy)
