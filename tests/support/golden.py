@@ -117,7 +117,7 @@ def sentences(path: Path) -> dict[str, Any]:
     kept = ("guarantee", "promise", "details", "warnings")
     found: dict[str, Any] = {key: shown.content[key] for key in kept if shown.content.get(key)}
     found["requirements"] = {r["requirement"]: r["guarantee"] for r in shown.content["requirements"]}
-    found["shown"] = [line for line in str(shown).splitlines()[1:] if not line.startswith("published on ")]
+    found["reasons"] = [line for line in str(shown).splitlines() if "in the owner's words:" in line]
     return found
 
 

@@ -182,7 +182,8 @@ def test_policies_that_make_no_sense(columns: dict[str, str], release: str, requ
         ("UPDATE sqlpriv_release.side_3 SET s = 'v1' WHERE rowid < 3", DIGESTS),
         ("UPDATE sqlpriv_release.parameters SET value = 40 WHERE name = 'bucket'", "every bucket has 40 rows or more"),
         ("UPDATE sqlpriv_release.attributes SET side = 2 WHERE name = 's'", "the file holds the tables"),
-        ("UPDATE sqlpriv_release.parameters SET value = 0.1 WHERE name = 'posterior'", "the numbers that are stated"),
+        ("UPDATE sqlpriv_release.parameters SET value = 0.1 WHERE name = 'posterior'",
+         "the numbers are those of the buckets"),
     ],
 )  # fmt: skip
 def test_a_changed_file_fails(tmp_path: Path, released: Published, sql: str, failing: str) -> None:
