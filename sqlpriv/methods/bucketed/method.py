@@ -90,7 +90,8 @@ class Bucketed(OneFile, ABC):
 
     def verify(self, file: ReleaseFile, policy: Policy | None = None) -> Iterator[Check]:
         """Sides, buckets, numbers and requirements."""
-        return verify_buckets(Judge(self.measures, self.own_checks), file)
+        chooses = any(key.name == "groups" for key in self.options)
+        return verify_buckets(Judge(self.measures, self.own_checks, chooses), file)
 
     def wording(self, file: ReleaseFile) -> Wording:
         """What its numbers guarantee."""
