@@ -109,7 +109,9 @@ def _public_hierarchy(value: Any) -> str:
 
 
 TEXT = Kind("given, as text", _text)
-REASON = Kind("a reason in one line: words, without control characters", read_reason)
+REASON = Kind(
+    f"a reason in one line: words, without control characters, at most {_LONGEST_REASON:,} letters", read_reason
+)
 FLAG = Kind("true or false", _flag, _flag)
 FILES = Kind("a list of files", _texts)
 GROUPS = Kind('two lists of columns or more, as in [["age", "zip"], ["diagnosis"]]', _groups, _groups)

@@ -305,6 +305,7 @@ def _policy_misfits(file: ReleaseFile, method: Declared, policy: Policy | None) 
     if sorted(part["require"]) != sorted(r.text if r else "" for r in declared_requirements(file)):
         yield "the requirements are others"
     yield from (f"{name} is another" for name in _other_numbers(file, part["release"]))
+    yield from (f"{name} is another" for name in _other_words(file, method, part["release"]))
     if policy is not None and part != public_part(policy, method, [str(c["name"]) for c in columns]):
         yield "the policy says something else"
 
@@ -316,6 +317,17 @@ def _other_numbers(file: ReleaseFile, release: Mapping[str, Any]) -> Iterator[st
             continue
         if not is_close(file.parameters[name], release[name]):
             yield name
+
+
+def _other_words(file: ReleaseFile, method: Declared, release: Mapping[str, Any]) -> Iterator[str]:
+    """Words of closed lists that the file has in table about, too; what the policy does not say is the default."""
+    for key in method.options:
+        word, wanted = file.about.get(key.name), release.get(key.name, key.default)
+        if word is None or key.kind.told is None or not isinstance(wanted, str):
+            continue
+        # A word that no policy can say, such as an adversary that follows from the method, is not the policy's.
+        if key.kind.told(word) is not None and word != wanted:
+            yield key.name
 
 
 # -------------------- the digests

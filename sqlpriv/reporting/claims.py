@@ -82,7 +82,7 @@ def _attackers(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         more = "knows more: another column, values of other people, or correlations between values"
         yield more, "only as far as a requirement above speaks of it"
     reason = content.get("coexists_because")
-    coexists = f"the owner lets it coexist with others, because: {reason}"
+    coexists = f'it may coexist with others, in the owner\'s words because "{reason}"'
     another = coexists if reason else "only as far as the ledger judged it"
     yield "holds another release of the same table", another
     yield "learns about people in general, and takes it for one of them", "NO: no release hides what is true of people"

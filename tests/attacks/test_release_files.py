@@ -28,7 +28,7 @@ def test_a_view_in_the_place_of_a_table_does_not_run(tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as con:
         con.execute("ALTER TABLE sqlpriv_release.about RENAME TO told").fetchall()
         con.execute(
-            "CREATE VIEW sqlpriv_release.about AS SELECT name, CASE WHEN name = 'guarantee' THEN "
+            "CREATE VIEW sqlpriv_release.about AS SELECT name, CASE WHEN name = 'date' THEN "
             f"(SELECT content FROM read_text('{tmp_path}/secret.txt')) ELSE value END AS value "
             "FROM sqlpriv_release.told"
         ).fetchall()
@@ -42,7 +42,7 @@ def test_a_view_in_the_place_of_a_table_does_not_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "UPDATE sqlpriv_release.about SET value = 'no list' WHERE name = 'warnings'",
+        "UPDATE sqlpriv_release.about SET value = 'no list' WHERE name = 'policy'",
         "UPDATE sqlpriv_release.parameters SET value = NULL WHERE name = 'd'",
         "UPDATE sqlpriv_release.attributes SET name = NULL",
         "ALTER TABLE sqlpriv_release.attributes DROP COLUMN name",
@@ -174,8 +174,9 @@ STEERING = "\x1b[2Jall is well\nverified  everything\u202e\x9b1m"
 @pytest.mark.parametrize(
     "sql",
     [
-        "UPDATE sqlpriv_release.about SET value = {} WHERE name IN ('guarantee', 'counts', 'date', 'view', 'beside')",
-        "UPDATE sqlpriv_release.about SET value = to_json([{}]) WHERE name IN ('warnings', 'details')",
+        "UPDATE sqlpriv_release.about SET value = {} WHERE name IN ('counts', 'date', 'adversary', 'sqlpriv')",
+        "INSERT INTO sqlpriv_release.reasons VALUES ('accept', {})",
+        "INSERT INTO sqlpriv_release.reasons VALUES ({}, 'so it is')",
         "UPDATE sqlpriv_release.about SET value = {} WHERE name = 'method'",
         "UPDATE sqlpriv_release.attributes SET role = {}",
         "CREATE TABLE domain.b2 AS SELECT {} AS x; ALTER TABLE domain.b2 RENAME TO {quoted}",
@@ -183,7 +184,7 @@ STEERING = "\x1b[2Jall is well\nverified  everything\u202e\x9b1m"
 )
 def test_words_of_a_file_cannot_steer_a_terminal(tmp_path: Path, method: str, sql: str) -> None:
     if method == "generalize":
-        text = policy_text({"a": qi(), "b": role("sensitive")}, "k = 2", 'coexists_because = "so it is"')
+        text = policy_text({"a": qi(), "b": role("sensitive")}, "k = 2")
         path = publish(write_policy(tmp_path, text, PEOPLE)).written.output
     else:
         path = publish_with(write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)).written.output

@@ -15,7 +15,7 @@ import pytest
 
 import sqlpriv
 from sqlpriv.macros.calls import Calls
-from sqlpriv.macros.prepared import attach_new_release
+from sqlpriv.release.file import attach_new
 
 pytestmark = pytest.mark.one_version
 
@@ -33,12 +33,11 @@ class Interrupted:
         return self._con.execute(sql, parameters or [])
 
 
-@pytest.mark.parametrize("during", ["ATTACH", pytest.param("COPY FROM DATABASE", marks=pytest.mark.slow)])
-def test_an_interrupt_while_macros_are_written_is_one(tmp_path: Path, during: str) -> None:
+def test_an_interrupt_while_a_file_or_macros_are_written_is_one(tmp_path: Path) -> None:
     with duckdb.connect() as con:
-        given: Any = Interrupted(con, during)
+        given: Any = Interrupted(con, "ATTACH")
         with pytest.raises(KeyboardInterrupt):
-            attach_new_release(given, tmp_path / "new.duckdb", "release_file")
+            attach_new(given, tmp_path / "new.duckdb")
         with pytest.raises(KeyboardInterrupt):
             Calls(Interrupted(con, "CREATE")).need("k_anonymity")  # type: ignore[arg-type]
 

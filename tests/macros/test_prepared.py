@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import duckdb
@@ -13,9 +14,8 @@ from support.clients import command_line, needs_command_line
 
 import sqlpriv
 from sqlpriv.engine import STORAGE
-from sqlpriv.errors import ReleaseError
 from sqlpriv.macros import catalog, prepared
-from sqlpriv.macros.prepared import attach_new_release, prepared_file
+from sqlpriv.macros.prepared import prepared_file
 from sqlpriv.macros.statements import creations
 
 Con = duckdb.DuckDBPyConnection
@@ -27,7 +27,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have n
 def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder, and a few macros only, which are made in a fraction of the time."""
     few = {name: catalog.macros()[name] for name in ("k_anonymity", "version")}
-    monkeypatch.setattr(prepared, "macros", lambda: few)
+    for module in (catalog, prepared, import_module("sqlpriv.macros.install")):
+        monkeypatch.setattr(module, "macros", lambda: few)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "sqlpriv"
 
@@ -52,12 +53,11 @@ def known() -> Path:
     return found
 
 
-def released(path: Path) -> list[tuple[object, ...]]:
-    """The macros of a new release."""
-    with duckdb.connect() as con:
-        attach_new_release(con, path, "release_file")
-        con.execute("CREATE TABLE release_file.people AS SELECT 1 AS zip FROM range(7); DETACH release_file").fetchall()
-    with duckdb.connect(path, read_only=True) as con:
+def installed(path: Path) -> list[tuple[object, ...]]:
+    """The macros of a database in which they were just installed."""
+    sqlpriv.install(path)
+    with duckdb.connect(path) as con:
+        con.execute("CREATE TABLE people AS SELECT 1 AS zip FROM range(7)").fetchall()
         assert con.execute("FROM priv.k_anonymity('people', ['zip'])").fetchall() == [(7,)]
         return macros_of(con)
 
@@ -98,54 +98,27 @@ def test_a_copied_macro_is_a_created_one() -> None:
 
 
 @pytest.mark.slow
-def test_a_release_is_a_file_in_which_the_macros_were_created(tmp_path: Path) -> None:
+def test_to_install_the_macros_is_to_create_them(tmp_path: Path) -> None:
     created(duckdb.connect(tmp_path / "created.duckdb", config={"storage_compatibility_version": STORAGE})).close()
     with duckdb.connect(tmp_path / "created.duckdb", read_only=True) as con:
         expected = macros_of(con)
-    assert released(tmp_path / "x.duckdb") == expected
+    assert installed(tmp_path / "x.duckdb") == expected
 
 
 @needs_command_line
-def test_a_release_is_read_by_an_older_duckdb(tmp_path: Path) -> None:
+def test_they_are_read_by_an_older_duckdb(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
-    released(path)
+    installed(path)
     query = "FROM priv.k_anonymity('people', ['zip'])"
     asked = [str(command_line()), "-readonly", "-csv", "-noheader", str(path), query]
     assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip() == "7"
-
-
-@pytest.mark.usefixtures("cache_folder")
-def test_a_release_is_one_file_and_not_larger_than_it_must_be(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    released(tmp_path / "out" / "x.duckdb")
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["x.duckdb"]
-    with duckdb.connect(tmp_path / "out" / "x.duckdb", read_only=True) as con:
-        [(free,)] = con.execute("SELECT free_blocks FROM pragma_database_size()").fetchall()
-    assert free == 0
-
-
-@pytest.mark.usefixtures("cache_folder")
-def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "x.duckdb").write_text("mine")
-    with duckdb.connect() as con, pytest.raises(ReleaseError, match=r"there is already a file x\.duckdb"):
-        attach_new_release(con, tmp_path / "x.duckdb", "release_file")
-    assert (tmp_path / "x.duckdb").read_text() == "mine"
-
-
-def test_a_release_that_cannot_be_started_is_not_left_attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared, "prepared_file", lambda: None)
-    monkeypatch.setattr(prepared, "creations", lambda *_: ["CREATE NONSENSE"])
-    with duckdb.connect() as con:
-        with pytest.raises(duckdb.ParserException):
-            attach_new_release(con, tmp_path / "x.duckdb", "release_file")
-        assert attached(con) == ["memory"]
 
 
 # --- it is made once ----------------------------------------------------------------------------
 
 
 def test_it_is_made_once_and_for_its_owner_alone(cache_folder: Path, making: list[bytes], tmp_path: Path) -> None:
-    assert released(tmp_path / "a") == released(tmp_path / "b")
+    assert installed(tmp_path / "a") == installed(tmp_path / "b")
     assert len(making) == 1
     assert [path.stat().st_mode & 0o777 for path in (cache_folder, *cache_folder.iterdir())] == [0o700, 0o600]
 
@@ -202,20 +175,20 @@ def linked(path: Path) -> None:
 def test_a_file_in_doubt_is_made_anew(
     cache_folder: Path, making: list[bytes], happened: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    expected = released(tmp_path / "before.duckdb")
+    expected = installed(tmp_path / "before.duckdb")
     happened(known())
-    assert released(tmp_path / "x.duckdb") == expected
+    assert installed(tmp_path / "x.duckdb") == expected
     assert known().parent == cache_folder
     assert len(making) == 2, "and then it is kept"
 
 
 @pytest.mark.usefixtures("cache_folder")
 def test_a_folder_in_its_place_does_no_harm(tmp_path: Path) -> None:
-    expected = released(tmp_path / "before.duckdb")
+    expected = installed(tmp_path / "before.duckdb")
     place = known()
     place.unlink()
     place.mkdir()
-    assert released(tmp_path / "x.duckdb") == expected
+    assert installed(tmp_path / "x.duckdb") == expected
 
 
 def shared_folder(folder: Path) -> None:
@@ -235,10 +208,10 @@ def linked_folder(folder: Path) -> None:
 def test_a_folder_that_others_may_change_is_not_used(
     cache_folder: Path, happened: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    expected = released(tmp_path / "before.duckdb")
+    expected = installed(tmp_path / "before.duckdb")
     happened(cache_folder)
     assert prepared_file() is None
-    assert released(tmp_path / "x.duckdb") == expected
+    assert installed(tmp_path / "x.duckdb") == expected
 
 
 def test_a_shared_folder_with_the_sticky_bit_may_stand_above(cache_folder: Path) -> None:
@@ -265,7 +238,7 @@ def test_where_files_have_no_owners_none_is_kept(monkeypatch: pytest.MonkeyPatch
 def test_a_cache_that_cannot_be_written_is_done_without(cache_folder: Path, tmp_path: Path) -> None:
     cache_folder.parent.write_text("a file where the folder should be")
     assert prepared_file() is None
-    assert len(released(tmp_path / "x.duckdb")) == 3
+    assert len(installed(tmp_path / "x.duckdb")) == 3
 
 
 def test_a_full_disk_is_no_error(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

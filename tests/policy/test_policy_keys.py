@@ -411,3 +411,10 @@ def test_every_key_is_explained_and_tried() -> None:
     declared = [k for p in every_list_of_keys() for k in p.values[0]]
     assert all(k.help and not k.help.endswith(".") for k in declared)
     assert {k.name for k in declared} - {k.name for k in TABLE_KEYS} == set(TAKEN)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_key_that_has_another_name_now_is_refused_with_the_line_to_write(method: str) -> None:
+    text = f'[table]\nsource = "t.csv"\n[columns]\n[release]\nmethod = "{method}"\nbeside = "for the auditors"\n'
+    with pytest.raises(PolicyError, match=r"key 'beside' has another name now: write coexists_because = \"\.\.\.\""):
+        parse_policy(text, Path(), METHODS, "policy.toml")

@@ -31,7 +31,7 @@ def write_case(con: Con, case: LatticeCase, schema: str) -> GeneralizePolicy:
     columns += [Column(s, "sensitive", {}) for s in case.sensitive]
     release = {
         "output": None,
-        "beside": None,
+        "coexists_because": None,
         "objective": case.objective,
         "suppression": float(case.suppression),
         "keep_suppressed": False,

@@ -94,7 +94,8 @@ class Bucketed(Method[P, BucketPlan]):
 
     def verify(self, file: ReleaseFile, policy: P | None = None) -> Iterator[Check]:
         """Sides, buckets, numbers and requirements."""
-        return verify_buckets(Judge(self.measures, self.own_checks), file)
+        chooses = any(key.name == "groups" for key in self.options)
+        return verify_buckets(Judge(self.measures, self.own_checks, chooses), file)
 
     def wording(self, file: ReleaseFile) -> Wording:
         """What its numbers guarantee."""

@@ -76,12 +76,14 @@ class Judge:
 
     measures: Measures
     own_checks: Callable[[Sides, Mapping[str, float]], Iterator[Check]]
+    chooses_groups: bool
+    """Whether the table chooses the groups of columns where the policy gives none."""
 
 
 def verify_buckets(judge: Judge, file: ReleaseFile) -> Iterator[Check]:
     """All checks that only releases in buckets need."""
     layout = declared_layout(file)
-    yield check_all("columns are in sides, and a sensitive one is spread", _wrong_sides(file, layout))
+    yield check_all("columns are in sides, and a sensitive one is spread", _wrong_sides(judge, file, layout))
     sides = [file.table(side_table(i)) for i in range(len(layout.sides))]
     yield _buckets(file, sides)
     asked = Sides(file.con, Calls(file.con), layout, sides)
@@ -90,7 +92,7 @@ def verify_buckets(judge: Judge, file: ReleaseFile) -> Iterator[Check]:
         yield _requirement(file, row, asked)
 
 
-def _wrong_sides(file: ReleaseFile, layout: Layout) -> Iterator[str]:
+def _wrong_sides(judge: Judge, file: ReleaseFile, layout: Layout) -> Iterator[str]:
     """Sides are numbered, there are two at least, and where the policy says which columns stay together, they do."""
     numbered = sorted({int(c["side"]) for c in file.attributes})
     if numbered != list(range(1, len(numbered) + 1)) or len(numbered) < 2:
@@ -101,8 +103,8 @@ def _wrong_sides(file: ReleaseFile, layout: Layout) -> Iterator[str]:
     given = part.get("release", {}).get("groups") if isinstance(part, dict) else None
     if given is not None and [{folded(c) for c in g} for g in given] != [{folded(c) for c in s} for s in layout.sides]:
         yield "columns do not stand together as the policy says"
-    if (file.about["groups_chosen"] == "yes") and given is not None:
-        yield "the policy gives the groups, and the file says that the table chose them"
+    if (file.about["groups_chosen"] == "yes") != (judge.chooses_groups and given is None):
+        yield "it does not say whether the table chose the groups"
 
 
 def _buckets(file: ReleaseFile, sides: Sequence[str]) -> Check:

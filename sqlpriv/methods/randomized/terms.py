@@ -225,5 +225,6 @@ def uncovered_sentence(attackers: Sequence[Attacker], gamma: float, why: str) ->
     about = "" if worst.knows.endswith(worst.wants) else f" in {worst.wants}"
     return (
         f"NOT covered is an attacker who knows {worst.knows} of a person: a belief of {worst.prior:.3g}{about} may "
-        f"become {worst.posterior:.3g}, above {gamma:g}; it is published all the same, because: {reason}."
+        f"become {worst.posterior:.3g}, above {gamma:g}; it is published all the same, in the owner's words because "
+        f'"{reason}".'
     )

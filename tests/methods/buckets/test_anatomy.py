@@ -314,10 +314,11 @@ NUMBERED = "UPDATE sqlpriv_release.parameters SET value = {} WHERE name = '{}'"
         (NUMBERED.format(0.1, "posterior"), "the numbers are those of the buckets"),
         (NUMBERED.format(5, "l"), "every group has 5 rows or more"),
         ("INSERT INTO sqlpriv_release.about VALUES ('guarantee', 'All is well.')", DECLARED),
-        ("UPDATE sqlpriv_release.requirements SET threshold = 9", "distinct_l(s)>=3"),
+        ("UPDATE sqlpriv_release.requirements SET threshold = 9", "distinct_l(s)>=9"),
         ("INSERT INTO sqlpriv_release.about VALUES ('note', 'Ann has flu')", DECLARED),
         ("UPDATE sqlpriv_release.about SET value = 'Ann has flu' WHERE name = 'groups_chosen'", DECLARED),
-        ("UPDATE sqlpriv_release.attributes SET side = 3 WHERE name = 's'", DECLARED),
+        ("UPDATE sqlpriv_release.attributes SET side = 3 WHERE name = 's'",
+         "columns are in sides, and a sensitive one is spread"),
     ],
 )  # fmt: skip
 def test_a_changed_file_fails(tmp_path: Path, released: Published, sql: str, failing: str) -> None:
@@ -363,9 +364,9 @@ def test_a_file_that_does_not_number_its_columns_is_no_release(
     path = tmp_path / "people-release.duckdb"
     path.write_bytes(released.written.output.read_bytes())
     change(path, f"UPDATE sqlpriv_release.attributes SET {column} = NULL WHERE name = 's'")
-    for asked in (open_release, verify):
-        with pytest.raises(ReleaseError, match=r"people-release\.duckdb is no release, or was changed"):
-            asked(path)
+    assert not verify(path).passed
+    with pytest.raises(ReleaseError, match=r"people-release\.duckdb is no release, or was changed"):
+        open_release(path)
 
 
 @pytest.mark.parametrize(

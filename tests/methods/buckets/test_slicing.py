@@ -17,7 +17,7 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.slicing.correlated import correlated_groups
 from sqlpriv.policy.file import parse_policy
-from sqlpriv.publishing import Published, open_private, open_release, plan, read_policy, verify
+from sqlpriv.publishing import Published, open_private, open_release, plan, publish, read_policy, show, verify
 
 SLICING = 'method = "slicing"\nbucket = 4\n'
 GROUPS = 'groups = [["age", "zip"], ["sex"], ["s"]]'
@@ -126,7 +126,13 @@ def test_groups_are_chosen_by_correlation(tmp_path: Path) -> None:
     assert cramer(codes) == pytest.approx(1, abs=0.01)
     told = plan(path)
     assert told.content["groups"] == wanted
-    assert any("chosen by the correlations of this table, which they tell" in w for w in told.warnings)
+    said = "chosen by the correlations of this table, which they tell"
+    assert any(said in w for w in told.warnings)
+    output = publish(path).written.output
+    assert verify(output).passed
+    assert any(said in w for w in show(output).warnings)
+    change(output, "UPDATE sqlpriv_release.about SET value = 'no' WHERE name = 'groups_chosen'")
+    assert not verify(output).passed
 
 
 def cramer(pairs: list[tuple[int, int]]) -> float:
@@ -182,7 +188,9 @@ def test_policies_that_make_no_sense(columns: dict[str, str], release: str, requ
         ("UPDATE sqlpriv_release.side_3 SET s = 'v1' WHERE rowid < 3", DIGESTS),
         ("UPDATE sqlpriv_release.parameters SET value = 40 WHERE name = 'bucket'", "every bucket has 40 rows or more"),
         ("UPDATE sqlpriv_release.attributes SET side = 2 WHERE name = 's'", "the file holds the tables"),
-        ("UPDATE sqlpriv_release.parameters SET value = 0.1 WHERE name = 'posterior'", "the numbers that are stated"),
+        ("UPDATE sqlpriv_release.about SET value = 'yes' WHERE name = 'groups_chosen'", "columns are in sides"),
+        ("UPDATE sqlpriv_release.parameters SET value = 0.1 WHERE name = 'posterior'",
+         "the numbers are those of the buckets"),
     ],
 )  # fmt: skip
 def test_a_changed_file_fails(tmp_path: Path, released: Published, sql: str, failing: str) -> None:

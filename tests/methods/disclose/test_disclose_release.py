@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from support.commands import run
 from support.disclosures import FILE, NORTH, RISK, checks, written_policy
-from support.titles import CONTENTS, DECLARED
+from support.titles import CONTENTS, DECLARED, OF_POLICY, PUBLIC_PART
 
 import sqlpriv
 from sqlpriv.errors import ReleaseError
@@ -118,11 +118,12 @@ LABELS = "every label of 'sex' is a label of its hierarchy"
 TAMPERED = {
     "UPDATE sqlpriv_release.published SET sex = 'X' WHERE rowid = 0": LABELS,
     "UPDATE sqlpriv_release.published SET sex = NULL WHERE rowid = 0": "no cell of 'sex' tells that it is missing",
-    "UPDATE sqlpriv_release.parameters SET value = 1 WHERE name = 'c'": DECLARED,
+    "UPDATE sqlpriv_release.parameters SET value = 1 WHERE name = 'c'": PUBLIC_PART,
     "UPDATE sqlpriv_release.parameters SET value = 0.5 WHERE name = 'utility'": "the utility is that of the rows",
     "INSERT INTO sqlpriv_release.about VALUES ('promise', 'all is safe')": DECLARED,
     "UPDATE sqlpriv_release.about SET value = 'maybe' WHERE name = 'personal'": DECLARED,
-    "UPDATE sqlpriv_release.about SET value = 'the table' WHERE name = 'dictionary'": DECLARED,
+    "UPDATE sqlpriv_release.about SET value = 'utility' WHERE name = 'goal'": PUBLIC_PART,
+    "UPDATE sqlpriv_release.about SET value = 'everything' WHERE name = 'dictionary'": DECLARED,
     "CREATE TABLE sqlpriv_release.more AS SELECT 1 AS ssn": CONTENTS,
     "CREATE TABLE t AS FROM sqlpriv_release.published; DELETE FROM sqlpriv_release.published; INSERT INTO "
     "sqlpriv_release.published FROM t ORDER BY rowid DESC; DROP TABLE t": ORDER,
@@ -138,6 +139,19 @@ def test_a_changed_release_does_not_hold(made: tuple[Path, dict[str, Any]], tmp_
         for statement in change.split("; "):
             con.execute(statement).fetchall()
     assert checks(copy)[TAMPERED[change]] is False
+
+
+@pytest.mark.parametrize(("name", "word"), [("dictionary", "the table"), ("personal", "yes"), ("psi_of_cells", "yes")])
+def test_another_attacker_is_not_the_one_of_the_policy(
+    made: tuple[Path, dict[str, Any]], tmp_path: Path, name: str, word: str
+) -> None:
+    """Which dictionary the attacker holds, the file alone cannot tell: the risk stays a claim without the policy."""
+    copy = tmp_path / "copy.duckdb"
+    copyfile(made[0] / FILE, copy)
+    with duckdb.connect(str(copy)) as con:
+        con.execute(f"UPDATE sqlpriv_release.about SET value = '{word}' WHERE name = '{name}'").fetchall()
+    assert checks(copy)["the risk is what it says"] is None
+    assert checks(copy, made[0] / "policy.toml")[OF_POLICY] is False
 
 
 @pytest.mark.parametrize(("change", "holds"), [("value / 2", False), ("value", True), ("value * 3", False)])

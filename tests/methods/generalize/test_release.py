@@ -25,7 +25,7 @@ from support.policies import Generalized, generalize, policy_text, qi, role, wri
 from support.strategies import EXAMPLES
 
 from sqlpriv.errors import InternalError, PolicyError, ReleaseError
-from sqlpriv.macros.catalog import macros
+from sqlpriv.macros.expand import expand
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import TableReference
@@ -36,8 +36,6 @@ PUBLISHING = import_module("sqlpriv.publishing")
 FILE = import_module("sqlpriv.release.file")
 WRITE = import_module("sqlpriv.methods.generalize.write")
 Row = tuple[object, ...]
-
-# Releases hold a few macros, in a fraction of the time; one test writes them all.
 
 
 def rows_of(file: Path, table: str, schema: str = "main") -> list[Row]:
@@ -271,8 +269,10 @@ def test_the_columns_that_are_published(tmp_path: Path) -> None:
     assert tables_of(result.output) == {
         "sqlpriv_release.about",
         "sqlpriv_release.attributes",
+        "sqlpriv_release.digests",
         "sqlpriv_release.parameters",
         "sqlpriv_release.published",
+        "sqlpriv_release.reasons",
         "sqlpriv_release.requirements",
         "sqlpriv_release.hierarchy_age",
         "sqlpriv_release.hierarchy_zip",
@@ -309,7 +309,8 @@ def test_paths_of_files_that_requirements_name_are_not_published(tmp_path: Path)
     require = f"k_map = {{ population = '{town}', at_least = 2 }}"
     path = write_policy(tmp_path, policy_text({"q": qi()}, require), "CREATE TABLE people AS SELECT 1 AS q")
     result = generalize(path)
-    assert rows_of(result.output, "requirements", "sqlpriv_release")[0][0] == "k_map(population=town.csv)>=2"
+    (requirement,) = PUBLISHING.show(result.output).content["requirements"]
+    assert requirement["requirement"] == "k_map(population=town.csv)>=2"
     assert b"alice" not in result.output.read_bytes()
 
 
@@ -424,7 +425,7 @@ def test_an_old_release_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "failure", "raised"),
     [
-        ("attach_new", duckdb.IOException("disk full of SECRET-42"), ReleaseError),
+        ("run", duckdb.IOException("disk full of SECRET-42"), ReleaseError),
         ("attach_new", RuntimeError("a bug"), RuntimeError),
         ("_publish_file", KeyboardInterrupt(), KeyboardInterrupt),
         ("_write_tables", duckdb.IOException("disk full of SECRET-42"), InternalError),
@@ -602,14 +603,13 @@ importlib.import_module("sqlpriv.doors.cli.main").main()
 
 @pytest.mark.slow
 @needs_command_line
-def test_the_command_line_of_duckdb_checks_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("sqlpriv.macros.prepared"), "macros", macros)
+def test_the_command_line_of_duckdb_checks_a_release(tmp_path: Path) -> None:
     output = release_people(tmp_path).output
-    asked = (
-        "FROM priv.k_anonymity('people', ['age', 'zip']); "
-        "SELECT distinct_l FROM priv.l_diversity('people', ['age', 'zip'], 'ill'); "
-        "SELECT value FROM sqlpriv_release.about WHERE name = 'method'"
+    checks = (
+        "FROM priv.k_anonymity('people', ['age', 'zip'])",
+        "SELECT distinct_l FROM priv.l_diversity('people', ['age', 'zip'], 'ill')",
     )
+    asked = "; ".join([*map(expand, checks), "SELECT value FROM sqlpriv_release.about WHERE name = 'method'"])
     done = subprocess.run(
         [str(command_line()), "-readonly", "-csv", "-noheader", str(output), asked],
         capture_output=True, text=True, check=False,

@@ -145,7 +145,9 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         "DELETE FROM sqlpriv_release.hierarchy_age WHERE value = '20'",
         {"every value of 'age' is a label of its level"},
     ),
-    "a hierarchy with another level": ("ALTER TABLE sqlpriv_release.hierarchy_age ADD COLUMN level4 VARCHAR", {LEVELS}),
+    "a hierarchy with one level more": (
+        "ALTER TABLE sqlpriv_release.hierarchy_age ADD COLUMN level4 VARCHAR", {COUNTED},
+    ),
     "a hierarchy taken away": ("DROP TABLE sqlpriv_release.hierarchy_age", {COUNTED}),
     "a requirement raised": (
         "UPDATE sqlpriv_release.requirements SET threshold = 50 WHERE measure = 'k'",
@@ -209,7 +211,7 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
     ),
     "the levels of an attribute": (
         "UPDATE sqlpriv_release.attributes SET levels = 9 WHERE name = 'age'",
-        {LEVELS},
+        {COUNTED},
     ),
     "a quasi-identifier that is none any more": (
         "UPDATE sqlpriv_release.attributes SET role = 'other', level = NULL, levels = NULL WHERE name = 'age'",
@@ -225,7 +227,7 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         "UPDATE sqlpriv_release.about SET value = '{\"age\": 2, \"zip\": 0}' WHERE name = 'node'",
         {LEVELS},
     ),
-    "a node that is none": ("UPDATE sqlpriv_release.about SET value = '0, 0' WHERE name = 'node'", {LEVELS}),
+    "a node that is none": ("UPDATE sqlpriv_release.about SET value = '0, 0' WHERE name = 'node'", {UNREAD}),
     "no node": ("DELETE FROM sqlpriv_release.about WHERE name = 'node'", {UNREAD}),
     "suppressed rows that are kept, though none is there": (
         "UPDATE sqlpriv_release.about SET value = 'yes' WHERE name = 'kept_suppressed'; "

@@ -187,7 +187,7 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         {DECLARED},
     ),
     "other cuts": (
-        "UPDATE sqlpriv_release.about SET value = 'public' WHERE name = 'cuts'", {DECLARED},
+        "UPDATE sqlpriv_release.about SET value = 'public' WHERE name = 'cuts'", {PUBLIC_PART},
     ),
     "suppressed rows": (
         "UPDATE sqlpriv_release.about SET value = '5' WHERE name = 'suppressed_rows'",

@@ -246,7 +246,8 @@ def test_with_a_reason_it_is_published_and_the_release_starts_with_it(tmp_path: 
     first = (
         "NOT covered is an attacker who knows all but ill of a person: a belief of 0.0952 may become 0.978, above 0.3; "
     )
-    assert content["guarantee"].startswith(first + "it is published all the same, because: all of them are invented. ")
+    reason = 'in the owner\'s words because "all of them are invented". '
+    assert content["guarantee"].startswith(f"{first}it is published all the same, {reason}")
     assert not linking(content)["covered"]
     shown = show(tmp_path / "release.duckdb").content
     assert shown["guarantee"] == content["guarantee"]
@@ -395,7 +396,7 @@ def test_every_method_has_two_sentences_a_list_and_the_attackers(tmp_path: Path,
     promise = found["guarantee"]
     if not linking(found)["covered"]:
         assert promise.startswith("NOT covered is an attacker who knows all but ill of a person: ")
-        promise = promise.partition("because: a test. ")[2]
+        promise = promise.partition('because "a test". ')[2]
     assert promise.count(". ") == 1
     assert promise.endswith(".")
     assert len(promise.split()) < 75
