@@ -323,10 +323,10 @@ def _other_words(file: ReleaseFile, method: Declared, release: Mapping[str, Any]
     """Words of closed lists that the file has in table about, too; what the policy does not say is the default."""
     for key in method.options:
         word, wanted = file.about.get(key.name), release.get(key.name, key.default)
-        if word is None or key.kind.told is None or not isinstance(wanted, str):
+        if word is None or key.kind.public is None or not isinstance(wanted, str):
             continue
         # A word that no policy can say, such as an adversary that follows from the method, is not the policy's.
-        if key.kind.told(word) is not None and word != wanted:
+        if key.kind.public(word) is not None and word != wanted:
             yield key.name
 
 
