@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlpriv.macros.calls import Calls
@@ -26,7 +27,7 @@ from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Meaning
 from sqlpriv.methods.randomized.weights import AllWeights, Expected, expected
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.layout import Names
+from sqlpriv.release.layout import Layout, Names
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
@@ -78,6 +79,11 @@ class AlphaBeta(Randomized[AlphaBetaPolicy]):
         """The p of a bag with the smallest errors."""
         p = best_p(plan, self.expected, queries)
         return {} if p is None else {"p": p}
+
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all files of its mechanism hold; of slots and distinct tuples the policy says against whom."""
+        layout = super().layout_of(file)
+        return layout if is_bag(file.parameters) else replace(layout, from_policy=("adversary",))
 
     def numbers(self, file: ReleaseFile) -> Names:
         """Which numbers its files hold."""

@@ -360,7 +360,7 @@ def test_a_sentence_in_the_file(kind: str, copy: Path, name: str) -> None:
 @of("slots", "distinct")
 def test_another_adversary(kind: str, copy: Path) -> None:
     change(copy, "UPDATE sqlpriv_release.about SET value = 'independent' WHERE name = 'adversary'")
-    assert "the guarantee is the one of the parameters" in failed(publishing.verify(copy))
+    assert PUBLIC_PART in failed(publishing.verify(copy))
 
 
 @of("slots")
@@ -553,5 +553,5 @@ def test_show_tells_claims_as_claims(kind: str, copy: Path) -> None:
     shown = run(copy.parent, "show", "copy.duckdb").stdout
     guarantee = publishing.show(copy).content["guarantee"]
     assert f"claimed  {guarantee}" in shown
-    assert "holds" not in shown
+    assert "holds" not in shown.replace("Whether it holds: sqlpriv verify", "")
     assert "verified" not in shown
