@@ -15,7 +15,7 @@ import duckdb
 
 from sqlpriv.engine import fetch, run
 
-_PREFIX = "__priv_"
+_PREFIX = "__scratch_"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def there(con: duckdb.DuckDBPyConnection) -> list[str]:
 
 def test_a_relation_is_its_name_and_knows_its_columns(con: duckdb.DuckDBPyConnection) -> None:
     made = Scratch(con).table("SELECT range AS n, 'x' AS t FROM range(3)", "numbers")
-    assert str(made) == made.name == "__priv_numbers_1"
+    assert str(made) == made.name == "__scratch_numbers_1"
     assert (made.columns, made.count(), made.written) == ({"n": "BIGINT", "t": "VARCHAR"}, 3, 3)
     con.execute(f"INSERT INTO {made} VALUES (3, 'y')").fetchall()
     assert (made.count(), made.written) == (4, 3)
@@ -64,20 +64,28 @@ def test_the_same_steps_make_the_same_names(con: duckdb.DuckDBPyConnection) -> N
 
 @pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])
 def test_nothing_is_left_behind_after_an_error(con: duckdb.DuckDBPyConnection, error: BaseException) -> None:
-    scratch = Scratch(con)
-    with pytest.raises(type(error)), scratch.nested() as inner:
-        inner.table("SELECT 1 AS a", "labels")
-        raise error
+    def fail() -> None:
+        with Scratch(con).nested() as inner:
+            inner.table("SELECT 1 AS a", "labels")
+            raise error
+
+    with pytest.raises(type(error)):
+        fail()
     assert there(con) == []
 
 
 def test_a_query_that_fails_leaves_no_table_and_no_name(con: duckdb.DuckDBPyConnection) -> None:
     scratch = Scratch(con)
-    with pytest.raises(SqlprivError), scratch.nested() as inner:
-        inner.table("SELECT 1 AS a", "labels")
-        inner.table("SELECT error('no')", "broken")
+
+    def fail() -> None:
+        with scratch.nested() as inner:
+            inner.table("SELECT 1 AS a", "labels")
+            inner.table("SELECT error('no')", "broken")
+
+    with pytest.raises(SqlprivError):
+        fail()
     assert there(con) == []
-    assert scratch.table("SELECT 1 AS a", "labels").name == "__priv_labels_1"
+    assert scratch.table("SELECT 1 AS a", "labels").name == "__scratch_labels_1"
 
 
 def test_a_scope_may_end_after_its_connection(con: duckdb.DuckDBPyConnection) -> None:
