@@ -16,7 +16,7 @@ pytestmark = pytest.mark.one_version
 
 ROOT = Path(__file__).resolve().parents[1] / "sqlpriv"
 ROOMS = (
-    ("version", "errors", "facts", "arguments", "sqltext", "engine"),
+    ("version", "errors", "facts", "arguments", "sqltext", "engine", "relation"),
     ("sql", "udfs"),
     ("macros",),
     ("rewrite",),

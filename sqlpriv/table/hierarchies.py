@@ -23,7 +23,6 @@ from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.named_tables import find_named, read_named
 from sqlpriv.table.source import Source
 
-SCHEMA = "hierarchies"
 TOP = "*"
 # A wide file as ARX writes it: no header, semicolons.
 _WIDE_FILE = ", delim = ';', header = false, all_varchar = true, quote = '\"'"
@@ -55,15 +54,12 @@ def comes_from_a_table(given: Given) -> bool:
 
 def make_hierarchies(source: Source, given: Mapping[str, Given], values: str) -> tuple[Hierarchy, ...]:
     """Make the hierarchies of these columns. `values` is a table that holds every value of the private one."""
-    fetch(source.con, f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     return tuple(_make(source, column, words, values) for column, words in given.items())
 
 
 def _make(source: Source, column: str, given: Given, values: str) -> Hierarchy:
-    table = quoted(SCHEMA, column)
     try:
-        rows = wide_rows(source, given, column, values)
-        fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS {rows}")
+        table = source.scratch.table(wide_rows(source, given, column, values), "hierarchy")
     except InternalError:
         what = "its SQL" if isinstance(given, tuple) else "what it is made from"
         raise PolicyError(
@@ -74,7 +70,7 @@ def _make(source: Source, column: str, given: Given, values: str) -> Hierarchy:
     width = len(source.con.sql(f"FROM {table}").columns)
     if width < 2:
         raise PolicyError(f"hierarchy of {column!r}: it has no level above the value; levels are separated by ;")
-    return Hierarchy(column, table, width - 1)
+    return Hierarchy(column, table.name, width - 1)
 
 
 def _place(source: Source, column: str, given: Given) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import duckdb
 from sqlpriv.engine import attach, fetch, is_database, open_memory, run, translate
 from sqlpriv.errors import InputError, InternalError
 from sqlpriv.macros.calls import Calls
+from sqlpriv.relation import Relation, Scratch
 from sqlpriv.sqltext import reader, table_parts
 
 ATTACHED = "checked"
@@ -93,6 +95,18 @@ class Source:
     """The table as a policy names it, where it was opened for one."""
     held_rows: int | None = None
     """The number of rows, where a program holds them."""
+    scope: Scratch | None = field(default=None, repr=False, compare=False)
+    """Where temporary tables are made, if it is shared with others."""
+
+    @property
+    def private(self) -> Relation:
+        """The private rows themselves. table/frequencies.py lists who reads them."""
+        return Relation(self.con, self.table)
+
+    @cached_property
+    def scratch(self) -> Scratch:
+        """Where temporary tables are made."""
+        return self.scope or Scratch(self.con)
 
     @property
     def reference(self) -> TableReference:
@@ -137,7 +151,7 @@ def open_source(data: Any, database: Path | None = None, options: Mapping[str, A
             label = Path(data).name if database is None else data
         found: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
         beside = _schema(data) if database else None
-        yield Source(con, Calls(con), table, label, tuple(found), beside, found, held_rows=rows)
+        yield Source(con, Calls(con), table, label, tuple(found), beside, found, held_rows=rows, scope=Scratch(con))
 
 
 def _held(con: duckdb.DuckDBPyConnection, data: Any) -> int | None:

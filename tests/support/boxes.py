@@ -192,9 +192,11 @@ def random_case(seed: int, cuts: str = "data") -> BoxCase:
 def classes_found(case: BoxCase, method: str = "mondrian") -> set[frozenset[int]]:
     """The classes that the rows of a table are divided into, by the numbers of the rows."""
     with planned(case.policy(method)) as plan:
+        assert isinstance(plan, BoxPlan)
         cells = ", ".join([*case.qis, "ill", *(["who"] if case.persons else [])])
         found = plan.source.con.execute(
-            f"SELECT {cells}, c.class FROM __frequencies AS f JOIN classed AS c ON c.row = f.rowid"
+            f"SELECT {cells}, c.class FROM {plan.scan.frequencies} AS f "
+            f"JOIN {plan.boxed.classed} AS c ON c.row = f.rowid"
         ).fetchall()
     of_cells = {row[:-1]: row[-1] for row in found}
     classes: dict[int, set[int]] = {}
@@ -219,8 +221,9 @@ def check_boxes(case: BoxCase, *, finest: bool = True, method: str = "mondrian")
             )
             cells = ", ".join([*case.qis, "ill", *(["who"] if case.persons else [])])
             found = con.execute(
-                f"SELECT {cells}, f.__priv_n, b.box, {sides} FROM __frequencies AS f "
-                "JOIN classed AS c ON c.row = f.rowid JOIN boxes AS b ON b.class = c.class"
+                f"SELECT {cells}, f.__priv_n, b.box, {sides} FROM {plan.scan.frequencies} AS f "
+                f"JOIN {plan.boxed.classed} AS c ON c.row = f.rowid JOIN {plan.boxed.relation} AS b "
+                "ON b.class = c.class"
             ).fetchall()
             content = plan.facts().content
     except PolicyError as error:

@@ -50,6 +50,9 @@ def write_case(con: Con, case: LatticeCase, schema: str) -> GeneralizePolicy:
 def source_of(calls: Calls, case: LatticeCase, schema: str, policy: GeneralizePolicy) -> Source:
     """The private table, opened."""
     table = f"{schema}.private"
+    made = "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, '__scratch_')"
+    for (name,) in calls.con.execute(made).fetchall():  # of the case before
+        calls.con.execute(f"DROP TABLE {name}").fetchall()
     types = {str(r[0]): str(r[1]) for r in calls.con.execute(f"DESCRIBE {table}").fetchall()}
     return Source(calls.con, calls, table, "private", tuple(case.columns), types=types, given=policy.table)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from oracles import lines
 
 from sqlpriv.engine import fetch
-from sqlpriv.methods.hilbert.points import PLACED
+from sqlpriv.methods.hilbert.points import line_of
 from sqlpriv.methods.labelled.box_plan import BoxPlan
 from support.policies import policy_text, role, write_policy
 
@@ -58,12 +58,12 @@ def write(
 
 def least_loss(plan: BoxPlan, k: int) -> float:
     """The least mean loss of a cell, over all groupings of the line of this plan."""
-    con = plan.source.con
+    con, (_, placed) = plan.source.con, line_of(plan.scan, plan.source.scratch, k)
     listed = ", ".join(f'f."{name}"' for name in ("age", "zip", "born"))
     found = fetch(
         con,
-        f"SELECT p.place, {listed}, CAST(sum(f.__priv_n) AS BIGINT) FROM {PLACED} AS p JOIN __frequencies AS f "
-        "ON p.row = f.rowid GROUP BY ALL ORDER BY p.place",
+        f"SELECT p.place, {listed}, CAST(sum(f.__priv_n) AS BIGINT) FROM {placed} AS p "
+        f"JOIN {plan.scan.frequencies} AS f ON p.row = f.rowid GROUP BY ALL ORDER BY p.place",
     )
     assert [row[0] for row in found] == list(range(len(found)))
     values = list(zip(*(row[1:4] for row in found), strict=True))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sqlpriv.engine import fetch
+from sqlpriv.methods.labelled.node_labels import write_node_labels
 from sqlpriv.methods.sdgs import classes
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.plan import SdgsPlan
@@ -31,8 +32,8 @@ def thrown(plan: SdgsPlan, group: Group, monkeypatch: pytest.MonkeyPatch) -> tup
     con, node, terms = plan.source.con, plan.node, plan.terms
     asked: list[str] = []
     assert node is not None
-    classes.write_rows(plan.scan, plan.policy, "")
-    classes.write_classes(plan.scan, node, group)
+    counted, labels = classes.write_rows(plan.scan, plan.policy, ""), write_node_labels(plan.scan, node)
+    held = classes.write_classes(plan.scan, counted, labels, group, plan.source.scratch)
 
     def instead(text: str) -> str:
         """The coin looked up, in the place of the coin thrown."""
@@ -46,14 +47,14 @@ def thrown(plan: SdgsPlan, group: Group, monkeypatch: pytest.MonkeyPatch) -> tup
     with monkeypatch.context() as patch:
         patch.setattr(classes, "inlined", instead)
         fetch(con, "CREATE OR REPLACE TABLE __coins AS SELECT '' AS n, 0.5 AS share WHERE false")
-        classes.write_sample(plan.scan, group, terms.k, terms.beta, "")
-        copies = f"SELECT name, unnest(range(rows)) AS copy FROM {group.classes}"
+        classes.write_sample(plan.scan, held, group, terms.k, terms.beta, "")
+        copies = f"SELECT name, unnest(range(rows)) AS copy FROM {held}"
         keys = [str(key) for (key,) in fetch(con, f"SELECT {asked[0]} FROM ({copies}) ORDER BY ALL")]
         for heads in itertools.product([True, False], repeat=len(keys)):
             listed = ", ".join(f"('{key}', {0.0 if h else 0.99})" for key, h in zip(keys, heads, strict=True))
             fetch(con, f"CREATE OR REPLACE TABLE __coins AS FROM (VALUES {listed}) AS v(n, share)")
-            classes.write_sample(plan.scan, group, terms.k, terms.beta, "")
-            shown = fetch(con, f"SELECT name, seen FROM {group.sample} WHERE seen >= {terms.k} ORDER BY ALL")
+            sample = classes.write_sample(plan.scan, held, group, terms.k, terms.beta, "").relation
+            shown = fetch(con, f"SELECT name, seen FROM {sample} WHERE seen >= {terms.k} ORDER BY ALL")
             found[tuple(shown)] += math.prod(terms.beta if h else 1 - terms.beta for h in heads)
     assert len(set(keys)) == len(keys) == plan.scan.rows  # a coin for each row
     return found, set(keys)

@@ -11,7 +11,7 @@ from support.commands import run
 from support.policies import IN_DATABASE, policy_text, qi, read, role, write_policy
 
 from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.labelled.scan import FREQUENCIES, scan_table
+from sqlpriv.methods.labelled.scan import scan_table
 from sqlpriv.publishing import open_private, plan
 
 MARKER = "SECRET-42"
@@ -194,10 +194,10 @@ MANY = "13053\n" * 25_000  # DuckDB looks at the first 20,480 rows
 def types(path: Path) -> dict[str, str]:
     policy = read(path)
     with open_private(policy) as source:
-        scan_table(source, policy)
+        scan = scan_table(source, policy)
         seen = {str(r[0]): str(r[1]) for r in source.con.execute(f"DESCRIBE {source.table}").fetchall()}
-        counted = source.con.execute(f"DESCRIBE {FREQUENCIES}").fetchall()
-        assert {str(r[0]): str(r[1]) for r in counted if r[0] != "__priv_n"} == {c: seen[c] for c in policy.qis}
+        counted = scan.frequencies.relation.columns
+        assert {c: kind for c, kind in counted.items() if c != "__priv_n"} == {c: seen[c] for c in policy.qis}
         return seen
 
 

@@ -21,7 +21,6 @@ from sqlpriv.errors import InputError, InternalError, PolicyError
 from sqlpriv.methods.disclose.entries import described, with_texts, write_entries
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
-from sqlpriv.methods.labelled.scan import FREQUENCIES
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table, wide_rows
 from sqlpriv.table.source import Source
@@ -101,11 +100,14 @@ def read_attributes(scan: BoxScan, policy: DisclosePolicy) -> Attributes:
     source = scan.source
     listed = "".join(f", CAST({quoted(x.column)} AS VARCHAR) AS a{x.number}" for x in scan.axes)
     listed += f", CAST({quoted(policy.person)} AS VARCHAR) AS {PERSON}" if policy.person else ""
-    fetch(source.con, f"CREATE OR REPLACE TABLE {RECORDS} AS SELECT rowid AS number{listed} FROM {FREQUENCIES}")
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE {RECORDS} AS SELECT rowid AS number{listed} FROM {scan.frequencies}",
+    )
     values = []
     for axis in scan.axes:
         name = quoted(axis.column)
-        own = f"SELECT CAST({name} AS {scan.known.types[axis.column]}) AS {name} FROM {FREQUENCIES}"
+        own = f"SELECT CAST({name} AS {scan.known.types[axis.column]}) AS {name} FROM {scan.frequencies}"
         domain = scan.known.domains.get(axis.column)
         values.append(own if domain is None else f"{own} UNION SELECT value FROM {domain}")
     return write_attributes(source, policy, scan.axes, scan.known.types, values)

@@ -14,7 +14,6 @@ from sqlpriv.methods.disclose.offers import OFFERS
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.priced import priced
 from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.scan import FREQUENCIES
 from sqlpriv.sqltext import literal
 
 _TOLD, _ROWS, _TOLD_CELLS = "disclose_independent", "disclose_independent_rows", "disclose_independent_cells"
@@ -56,7 +55,7 @@ def _independent(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes, 
     told = f"SELECT record.number AS row, labels, loss FROM {source.need('independent_disclosure')}({given})"
     asked(source, attributes, f"CREATE OR REPLACE TABLE {_TOLD} AS {told}")
     cells = ", ".join(f"labels[{a.axis.number + 1}] AS a{a.axis.number}" for a in attributes)
-    copies = f"(SELECT rowid AS row, unnest(range(__priv_n)) AS copy FROM {FREQUENCIES}) AS f"
+    copies = f"(SELECT rowid AS row, unnest(range(__priv_n)) AS copy FROM {scan.frequencies}) AS f"
     fetch(con, f"CREATE OR REPLACE TABLE {_ROWS} AS SELECT {cells} FROM {_TOLD} AS t JOIN {copies} ON t.row = f.row")
     risk, _ = priced(source, policy, attributes, _ROWS)
     listed = f"{literal(_TOLD_CELLS)}, {literal([a.weighed for a in attributes])}"
@@ -71,7 +70,7 @@ def _independent(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes, 
     ((estimated, exact),) = asked(
         source,
         attributes,
-        f"SELECT {means} FROM {_TOLD} AS t JOIN ({least}) AS l ON t.row = l.row JOIN {FREQUENCIES} AS f ON "
+        f"SELECT {means} FROM {_TOLD} AS t JOIN ({least}) AS l ON t.row = l.row JOIN {scan.frequencies} AS f ON "
         "t.row = f.rowid",
     )
     return Independent(k, float(estimated), risk, float(exact))

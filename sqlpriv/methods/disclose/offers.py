@@ -19,7 +19,6 @@ from sqlpriv.methods.disclose.entries import holders
 from sqlpriv.methods.disclose.minds import of_persons
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.scan import FREQUENCIES
 from sqlpriv.sqltext import literal
 
 OFFERS, MOST = "disclose_offers", "disclose_most"
@@ -67,7 +66,8 @@ def average_choice(scan: BoxScan, policy: DisclosePolicy, c: float) -> str:
     fetch(
         con,
         f"CREATE OR REPLACE TABLE {_PRICED} AS SELECT p.place AS record, f.__priv_n AS copies, o.loss, o.utility, "
-        f"o.row FROM {OFFERS} AS o JOIN {FREQUENCIES} AS f ON o.row = f.rowid JOIN ({places}) AS p ON o.row = p.number",
+        f"o.row FROM {OFFERS} AS o JOIN {scan.frequencies} AS f ON o.row = f.rowid "
+        f"JOIN ({places}) AS p ON o.row = p.number",
     )
     given = f"{literal(_PRICED)}, {literal(policy.goal)}, {c!r}"
     same = "p.record = a.record AND p.loss = a.loss AND p.utility = a.utility"

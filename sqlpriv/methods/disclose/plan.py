@@ -21,8 +21,9 @@ from sqlpriv.methods.disclose.told import Others, Terms, owner_facts, terms_of, 
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_leaves import describe_boxes
 from sqlpriv.methods.labelled.box_scan import scan_points
+from sqlpriv.methods.labelled.boxes import Boxes
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
-from sqlpriv.methods.labelled.scan import count_combinations, published_columns
+from sqlpriv.methods.labelled.scan import published_columns, scan_values
 from sqlpriv.methods.method import Plan, Request, Written
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.digest import rows_digest
@@ -31,10 +32,12 @@ from sqlpriv.table.source import Source
 
 @dataclass(frozen=True)
 class DisclosePlan(Plan[DisclosePolicy]):
-    """The best choices, and what they come to. Tables chosen, classed and boxes are there."""
+    """The best choices, and what they come to."""
 
     scan: BoxScan
     attributes: Attributes
+    boxes: Boxes
+    """Every combination with the labels that are disclosed of it."""
     chosen: Chosen
 
     @property
@@ -118,8 +121,8 @@ class DisclosePlan(Plan[DisclosePolicy]):
 
 def plan_disclosure(source: Source, policy: DisclosePolicy) -> DisclosePlan:
     """Scan the table, read the dictionary, and choose; or say what cannot be kept."""
-    scan = scan_points(count_combinations(source, policy), policy)
+    scan = scan_points(scan_values(source, policy), policy)
     refuse_names(describe_boxes(scan), published_columns(scan))
     attributes = read_attributes(scan, policy)
     write_minds(source, policy)
-    return DisclosePlan(policy, source, scan, attributes, choose(scan, policy, attributes))
+    return DisclosePlan(policy, source, scan, attributes, *choose(scan, policy, attributes))

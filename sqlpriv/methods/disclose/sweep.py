@@ -13,7 +13,6 @@ from sqlpriv.methods.disclose.dictionary import Attributes, asked
 from sqlpriv.methods.disclose.offers import MOST, OFFERS, average_choice, choices_at
 from sqlpriv.methods.disclose.policy import RISK, UTILITY, DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.scan import FREQUENCIES
 
 _SWEPT = "disclose_swept"
 _POINTS = 8
@@ -57,7 +56,7 @@ def _thresholds(scan: BoxScan, policy: DisclosePolicy) -> list[float]:
     """Every step of utility; or losses, or prices of a step, from the least of them to the largest."""
     if policy.goal == RISK:
         most = inlined("_mean_of(m.utility, f.__priv_n)") if policy.is_average else "max(m.utility)"
-        joined = f"FROM {MOST} AS m JOIN {FREQUENCIES} AS f ON m.number = f.rowid"
+        joined = f"FROM {MOST} AS m JOIN {scan.frequencies} AS f ON m.number = f.rowid"
         ((last,),) = fetch(scan.source.con, f"SELECT CAST(floor({most}) AS INTEGER) {joined}")
         found = [float(step) for step in range(int(last) + 1)]
     else:
@@ -70,7 +69,7 @@ def _thresholds(scan: BoxScan, policy: DisclosePolicy) -> list[float]:
 
 def _come_to(scan: BoxScan) -> tuple[Threshold, ...]:
     con = scan.source.con
-    joined = f"FROM {_SWEPT} AS s JOIN {FREQUENCIES} AS f ON s.row = f.rowid"
+    joined = f"FROM {_SWEPT} AS s JOIN {scan.frequencies} AS f ON s.row = f.rowid"
     means = ", ".join(inlined(f"_mean_of({value}, f.__priv_n)") for value in ("s.loss", "s.utility"))
     rows = fetch(
         con,

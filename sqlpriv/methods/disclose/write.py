@@ -28,8 +28,9 @@ _WRITTEN_ROWS = "disclose_written"
 def write_release(plan: DisclosePlan, path: Path) -> Made:
     """Write the labels that were chosen into a file."""
     numbers = [axis.number for axis in plan.scan.axes]
-    nodes = (f"SELECT {a} AS axis, label{a} AS label, level{a} AS level FROM boxes" for a in numbers)
-    return write_boxed(plan.scan, plan.columns, " UNION ".join(nodes), None, _about(plan), _numbers(plan), path)
+    nodes = (f"SELECT {a} AS axis, label{a} AS label, level{a} AS level FROM {plan.boxes.relation}" for a in numbers)
+    shown = " UNION ".join(nodes)
+    return write_boxed(plan.scan, plan.boxes, plan.columns, shown, None, _about(plan), _numbers(plan), path)
 
 
 def _about(plan: DisclosePlan) -> dict[str, str]:
@@ -61,13 +62,14 @@ def _numbers(plan: DisclosePlan) -> dict[str, float]:
 
 def compare(plan: DisclosePlan, path: Path) -> None:
     """Refuse a file with other rows, or whose rows, priced by themselves, do not come to what was planned."""
-    compare_release(plan.scan, path)
+    compare_release(plan.scan, plan.boxes, path)
     source, con = plan.source, plan.source.con
     if plan.policy.personal is None:
         _read_written(plan, path)
     else:  # whose row it is, the file does not tell; that its rows are these was just seen
         labels = "".join(f", label{a.axis.number} AS a{a.axis.number}" for a in plan.attributes)
-        rows = f"SELECT r.{PERSON}{labels}, unnest(range(b.rows)) AS copy FROM boxes AS b JOIN {RECORDS} AS r"
+        rows = f"SELECT r.{PERSON}{labels}, unnest(range(b.rows)) AS copy "
+        rows += f"FROM {plan.boxes.relation} AS b JOIN {RECORDS} AS r"
         fetch(con, f"CREATE OR REPLACE TABLE {_WRITTEN_ROWS} AS {rows} ON b.class = r.number")
     found, planned = priced(source, plan.policy, plan.attributes, _WRITTEN_ROWS), (plan.chosen.risk, plan.chosen.worst)
     if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(found, planned, strict=True)):

@@ -17,11 +17,14 @@ from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.shown import judge_stars, shown_rows, write_shown
 from sqlpriv.methods.labelled.answers import Counts, labelled_release
 from sqlpriv.methods.labelled.kinds import BINS, DATES, RANGES
+from sqlpriv.methods.labelled.labels import NodeLabels
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, domain_rows, ends_rows
 from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.methods.labelled.node_labels import write_node_labels
 from sqlpriv.methods.labelled.read_columns import PublishedColumn
-from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan
+from sqlpriv.methods.labelled.scan import Scan
 from sqlpriv.methods.lattice import Node
+from sqlpriv.relation import Relation
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.release import GeneralizedRelease
 from sqlpriv.sqltext import folded, quoted
@@ -58,31 +61,36 @@ class AskedNodes:
         self._file = ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), "the release")
         self._rows = self._file.table("rows")
         self._counts = Counts(_COPIES, f"(SELECT gone FROM {self._rows})", f"(SELECT shown FROM {self._rows})")
-        self._labelled: set[str] = set()
-        """Tables of domains with the labels of a level that are there already."""
-        self._counted: dict[tuple[str, ...], str] = {}
-        """Tables of the combinations of some columns, with their number of rows."""
+        self._labelled: dict[tuple[str, int], Relation] = {}
+        """Domains with the labels of a level, by column and level, as far as they do not change with the node."""
+        self._counted: dict[tuple[str, ...], Relation] = {}
+        """Relations of the combinations of some columns, with their number of rows."""
         for schema in (SCHEMA, "domain"):
             fetch(con, f"CREATE SCHEMA IF NOT EXISTS {quoted(self._file.catalog, schema)}")
 
     def opened(self, node: Node, suppressed: int, columns: Sequence[str] | None = None) -> AskedNode:
         """A node, of which so many rows are suppressed, as a release for queries; of all columns, or of some."""
+        with self._scan.source.scratch.nested() as scratch:
+            if suppressed:
+                shown = write_shown(self._scan, self._measures, node, scratch)
+            else:
+                shown = write_node_labels(self._scan, node, scratch)
+            return self._opened(shown, suppressed, self._columns if columns is None else columns)
+
+    def _opened(self, shown: NodeLabels, suppressed: int, columns: Sequence[str]) -> AskedNode:
         scan, con, published = self._scan, self._scan.source.con, self._file.table("published")
-        columns = self._columns if columns is None else columns
-        write_shown(scan, self._measures, node, whole=suppressed == 0)
         keep = self._policy.keep_suppressed
-        stars = suppressed > 0 and keep and judge_stars(scan, self._measures, node).kept
-        table = FREQUENCIES if suppressed else self._combinations(tuple(columns))
-        copies = f", t.{_COPIES} AS {_COPIES}"
-        rows = shown_rows(scan, node, columns, keep, stars, table, copies, whole=suppressed == 0)
+        stars = suppressed > 0 and keep and judge_stars(scan, self._measures, shown).kept
+        table = scan.frequencies.relation if suppressed else self._combinations(tuple(columns))
+        rows = shown_rows(scan, shown, columns, keep, stars, table, f", t.{_COPIES} AS {_COPIES}")
         fetch(con, f"CREATE OR REPLACE TABLE {published} AS {_summed(columns, rows)}")
         gone = 0 if stars else suppressed
         fetch(con, f"CREATE OR REPLACE TABLE {self._rows} AS SELECT {gone} AS gone, {scan.rows - suppressed} AS shown")
         kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {published}")}
         found = []
-        described = describe(scan, node, columns, self._known)
+        described = describe(scan, shown.node, columns, self._known)
         for column in described:
-            self._write_leaves(node, column)
+            self._write_leaves(shown, column)
             row = {
                 "name": column.name,
                 "type": kinds[column.name],
@@ -96,32 +104,30 @@ class AskedNodes:
         release = replace(release, facts=None)
         return AskedNode(release, (release.attributes, tuple(c.labels for c in described), suppressed > 0, stars))
 
-    def _combinations(self, columns: tuple[str, ...]) -> str:
-        """A table of the combinations of some columns: far fewer than of all, so that labels are found sooner."""
+    def _combinations(self, columns: tuple[str, ...]) -> Relation:
+        """The combinations of some columns: far fewer than of all, so that labels are found sooner."""
         if any(reads_apart(self._known.types[c]) for c in columns):  # equal values may have several labels
-            return FREQUENCIES
+            return self._scan.frequencies.relation
         if columns not in self._counted:
-            table = f"__counted_{len(self._counted)}"
-            fetch(
-                self._scan.source.con, f"CREATE OR REPLACE TABLE {table} AS {_summed(columns, f'FROM {FREQUENCIES}')}"
-            )
-            self._counted[columns] = table
+            summed = _summed(columns, f"FROM {self._scan.frequencies}")
+            self._counted[columns] = self._scan.source.scratch.table(summed, "counted")
         return self._counted[columns]
 
-    def _write_leaves(self, node: Node, column: ShownColumn) -> None:
+    def _write_leaves(self, shown: NodeLabels, column: ShownColumn) -> None:
         con, a = self._scan.source.con, self._places.get(folded(column.name))
         ends = self._file.table(f"ends_{column.name}")
         if a is not None and column.has_ends:
-            rows = ends_rows(self._scan, a, node, column, self._file.table("published"))
+            rows = ends_rows(self._scan, shown, a, column, self._file.table("published"))
             fetch(con, f"CREATE OR REPLACE TABLE {ends} AS {rows}")
         if column.domain is None:
             return
-        level = 0 if a is None else node[a]
-        table = quoted(f"__asked_{column.name}_{level}")
-        if table not in self._labelled:
-            fetch(con, f"CREATE OR REPLACE TABLE {table} AS {domain_rows(self._scan, a, level, column, ends)}")
-            self._labelled |= {table} if column.labels != BINS else set()
-        fetch(con, f"CREATE OR REPLACE VIEW {quoted(self._file.catalog, 'domain', column.name)} AS FROM {table}")
+        scratch, key = self._scan.source.scratch, (column.name, 0 if a is None else shown.node[a])
+        if key in self._labelled and column.labels == BINS:
+            scratch.drop(self._labelled.pop(key))
+        if key not in self._labelled:
+            self._labelled[key] = scratch.table(domain_rows(self._scan, shown, a, column, ends), "domain")
+        view = quoted(self._file.catalog, "domain", column.name)
+        fetch(con, f"CREATE OR REPLACE VIEW {view} AS FROM {self._labelled[key]}")
 
 
 def _summed(columns: Sequence[str], rows: str) -> str:
@@ -132,7 +138,7 @@ def _summed(columns: Sequence[str], rows: str) -> str:
 
 def _with_listed_values(scan: Scan, known: Known) -> Known:
     """Domains also of those quasi-identifiers that have none, where labels do not name ranges."""
-    con, found = scan.source.con, dict(known.domains)
+    found = dict(known.domains)
     kinds = {folded(name): (name, kind) for name, kind in known.types.items()}
     for a, qi in enumerate(scan.policy.qis):
         name, kind = kinds[folded(qi)]
@@ -140,13 +146,11 @@ def _with_listed_values(scan: Scan, known: Known) -> Known:
         names_ranges = isinstance(given, str) and given.partition(":")[0] in (RANGES, DATES, BINS)
         if name in found or names_ranges:
             continue
-        listed = f"SELECT DISTINCT labels[1] AS text FROM paths WHERE attribute = {a}"
-        table = f"__listed_{a}"
+        listed = f"SELECT DISTINCT labels[1] AS text FROM {scan.labels.paths} WHERE attribute = {a}"
         value = f"TRY_CAST(text AS {kind})"
-        fetch(
-            con,
-            f"CREATE OR REPLACE TABLE {table} AS SELECT {value} AS value, CAST(NULL AS DOUBLE) AS share "
-            f"FROM ({listed}) WHERE CAST({value} AS VARCHAR) IS NOT DISTINCT FROM text",
+        rows = (
+            f"SELECT {value} AS value, CAST(NULL AS DOUBLE) AS share "
+            f"FROM ({listed}) WHERE CAST({value} AS VARCHAR) IS NOT DISTINCT FROM text"
         )
-        found[name] = table
+        found[name] = scan.source.scratch.table(rows, "listed").name
     return replace(known, domains=found)

@@ -16,6 +16,7 @@ from sqlpriv.methods.generalize.shown import is_binned, one_class
 from sqlpriv.methods.labelled.evaluate import evaluate
 from sqlpriv.methods.labelled.node_labels import ROWS
 from sqlpriv.methods.labelled.scan import Scan, number_rows, published_columns
+from sqlpriv.relation import Relation, Scratch
 from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table
@@ -43,36 +44,39 @@ def _is_the_same(plan: GeneralizePlan) -> bool:
         # Persons are not published, so they cannot be counted again; that no row came or went can be checked.
         rows = fetch(plan.source.con, f"SELECT count(*) FROM {ROWS}")[0][0]
         return bool(rows == scan.rows - (0 if plan.stars else outcome.suppressed))
-    _read_back(plan)
     expected = stars.outcome if stars is not None and stars.kept else outcome
     assert expected is not None
-    (found,) = evaluate(scan, plan.measures, [plan.best.node], base="published")
+    with scan.source.scratch.nested() as scratch:
+        (found,) = evaluate(scan, plan.measures, [plan.best.node], base=_read_back(plan, scratch))
     wanted = (expected.suppressed, expected.classes, expected.squares, False)
     return (found.suppressed, found.classes, found.squares, found.table_fails) == wanted
 
 
-def _read_back(plan: GeneralizePlan) -> None:
-    """Table published: the release as a base. A label or value that the private table does not have gets no number."""
+def _read_back(plan: GeneralizePlan, scratch: Scratch) -> Relation:
+    """The release as a base. A label or value that the private table does not have gets no number."""
     scan, policy, con = plan.scan, plan.policy, plan.source.con
     starred = " AND ".join(f"t.{quoted(q)} IS NOT DISTINCT FROM {literal(TOP)}" for q in policy.qis)
-    columns = one_class(scan, starred if plan.stars else "false", [f"n{a}.number" for a in range(len(policy.qis))])
+    columns = one_class(
+        scan, plan.shown, starred if plan.stars else "false", [f"n{a}.number" for a in range(len(policy.qis))]
+    )
     joins = [
-        f" LEFT JOIN (SELECT DISTINCT label, number FROM shown WHERE attribute = {a}) AS n{a} "
+        f" LEFT JOIN (SELECT DISTINCT label, number FROM {plan.shown.labels} WHERE attribute = {a}) AS n{a} "
         f"ON CAST(t.{quoted(qi)} AS VARCHAR) IS NOT DISTINCT FROM n{a}.label"
         for a, qi in enumerate(policy.qis)
     ]
-    for j, column in enumerate(policy.sensitive):
+    for j, (column, values) in enumerate(zip(policy.sensitive, scan.values, strict=True)):
         columns.append(f"v{j}.id AS s{j}")
-        joins.append(f" LEFT JOIN values_{j} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
+        joins.append(f" LEFT JOIN {values.relation} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
     rows = f"SELECT {', '.join(columns)} FROM {ROWS} AS t{''.join(joins)}"
-    fetch(con, f"CREATE OR REPLACE TABLE published AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL")
+    published = scratch.table(f"SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL", "published")
     if plan.stars:
-        return
+        return published
     # What is published is compared with the whole private table, so its suppressed rows are put beside it.
     node = plan.best.node
     number = " + ".join(f"a{a}[{level + 1}]" for a, level in enumerate(node))
     listed = ", ".join([*(f"a{a}" for a in range(len(node))), *(f"s{j}" for j in range(len(policy.sensitive))), "n"])
-    fetch(con, f"INSERT INTO published SELECT {listed} FROM base WHERE ({number}) IN (FROM suppressed)")
+    fetch(con, f"INSERT INTO {published} SELECT {listed} FROM {scan.base} WHERE {plan.shown.is_hidden(number)}")
+    return published
 
 
 # -------------------- values that only suppressed rows have
@@ -84,10 +88,10 @@ def _refuse_values_of_suppressed(plan: GeneralizePlan) -> None:
     place = {folded(q): a for a, q in enumerate(plan.policy.qis)}
     # Suppressed rows that are kept show what is no quasi-identifier.
     names = [c for c in published_columns(scan) if folded(c) in place or not plan.stars]
-    _write_left_out(scan, names)
+    left_out = _left_out(plan, names)
     for number, column in enumerate(names):
         attribute = place.get(folded(column))
-        only = _only_suppressed(scan, column, number)
+        only = _only_suppressed(scan, left_out, column, number)
         if attribute is None or node[attribute] == 0:
             cells = f"SELECT CAST({quoted(column)} AS VARCHAR) AS value FROM {ROWS}"
             if fetch(con, f"SELECT count(*) FROM ({cells}) WHERE value IN ({only})")[0][0]:
@@ -98,21 +102,22 @@ def _refuse_values_of_suppressed(plan: GeneralizePlan) -> None:
             _refuse_labels_of_suppressed(scan, column, attribute, only)
 
 
-def _write_left_out(scan: Scan, names: list[str]) -> None:
-    """Table left_out: the suppressed rows, as text, columns c0, c1, ..."""
+def _left_out(plan: GeneralizePlan, names: list[str]) -> Relation:
+    """The suppressed rows, as text, columns c0, c1, ..."""
+    scan, shown = plan.scan, plan.shown
     number = " + ".join(f"l{a}.number" for a in range(len(scan.policy.qis)))
     cells = ", ".join(f"CAST(t.{quoted(c)} AS VARCHAR) AS c{i}" for i, c in enumerate(names))
-    rows = number_rows(scan.policy, scan.source.table, cells, "shown")
-    fetch(scan.source.con, f"CREATE OR REPLACE TABLE left_out AS {rows} WHERE ({number}) IN (FROM suppressed)")
+    rows = number_rows(scan.policy, scan.source.private, cells, shown.labels)
+    return scan.source.scratch.table(f"{rows} WHERE {shown.is_hidden(number)}", "left_out")
 
 
-def _only_suppressed(scan: Scan, column: str, number: int) -> str:
+def _only_suppressed(scan: Scan, left_out: Relation, column: str, number: int) -> str:
     """A query for the values of a column that are in no other row: the table has them no more often than they are."""
     value = f"CAST({quoted(column)} AS VARCHAR)"
-    hidden = f"SELECT c{number} AS value, count(*) AS n FROM left_out WHERE c{number} IS NOT NULL GROUP BY 1"
+    hidden = f"SELECT c{number} AS value, count(*) AS n FROM {left_out} WHERE c{number} IS NOT NULL GROUP BY 1"
     among = (
-        f"SELECT {value} AS value, count(*) AS n FROM {scan.source.table} "
-        f"WHERE {value} IN (SELECT c{number} FROM left_out) GROUP BY 1"
+        f"SELECT {value} AS value, count(*) AS n FROM {scan.source.private} "
+        f"WHERE {value} IN (SELECT c{number} FROM {left_out}) GROUP BY 1"
     )
     return f"SELECT h.value FROM ({hidden}) AS h JOIN ({among}) AS a ON h.value = a.value AND h.n = a.n"
 
@@ -139,5 +144,5 @@ def _refuse_labels_of_suppressed(scan: Scan, column: str, attribute: int, only: 
 
 def _lists_the_table(scan: Scan, attribute: int) -> bool:
     """Whether a hierarchy has no value but those of the table: then it was not made without looking at it."""
-    beyond = f"SELECT count(*) FROM leaves WHERE attribute = {attribute} AND value IS NOT NULL AND rows IS NULL"
-    return not fetch(scan.source.con, beyond)[0][0]
+    beyond = f"attribute = {attribute} AND value IS NOT NULL AND rows IS NULL"
+    return not fetch(scan.source.con, f"SELECT count(*) FROM {scan.labels.leaves} WHERE {beyond}")[0][0]

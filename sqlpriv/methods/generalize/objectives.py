@@ -146,7 +146,9 @@ def _kl(scan: Scan) -> Objective:
     """KL divergence in nats from table to release, a class spread evenly over the values that its labels stand for."""
     keys = ", ".join(f"a{a}[1]" for a in range(len(scan.heights)))
     tuples = float(
-        fetch(scan.source.con, f"SELECT sum(n * ln(n)) FROM (SELECT sum(n) AS n FROM base GROUP BY {keys})")[0][0]
+        fetch(scan.source.con, f"SELECT sum(n * ln(n)) FROM (SELECT sum(n) AS n FROM {scan.base} GROUP BY {keys})")[0][
+            0
+        ]
     )
     cost = f"_kl_of_sums({tuples!r}, size_logs, volume, suppressed, {scan.rows})"
     bound = f"_kl_of_sums({tuples!r}, all_size_logs, spread, 0, {scan.rows})"

@@ -22,6 +22,7 @@ from sqlpriv.methods.generalize.search import Found, Searched, look_at, nodes_to
 from sqlpriv.methods.generalize.shown import Stars, is_binned, judge_stars, write_shown
 from sqlpriv.methods.generalize.workload import Workload, workload_objective
 from sqlpriv.methods.labelled.evaluate import evaluate
+from sqlpriv.methods.labelled.labels import NodeLabels
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
 from sqlpriv.methods.labelled.scan import Scan, node_of, published_columns, scan_table
@@ -67,16 +68,20 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
         return self.answer.optimal and self.policy.node is None
 
     @cached_property
+    def shown(self) -> NodeLabels:
+        """The labels of the node, and the classes that it suppresses."""
+        return write_shown(self.scan, self.measures, self.best.node)
+
+    @cached_property
     def starred(self) -> Stars | None:
         """Suppressed rows judged as the one class that they would be with stars; None where none are to be kept."""
-        write_shown(self.scan, self.measures, self.best.node)
         if not self.policy.keep_suppressed or self.best.outcome.suppressed == 0:
             return None
-        return judge_stars(self.scan, self.measures, self.best.node)
+        return judge_stars(self.scan, self.measures, self.shown)
 
     @property
     def stars(self) -> bool:
-        """Whether suppressed rows are published, with stars. From here on, tables suppressed and shown are there."""
+        """Whether suppressed rows are published, with stars."""
         return self.starred is not None and self.starred.kept
 
     @cached_property
@@ -207,16 +212,15 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
     def _sample(self) -> Part:
         """Frequent rows before and after, quasi-identifiers only: for the owner, to see what generalization does."""
         qis = self.policy.qis
-        _ = self.starred  # writes the tables suppressed and shown
         listed_qis = ", ".join(map(quoted, qis))
         counted = f"count(DISTINCT {quoted(self.policy.person)})" if self.policy.person else "sum(__priv_n)"
         frequent = (
-            f"SELECT {listed_qis}, CAST({counted} AS BIGINT) AS __priv_n FROM __frequencies GROUP BY {listed_qis} "
-            f"HAVING {counted} >= {_FREQUENT} ORDER BY __priv_n DESC, {listed_qis} LIMIT 5"
+            f"SELECT {listed_qis}, CAST({counted} AS BIGINT) AS __priv_n FROM {self.scan.frequencies} "
+            f"GROUP BY {listed_qis} HAVING {counted} >= {_FREQUENT} ORDER BY __priv_n DESC, {listed_qis} LIMIT 5"
         )
         before = ", ".join(f"CAST(t.{quoted(q)} AS VARCHAR)" for q in qis)
         joins = "".join(
-            f" JOIN shown AS l{a} ON l{a}.attribute = {a} "
+            f" JOIN {self.shown.labels} AS l{a} ON l{a}.attribute = {a} "
             f"AND l{a}.value IS NOT DISTINCT FROM CAST(t.{quoted(q)} AS VARCHAR)"
             for a, q in enumerate(qis)
         )
@@ -225,7 +229,7 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
         rows = fetch(
             self.source.con,
             f"SELECT {before}, {after}, t.__priv_n FROM ({frequent}) AS t{joins} "
-            f"WHERE ({number}) NOT IN (FROM suppressed) ORDER BY t.__priv_n DESC, {before}",
+            f"WHERE NOT ({self.shown.is_hidden(number)}) ORDER BY t.__priv_n DESC, {before}",
         )
         if not rows:
             text = (

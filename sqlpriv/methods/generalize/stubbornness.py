@@ -18,6 +18,7 @@ from sqlpriv.methods.labelled.evaluate import evaluate
 from sqlpriv.methods.labelled.measures import ClassMeasure, epsilon_of_classes
 from sqlpriv.methods.labelled.scan import Scan
 from sqlpriv.methods.lattice import Node
+from sqlpriv.relation import Relation
 
 Curve = list[tuple[float, float]]
 
@@ -41,7 +42,8 @@ def stubbornness_curves(scan: Scan, node: Node, sensitive: str, sigmas: Sequence
     if sensitive not in scan.policy.sensitive:
         raise PolicyError(f"{sensitive!r} is not a sensitive column")
     j = scan.policy.sensitive.index(sensitive)
-    smallest = fetch(scan.source.con, f"SELECT {', '.join(s for s, _ in _ADVERSARIES.values())} FROM values_{j}")[0]
+    values = scan.values[j].relation
+    smallest = fetch(scan.source.con, f"SELECT {', '.join(s for s, _ in _ADVERSARIES.values())} FROM {values}")[0]
     points = [
         (name, sigma, _belief(weight, sigma))
         for (name, (_, weight)), share in zip(_ADVERSARIES.items(), smallest, strict=True)
@@ -49,7 +51,7 @@ def stubbornness_curves(scan: Scan, node: Node, sensitive: str, sigmas: Sequence
         # The slack keeps sigma = 3 for three values, whose shares are not exact in binary.
         if sigma * share >= 1 - 1e-9 and not (weight is None and math.isinf(sigma))
     ]
-    measures = [_measure(i, j, sensitive, belief) for i, (_, _, belief) in enumerate(points)]
+    measures = [_measure(i, j, values, sensitive, belief) for i, (_, _, belief) in enumerate(points)]
     (outcome,) = evaluate(scan, measures, [node])
     curves: dict[str, Curve] = {name: [] for name in _ADVERSARIES}
     for (name, sigma, _), epsilon in zip(points, outcome.worst, strict=True):
@@ -66,9 +68,9 @@ def _belief(weight: str | None, sigma: float) -> tuple[Measure, str, float]:
     return CLASS1, inlined(f"_sigma_of({float(sigma)!r}, {weight})"), sigma
 
 
-def _measure(number: int, j: int, sensitive: str, belief: tuple[Measure, str, float]) -> ClassMeasure:
+def _measure(number: int, j: int, values: Relation, sensitive: str, belief: tuple[Measure, str, float]) -> ClassMeasure:
     measure, weight, sigma = belief
     assert measure.adversary is not None
     requirement = Requirement(f"point {number}", measure.name, {}, "<=", _NEVER, sensitive)
     sql, terms = epsilon_of_classes(number, 0, measure.adversary, weight, sigma)
-    return ClassMeasure(requirement, number, HISTOGRAM, sql, j, False, False, terms)
+    return ClassMeasure(requirement, number, HISTOGRAM, sql, j, False, False, terms, values)

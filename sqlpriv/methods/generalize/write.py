@@ -26,14 +26,14 @@ from sqlpriv.sqltext import quoted
 def write(plan: GeneralizePlan, path: Path) -> Made:
     """Write the node into a file; the private table is read again here."""
     scan, best, con = plan.scan, plan.best, plan.source.con
-    stars = plan.stars
+    shown, stars = plan.shown, plan.stars
     with written(con, path):
-        rows = shown_rows(scan, best.node, published_columns(scan), plan.policy.keep_suppressed, stars)
+        rows = shown_rows(scan, shown, published_columns(scan), plan.policy.keep_suppressed, stars)
         write_in_order(con, ROWS, rows)
         _write_tables(plan)
-        write_leaves(scan, best.node, plan.columns)
-        shown = [(c.name, c.ends if c.has_ends else None) for c in plan.columns]
-        fetch(con, view_of_rows(quoted(WRITTEN, "main", plan.policy.table.name), shown))
+        write_leaves(scan, shown, plan.columns)
+        columns = [(c.name, c.ends if c.has_ends else None) for c in plan.columns]
+        fetch(con, view_of_rows(quoted(WRITTEN, "main", plan.policy.table.name), columns))
         written_rows = int(fetch(con, f"SELECT count(*) FROM {ROWS}")[0][0])
     return Made(written_rows, float(scan.rows - (0 if stars else best.outcome.suppressed)))
 
@@ -45,7 +45,7 @@ def _write_tables(plan: GeneralizePlan) -> None:
     write_numbers(con, {})
     write_attributes(plan.scan, plan.best.node, plan.columns)
     write_requirements(con, [m.requirement for m in plan.measures])
-    write_hierarchies(plan.scan, plan.best.node)
+    write_hierarchies(plan.scan, plan.shown)
 
 
 def _about(plan: GeneralizePlan) -> dict[str, str]:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from sqlpriv.engine import fetch
 from sqlpriv.methods.hilbert.merge import merge_failing
-from sqlpriv.methods.hilbert.points import PLACED, line_of
+from sqlpriv.methods.hilbert.points import line_of
 from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.boxes import CLASSED, boxed_rows, write_boxes
+from sqlpriv.methods.labelled.boxes import Boxes, boxed_rows, make_boxes
 from sqlpriv.methods.labelled.evaluate import class_columns, judged_ctes
 from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.relation import Relation, Scratch
 
 if TYPE_CHECKING:
     from sqlpriv.methods.hilbert.merge import Flags
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Grouped:
-    """How the classes came about."""
+    """The classes, and how they came about."""
 
+    classed: Relation
     is_best: bool
     """Whether no grouping of the line into classes of so many rows loses less, before any were merged."""
     merged: int
@@ -34,19 +36,21 @@ class Grouped:
 
 
 def group_points(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Grouped:
-    """Table classed: classes that meet every requirement, as all rows as one class do."""
+    """Classes that meet every requirement, as all rows as one class do."""
     from sqlpriv.udfs.line import group_line
 
-    line = line_of(scan, least_rows(measures))
-    found = group_line(line)
+    with scan.source.scratch.nested() as scratch:
+        line, placed = line_of(scan, scratch, least_rows(measures))
+        found = group_line(line)
 
-    def judge(groups: Numbers) -> Flags:
-        _write_classes(scan, groups)
-        write_boxes(scan, measures)
-        return _failing(scan, measures, int(groups[-1]) + 1)
+        def judge(groups: Numbers) -> Flags:
+            with scratch.nested() as inner:
+                boxes = make_boxes(scan, _classes(scan, inner, placed, groups), inner)
+                return _failing(scan, measures, boxes, int(groups[-1]) + 1)
 
-    groups = merge_failing(line, found.groups, judge)
-    return Grouped(found.is_best, int(found.groups[-1] - groups[-1]))
+        groups = merge_failing(line, found.groups, judge)
+        classed = _classes(scan, scan.source.scratch, placed, groups)
+    return Grouped(classed, found.is_best, int(found.groups[-1] - groups[-1]))
 
 
 def least_rows(measures: Sequence[ClassMeasure]) -> int:
@@ -55,8 +59,8 @@ def least_rows(measures: Sequence[ClassMeasure]) -> int:
     return max(1, *(math.ceil(threshold) for threshold in [1.0, *asked]))
 
 
-def _write_classes(scan: BoxScan, groups: Numbers) -> None:
-    """Table classed, by the groups of the points of the line."""
+def _classes(scan: BoxScan, scratch: Scratch, placed: Relation, groups: Numbers) -> Relation:
+    """The points in classes, by the groups of the points of the line."""
     import numpy as np
     import pyarrow as pa
 
@@ -64,21 +68,22 @@ def _write_classes(scan: BoxScan, groups: Numbers) -> None:
 
     con = scan.source.con
     con.register("__groups", pa.table({"place": arrow_of(np.arange(len(groups))), "class": arrow_of(groups)}))
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE {CLASSED} AS SELECT p.*, g.class FROM points AS p JOIN {PLACED} AS l ON p.row = "
-        "l.row JOIN __groups AS g ON l.place = g.place",
+    classed = scratch.table(
+        f"SELECT p.*, g.class FROM {scan.points} AS p JOIN {placed} AS l ON p.row = l.row "
+        "JOIN __groups AS g ON l.place = g.place",
+        "classed",
     )
     con.unregister("__groups")
+    return classed
 
 
-def _failing(scan: BoxScan, measures: Sequence[ClassMeasure], count: int) -> Flags:
+def _failing(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes, count: int) -> Flags:
     """Which groups fail, of those that a reader sees in a class that fails; all of these where each holds alone."""
-    seen = _flags(scan, measures, boxed_rows(scan, measures), "boxes WHERE box", count)
+    seen = _flags(scan, measures, boxed_rows(scan, measures, boxes), f"{boxes.relation} WHERE box", count)
     if not seen.any():
         return seen
-    groups = f"SELECT class, {', '.join(class_columns(scan, measures))} FROM {CLASSED}"
-    alone = _flags(scan, measures, groups, "boxes WHERE class", count)
+    groups = f"SELECT class, {', '.join(class_columns(scan, measures))} FROM {boxes.classed}"
+    alone = _flags(scan, measures, groups, f"{boxes.relation} WHERE class", count)
     return seen & alone if (seen & alone).any() else seen
 
 

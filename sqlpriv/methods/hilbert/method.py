@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlpriv.methods.hilbert.grouping import group_points
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_method import BoxMethod
-from sqlpriv.methods.labelled.box_plan import Told
+from sqlpriv.methods.labelled.box_plan import Divided
 from sqlpriv.methods.labelled.box_policy import CUTS
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.method import Request
@@ -17,10 +17,11 @@ class Hilbert(BoxMethod):
     name = "hilbert"
     options = (CUTS,)
 
-    def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Told:
+    def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Divided:
         """Group the points along the curve, and merge what does not hold."""
         grouped = group_points(scan, measures)
-        return {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
+        told = {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
+        return Divided(grouped.classed, told)
 
 
 METHOD = Hilbert()

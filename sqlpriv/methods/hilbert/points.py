@@ -1,8 +1,5 @@
 """The points of a table in their order on a Hilbert curve, and how large boxes are on every axis.
 
-    placed   each combination of the frequencies: row, the place of its point on the line, and on every axis that is a
-             tree the number of its leaf, code<a>
-
 Rows with equal quasi-identifiers are one point, and so always in one class: which of them is which tells nothing. An
 axis is scaled to the cells of the curve by its ends; the leaves of a tree stand from left to right, two neighbours as
 far apart as the least node over both is wide. NULL on an ordered axis stands after all values, and in no range.
@@ -17,26 +14,25 @@ import duckdb
 
 from sqlpriv.engine import fetch, interruptible, translate
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.axes import Axis, BoxScan
+from sqlpriv.methods.labelled.axes import Axis, BoxScan, Trees
+from sqlpriv.relation import Relation, Scratch
 
 if TYPE_CHECKING:
     from sqlpriv.udfs.line import Extents, Line, Values
 
-PLACED = "placed"
-_LEAF_SHARES = "leaf_shares"
 _TABLE_OF_WIDTHS = 1000
 """Up to so many leaves the widths of all boxes of a tree are held in a table."""
 
 
-def line_of(scan: BoxScan, k: int) -> Line:
-    """The line of all points; table placed is there then."""
+def line_of(scan: BoxScan, scratch: Scratch, k: int) -> tuple[Line, Relation]:
+    """The line of all points, and the place of each: row, place, and on every axis that is a tree the number of its
+    leaf, code<a>."""
     from sqlpriv.udfs.line import Dimension, Line
 
     trees = {axis.number: _tree_extents(scan, axis) for axis in scan.trees}
-    _write_leaf_shares(scan, trees)
-    _write_places(scan)
+    placed = _places(scan, scratch, _leaf_shares(scan, scratch, trees))
     scaled = "".join(f", any_value({_on_axis(axis)}) AS v{axis.number}" for axis in scan.axes)
-    rows = f"SELECT CAST(sum(n) AS BIGINT) AS n{scaled} FROM points JOIN {PLACED} USING (row) GROUP BY place"
+    rows = f"SELECT CAST(sum(n) AS BIGINT) AS n{scaled} FROM {scan.points} JOIN {placed} USING (row) GROUP BY place"
     try:
         with interruptible():
             found = scan.source.con.sql(f"{rows} ORDER BY place").fetchnumpy()
@@ -46,27 +42,27 @@ def line_of(scan: BoxScan, k: int) -> Line:
     for axis in scan.axes:
         values = found[f"v{axis.number}"]
         dimensions.append(Dimension(values, values, trees.get(axis.number) or _range_extents(values)))
-    return Line(dimensions, found["n"], k)
+    return Line(dimensions, found["n"], k), placed
 
 
-def _write_leaf_shares(scan: BoxScan, trees: Mapping[int, Extents]) -> None:
-    """Table leaf_shares: the ways to all leaves, and how far along its axis each stands."""
+def _leaf_shares(scan: BoxScan, scratch: Scratch, trees: Mapping[int, Extents]) -> Relation:
+    """The ways to all leaves, and how far along its axis each stands: axis, code, way, share."""
     import numpy as np
 
-    con = scan.source.con
-    fetch(con, f"CREATE OR REPLACE TABLE {_LEAF_SHARES} (axis INTEGER, code BIGINT, way BIGINT, share DOUBLE)")
+    parts = ["SELECT CAST(0 AS INTEGER) AS axis, 0::BIGINT AS code, 0::BIGINT AS way, 0e0::DOUBLE AS share WHERE false"]
     for axis in scan.trees:
         leaves = np.arange(_leaves(scan, axis))
         ways = np.cumsum(np.append(0.0, trees[axis.number](leaves[:-1], leaves[1:])))
         shares = (ways / (ways[-1] or 1.0)).tolist()
-        fetch(
-            con,
-            f"INSERT INTO {_LEAF_SHARES} SELECT axis, code, way, CAST('{shares}' AS DOUBLE[])[code] FROM tree_leaves "
-            f"WHERE axis = {axis.number}",
+        parts.append(
+            f"SELECT axis, code, way, CAST('{shares}' AS DOUBLE[])[code] FROM {_trees(scan).leaves} "
+            f"WHERE axis = {axis.number}"
         )
+    return scratch.table(" UNION ALL ".join(parts), "leaf_shares")
 
 
-def _write_places(scan: BoxScan) -> None:
+def _places(scan: BoxScan, scratch: Scratch, leaf_shares: Relation) -> Relation:
+    """The place of every point on the line."""
     from sqlpriv.udfs.hilbert import HILBERT, KEY_BITS, bits_for, register
 
     register(scan.source.con)
@@ -74,18 +70,23 @@ def _write_places(scan: BoxScan) -> None:
     bits = bits_for(len(on_curve))
     cells = ", ".join(f"CAST(round(({_along(axis)}) * {2**bits - 1}) AS BIGINT)" for axis in on_curve)
     joins = "".join(
-        f" LEFT JOIN {_LEAF_SHARES} AS l{x.number} ON l{x.number}.axis = {x.number} AND l{x.number}.way = "
+        f" LEFT JOIN {leaf_shares} AS l{x.number} ON l{x.number}.axis = {x.number} AND l{x.number}.way = "
         f"((p.b{x.pack} >> {x.offset}) & {2**x.bits - 1}) << {x.zeros}"
         for x in scan.trees
     )
     codes = [f"code{x.number}" for x in scan.trees]
     listed = "".join(f", l{x.number}.code AS code{x.number}" for x in scan.trees)
     order = ", ".join(f"v{x.number} NULLS LAST" if x.is_ordered else f"code{x.number}" for x in scan.axes)
-    fetch(
-        scan.source.con,
-        f"CREATE OR REPLACE TABLE {PLACED} AS SELECT {', '.join(['row', *codes])}, dense_rank() OVER (ORDER BY key, "
-        f"{order}) - 1 AS place FROM (SELECT p.*{listed}, {HILBERT}([{cells}], {bits}) AS key FROM points AS p{joins})",
+    keyed = f"SELECT p.*{listed}, {HILBERT}([{cells}], {bits}) AS key FROM {scan.points} AS p{joins}"
+    return scratch.table(
+        f"SELECT {', '.join(['row', *codes])}, dense_rank() OVER (ORDER BY key, {order}) - 1 AS place FROM ({keyed})",
+        "placed",
     )
+
+
+def _trees(scan: BoxScan) -> Trees:
+    assert scan.forest is not None
+    return scan.forest
 
 
 def _along(axis: Axis) -> str:
@@ -100,7 +101,7 @@ def _share(axis: Axis, of_null: str) -> str:
 
 
 def _leaves(scan: BoxScan, axis: Axis) -> int:
-    return int(fetch(scan.source.con, f"SELECT max(code) FROM tree_leaves WHERE axis = {axis.number}")[0][0])
+    return int(fetch(scan.source.con, f"SELECT max(code) FROM {_trees(scan).leaves} WHERE axis = {axis.number}")[0][0])
 
 
 def _on_axis(axis: Axis) -> str:
@@ -131,7 +132,7 @@ def _tree_extents(scan: BoxScan, axis: Axis) -> Extents:
     count = _leaves(scan, axis)
     nodes = fetch(
         scan.source.con,
-        f"SELECT level, low - 1, high, width FROM tree_nodes WHERE axis = {axis.number} ORDER BY level DESC",
+        f"SELECT level, low - 1, high, width FROM {_trees(scan).nodes} WHERE axis = {axis.number} ORDER BY level DESC",
     )
     levels = sorted({int(level) for level, *_ in nodes}, reverse=True)
     ends, widths = np.zeros((len(levels), count), dtype=np.int64), np.zeros((len(levels), count))

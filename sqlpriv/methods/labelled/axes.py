@@ -4,18 +4,17 @@ An axis is ordered, where its numbers or dates may be cut anywhere: the points a
 tree, where a hierarchy, or halving a public range again and again, says how values go together (box_trees.py): its
 leaves are numbered from left to right, and the way to a leaf from the top is written in bits. The bits of several trees
 stand side by side in one number, a pack, so that a row is not much longer for many trees.
-
-    points   each combination of the frequencies: row, v<a> on every ordered axis, b<p> in every pack, s<j>, holder, n
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlpriv.methods.labelled.kinds import WHOLE
 from sqlpriv.methods.labelled.leaves import Known
-from sqlpriv.methods.labelled.scan import Frequencies
+from sqlpriv.methods.labelled.scan import ScannedTable
+from sqlpriv.relation import Relation
 from sqlpriv.table.hierarchies import Given
 
 WAY = 61
@@ -83,10 +82,33 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class BoxScan(Frequencies):
+class Trees:
+    """The trees of all axes that have one (box_trees.py)."""
+
+    steps: Relation
+    """The leaves, one row a level: axis, labels, code, level."""
+    nodes: Relation
+    """axis, level, the leaves low to high, label, labels above it, leaves, width, the share of all values below it."""
+    axes: Relation
+    """axis, and where its ways are: `pack`, from which bit on (`skip`), as many ones (`mask`), the zeros at the end."""
+    leaves: Relation
+    """axis, value as text, code, way."""
+    marks: Relation
+    """What is found by where ways part: axis, mark, level, label (* at the top), width of the node, how eagerly it is
+    cut, and the bits of its children, `field` from `start` of the pack on."""
+    halves: Mapping[int, Relation]
+    """Of each axis that is a public range: the ends of all nodes, label, low, high."""
+
+
+@dataclass(frozen=True)
+class BoxScan(ScannedTable):
     """The frequencies as points on axes."""
 
+    points: Relation
+    """Each combination: row, v<a> on every ordered axis, b<p> in every pack, s<j>, holder, n."""
     axes: tuple[Axis, ...]
+    forest: Trees | None
+    """None where all axes are ordered."""
     known: Known
     """What may be known of the published columns."""
 

@@ -13,31 +13,39 @@ from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.scan import Frequencies
-from sqlpriv.table.named_tables import read_named
+from sqlpriv.methods.labelled.scan import ScannedTable
+from sqlpriv.relation import Relation, Scratch
+from sqlpriv.table.named_tables import find_named
+from sqlpriv.table.source import Source
 
 
 @dataclass(frozen=True)
 class Belief:
-    """The weight of a value (its sigma or share), as SQL over table values_<j>, and the stubbornness, their sum."""
+    """The weight of a value (its sigma or share), as SQL over the values, and the stubbornness, their sum."""
 
     word: str
     weight: str
     stubbornness: float
+    values: Relation
+    """The values of the sensitive column; with column w<i>, where the weights are read from a table."""
+    listed: Relation | None = None
+    """The weights as they are read from a table: item, weight."""
 
 
-def read_belief(scan: Frequencies, i: int, j: int | None, requirement: Requirement, adversary: Adversary) -> Belief:
-    """The belief of the i-th requirement, about the j-th sensitive column."""
+def read_belief(
+    scan: ScannedTable, values: Relation, i: int, j: int, requirement: Requirement, adversary: Adversary
+) -> Belief:
+    """The belief of the i-th requirement, about the j-th sensitive column, whose values are given."""
     arguments = requirement.arguments
     shape, sigma = str(arguments.get("shape", "")), float(arguments.get("sigma", 1))
-    kinds, least = scan.values[j or 0]
+    kinds, least = scan.values[j].kinds, scan.values[j].least
     word = adversary.weights
     if word is None:
         if not kinds <= sigma <= 1e300:
             raise PolicyError(f"{requirement.text}: sigma must be at least {kinds}, the number of sensitive values")
-        return Belief("sigma", "1", sigma)
+        return Belief("sigma", "1", sigma, values)
     if shape not in {"uniform", "table"}:
-        return _read_table(scan, i, j, requirement, word)
+        return _read_table(scan.source, values, i, requirement, word)
     smallest = 1 / kinds if shape == "uniform" else least
     if word == "sigma" and not limit(1, ">=") <= sigma * smallest <= 1e300:
         raise PolicyError(
@@ -45,24 +53,23 @@ def read_belief(scan: Frequencies, i: int, j: int | None, requirement: Requireme
             f"sigma must be at least {1 / smallest:.6g}"
         )
     share = "1 / kinds" if shape == "uniform" else "share"
-    return Belief(word, f"({share})" if word == "share" else inlined(f"_sigma_of({sigma!r}, {share})"), sigma)
+    weight = f"({share})" if word == "share" else inlined(f"_sigma_of({sigma!r}, {share})")
+    return Belief(word, weight, sigma, values)
 
 
-def write_weights(scan: Frequencies, i: int, j: int | None, belief: Belief) -> str:
-    """The belief as a table (value, sigma or share), as the macros read it."""
-    table = f"weights_{i}"
-    rows = f"SELECT value, {belief.weight} AS {belief.word} FROM values_{j}"
-    if belief.weight == f"w{i}":
-        rows = f"SELECT item AS value, weight AS {belief.word} FROM shape_weights_{i}"
-    fetch(scan.source.con, f"CREATE OR REPLACE TABLE {table} AS {rows}")
-    return table
+def write_weights(scratch: Scratch, belief: Belief) -> Relation:
+    """The belief as a relation (value, sigma or share), as the macros read it."""
+    rows = f"SELECT value, {belief.weight} AS {belief.word} FROM {belief.values}"
+    if belief.listed is not None:
+        rows = f"SELECT item AS value, weight AS {belief.word} FROM {belief.listed}"
+    return scratch.table(rows, "weights")
 
 
-def _read_table(scan: Frequencies, i: int, j: int | None, requirement: Requirement, word: str) -> Belief:
+def _read_table(source: Source, values: Relation, i: int, requirement: Requirement, word: str) -> Belief:
     """A shape or prior from a table; its weights are added to the values as column w<i>."""
-    con, arguments = scan.source.con, requirement.arguments
-    table = read_named(scan.source, str(arguments["shape"]), f"shape_{i}")
-    present = {r[0].lower() for r in fetch(con, f"DESCRIBE {table}")}
+    arguments, scratch = requirement.arguments, source.scratch
+    shape = scratch.table(f"FROM {find_named(source, str(arguments['shape']))}", "shape")
+    present = {name.lower() for name in shape.columns}
     if "value" not in present or not present & {word, "share"}:
         raise PolicyError(f"{requirement.text}: the table of the shape needs the columns value and {word}")
     if word not in present and "sigma" not in arguments:
@@ -70,28 +77,25 @@ def _read_table(scan: Frequencies, i: int, j: int | None, requirement: Requireme
     if word == "sigma" and word in present and "sigma" in arguments:
         raise PolicyError(f"{requirement.text}: the table of the shape gives every sigma already; leave sigma out")
     given = word if word in present else inlined(f"_sigma_of({float(arguments['sigma'])!r}, share)")
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE shape_weights_{i} AS SELECT CAST(value AS VARCHAR) AS item, "
-        f"TRY_CAST({given} AS DOUBLE) AS weight FROM {table}",
+    weights = scratch.table(
+        f"SELECT CAST(value AS VARCHAR) AS item, TRY_CAST({given} AS DOUBLE) AS weight FROM {shape}", "shape_weights"
     )
-    total = _check_weights(scan, i, j, requirement, word)
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE values_{j} AS SELECT v.*, w.weight AS w{i} FROM values_{j} AS v "
-        f"JOIN shape_weights_{i} AS w ON CAST(v.value AS VARCHAR) IS NOT DISTINCT FROM w.item",
+    total = _check_weights(weights, values, requirement, word)
+    weighed = scratch.table(
+        f"SELECT v.*, w.weight AS w{i} FROM {values} AS v "
+        f"JOIN {weights} AS w ON CAST(v.value AS VARCHAR) IS NOT DISTINCT FROM w.item",
+        "values",
     )
-    return Belief(word, f"w{i}", total)
+    return Belief(word, f"w{i}", total, weighed, weights)
 
 
-def _check_weights(scan: Frequencies, i: int, j: int | None, requirement: Requirement, word: str) -> float:
+def _check_weights(weights: Relation, values: Relation, requirement: Requirement, word: str) -> float:
     least = 1 if word == "sigma" else 0
-    weights = f"shape_weights_{i}"
     twice, wrong, missing, total = fetch(
-        scan.source.con,
+        weights.con,
         f"SELECT (SELECT count(*) FROM (SELECT item FROM {weights} GROUP BY item HAVING count(*) > 1)), "
         f"count(CASE WHEN weight BETWEEN {least} AND 1e300 THEN NULL ELSE 1 END), "
-        f"(SELECT count(*) FROM values_{j} AS v WHERE NOT EXISTS (FROM {weights} AS w "
+        f"(SELECT count(*) FROM {values} AS v WHERE NOT EXISTS (FROM {weights} AS w "
         f"WHERE w.item IS NOT DISTINCT FROM CAST(v.value AS VARCHAR))), sum(weight) FROM {weights}",
     )[0]
     fault = None

@@ -13,9 +13,11 @@ from __future__ import annotations
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
+from sqlpriv.methods.labelled.boxes import Boxes
 from sqlpriv.methods.labelled.kinds import BOXES, VALUES, has_ends, label_ends
 from sqlpriv.methods.labelled.leaves import ShownColumn
 from sqlpriv.methods.labelled.scan import published_columns
+from sqlpriv.relation import Relation
 from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP, wide_rows
@@ -32,19 +34,20 @@ def describe_boxes(scan: BoxScan) -> list[ShownColumn]:
     return found
 
 
-def write_box_leaves(scan: BoxScan, columns: list[ShownColumn], nodes: str) -> None:
-    """All tables of labels; table boxes is there. `nodes`: a query for the nodes that are shown: axis, label, level."""
+def write_box_leaves(scan: BoxScan, boxes: Boxes, columns: list[ShownColumn], nodes: str) -> None:
+    """All tables of labels. `nodes`: a query for the nodes that are shown: axis, label, level."""
     con, axes = scan.source.con, {axis.column: axis for axis in scan.axes}
-    if scan.trees:
-        fetch(con, f"CREATE OR REPLACE TABLE shown_nodes AS {nodes}")
+    shown = scan.source.scratch.table(nodes, "shown_nodes") if scan.trees else None
     for column in columns:
         axis = axes.get(column.name)
         if axis is not None:
-            if axis.labels != BOXES:
-                _write_hierarchy(scan, axis)
+            if axis.labels != BOXES and shown is not None:
+                _write_hierarchy(scan, axis, shown)
             if column.has_ends:
                 rows = (
-                    box_ends(scan, axis) if axis.labels == BOXES else node_ends(axis, _own(f"hierarchy_{axis.column}"))
+                    box_ends(scan, boxes, axis)
+                    if axis.labels == BOXES
+                    else node_ends(axis, _own(f"hierarchy_{axis.column}"))
                 )
                 fetch(con, f"CREATE TABLE {_own(f'ends_{axis.column}')} AS {rows} ORDER BY low, high, label")
         if column.domain is not None:
@@ -53,10 +56,9 @@ def write_box_leaves(scan: BoxScan, columns: list[ShownColumn], nodes: str) -> N
                 fetch(con, f"CREATE TABLE {target} AS {_value_rows(column)} ORDER BY value NULLS LAST")
                 continue
             fetch(con, f"CREATE TABLE {target} AS SELECT value, share FROM {column.domain} ORDER BY value NULLS LAST")
-            if axis.labels != BOXES:
-                fetch(
-                    con, f"CREATE TABLE {_own(f'leaves_{axis.column}')} AS {_leaves(scan, axis, column)} ORDER BY ALL"
-                )
+            if axis.labels != BOXES and shown is not None:
+                leaves = _leaves(scan, boxes, axis, column, shown)
+                fetch(con, f"CREATE TABLE {_own(f'leaves_{axis.column}')} AS {leaves} ORDER BY ALL")
 
 
 def _own(table: str) -> str:
@@ -70,32 +72,34 @@ def _value_rows(column: ShownColumn) -> str:
     return f"SELECT {listed} FROM {column.domain}"
 
 
-def _write_hierarchy(scan: BoxScan, axis: Axis) -> None:
+def _write_hierarchy(scan: BoxScan, axis: Axis, shown: Relation) -> None:
+    assert scan.forest is not None
     a, top = axis.number, literal(TOP)
     above = f"CASE WHEN len(n.above) > 0 THEN list_append(n.above[: len(n.above) - 1], {top}) ELSE n.above END"
     fetch(
         scan.source.con,
         f"CREATE TABLE {_own(f'hierarchy_{axis.column}')} AS SELECT DISTINCT s.label AS value, "
-        f"CAST(n.level AS INTEGER) AS level, {above} AS above FROM shown_nodes AS s JOIN tree_nodes AS n ON n.axis = "
-        f"s.axis AND n.level = s.level AND (n.label = s.label OR n.level = {axis.height}) WHERE s.axis = {a} AND "
-        "s.label IS NOT NULL ORDER BY ALL",
+        f"CAST(n.level AS INTEGER) AS level, {above} AS above FROM {shown} AS s JOIN {scan.forest.nodes} AS n "
+        f"ON n.axis = s.axis AND n.level = s.level AND (n.label = s.label OR n.level = {axis.height}) "
+        f"WHERE s.axis = {a} AND s.label IS NOT NULL ORDER BY ALL",
     )
 
 
-def box_ends(scan: BoxScan, axis: Axis) -> str:
+def box_ends(scan: BoxScan, boxes: Boxes, axis: Axis) -> str:
     """A query for the ends of closed ranges; those of * hold whatever a row may have."""
     a = axis.number
     if axis.is_ordered:
         low, high = axis.typed(repr(axis.first)), axis.typed(repr(axis.last))
-        shown = f"SELECT DISTINCT label{a} AS label, low{a} AS low, high{a} AS high FROM boxes"
+        shown = f"SELECT DISTINCT label{a} AS label, low{a} AS low, high{a} AS high FROM {boxes.relation}"
         shown += f" WHERE label{a} <> {literal(TOP)}"
     else:
+        assert scan.forest is not None
         low, high = axis.typed(repr(int(axis.first))), axis.typed(repr(int(axis.last)))
         shown = (
-            f"SELECT DISTINCT label, {axis.typed('low')} AS low, {axis.typed('high')} AS high FROM halves_{a} "
-            f"WHERE label IN (SELECT label{a} FROM boxes)"
+            f"SELECT DISTINCT label, {axis.typed('low')} AS low, {axis.typed('high')} AS high "
+            f"FROM {scan.forest.halves[a]} WHERE label IN (SELECT label{a} FROM {boxes.relation})"
         )
-    star = f"SELECT {literal(TOP)}, {low}, {high} WHERE EXISTS (FROM boxes WHERE label{a} = {literal(TOP)})"
+    star = f"SELECT {literal(TOP)}, {low}, {high} WHERE EXISTS (FROM {boxes.relation} WHERE label{a} = {literal(TOP)})"
     return f"SELECT * FROM ({shown} UNION ALL {star})"
 
 
@@ -114,16 +118,16 @@ def ends_of_nodes(labels: str, original: str, hierarchy: str) -> str:
     return f"SELECT DISTINCT label, low, high FROM ({leaves} UNION ALL {named} UNION ALL {top})"
 
 
-def _leaves(scan: BoxScan, axis: Axis, column: ShownColumn) -> str:
+def _leaves(scan: BoxScan, boxes: Boxes, axis: Axis, column: ShownColumn, nodes: Relation) -> str:
     """A query for labels and the values of the domain below them, which the hierarchy labels as those of the table."""
     con, a, given = scan.source.con, axis.number, axis.given
     assert given is not None
-    base, wide = f"__leaves_{a}", f"__leaf_labels_{a}"
-    fetch(con, f"CREATE OR REPLACE TABLE {base} AS SELECT value AS {quoted(axis.column)} FROM {column.domain}")
-    listed = f"SELECT list_value(*COLUMNS(*)) AS labels FROM ({wide_rows(scan.source, given, axis.column, base)})"
+    assert scan.forest is not None
+    base = scan.source.scratch.table(f"SELECT value AS {quoted(axis.column)} FROM {column.domain}", "domain")
+    listed = f"SELECT list_value(*COLUMNS(*)) AS labels FROM ({wide_rows(scan.source, given, axis.column, base.name)})"
     # As the table has it: NULL is a value of its own, unless the hierarchy says more of it.
     null = f"SELECT list_resize(CAST([] AS VARCHAR[]), {axis.height}) || [{literal(TOP)}]"
-    fetch(con, f"CREATE OR REPLACE TABLE {wide} AS {listed}")
+    wide = scan.source.scratch.table(listed, "domain_labels")
     fetch(con, f"INSERT INTO {wide} {null} WHERE NOT EXISTS (FROM {wide} WHERE labels[1] IS NULL)")
     labelled = (
         f"FROM {column.domain} AS d LEFT JOIN {wide} AS w ON CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.labels[1]"
@@ -137,8 +141,8 @@ def _leaves(scan: BoxScan, axis: Axis, column: ShownColumn) -> str:
         raise PolicyError(f"domain of {column.name!r}: {bare:,} of its values have no label in the hierarchy")
     unlike = fetch(
         con,
-        f"SELECT count(*) FROM (SELECT DISTINCT labels FROM tree_steps WHERE axis = {a}) AS s JOIN {wide} AS w ON "
-        "s.labels[1] IS NOT DISTINCT FROM w.labels[1] WHERE s.labels IS DISTINCT FROM w.labels",
+        f"SELECT count(*) FROM (SELECT DISTINCT labels FROM {scan.forest.steps} WHERE axis = {a}) AS s "
+        f"JOIN {wide} AS w ON s.labels[1] IS NOT DISTINCT FROM w.labels[1] WHERE s.labels IS DISTINCT FROM w.labels",
     )[0][0]
     if unlike:
         raise PolicyError(
@@ -146,8 +150,8 @@ def _leaves(scan: BoxScan, axis: Axis, column: ShownColumn) -> str:
             "the table; write labels that depend on the value alone"
         )
     star = literal(TOP)
-    shown = f"SELECT label, level FROM shown_nodes WHERE axis = {a} AND label IS DISTINCT FROM {star}"
-    everything = f"SELECT {star}, value FROM {column.domain} WHERE {star} IN (SELECT label{a} FROM boxes)"
+    shown = f"SELECT label, level FROM {nodes} WHERE axis = {a} AND label IS DISTINCT FROM {star}"
+    everything = f"SELECT {star}, value FROM {column.domain} WHERE {star} IN (SELECT label{a} FROM {boxes.relation})"
     return (
         f"SELECT s.label, d.value FROM ({shown}) AS s JOIN {wide} AS w ON "
         f"s.label IS NOT DISTINCT FROM w.labels[s.level + 1] JOIN {column.domain} AS d ON "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlpriv.methods.labelled.answers import answers_mean
 from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.box_plan import BoxPlan, Told, plan_boxes
+from sqlpriv.methods.labelled.box_plan import BoxPlan, Divided, plan_boxes
 from sqlpriv.methods.labelled.box_policy import ROLES, WARNINGS, BoxPolicy
 from sqlpriv.methods.labelled.box_verify import LAYOUT, differences, verify_boxes
 from sqlpriv.methods.labelled.box_write import compare_release, write_release
@@ -30,8 +30,8 @@ class BoxMethod(LabelledMethod[BoxPolicy, BoxPlan]):
     roles = ROLES
 
     @abstractmethod
-    def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Told:
-        """Write table classed; what is told of how it went."""
+    def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Divided:
+        """Put every point into a class."""
 
     def plan(self, source: Source, policy: BoxPolicy, request: Request) -> BoxPlan:
         """Divide the rows."""
@@ -44,7 +44,7 @@ class BoxMethod(LabelledMethod[BoxPolicy, BoxPlan]):
 
     def compare(self, plan: BoxPlan, path: Path) -> None:
         """Judge the file against the private table once more."""
-        compare_release(plan.scan, path)
+        compare_release(plan.scan, plan.boxed, path)
 
     def layout_of(self, file: ReleaseFile) -> Layout:
         """What all files of boxes hold."""

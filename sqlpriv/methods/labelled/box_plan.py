@@ -15,22 +15,35 @@ from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_leaves import describe_boxes
 from sqlpriv.methods.labelled.box_policy import WARNINGS, BoxPolicy
 from sqlpriv.methods.labelled.box_scan import scan_points
-from sqlpriv.methods.labelled.boxes import Boxed, judge, whole_table, write_boxes
+from sqlpriv.methods.labelled.boxes import Boxed, judge, judge_boxes, make_boxes, whole_table
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
-from sqlpriv.methods.labelled.scan import FEW, count_combinations, published_columns
+from sqlpriv.methods.labelled.scan import FEW, published_columns, scan_values
 from sqlpriv.methods.method import Plan, Request, Written
+from sqlpriv.relation import Relation
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
 Told = Mapping[str, object]
-Divide = Callable[[BoxScan, tuple[ClassMeasure, ...], Request], Told]
-"""Writes table classed: every point in a class that meets all measures. What it tells of how it went, by name."""
+
+
+@dataclass(frozen=True)
+class Divided:
+    """The points in classes."""
+
+    classed: Relation
+    """Row, class, and what is read of a point; every class meets all measures."""
+    told: Told
+    """What is told of how it went, by name."""
+
+
+Divide = Callable[[BoxScan, tuple[ClassMeasure, ...], Request], Divided]
+"""Puts every point into a class that meets all measures."""
 
 
 @dataclass(frozen=True)
 class BoxPlan(Plan[BoxPolicy]):
-    """Boxes that meet every requirement, and what they cost. Tables classed and boxes are there."""
+    """Boxes that meet every requirement, and what they cost."""
 
     scan: BoxScan
     measures: tuple[ClassMeasure, ...]
@@ -99,7 +112,7 @@ def plan_boxes(source: Source, policy: BoxPolicy, request: Request, divide: Divi
     with ExitStack() as stack:
         if is_small := source.held_rows is not None and source.held_rows <= FEW:
             stack.enter_context(few_rows(source.con))
-        found = count_combinations(source, policy)
+        found = scan_values(source, policy)
         if found.is_small and not is_small:
             stack.enter_context(few_rows(source.con))
         scan = scan_points(found, policy)
@@ -109,14 +122,14 @@ def plan_boxes(source: Source, policy: BoxPolicy, request: Request, divide: Divi
         worst, failing = judge(scan, measures, whole_table(scan, measures))
         if failing:
             raise PolicyError(_not_met(scan, measures, worst, failing))
-        told = divide(scan, measures, request)
-        boxed = write_boxes(scan, measures)
+        divided = divide(scan, measures, request)
+        boxed = judge_boxes(scan, measures, make_boxes(scan, divided.classed))
     if boxed.failing:
         raise PolicyError(
             f"classes that show the same labels do not meet {', '.join(boxed.failing)} together: labels of a hierarchy "
             "stand for different values on different levels; call them something else"
         )
-    return BoxPlan(policy, source, scan, measures, boxed, told)
+    return BoxPlan(policy, source, scan, measures, boxed, divided.told)
 
 
 def _refuse_tables(policy: BoxPolicy, measures: Sequence[ClassMeasure]) -> None:

@@ -7,30 +7,32 @@ from collections.abc import Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InternalError, PolicyError
-from sqlpriv.methods.labelled.axes import Axis, BoxScan, packs_of
+from sqlpriv.methods.labelled.axes import Axis, BoxScan, Trees, packs_of
 from sqlpriv.methods.labelled.box_policy import PUBLIC, BoxPolicy
 from sqlpriv.methods.labelled.box_trees import write_trees
 from sqlpriv.methods.labelled.kinds import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
 from sqlpriv.methods.labelled.labels import check_hierarchies
 from sqlpriv.methods.labelled.leaves import Known, read_known
-from sqlpriv.methods.labelled.scan import FREQUENCIES, Frequencies, published_columns
+from sqlpriv.methods.labelled.scan import ScannedTable, published_columns
+from sqlpriv.relation import Relation
 from sqlpriv.sqltext import folded, quoted
+from sqlpriv.table.frequencies import COUNT
 from sqlpriv.table.hierarchies import Hierarchy
 
 _NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
 """Types of which every value is a double, and no two the same."""
 
 
-def scan_points(found: Frequencies, policy: BoxPolicy) -> BoxScan:
-    """Write the combinations of a table as points."""
+def scan_points(found: ScannedTable, policy: BoxPolicy) -> BoxScan:
+    """The combinations of a table as points."""
     known = read_known(found, published_columns(found))
-    axes, hierarchies = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
-    _write_points(found, axes)
-    _refuse_uncovered(found, axes, hierarchies)
-    return BoxScan(found.source, policy, found.combinations, found.rows, found.values, found.with_null, axes, known)
+    axes, forest, hierarchies = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
+    points = _points(found, axes, forest)
+    _refuse_uncovered(found, points, axes, hierarchies)
+    return BoxScan(found.frequencies, policy, found.values, points, axes, forest, known)
 
 
-def _axis(found: Frequencies, policy: BoxPolicy, known: Known, number: int) -> Axis:
+def _axis(found: ScannedTable, policy: BoxPolicy, known: Known, number: int) -> Axis:
     """What a quasi-identifier is cut by."""
     column = next(c for c in found.source.columns if folded(c) == folded(policy.qis[number]))
     given, original = policy.hierarchies.get(policy.qis[number]), known.types[column]
@@ -49,7 +51,7 @@ def _axis(found: Frequencies, policy: BoxPolicy, known: Known, number: int) -> A
     return Axis(number, column, original, labels, given or "suppression", 0)
 
 
-def _ordered(found: Frequencies, number: int, column: str, original: str) -> Axis:
+def _ordered(found: ScannedTable, number: int, column: str, original: str) -> Axis:
     """An axis that may be cut anywhere; refused where its values have no place on a line of doubles."""
     axis, name = Axis(number, column, original, BOXES), quoted(column)
     value = axis.number_of(name)
@@ -59,7 +61,7 @@ def _ordered(found: Frequencies, number: int, column: str, original: str) -> Axi
     is_moved = "false" if _NUMBERED_EXACTLY.fullmatch(original) else moved
     ((odd, moves, first, last),) = fetch(
         found.source.con,
-        f"SELECT bool_or({is_odd}), bool_or({is_moved}), min(TRY({value})), max(TRY({value})) FROM {FREQUENCIES}",
+        f"SELECT bool_or({is_odd}), bool_or({is_moved}), min(TRY({value})), max(TRY({value})) FROM {found.frequencies}",
     )
     if odd:
         raise PolicyError(
@@ -73,10 +75,12 @@ def _ordered(found: Frequencies, number: int, column: str, original: str) -> Axi
     first, last = float(first or 0), float(last or 0)
     if last - first == float("inf"):
         raise PolicyError(f"the values of {column!r} are too far apart to be compared; make them smaller")
-    return Axis(number, column, original, BOXES, first=first, last=last, has_nulls=folded(column) in found.with_null)
+    return Axis(
+        number, column, original, BOXES, first=first, last=last, has_nulls=folded(column) in found.frequencies.with_null
+    )
 
 
-def _halves(found: Frequencies, policy: BoxPolicy, known: Known, number: int, column: str) -> Axis:
+def _halves(found: ScannedTable, policy: BoxPolicy, known: Known, number: int, column: str) -> Axis:
     """An axis that is a public range, to be halved."""
     given = next(c.given for c in policy.columns if c.name == policy.qis[number]).get("domain")
     is_range = isinstance(given, str) and given.startswith("range:") and column in known.domains
@@ -92,38 +96,40 @@ def _halves(found: Frequencies, policy: BoxPolicy, known: Known, number: int, co
     return Axis(number, column, original, BOXES, None, 0, float(first), float(last))
 
 
-def _write_points(found: Frequencies, axes: Sequence[Axis]) -> None:
-    """Table points."""
+def _points(found: ScannedTable, axes: Sequence[Axis], forest: Trees | None) -> Relation:
+    """The combinations as points."""
     policy, columns, joins = found.policy, ["t.rowid AS row"], []
     for axis in axes:
         cell = f"t.{quoted(axis.column)}"
         if axis.is_ordered:
             columns.append(f"{axis.number_of(cell)} AS v{axis.number}")
             continue
+        assert forest is not None
         # An inner join would say the same, but after many DuckDB thinks that no row is left, and then looks the leaves
         # up in the table, not the values of the table among the leaves.
         joins.append(
-            f" LEFT JOIN tree_leaves AS l{axis.number} ON l{axis.number}.axis = {axis.number} AND "
+            f" LEFT JOIN {forest.leaves} AS l{axis.number} ON l{axis.number}.axis = {axis.number} AND "
             f"CAST({cell} AS VARCHAR) IS NOT DISTINCT FROM l{axis.number}.value"
         )
     for p in packs_of(axes):
         ways = [f"((l{x.number}.way >> {x.zeros}) << {x.offset})" for x in axes if not x.is_ordered and x.pack == p]
         columns.append(f"{' | '.join(ways)} AS b{p}")
-    for j, column in enumerate(policy.sensitive):
+    for j, (column, values) in enumerate(zip(policy.sensitive, found.values, strict=True)):
         columns.append(f"v{j}.id AS s{j}")
-        joins.append(f" JOIN values_{j} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
+        joins.append(f" JOIN {values.relation} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
     columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
-    listed = ", ".join([*columns, "t.__priv_n AS n"])
-    fetch(
-        found.source.con, f"CREATE OR REPLACE TABLE points AS SELECT {listed} FROM {FREQUENCIES} AS t{''.join(joins)}"
-    )
+    listed = ", ".join([*columns, f"t.{COUNT} AS n"])
+    rows = f"SELECT {listed} FROM {found.frequencies} AS t{''.join(joins)}"
+    return found.source.scratch.table(rows, "points")
 
 
-def _refuse_uncovered(found: Frequencies, axes: Sequence[Axis], hierarchies: Sequence[Hierarchy]) -> None:
+def _refuse_uncovered(
+    found: ScannedTable, points: Relation, axes: Sequence[Axis], hierarchies: Sequence[Hierarchy]
+) -> None:
     """Refuse hierarchies that lack a value of the table: its points have no way to a leaf."""
     if not hierarchies:
         return
     nowhere = " OR ".join(f"b{p} IS NULL" for p in packs_of(axes))
-    if fetch(found.source.con, f"SELECT count(*) FROM points WHERE {nowhere}")[0][0]:
-        check_hierarchies(found.source, hierarchies, FREQUENCIES, found.with_null)
+    if fetch(found.source.con, f"SELECT count(*) FROM {points} WHERE {nowhere}")[0][0]:
+        check_hierarchies(found.frequencies, hierarchies)
         raise InternalError("a value of the table has no leaf in its hierarchy")

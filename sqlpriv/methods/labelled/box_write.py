@@ -16,11 +16,11 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
 from sqlpriv.methods.labelled.box_leaves import write_box_leaves
 from sqlpriv.methods.labelled.box_plan import BoxPlan
-from sqlpriv.methods.labelled.boxes import CLASSED, shown_nodes
+from sqlpriv.methods.labelled.boxes import Boxes, shown_nodes
 from sqlpriv.methods.labelled.kinds import BOXES, without_values
 from sqlpriv.methods.labelled.layout import ATTRIBUTES
 from sqlpriv.methods.labelled.leaves import ShownColumn
-from sqlpriv.methods.labelled.scan import FREQUENCIES, published_columns
+from sqlpriv.methods.labelled.scan import published_columns
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_reasons, write_values, written
@@ -36,11 +36,13 @@ _ROWS = f"{WRITTEN}.{SCHEMA}.published"
 def write_release(plan: BoxPlan, path: Path) -> Made:
     """Write the boxes into a file."""
     requirements = [m.requirement for m in plan.measures]
-    return write_boxed(plan.scan, plan.columns, shown_nodes(plan.scan), requirements, _about(plan), {}, path)
+    nodes = shown_nodes(plan.scan, plan.boxed.classed) if plan.scan.trees else ""
+    return write_boxed(plan.scan, plan.boxed, plan.columns, nodes, requirements, _about(plan), {}, path)
 
 
 def write_boxed(
     scan: BoxScan,
+    boxes: Boxes,
     columns: list[ShownColumn],
     nodes: str,
     requirements: Sequence[Requirement] | None,
@@ -48,31 +50,31 @@ def write_boxed(
     numbers: Mapping[str, float],
     path: Path,
 ) -> Made:
-    """Write rows with the labels of table boxes into a file; the private table is read again here.
+    """Write rows with the labels of their boxes into a file; the private table is read again here.
 
     `nodes` is a query for the nodes that are shown: axis, label and level.
     """
     con = scan.source.con
     with written(con, path):
-        write_in_order(con, _ROWS, _published_rows(scan))
+        write_in_order(con, _ROWS, _published_rows(scan, boxes))
         write_about(con, about)
         write_reasons(con, scan.policy.reasons)
         write_numbers(con, numbers)
         _write_attributes(scan, columns)
         if requirements is not None:
             write_requirements(con, requirements)
-        write_box_leaves(scan, columns, nodes)
+        write_box_leaves(scan, boxes, columns, nodes)
         shown = [(c.name, c.ends if c.has_ends else None) for c in columns]
         fetch(con, view_of_rows(quoted(WRITTEN, "main", scan.policy.table.name), shown, boxes=True))
         rows = int(fetch(con, f"SELECT count(*) FROM {_ROWS}")[0][0])
     return Made(rows, float(scan.rows))
 
 
-def _published_rows(scan: BoxScan) -> str:
+def _published_rows(scan: BoxScan, boxes: Boxes) -> str:
     """The rows of the table, each with the labels of its box."""
     policy, source = scan.policy, scan.source
     place = {axis.column: axis.number for axis in scan.axes}
-    kinds = {r[0]: r[1] for r in fetch(source.con, f"DESCRIBE FROM {source.table}")}
+    kinds = {r[0]: r[1] for r in source.private.columns.items()}
     shown = []
     for column in published_columns(scan):
         a = place.get(column)
@@ -85,8 +87,9 @@ def _published_rows(scan: BoxScan) -> str:
         if column in policy.qis and folded(column) in texts:
             same.append(f"CAST(t.{quoted(column)} AS VARCHAR) IS NOT DISTINCT FROM CAST(f.{quoted(column)} AS VARCHAR)")
     return (
-        f"SELECT {', '.join(shown)} FROM {source.table} AS t JOIN {FREQUENCIES} AS f ON {' AND '.join(same)} "
-        f"JOIN {CLASSED} AS c ON c.row = f.rowid JOIN boxes AS b ON b.class = c.class"
+        f"SELECT {', '.join(shown)} FROM {source.private} AS t JOIN {scan.frequencies} AS f ON "
+        f"{' AND '.join(same)} JOIN {boxes.classed} AS c ON c.row = f.rowid JOIN {boxes.relation} AS b "
+        "ON b.class = c.class"
     )
 
 
@@ -117,23 +120,23 @@ def _write_attributes(scan: BoxScan, columns: Sequence[ShownColumn]) -> None:
     write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
 
 
-def compare_release(scan: BoxScan, path: Path) -> None:
+def compare_release(scan: BoxScan, boxes: Boxes, path: Path) -> None:
     """Refuse a file whose rows are not those of the table in their boxes, or whose boxes do not hold their rows."""
     con = scan.source.con
     with attached(con, path, WRITTEN, error=ReleaseError):
         names = [r[0] for r in fetch(con, f"DESCRIBE {_ROWS}")]
         if names != published_columns(scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
-        if rows_digest(con, _ROWS) != rows_digest(con, f"({_published_rows(scan)})"):
+        if rows_digest(con, _ROWS) != rows_digest(con, f"({_published_rows(scan, boxes)})"):
             raise ReleaseError(
                 "the table changed while it was being anonymized, so nothing was published; run it again"
             )
         for axis in scan.axes:
-            if axis.is_ordered and _are_outside(scan, axis):
+            if axis.is_ordered and _are_outside(scan, boxes, axis):
                 raise ReleaseError(f"some rows are outside their ranges of {axis.column!r}; nothing was published")
 
 
-def _are_outside(scan: BoxScan, axis: Axis) -> bool:
+def _are_outside(scan: BoxScan, boxes: Boxes, axis: Axis) -> bool:
     """Whether a row is not between the ends that the file gives for its label."""
     a, ends = axis.number, quoted(WRITTEN, SCHEMA, f"ends_{axis.column}")
     cell = f"f.{quoted(axis.column)}"
@@ -142,7 +145,8 @@ def _are_outside(scan: BoxScan, axis: Axis) -> bool:
         f"CASE WHEN {cell} IS NULL THEN b.label{a} IS NULL OR b.label{a} = '*' ELSE {cell} BETWEEN e.low AND e.high END"
     )
     outside = (
-        f"SELECT count(*) FROM {FREQUENCIES} AS f JOIN {CLASSED} AS c ON c.row = f.rowid JOIN boxes AS b ON "
-        f"b.class = c.class LEFT JOIN {ends} AS e ON e.label = b.label{a} WHERE ({held}) IS NOT TRUE"
+        f"SELECT count(*) FROM {scan.frequencies} AS f JOIN {boxes.classed} AS c ON c.row = f.rowid "
+        f"JOIN {boxes.relation} AS b ON b.class = c.class LEFT JOIN {ends} AS e "
+        f"ON e.label = b.label{a} WHERE ({held}) IS NOT TRUE"
     )
     return bool(fetch(scan.source.con, outside)[0][0])

@@ -1,9 +1,6 @@
 """Classes of rows as boxes: on every axis the least range, or the least node of the tree, that holds the rows.
 
-What a method that publishes boxes decides is table `classed` alone: the points, each with its class. From it come
-
-    boxes   each class: its rows; on every axis label<a>, and low<a> and high<a> of a range; `width`, of all axes
-            together; and `box`, the same number for classes that show the same labels, since to a reader these are one
+What a method that publishes boxes decides is the class of every point alone.
 
 NULL is in no range. A class whose rows have both NULL and numbers on an ordered axis is * there: anything at all.
 """
@@ -18,16 +15,27 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.axes import Axis, BoxScan
 from sqlpriv.methods.labelled.evaluate import class_columns, judged_ctes
 from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.relation import Relation, Scratch
 from sqlpriv.sqltext import literal
 from sqlpriv.table.hierarchies import TOP
 
-CLASSED = "classed"
 _ENDS = (("min", "low"), ("max", "high"))
 _BITS = (("and", "all"), ("or", "any"))
 
 
 @dataclass(frozen=True)
-class Boxed:
+class Boxes:
+    """Rows in boxes."""
+
+    classed: Relation
+    """The points, each with its class."""
+    relation: Relation
+    """Each class: its rows; on every axis label<a>, and low<a> and high<a> of a range; `width`, of all axes together;
+    and `box`, the same number for classes that show the same labels, since to a reader these are one."""
+
+
+@dataclass(frozen=True)
+class Boxed(Boxes):
     """What boxes come to: how many classes a reader sees, the mean width of a cell, and the worst of every measure."""
 
     classes: int
@@ -37,39 +45,44 @@ class Boxed:
     """Requirements that some class does not meet."""
 
 
-def write_boxes(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Boxed:
-    """Table boxes, from table classed."""
-    con = scan.source.con
+def make_boxes(scan: BoxScan, classed: Relation, scratch: Scratch | None = None) -> Boxes:
+    """The boxes of classes; in the scope of the table, where none is given."""
     # Two nodes may be called the same, and then nobody can tell them apart.
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
     same = f"SELECT min(class) AS box, unnest(list(class)) AS class FROM sides GROUP BY {labels}"
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE boxes AS WITH spans AS MATERIALIZED ({_grouped(scan)}), sides AS MATERIALIZED "
-        f"({_sides(scan)}) SELECT s.*, b.box FROM sides AS s JOIN ({same}) AS b USING (class)",
+    boxes = (
+        f"WITH spans AS MATERIALIZED ({_grouped(scan, classed)}), sides AS MATERIALIZED "
+        f"({_sides(scan)}) SELECT s.*, b.box FROM sides AS s JOIN ({same}) AS b USING (class)"
     )
+    return Boxes(classed, (scratch or scan.source.scratch).table(boxes, "boxes"))
+
+
+def judge_boxes(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes) -> Boxed:
+    """What boxes come to."""
     loss = inlined(f"_mean_loss(sum(rows * width), sum(rows), {len(scan.axes)})")
     # The number of a box is that of one of its classes.
-    ((classes, mean),) = fetch(con, f"SELECT count(*) FILTER (class = box), {loss} FROM boxes")
-    worst, failing = judge(scan, measures, boxed_rows(scan, measures))
-    return Boxed(int(classes), float(mean), worst, failing)
+    found = fetch(scan.source.con, f"SELECT count(*) FILTER (class = box), {loss} FROM {boxes.relation}")
+    ((classes, mean),) = found
+    worst, failing = judge(scan, measures, boxed_rows(scan, measures, boxes))
+    return Boxed(boxes.classed, boxes.relation, int(classes), float(mean), worst, failing)
 
 
-def _grouped(scan: BoxScan) -> str:
+def _grouped(scan: BoxScan, classed: Relation) -> str:
     """A query for the spans of classes."""
-    return f"SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {CLASSED} GROUP BY class"
+    return f"SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {classed} GROUP BY class"
 
 
-def shown_nodes(scan: BoxScan) -> str:
+def shown_nodes(scan: BoxScan, classed: Relation) -> str:
     """A query for the nodes that are shown: axis, label and level."""
     found = f"SELECT DISTINCT s.axis, m.label, m.level FROM {nodes_over(scan, 'spans', 'class')}"
-    return f"WITH spans AS ({_grouped(scan)}) {found}"
+    return f"WITH spans AS ({_grouped(scan, classed)}) {found}"
 
 
-def box_rows(scan: BoxScan) -> list[Row]:
+def box_rows(scan: BoxScan, boxes: Boxes) -> list[Row]:
     """Every box as a reader sees it, in the order of its labels: these, and how many rows have them."""
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
-    return fetch(scan.source.con, f"SELECT {labels}, CAST(sum(rows) AS BIGINT) FROM boxes GROUP BY ALL ORDER BY ALL")
+    counted = f"SELECT {labels}, CAST(sum(rows) AS BIGINT) FROM {boxes.relation} GROUP BY ALL ORDER BY ALL"
+    return fetch(scan.source.con, counted)
 
 
 def spans(scan: BoxScan) -> str:
@@ -115,18 +128,18 @@ def of_numbers(axis: Axis, numbers: str, empty: str = "NULL", mixed: str = "NULL
     return f"CASE WHEN {is_range(axis)} THEN {numbers} WHEN {is_empty(axis)} THEN {empty} ELSE {mixed} END"
 
 
-def boxed_rows(scan: BoxScan, measures: Sequence[ClassMeasure]) -> str:
+def boxed_rows(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes) -> str:
     """A query for the rows of all boxes, to be judged."""
     columns = class_columns(scan, measures)
     if columns == ["n"]:
-        return "SELECT box AS class, rows AS n FROM boxes"
+        return f"SELECT box AS class, rows AS n FROM {boxes.relation}"
     read = ", ".join(f"c.{name}" for name in columns)
-    return f"SELECT b.box AS class, {read} FROM {CLASSED} AS c JOIN boxes AS b ON c.class = b.class"
+    return f"SELECT b.box AS class, {read} FROM {boxes.classed} AS c JOIN {boxes.relation} AS b ON c.class = b.class"
 
 
 def whole_table(scan: BoxScan, measures: Sequence[ClassMeasure]) -> str:
     """A query for all rows as one class, to be judged."""
-    return f"SELECT 0 AS class, {', '.join(class_columns(scan, measures))} FROM points"
+    return f"SELECT 0 AS class, {', '.join(class_columns(scan, measures))} FROM {scan.points}"
 
 
 def judge(
@@ -141,12 +154,14 @@ def judge(
 
 def nodes_over(scan: BoxScan, spans: str, columns: str) -> str:
     """The least nodes m over spans on the axes that are trees: spans s with these columns and axis, one row a tree."""
+    assert scan.forest is not None
     sides = ", ".join(
         f"(({_packed(scan, name)} >> a.skip) & a.mask) << a.zeros AS {name}_bits" for name in ("all", "any")
     )
-    cut_out = f"SELECT {columns}, a.axis, {sides} FROM {spans}, tree_axes AS a"
+    cut_out = f"SELECT {columns}, a.axis, {sides} FROM {spans}, {scan.forest.axes} AS a"
     marked = f"SELECT *, {inlined('_top_bit(all_bits, any_bits)')} AS top FROM ({cut_out})"
-    return f"({marked}) AS s JOIN tree_marks AS m ON s.axis = m.axis AND m.mark = {inlined('_mark(s.all_bits, s.top)')}"
+    mark = inlined("_mark(s.all_bits, s.top)")
+    return f"({marked}) AS s JOIN {scan.forest.marks} AS m ON s.axis = m.axis AND m.mark = {mark}"
 
 
 def _packed(scan: BoxScan, name: str) -> str:

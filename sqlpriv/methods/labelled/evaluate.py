@@ -17,8 +17,9 @@ from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, TABLE
 from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.scan import Frequencies, Scan
+from sqlpriv.methods.labelled.scan import Scan, ScannedTable
 from sqlpriv.methods.lattice import Node, Outcome
+from sqlpriv.relation import Relation, Scratch
 
 COSTS = ("loss", "entropy", "volume")
 
@@ -29,13 +30,13 @@ def evaluate(
     nodes: Sequence[Node],
     *,
     with_costs: bool = False,
-    base: str | None = None,
+    base: Relation | None = None,
 ) -> list[Outcome]:
     """The outcomes of the nodes, in their order; of another base than the table's, if one is given."""
     if not nodes:
         return []
-    write_nodes(scan, nodes)
-    rows = fetch(scan.source.con, _query(scan, measures, with_costs, base))
+    with scan.source.scratch.nested() as scratch:
+        rows = fetch(scan.source.con, _query(scan, measures, write_nodes(scratch, nodes), with_costs, base))
     return [_outcome(r, len(measures)) for r in sorted(rows, key=lambda r: int(r[0]))]
 
 
@@ -58,18 +59,23 @@ def _outcome(row: Row, measures: int) -> Outcome:
     )
 
 
-def write_nodes(scan: Scan, nodes: Sequence[Node]) -> None:
-    """Table nodes: what the next query looks at, levels counted from 1 as list entries are."""
+def write_nodes(scratch: Scratch, nodes: Sequence[Node]) -> Relation:
+    """Nodes that a query looks at: node, level<a>, levels counted from 1 as list entries are."""
     # Lists as texts are read fastest. For a parameter DuckDB 1.5 first imports pandas, and a Ctrl-C meanwhile is lost.
     levels = "".join(
         f", unnest(CAST('{[level + 1 for level in column]}' AS BIGINT[])) AS level{a}"
         for a, column in enumerate(zip(*nodes, strict=True))
     )
-    numbered = f"SELECT unnest(range({len(nodes)})) AS node{levels}"
-    fetch(scan.source.con, f"CREATE OR REPLACE TABLE nodes AS {numbered}")
+    return scratch.table(f"SELECT unnest(range({len(nodes)})) AS node{levels}", "nodes")
 
 
-def class_ctes(scan: Scan, measures: Sequence[ClassMeasure], costs: Sequence[str] = (), base: str | None = None) -> str:
+def class_ctes(
+    scan: Scan,
+    measures: Sequence[ClassMeasure],
+    nodes: Relation,
+    costs: Sequence[str] = (),
+    base: Relation | None = None,
+) -> str:
     """The common table expressions up to __priv_classes: one row a class of a node, with every value and `fails`."""
     attributes = range(len(scan.heights))
     number = " + ".join(f"a{a}[level{a}]" for a in attributes)
@@ -82,15 +88,15 @@ def class_ctes(scan: Scan, measures: Sequence[ClassMeasure], costs: Sequence[str
     if base is None and not costs and scan.rolled:
         attribute, rolled = scan.rolled
         level = f"level{attribute}"
-        rows = f"{rows} base, nodes WHERE {level} = 1 UNION ALL {rows} {rolled}, nodes WHERE {level} > 1"
+        rows = f"{rows} {scan.base}, {nodes} WHERE {level} = 1 UNION ALL {rows} {rolled}, {nodes} WHERE {level} > 1"
     else:
-        rows += f"{base or (scan.costs if costs else 'base')}, nodes"
-    populations = [_population(scan, m, number, node) for m in measures if m.kind == POPULATION]
+        rows += f"{base or (scan.costs if costs else scan.base)}, {nodes}"
+    populations = [_population(scan, m, nodes, number, node) for m in measures if m.kind == POPULATION]
     return judged_ctes(scan, measures, rows, costs, populations, f"class // {scan.numbers}")
 
 
 def judged_ctes(
-    scan: Frequencies,
+    scan: ScannedTable,
     measures: Sequence[ClassMeasure],
     rows: str,
     costs: Sequence[str] = (),
@@ -106,7 +112,7 @@ def judged_ctes(
     return ", ".join([*parts, *populations, *_classes(scan, measures, used, costs, node)])
 
 
-def class_columns(scan: Frequencies, measures: Sequence[ClassMeasure]) -> list[str]:
+def class_columns(scan: ScannedTable, measures: Sequence[ClassMeasure]) -> list[str]:
     """What is read of a row beside its class."""
     return [f"s{j}" for j in _used(measures)] + (["holder"] if scan.policy.person is not None else []) + ["n"]
 
@@ -146,8 +152,9 @@ def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[s
             f"__priv_histogram_{j} AS (SELECT class, value, n, n AS members, n AS r, size, size AS pairs "
             f"FROM __priv_counts_{j} JOIN __priv_sizes USING (class))"
         ]
+    values = next(m.values for m in measures)
     if any(m.kind == RELATION for m in measures):
-        parts += _relation_inputs(j, person)
+        parts += _relation_inputs(j, values, person)
     aggregates = [m for m in measures if m.kind == HISTOGRAM]
     if aggregates:
         ranked = any("place" in m.sql for m in aggregates)
@@ -157,7 +164,7 @@ def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[s
         # Materialized, because DuckDB computes slowly with what comes right out of a join.
         parts.append(
             f"__priv_joined_{j} AS MATERIALIZED (SELECT h.*, v.* EXCLUDE (value, id) FROM "
-            f"(SELECT *{place} FROM __priv_histogram_{j}) AS h JOIN values_{j} AS v ON h.value = v.id)"
+            f"(SELECT *{place} FROM __priv_histogram_{j}) AS h JOIN {values} AS v ON h.value = v.id)"
         )
         parts.append(
             f"__priv_measured_{j} AS (SELECT class, size, {listed} FROM (SELECT *{terms} FROM __priv_joined_{j}) "
@@ -166,38 +173,38 @@ def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[s
     return parts
 
 
-def _relation_inputs(j: int, person: bool) -> list[str]:
+def _relation_inputs(j: int, values: Relation | None, person: bool) -> list[str]:
     """The histogram with the values themselves, and who holds what, as sql/checks/epsilon_privacy.sql wants them."""
     texts = (
         f"__priv_texts_{j} AS (SELECT h.* REPLACE (v.value AS value) "
-        f"FROM __priv_histogram_{j} AS h JOIN values_{j} AS v ON h.value = v.id)"
+        f"FROM __priv_histogram_{j} AS h JOIN {values} AS v ON h.value = v.id)"
     )
     item = "CAST(v.value AS VARCHAR) AS item"
     if person:
         holdings = (
             f"SELECT h.class, CAST(size AS BIGINT) AS size, {item}, CAST(holder AS VARCHAR) AS holder, 1 AS n "
             f"FROM __priv_held_{j} AS h JOIN __priv_sizes AS z ON h.class = z.class "
-            f"JOIN values_{j} AS v ON h.value = v.id"
+            f"JOIN {values} AS v ON h.value = v.id"
         )
     else:
         holdings = (
             f"SELECT class, CAST(size AS BIGINT) AS size, {item}, NULL AS holder, n "
-            f"FROM __priv_histogram_{j} AS h JOIN values_{j} AS v ON h.value = v.id"
+            f"FROM __priv_histogram_{j} AS h JOIN {values} AS v ON h.value = v.id"
         )
     return [texts, f"__priv_holdings_{j} AS ({holdings})"]
 
 
-def _population(scan: Scan, measure: ClassMeasure, number: str, node: str) -> str:
+def _population(scan: Scan, measure: ClassMeasure, nodes: Relation, number: str, node: str) -> str:
     i = measure.number
     counted = "count(DISTINCT holder)" if scan.policy.person is not None else "sum(n)"
     return (
         f"__priv_population_{i} AS (SELECT {node} + {number} AS class, {counted} AS people{i} "
-        f"FROM population_{i}, nodes WHERE {number} IS NOT NULL GROUP BY 1)"
+        f"FROM {measure.population}, {nodes} WHERE {number} IS NOT NULL GROUP BY 1)"
     )
 
 
 def _classes(
-    scan: Frequencies, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str], node: str
+    scan: ScannedTable, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str], node: str
 ) -> list[str]:
     """The values of all classes; x<i>, the rows that fail requirement i; and `kept`, the rows that fail none."""
     measured = [j for j in used if any(m.kind == HISTOGRAM and m.sensitive == j for m in measures)]
@@ -238,12 +245,12 @@ def _value(measure: ClassMeasure) -> str:
     return measure.sql
 
 
-def allowance(scan: Frequencies) -> int:
+def allowance(scan: ScannedTable) -> int:
     """How many rows may be suppressed. The share is taken as written: 0.1 is a tenth, not the double next to it."""
     return int(Fraction(str(scan.policy.suppression)) * scan.rows)
 
 
-def rules_out(scan: Frequencies, measure: ClassMeasure) -> bool:
+def rules_out(scan: ScannedTable, measure: ClassMeasure) -> bool:
     """Whether a node that fails this requirement closes all nodes below it."""
     return measure.monotone_suppressed if allowance(scan) > 0 else measure.monotone
 
@@ -256,7 +263,9 @@ _TABLE_SUMS = """count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
 coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""
 
 
-def _query(scan: Scan, measures: Sequence[ClassMeasure], with_costs: bool, base: str | None) -> str:
+def _query(
+    scan: Scan, measures: Sequence[ClassMeasure], nodes: Relation, with_costs: bool, base: Relation | None
+) -> str:
     costs = COSTS if with_costs else ()
     tables = [m for m in measures if m.kind == TABLE]
     sums = [_SUMS, "false AS table_fails"]
@@ -265,10 +274,10 @@ def _query(scan: Scan, measures: Sequence[ClassMeasure], with_costs: bool, base:
     sums += [f"sum(CASE WHEN fails THEN top_{c} ELSE {c} END)" for c in costs]
     if with_costs:
         sums += [_over_classes(m, f"CASE WHEN NOT fails THEN {m.column} END", f"p{m.number}") for m in measures]
-    nodes = f"SELECT {', '.join([*sums, *([_TABLE_SUMS] if tables else [])])} FROM __priv_classes GROUP BY node"
+    found = f"SELECT {', '.join([*sums, *([_TABLE_SUMS] if tables else [])])} FROM __priv_classes GROUP BY node"
     if tables:
-        nodes = _with_tables(nodes, tables, with_costs)
-    return f"WITH {class_ctes(scan, measures, costs, base)} {nodes}"
+        found = _with_tables(found, tables, with_costs)
+    return f"WITH {class_ctes(scan, measures, nodes, costs, base)} {found}"
 
 
 def _over_classes(measure: ClassMeasure, value: str, name: str) -> str:

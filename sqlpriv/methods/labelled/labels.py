@@ -1,25 +1,21 @@
 """The hierarchies checked against the table, and their labels numbered.
 
-    counts   attribute, value as text, rows of the table with it
-    paths    attribute, labels of a value from level 0 to the top; NULL gets its own path where it has none
-    steps    the same, one row a level
-    labels   every label: attribute, level, its number, leaves below, rows below
-    leaves   every value: the list of its labels' numbers, one entry a level
-
 What is wrong with a hierarchy shows in its labels, so one query over them both checks and measures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlpriv.engine import Row, fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.lattice import Node
+from sqlpriv.relation import Relation, Scratch
 from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.frequencies import COUNT, Frequencies
 from sqlpriv.table.hierarchies import TOP, Hierarchy
-from sqlpriv.table.source import Source
 
 _LARGEST_NUMBER = 2**100  # times the number of a node it still is a HUGEINT
 _FAULTS = (
@@ -33,46 +29,77 @@ _FAULTS = (
 
 
 @dataclass(frozen=True)
-class Labels:
-    """How many labels the table has by attribute and level, and how many numbers classes need."""
+class CheckedLabels:
+    """The labels of hierarchies that fit the table."""
 
+    paths: Relation
+    """attribute, labels of a value from level 0 to the top; NULL gets its own path where it has none"""
+    steps: Relation
+    """The same, one row a level."""
+    relation: Relation
+    """Every label: attribute, level, its number, leaves below, rows below."""
     seen: tuple[tuple[int, ...], ...]
+    """How many labels the table has, by attribute and level."""
+
+
+@dataclass(frozen=True)
+class Labels(CheckedLabels):
+    """Labels whose numbers name classes."""
+
+    leaves: Relation
+    """Every value: attribute, value as text, rows, the list of its labels' numbers, one entry a level."""
     numbers: int
+    """How many numbers the classes of one node need."""
 
 
-def write_labels(
-    source: Source, hierarchies: Sequence[Hierarchy], frequencies: str, with_null: Collection[str]
-) -> Labels:
-    """Write the five tables; hierarchies that do not fit the table are refused."""
-    seen = check_hierarchies(source, hierarchies, frequencies, with_null)
-    return Labels(seen, _write_leaves(source, seen))
+@dataclass(frozen=True)
+class NodeLabels:
+    """What a node shows."""
+
+    node: Node
+    labels: Relation
+    """Each value's label and number under the node, and the labels above it: attribute, value, number, label, above."""
+    suppressed: Relation | None = None
+    """The numbers of the classes that fail (class); None where it is known that there are none."""
+
+    def is_hidden(self, number: str) -> str:
+        """Whether the class of a number is suppressed, as SQL."""
+        return "false" if self.suppressed is None else f"({number}) IN (FROM {self.suppressed})"
 
 
-def check_hierarchies(
-    source: Source, hierarchies: Sequence[Hierarchy], frequencies: str, with_null: Collection[str]
-) -> tuple[tuple[int, ...], ...]:
-    """Write all but the leaves; how many labels the table has, by attribute and level."""
-    write_paths(source, hierarchies, with_null)
-    _write_counts(source, hierarchies, frequencies)
-    con = source.con
-    fetch(con, f"CREATE OR REPLACE TABLE steps AS {inlined('FROM _hierarchy_steps(paths, counts)')}")
-    fetch(con, f"CREATE OR REPLACE TABLE labels AS {inlined('FROM _lattice_labels(steps)')}")
-    levels = sorted(fetch(con, inlined("FROM _hierarchy_levels(labels, counts)")))
+def number_labels(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Labels:
+    """Check the hierarchies and number their labels; hierarchies that do not fit the table are refused."""
+    checked = check_hierarchies(found, hierarchies)
+    leaves, numbers = _leaves(found.source.scratch, checked)
+    return Labels(checked.paths, checked.steps, checked.relation, checked.seen, leaves, numbers)
+
+
+def check_hierarchies(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> CheckedLabels:
+    """The labels of hierarchies; those that do not fit the table are refused."""
+    con, scratch = found.source.con, found.source.scratch
+    paths = paths_of(found, hierarchies)
+    counts = scratch.table(_counts(found, hierarchies), "counts")
+    steps = scratch.table(inlined(f"FROM _hierarchy_steps({paths}, {counts})"), "steps")
+    labels = scratch.table(inlined(f"FROM _lattice_labels({steps})"), "labels")
+    levels = sorted(fetch(con, inlined(f"FROM _hierarchy_levels({labels}, {counts})")))
     _refuse_faults(hierarchies, levels)
-    return tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
+    seen = tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
+    return CheckedLabels(paths, steps, labels, seen)
 
 
-def write_paths(source: Source, hierarchies: Sequence[Hierarchy], with_null: Collection[str]) -> None:
-    """Write paths. `with_null`: the columns, folded, that some row has no value of."""
-    paths = " UNION ALL ".join(
+def paths_of(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Relation:
+    """The labels of each value, from level 0 to the top: attribute, labels."""
+    con = found.source.con
+    listed = " UNION ALL ".join(
         f"SELECT {i} AS attribute, list_value(*COLUMNS(*)) AS labels FROM {h.table}" for i, h in enumerate(hierarchies)
     )
-    fetch(source.con, f"CREATE OR REPLACE TABLE paths AS {paths}")
+    paths = found.source.scratch.table(listed, "paths")
     for i, h in enumerate(hierarchies):
-        if folded(h.column) in with_null:
+        if folded(h.column) in found.with_null:
             own = f"list_resize(CAST([] AS VARCHAR[]), {h.height}) || [{literal(TOP)}]"
-            has_none = f"NOT EXISTS (FROM paths WHERE attribute = {i} AND labels[1] IS NULL)"
-            fetch(source.con, f"INSERT INTO paths SELECT {i}, {own} WHERE {has_none}")
+            has_none = f"NOT EXISTS (FROM {paths} WHERE attribute = {i} AND labels[1] IS NULL)"
+            fetch(con, f"INSERT INTO {paths} SELECT {i}, {own} WHERE {has_none}")
+    return paths
 
 
 def number_type(numbers: int) -> str:
@@ -80,13 +107,13 @@ def number_type(numbers: int) -> str:
     return "BIGINT" if numbers < 2**40 else "HUGEINT"
 
 
-def _write_counts(source: Source, hierarchies: Sequence[Hierarchy], frequencies: str) -> None:
-    counts = " UNION ALL ".join(
-        f"SELECT {i} AS attribute, CAST({quoted(h.column)} AS VARCHAR) AS value, CAST(sum(__priv_n) AS BIGINT) AS rows "
-        f"FROM {frequencies} GROUP BY 2"
+def _counts(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> str:
+    """A query for attribute, value as text, rows of the table with it."""
+    return " UNION ALL ".join(
+        f"SELECT {i} AS attribute, CAST({quoted(h.column)} AS VARCHAR) AS value, CAST(sum({COUNT}) AS BIGINT) AS rows "
+        f"FROM {found.relation} GROUP BY 2"
         for i, h in enumerate(hierarchies)
     )
-    fetch(source.con, f"CREATE OR REPLACE TABLE counts AS {counts}")
 
 
 def _refuse_faults(hierarchies: Sequence[Hierarchy], levels: Sequence[Row]) -> None:
@@ -105,15 +132,14 @@ def _refuse_faults(hierarchies: Sequence[Hierarchy], levels: Sequence[Row]) -> N
         )
 
 
-def _write_leaves(source: Source, seen: Sequence[Sequence[int]]) -> int:
-    """Write leaves; return how many numbers the classes of one node need."""
+def _leaves(scratch: Scratch, checked: CheckedLabels) -> tuple[Relation, int]:
+    """The leaves, and how many numbers the classes of one node need."""
     radix, radices = 1, []
-    for labels in seen:
+    for labels in checked.seen:
         radices.append(radix)
         radix *= labels[0]
     if radix > _LARGEST_NUMBER:
         raise PolicyError("the quasi-identifiers have too many different values together; start from coarser ones")
     listed = f"CAST({radices} AS {number_type(radix)}[])"
-    leaves = inlined(f"FROM _lattice_leaves(steps, labels, {listed})")
-    fetch(source.con, f"CREATE OR REPLACE TABLE leaves AS {leaves}")
-    return radix
+    leaves = inlined(f"FROM _lattice_leaves({checked.steps}, {checked.relation}, {listed})")
+    return scratch.table(leaves, "leaves"), radix

@@ -30,7 +30,8 @@ from sqlpriv.methods.labelled.kinds import (
     label_ends,
     without_enums,
 )
-from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
+from sqlpriv.methods.labelled.labels import NodeLabels
+from sqlpriv.methods.labelled.scan import Scan, number_rows
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.randomized.domains import read_domain
 from sqlpriv.methods.randomized.policy import PublishedColumn
@@ -102,7 +103,7 @@ class Known:
 def read_known(scan: Reading, columns: Sequence[str]) -> Known:
     """The types and the public domains; a domain that does not hold for the table is refused."""
     given = {folded(c.name): c for c in scan.policy.columns}
-    kinds = {r[0]: without_enums(r[1]) for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
+    kinds = {r[0]: without_enums(r[1]) for r in scan.source.private.columns.items()}
     found = {}
     for number, name in enumerate(columns):
         table = _domain(scan, number, name, given[folded(name)], kinds[name])
@@ -126,12 +127,11 @@ def _domain(scan: Reading, number: int, name: str, column: Column, own: str) -> 
         if goes_elsewhere:
             raise PolicyError(f"domain of {name!r}: which rows are outside it cannot be told; {_NO_DROPPING}")
         return None
-    table = f"__typed_{number}"
     typed = f"CAST(CAST(value AS VARCHAR) AS {own}) AS value"
-    fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS SELECT {typed}, share FROM {read.table}")
+    table = source.scratch.table(f"SELECT {typed}, share FROM {read.table}", "domain").name
     outside = fetch(
         source.con,
-        f"SELECT count(*) FROM {source.table} AS t WHERE NOT EXISTS (FROM {table} AS d "
+        f"SELECT count(*) FROM {source.private} AS t WHERE NOT EXISTS (FROM {table} AS d "
         f"WHERE CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM CAST(t.{quoted(name)} AS VARCHAR))",
     )[0][0]
     if outside and goes_elsewhere:
@@ -170,9 +170,9 @@ def _labels(scan: Scan, attribute: int, level: int) -> str:
 
 
 def write_leaves(
-    scan: Scan, node: Node, columns: Sequence[ShownColumn], rows_of: Mapping[str, str] | None = None
+    scan: Scan, shown: NodeLabels, columns: Sequence[ShownColumn], rows_of: Mapping[str, str] | None = None
 ) -> None:
-    """Tables domain.<c> and ends_<c> of the file that is written; tables suppressed and shown are there.
+    """Tables domain.<c> and ends_<c> of the file that is written.
 
     `rows_of`: the table of the file that has a column, where not all are in one.
     """
@@ -182,59 +182,59 @@ def write_leaves(
         ends = quoted(WRITTEN, SCHEMA, f"ends_{column.name}")
         published = quoted(WRITTEN, SCHEMA, "published") if rows_of is None else rows_of[column.name]
         if a is not None and column.has_ends:
-            fetch(con, f"CREATE TABLE {ends} AS {ends_rows(scan, a, node, column, published)}")
+            fetch(con, f"CREATE TABLE {ends} AS {ends_rows(scan, shown, a, column, published)}")
         if column.domain is not None:
             target = quoted(WRITTEN, "domain", column.name)
-            fetch(con, f"CREATE TABLE {target} AS {domain_rows(scan, a, 0 if a is None else node[a], column, ends)}")
+            fetch(con, f"CREATE TABLE {target} AS {domain_rows(scan, shown, a, column, ends)}")
 
 
-def ends_rows(scan: Scan, attribute: int, node: Node, column: ShownColumn, published: str) -> str:
-    """A query for the ends of the labels that are published. Tables suppressed and shown are there."""
+def ends_rows(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn, published: str) -> str:
+    """A query for the ends of the labels that are published."""
     if column.labels == BINS:
-        rows = _bin_ends(scan, attribute, node, column)
+        rows = _bin_ends(scan, shown, attribute, column)
     else:
         occurs = f"label IN (SELECT CAST({quoted(column.name)} AS VARCHAR) FROM {published})"
-        labels = f"(SELECT DISTINCT label AS value FROM shown WHERE attribute = {attribute} AND {occurs})"
+        labels = f"(SELECT DISTINCT label AS value FROM {shown.labels} WHERE attribute = {attribute} AND {occurs})"
         rows = label_ends(column.labels, column.original, labels)
     return f"{rows} ORDER BY low, label"
 
 
-def domain_rows(scan: Scan, attribute: int | None, level: int, column: ShownColumn, ends: str) -> str:
-    """A query for the values of a public domain with their labels on a level. Table shown is there."""
-    labelled = _labelled(scan, attribute, level, column, ends)
+def domain_rows(scan: Scan, shown: NodeLabels, attribute: int | None, column: ShownColumn, ends: str) -> str:
+    """A query for the values of a public domain with their labels under the node."""
+    labelled = _labelled(scan, shown, attribute, column, ends)
     return f"SELECT *, {below('label')} FROM ({labelled}) ORDER BY value NULLS LAST"
 
 
-def _labelled(scan: Scan, attribute: int | None, level: int, column: ShownColumn, ends: str) -> str:
-    """A query for the values of a domain with their labels on a level."""
-    if attribute is None or level == 0:
+def _labelled(scan: Scan, shown: NodeLabels, attribute: int | None, column: ShownColumn, ends: str) -> str:
+    """A query for the values of a domain with their labels under the node."""
+    if attribute is None or shown.node[attribute] == 0:
         return f"SELECT value, CAST(value AS VARCHAR) AS label, share FROM {column.domain}"
-    if level == scan.heights[attribute]:
+    if shown.node[attribute] == scan.heights[attribute]:
         return f"SELECT value, {literal(TOP)} AS label, share FROM {column.domain}"
     if column.labels != BINS:
-        return _by_hierarchy(scan, attribute, level, column)
+        return _by_hierarchy(scan, shown, attribute, column)
     # Values between bins, or of bins that are not shown, have a label that no row has.
     within = f"LEFT JOIN {ends} AS e ON d.value BETWEEN e.low AND e.high"
     label = f"CASE WHEN d.value IS NOT NULL THEN coalesce(e.label, {literal(NEVER_SHOWN)}) END"
     return f"SELECT d.value, {label} AS label, d.share FROM {column.domain} AS d {within}"
 
 
-def _bin_ends(scan: Scan, attribute: int, node: Node, column: ShownColumn) -> str:
+def _bin_ends(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn) -> str:
     """The smallest and the largest published value of each bin."""
-    number = " + ".join(f"l{a}.number" for a in range(len(node)))
+    number = " + ".join(f"l{a}.number" for a in range(len(shown.node)))
     cells = f"l{attribute}.label AS label, t.{quoted(column.name)} AS cell"
-    rows = number_rows(scan.policy, FREQUENCIES, cells, "shown") + f" WHERE ({number}) NOT IN (FROM suppressed)"
+    rows = number_rows(scan.policy, scan.frequencies.relation, cells, shown.labels)
+    rows += f" WHERE NOT ({shown.is_hidden(number)})"
     return f"SELECT label, min(cell) AS low, max(cell) AS high FROM ({rows}) WHERE label IS NOT NULL GROUP BY label"
 
 
-def _by_hierarchy(scan: Scan, attribute: int, level: int, column: ShownColumn) -> str:
+def _by_hierarchy(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn) -> str:
     """A query for the values of a domain with their labels, which the hierarchy gives to values of the table, too."""
-    con, source = scan.source.con, scan.source
-    base, wide = f"__leaves_{attribute}", f"__leaf_labels_{attribute}"
+    con, source, level = scan.source.con, scan.source, shown.node[attribute]
     given = scan.policy.hierarchies[scan.policy.qis[attribute]]
-    fetch(con, f"CREATE OR REPLACE TABLE {base} AS SELECT value AS {quoted(column.name)} FROM {column.domain}")
-    fetch(con, f"CREATE OR REPLACE TABLE {wide} AS {wide_rows(source, given, column.name, base)}")
-    names = [r[0] for r in fetch(con, f"DESCRIBE {wide}")]
+    base = source.scratch.table(f"SELECT value AS {quoted(column.name)} FROM {column.domain}", "domain")
+    wide = source.scratch.table(wide_rows(source, given, column.name, base.name), "domain_labels")
+    names = list(wide.columns)
     labelled = (
         f"SELECT d.value, w.{quoted(names[level])} AS label, d.share FROM {column.domain} AS d LEFT JOIN {wide} AS w "
         f"ON CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.{quoted(names[0])}"
@@ -244,7 +244,7 @@ def _by_hierarchy(scan: Scan, attribute: int, level: int, column: ShownColumn) -
         raise PolicyError(f"domain of {column.name!r}: {bare:,} of its values have no label in the hierarchy")
     unlike = fetch(
         con,
-        f"SELECT count(*) FROM shown AS s JOIN ({labelled}) AS d ON s.value IS NOT DISTINCT FROM "
+        f"SELECT count(*) FROM {shown.labels} AS s JOIN ({labelled}) AS d ON s.value IS NOT DISTINCT FROM "
         f"CAST(d.value AS VARCHAR) WHERE s.attribute = {attribute} AND s.label IS DISTINCT FROM d.label",
     )[0][0]
     if unlike:

@@ -1,14 +1,7 @@
-"""The private table as the search sees it: frequencies of numbered labels, read in one scan.
-
-    frequencies    the combinations of quasi-identifiers and sensitive values, with their number of rows
-    labels, leaves the hierarchies: every label with its number, every value with its labels' numbers (labels.py)
-    costed_leaves  the leaves with their losses and other costs; made when they are first asked for
-    values_<j>     the values of the j-th sensitive column, numbered in their order, with their share of the table
-    base           the frequencies by numbers, with lists in the place of the values: what nodes are evaluated on
-    costs          the same with the costs of the cells; made when it is first asked for
+"""The private table as the search sees it: its frequencies, by numbered labels.
 
 Labels are numbered per attribute and level and multiplied by a radix, so that the sum over the attributes of a row
-names its class. All of it is ordinary tables in a database in memory: private, and gone with the connection.
+names its class. All of it is tables in a database in memory: private, and gone with the connection.
 """
 
 from __future__ import annotations
@@ -18,17 +11,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError, PolicyError
+from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.labels import Labels, number_type, write_labels
+from sqlpriv.methods.labelled.labels import Labels, number_labels, number_type
 from sqlpriv.methods.labelled.policy import LabelledPolicy
 from sqlpriv.policy.file import Policy
-from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.relation import Relation
+from sqlpriv.sqltext import folded, quoted
+from sqlpriv.table.frequencies import COUNT, Frequencies, count_combinations
 from sqlpriv.table.hierarchies import Hierarchy, make_hierarchies
-from sqlpriv.table.private_table import reads_apart, settle_types
 from sqlpriv.table.source import Source
 
-FREQUENCIES = "__frequencies"
 FEW = 200_000
 """Up to so many rows, to plan a query or to share it among threads is most of the work."""
 
@@ -39,17 +32,39 @@ Sums = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
-class Frequencies:
-    """The table by the combinations of its values: tables frequencies and values_<j> are there."""
+class SensitiveValues:
+    """The values of a sensitive column, numbered in their order: id, value, share of the table, kinds."""
 
-    source: Source
+    relation: Relation
+    kinds: int
+    """How many there are."""
+    least: float
+    """The smallest share of one."""
+
+
+@dataclass(frozen=True)
+class ScannedTable:
+    """A table under its policy, by the combinations of its values."""
+
+    frequencies: Frequencies
     policy: LabelledPolicy
-    combinations: int
-    rows: int
-    values: tuple[tuple[int, float], ...]
-    """How many values each sensitive column has, and the smallest share of one."""
-    with_null: frozenset[str]
-    """The quasi-identifiers, folded, that some row has no value of."""
+    values: tuple[SensitiveValues, ...]
+    """Of each sensitive column."""
+
+    @property
+    def source(self) -> Source:
+        """The open table."""
+        return self.frequencies.source
+
+    @property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return self.frequencies.rows
+
+    @property
+    def combinations(self) -> int:
+        """How many combinations of values it has."""
+        return self.frequencies.combinations
 
     @property
     def is_small(self) -> bool:
@@ -58,7 +73,7 @@ class Frequencies:
 
 
 @dataclass(frozen=True)
-class Scan(Frequencies):
+class Scan(ScannedTable):
     """What is known of the table before any node is looked at."""
 
     hierarchies: tuple[Hierarchy, ...]
@@ -95,50 +110,45 @@ class Scan(Frequencies):
         return _sums(self.source, self.costed_leaves, len(self.heights), "volume")
 
     @cached_property
-    def costed_leaves(self) -> str:
-        """The name of a table like leaves that also has the costs of the cells."""
-        costed = inlined("FROM _lattice_costs(steps, labels, leaves)")
-        fetch(self.source.con, f"CREATE OR REPLACE TABLE costed_leaves AS {costed}")
-        return "costed_leaves"
+    def costed_leaves(self) -> Relation:
+        """The leaves with their losses and other costs; made when they are first asked for."""
+        found = self.labels
+        costed = inlined(f"FROM _lattice_costs({found.steps}, {found.relation}, {found.leaves})")
+        return self.source.scratch.table(costed, "costed_leaves")
 
     @cached_property
-    def costs(self) -> str:
-        """The name of a table like the base that also has the costs of the cells."""
-        _write_base(self.source, self.policy, "costs", self.costed_leaves, ("loss", "entropy", "volume"))
-        return "costs"
+    def base(self) -> Relation:
+        """The frequencies by numbers, what nodes are evaluated on: a<i>, the class numbers of attribute i by level;
+        s<j>, the number of the value of sensitive column j; holder, where there are persons; n."""
+        return _numbered(self, "base", self.labels.leaves, ())
 
     @cached_property
-    def rolled(self) -> tuple[int, str] | None:
-        """An attribute, and a table like the base in which it stands on level 1, where that is much smaller."""
+    def costs(self) -> Relation:
+        """The base with the costs of the cells."""
+        return _numbered(self, "costs", self.costed_leaves, ("loss", "entropy", "volume"))
+
+    @cached_property
+    def rolled(self) -> tuple[int, Relation] | None:
+        """An attribute, and a relation like the base in which it stands on level 1, where that is much smaller."""
         return _roll_up(self)
 
 
-def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = (), *, with_base: bool = True) -> Scan:
-    """Scan the table once, make the hierarchies, check that they fit, and number their labels.
+def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> Scan:
+    """Read the table once, make the hierarchies, check that they fit, and number their labels.
 
-    `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones. Without a base no
-    nodes can be evaluated.
+    `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
     """
-    found = count_combinations(source, policy, others)
-    hierarchies = make_hierarchies(source, policy.hierarchies, FREQUENCIES)
-    labels = write_labels(source, hierarchies, FREQUENCIES, found.with_null)
-    if with_base:
-        _write_base(source, policy, "base", "leaves", ())
-    return Scan(source, policy, found.combinations, found.rows, found.values, found.with_null, hierarchies, labels)
+    found = scan_values(source, policy, others)
+    hierarchies = make_hierarchies(source, policy.hierarchies, found.frequencies.relation.name)
+    labels = number_labels(found.frequencies, hierarchies)
+    return Scan(found.frequencies, policy, found.values, hierarchies, labels)
 
 
-def count_combinations(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> Frequencies:
-    """Scan the table once, and number its sensitive values."""
+def scan_values(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> ScannedTable:
+    """Read the table once, and number its sensitive values."""
     check_columns(source, policy)
-    combinations = _scan(source, policy, others)
-    if combinations == 0:
-        raise InputError(f"{source.label} has no rows: there is nothing to publish")
-    settle_types(source, FREQUENCIES)
-    lacks = "".join(f", count(*) > count({quoted(q)})" for q in policy.qis)
-    ((found, *nulls),) = fetch(source.con, f"SELECT sum(__priv_n){lacks} FROM {FREQUENCIES}")
-    rows, with_null = int(found), frozenset(folded(q) for q, null in zip(policy.qis, nulls, strict=True) if null)
-    values = tuple(_write_values(source, policy, j, rows) for j in range(len(policy.sensitive)))
-    return Frequencies(source, policy, combinations, rows, values, with_null)
+    found = count_combinations(source, policy.qis, [*policy.sensitive, *others], policy.person)
+    return ScannedTable(found, policy, tuple(_number_values(found, column) for column in policy.sensitive))
 
 
 def check_columns(source: Source, policy: Policy) -> None:
@@ -163,29 +173,7 @@ def _listed(names: list[str]) -> str:
     return f"the column{'s' if len(names) > 1 else ''} {', '.join(repr(n) for n in names)}"
 
 
-def _scan(source: Source, policy: LabelledPolicy, others: Sequence[str]) -> int:
-    """Write the frequencies; return how many there are."""
-    columns = dict.fromkeys([*policy.qis, *policy.sensitive, *filter(None, [policy.person]), *others])
-    listed = ", ".join(f"__priv_t.{quoted(c)}" for c in columns)
-    kinds = {folded(name): kind for name, kind in source.types.items()}
-    # Classes go by what a reader sees, which is more than DuckDB compares in some types.
-    texts = [f"CAST(__priv_t.{quoted(q)} AS VARCHAR)" for q in policy.qis if reads_apart(kinds[folded(q)])]
-    grouped = ", ".join([listed, *texts]) if texts else "ALL"
-    guard = f" WHERE {_person_guard(policy.person)}" if policy.person else ""
-    written = fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE {FREQUENCIES} AS SELECT {listed}, count(*) AS __priv_n "
-        f"FROM {source.table} AS __priv_t{guard} GROUP BY {grouped}",
-    )
-    return int(written[0][0])
-
-
-def _person_guard(person: str) -> str:
-    complaint = literal("sqlpriv: the person column holds NULL; give every row a person")
-    return f"CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
-
-
-def published_columns(scan: Frequencies) -> list[str]:
+def published_columns(scan: ScannedTable) -> list[str]:
     """The columns of the release, in the order of the private table."""
     names = {folded(n): n for n in scan.policy.named(*_PUBLISHED)}
     return [c for c in scan.source.columns if folded(c) in names]
@@ -202,11 +190,15 @@ def node_of(scan: Scan, given: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def number_rows(
-    policy: LabelledPolicy, table: str, columns: str, values: str = "leaves", attributes: Collection[int] | None = None
+    policy: LabelledPolicy,
+    table: Relation | str,
+    columns: str,
+    leaves: Relation,
+    attributes: Collection[int] | None = None,
 ) -> str:
     """A query of `columns` over a table t, its quasi-identifiers, all or some, joined with their leaves l0, l1, ..."""
     joins = "".join(
-        f" JOIN {values} AS l{i} ON l{i}.attribute = {i} "
+        f" JOIN {leaves} AS l{i} ON l{i}.attribute = {i} "
         f"AND CAST(t.{quoted(q)} AS VARCHAR) IS NOT DISTINCT FROM l{i}.value"
         for i, q in enumerate(policy.qis)
         if attributes is None or i in attributes
@@ -214,21 +206,22 @@ def number_rows(
     return f"SELECT {columns} FROM {table} AS t{joins}"
 
 
-def _write_base(source: Source, policy: LabelledPolicy, name: str, leaves: str, costs: Sequence[str]) -> None:
-    """The frequencies by numbers: for each attribute a<i> (class numbers) and its costs; then s<j>, holder, n."""
+def _numbered(scan: Scan, hint: str, leaves: Relation, costs: Sequence[str]) -> Relation:
+    """The frequencies by numbers, with these costs."""
+    policy = scan.policy
     columns = [f"l{i}.numbers AS a{i}" for i in range(len(policy.qis))]
     columns += [f"l{i}.{cost} AS {cost}{i}" for cost in costs for i in range(len(policy.qis))]
     columns += [f"v{j}.id AS s{j}" for j in range(len(policy.sensitive))]
     columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
-    rows = number_rows(policy, FREQUENCIES, ", ".join([*columns, "t.__priv_n AS n"]), leaves)
-    for j, column in enumerate(policy.sensitive):
-        rows += f" JOIN values_{j} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value"
-    fetch(source.con, f"CREATE OR REPLACE TABLE {name} AS {rows}")
+    rows = number_rows(policy, scan.frequencies.relation, ", ".join([*columns, f"t.{COUNT} AS n"]), leaves)
+    for j, (column, values) in enumerate(zip(policy.sensitive, scan.values, strict=True)):
+        rows += f" JOIN {values.relation} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value"
+    return scan.source.scratch.table(rows, hint)
 
 
-def _roll_up(scan: Scan) -> tuple[int, str] | None:
+def _roll_up(scan: Scan) -> tuple[int, Relation] | None:
     """Nodes above level 1 of the attribute with the most values need not start from single values."""
-    source, policy = scan.source, scan.policy
+    policy, base = scan.policy, scan.base
     fewer = [(seen[0] / seen[1], -a) for a, seen in enumerate(scan.labels.seen) if len(seen) > 2]
     if not fewer:
         return None
@@ -236,24 +229,21 @@ def _roll_up(scan: Scan) -> tuple[int, str] | None:
     kept = [f"s{j}" for j in range(len(policy.sensitive))] + (["holder"] if policy.person else [])
     grouped = ", ".join([f"a{a}[{2 if a == attribute else 1}]" for a in range(len(policy.qis))] + kept)
     # One row stands for its group: its number is quicker to find and join than its lists are to aggregate.
-    groups = f"SELECT min(rowid) AS one, CAST(sum(n) AS BIGINT) AS n FROM base GROUP BY {grouped}"
-    rows = f"SELECT b.* REPLACE (g.n AS n) FROM ({groups}) AS g JOIN base AS b ON b.rowid = g.one"
-    ((left,),) = fetch(source.con, f"CREATE OR REPLACE TABLE rolled AS {rows}")
-    return (attribute, "rolled") if left < 0.6 * scan.combinations else None
+    groups = f"SELECT min(rowid) AS one, CAST(sum(n) AS BIGINT) AS n FROM {base} GROUP BY {grouped}"
+    rows = f"SELECT b.* REPLACE (g.n AS n) FROM ({groups}) AS g JOIN {base} AS b ON b.rowid = g.one"
+    rolled = scan.source.scratch.table(rows, "rolled")
+    return (attribute, rolled) if (rolled.written or 0) < 0.6 * scan.combinations else None
 
 
-def _write_values(source: Source, policy: LabelledPolicy, j: int, rows: int) -> tuple[int, float]:
-    """Number the sensitive values in their order, NULL last."""
-    counted = f"count(DISTINCT {quoted(policy.person)})" if policy.person else "CAST(sum(__priv_n) AS BIGINT)"
-    totals = f"(SELECT {quoted(policy.sensitive[j])} AS value, {counted} AS total FROM {FREQUENCIES} GROUP BY 1)"
-    people = f"(SELECT {counted} FROM {FREQUENCIES})" if policy.person else str(rows)
-    values = inlined(f"FROM _lattice_values({totals}, {people})")
-    fetch(source.con, f"CREATE OR REPLACE TABLE values_{j} AS {values}")
-    kinds, least = fetch(source.con, f"SELECT count(*), min(share) FROM values_{j}")[0]
-    return int(kinds), float(least)
+def _number_values(found: Frequencies, column: str) -> SensitiveValues:
+    """Number the values of a sensitive column in their order, NULL last."""
+    values = inlined(f"FROM _lattice_values(({found.totals(column)}), {found.total()})")
+    relation = found.source.scratch.table(values, "values")
+    kinds, least = fetch(found.source.con, f"SELECT count(*), min(share) FROM {relation}")[0]
+    return SensitiveValues(relation, int(kinds), float(least))
 
 
-def _sums(source: Source, leaves: str, attributes: int, cost: str) -> Sums:
+def _sums(source: Source, leaves: Relation, attributes: int, cost: str) -> Sums:
     """The sum of a cost over all rows, by attribute and level."""
     found = fetch(
         source.con,

@@ -45,6 +45,8 @@ _RADIX = 64
 """Of the number of a wish: axis, bits of a field, and where they start. A number has no field, and starts at 0; where
 NULL is parted from numbers, it starts at 1."""
 _AXIS, _FIELD, _START = f"wish // {_RADIX**2}", f"wish // {_RADIX} % {_RADIX}", f"wish % {_RADIX}"
+WORK, COPIES = "work", "copies"
+"""What the points of partitions, and the copies of rows, are called where all rounds are one query."""
 _LARGE = 400
 """A partition is large when so small a share of it is still enough rows."""
 
@@ -78,26 +80,27 @@ class Cutter:
         columns = [*numbers, *(f"b{p}" for p in self._scan.packs), *kept]
         row = f"CAST(row AS {self._integer}) AS row"
         own = f"CAST(0 AS BIGINT) AS piece, CAST(0 AS INTEGER) AS round, {row}"
-        return f"SELECT {own}, {', '.join(columns)} FROM points"
+        return f"SELECT {own}, {', '.join(columns)} FROM {self._scan.points}"
 
-    def finished(self) -> str:
+    def finished(self, work: str = WORK) -> str:
         """A query for the points of classes, from those of work that are done."""
         n = "" if self._repeats else ", 1 AS n"
-        return f"SELECT -1 - piece AS class, * EXCLUDE (piece){n} FROM work WHERE piece < 0"
+        return f"SELECT -1 - piece AS class, * EXCLUDE (piece){n} FROM {work} WHERE piece < 0"
 
     def copies(self) -> str:
         """A query for each number of rows that a point stands for, as often as it says."""
         n = f"CAST(n AS {self._integer}) AS n"
-        return f"SELECT {n} FROM (SELECT n, unnest(range(n)) FROM (SELECT DISTINCT n FROM points))"
+        return f"SELECT {n} FROM (SELECT n, unnest(range(n)) FROM (SELECT DISTINCT n FROM {self._scan.points}))"
 
-    def round(self) -> str:
+    def round(self, work: str = WORK, copies: str = COPIES) -> str:
         """A query for work after one more round."""
-        steps = {"pieces": self._pieces(), "tried": self._tried(), **({} if self._by_size else self._judged())}
+        steps = {"pieces": self._pieces(work), "tried": self._tried()}
+        steps |= {} if self._by_size else self._judged(work)
         steps |= {"parts": self._parts(), "wishes": self._wishes()}
-        steps |= {"refused": self._refused()} if self._counts else {}
+        steps |= {"refused": self._refused(work)} if self._counts else {}
         steps |= {"chosen": self._chosen(), "goes": self._goes()}
         if self._scan.ordered:
-            steps["middles"] = self._middles()
+            steps["middles"] = self._middles(work, copies)
             # A number is below infinity, and so goes nowhere else where it is not cut.
             middle = "coalesce(m.middle, CAST('infinity' AS DOUBLE)) AS middle"
             steps["cuts"] = f"SELECT g.*, {middle} FROM goes AS g LEFT JOIN middles AS m ON g.part = m.part"
@@ -105,7 +108,7 @@ class Cutter:
         # The number that is cut is looked up once, and compared twice.
         number = f", c.middle, {self._value('c')} AS number" if self._scan.ordered else ""
         joined = (
-            f"SELECT w.*, c.base, c.axis, c.ones, c.start{number} FROM work AS w JOIN "
+            f"SELECT w.*, c.base, c.axis, c.ones, c.start{number} FROM {work} AS w JOIN "
             f"{'cuts' if self._scan.ordered else 'goes'} AS c ON w.piece = c.piece"
         )
         kept = ", ".join(["row", *self._axis_columns(), *self._columns])
@@ -114,10 +117,10 @@ class Cutter:
     def _axis_columns(self) -> list[str]:
         return [*(f"v{x.number}" for x in self._scan.ordered), *(f"b{p}" for p in self._scan.packs)]
 
-    def _pieces(self) -> str:
+    def _pieces(self, work: str) -> str:
         return (
             f"SELECT piece, piece // {self._sides} AS try, piece % {self._sides} AS side, {self._size('n')} AS size, "
-            f"CAST(min(row) AS BIGINT) AS first, {spans(self._scan)} FROM work WHERE piece >= 0 GROUP BY piece"
+            f"CAST(min(row) AS BIGINT) AS first, {spans(self._scan)} FROM {work} WHERE piece >= 0 GROUP BY piece"
         )
 
     def _tried(self) -> str:
@@ -143,7 +146,7 @@ class Cutter:
             f"verdict, is_apart AND NOT apart_holds AS is_too_small{other} FROM ({judged})"
         )
 
-    def _judged(self) -> dict[str, str]:
+    def _judged(self, work: str) -> dict[str, str]:
         """The verdicts by what else is required of the parts."""
         proposed = (
             f"SELECT t.try, min(p.first) AS class, list(p.piece) AS pieces FROM pieces AS p JOIN tried AS t ON "
@@ -152,11 +155,11 @@ class Cutter:
         listed = "SELECT class, unnest(pieces) AS piece FROM proposed"
         columns = class_columns(self._scan, self._measures)
         read = ", ".join(f"w.{name}" if name in self._columns else f"1 AS {name}" for name in columns)
-        rows = f"SELECT o.class, {read} FROM work AS w JOIN ({listed}) AS o ON w.piece = o.piece"
+        rows = f"SELECT o.class, {read} FROM {work} AS w JOIN ({listed}) AS o ON w.piece = o.piece"
         if any(m.kind == RELATION for m in self._measures):
             # Some formulas take the shares of the whole table from the rows that they are given.
-            rest = f"SELECT w.row FROM work AS w JOIN ({listed}) AS o ON w.piece = o.piece"
-            rows += f" UNION ALL SELECT -1, {', '.join(columns)} FROM points WHERE row NOT IN ({rest})"
+            rest = f"SELECT w.row FROM {work} AS w JOIN ({listed}) AS o ON w.piece = o.piece"
+            rows += f" UNION ALL SELECT -1, {', '.join(columns)} FROM {self._scan.points} WHERE row NOT IN ({rest})"
         failing = (
             f"WITH {judged_ctes(self._scan, self._measures, rows)} SELECT class FROM __priv_classes WHERE fails AND "
             "class >= 0"
@@ -209,7 +212,7 @@ class Cutter:
         is_large = f"NOT ({self._fails(f'size // {_LARGE}')})" if self._counts else "true"
         return f"CASE WHEN number > 3 THEN 0 WHEN {is_large} THEN 1 ELSE greatest({numbers}) END"
 
-    def _refused(self) -> str:
+    def _refused(self, work: str) -> str:
         axes = len(self._scan.axes)
         trees = f"SELECT part, {_AXIS} AS axis, {_ones(_FIELD)} AS ones, {_START} AS start FROM wishes WHERE is_counted"
         cuts = (
@@ -217,7 +220,7 @@ class Cutter:
             f"(SELECT part, unnest(pieces) AS piece FROM parts) AS p JOIN ({trees}) AS t ON p.part = t.part"
         )
         counted = (
-            f"SELECT c.base + {self._child('c', 'w')} AS child, {self._size('w.n')} AS size FROM work AS w JOIN "
+            f"SELECT c.base + {self._child('c', 'w')} AS child, {self._size('w.n')} AS size FROM {work} AS w JOIN "
             f"({cuts}) AS c ON w.piece = c.piece GROUP BY child"
         )
         return (
@@ -244,11 +247,11 @@ class Cutter:
             "is_median FROM parts AS p LEFT JOIN chosen AS c ON p.part = c.part"
         )
 
-    def _middles(self) -> str:
-        copies = " JOIN copies AS k ON w.n = k.n" if self._repeats else ""
+    def _middles(self, work: str, copies: str) -> str:
+        repeated = f" JOIN {copies} AS k ON w.n = k.n" if self._repeats else ""
         return (
-            f"SELECT g.part, quantile_disc({self._value('g')}, 0.5) AS middle FROM work AS w JOIN (FROM goes WHERE "
-            f"is_median) AS g ON w.piece = g.piece{copies} GROUP BY g.part"
+            f"SELECT g.part, quantile_disc({self._value('g')}, 0.5) AS middle FROM {work} AS w JOIN (FROM goes WHERE "
+            f"is_median) AS g ON w.piece = g.piece{repeated} GROUP BY g.part"
         )
 
     def _value(self, cuts: str) -> str:

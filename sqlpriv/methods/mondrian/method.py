@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_method import BoxMethod
-from sqlpriv.methods.labelled.box_plan import BoxPlan, Told
+from sqlpriv.methods.labelled.box_plan import BoxPlan, Divided
 from sqlpriv.methods.labelled.boxes import box_rows
 from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.method import Request
@@ -19,13 +19,14 @@ class Mondrian(BoxMethod):
     options = OPTIONS
     retraces_choice = True
 
-    def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Told:
+    def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Divided:
         """Cut as long as it is allowed."""
-        return {"rounds": cut_in_rounds(scan, measures, request.on_progress)}
+        classed, rounds = cut_in_rounds(scan, measures, request.on_progress)
+        return Divided(classed, {"rounds": rounds})
 
     def choice(self, plan: BoxPlan) -> object:
         """The boxes, with their rows."""
-        return box_rows(plan.scan)
+        return box_rows(plan.scan, plan.boxed)
 
 
 METHOD = Mondrian()

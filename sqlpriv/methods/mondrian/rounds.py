@@ -13,36 +13,39 @@ from collections.abc import Sequence
 from sqlpriv.engine import fetch
 from sqlpriv.facts import OnProgress
 from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.boxes import CLASSED
 from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.mondrian.cuts import Cutter
+from sqlpriv.methods.mondrian.cuts import COPIES, WORK, Cutter
+from sqlpriv.relation import Relation
 
 _SORTED = (6, 12)
 """After which rounds the points are sorted by their partitions."""
 
 
-def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: OnProgress) -> int:
-    """Table classed: no class has a cut left that is allowed. How many rounds it took."""
+def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: OnProgress) -> tuple[Relation, int]:
+    """The points in classes, none of which has a cut left that is allowed; and how many rounds it took."""
     cutter = Cutter(scan, measures)
     if scan.is_small:
         work = f"{cutter.start()} UNION ALL ({cutter.round()})"
-        rounds = f"WITH RECURSIVE copies AS MATERIALIZED ({cutter.copies()}), work AS ({work}) {cutter.finished()}"
-        fetch(scan.source.con, f"CREATE OR REPLACE TABLE {CLASSED} AS {rounds}")
+        steps = f"{COPIES} AS MATERIALIZED ({cutter.copies()}), {WORK} AS ({work})"
+        classed = scan.source.scratch.table(f"WITH RECURSIVE {steps} {cutter.finished()}", "classed")
     else:
-        _cut_by_steps(scan, cutter, on_progress)
-    return int(fetch(scan.source.con, f"SELECT max(round) - 1 FROM {CLASSED}")[0][0])
+        classed = _cut_by_steps(scan, cutter, on_progress)
+    return classed, int(fetch(scan.source.con, f"SELECT max(round) - 1 FROM {classed}")[0][0])
 
 
-def _cut_by_steps(scan: BoxScan, cutter: Cutter, on_progress: OnProgress) -> None:
+def _cut_by_steps(scan: BoxScan, cutter: Cutter, on_progress: OnProgress) -> Relation:
     con, rounds, expected = scan.source.con, 0, math.log2(scan.rows)
-    fetch(con, f"CREATE OR REPLACE TABLE copies AS {cutter.copies()}")
-    left = int(fetch(con, f"CREATE OR REPLACE TABLE work AS {cutter.start()}")[0][0])
-    fetch(con, f"CREATE OR REPLACE TABLE {CLASSED} AS {cutter.finished()}")
-    while left:
-        order = " ORDER BY piece" if rounds in _SORTED else ""
-        left = int(fetch(con, f"CREATE OR REPLACE TABLE work AS {cutter.round()}{order}")[0][0])
-        left -= int(fetch(con, f"INSERT INTO {CLASSED} {cutter.finished()}")[0][0])
-        rounds += 1
-        if on_progress:
-            on_progress(min(rounds / expected, 0.99))
-    fetch(con, "DROP TABLE work")
+    with scan.source.scratch.nested() as scratch:
+        copies = scratch.table(cutter.copies(), "copies").name
+        work = scratch.table(cutter.start(), "work")
+        classed = scan.source.scratch.table(cutter.finished(work.name), "classed")
+        left = work.written or 0
+        while left:
+            order = " ORDER BY piece" if rounds in _SORTED else ""
+            last, work = work, scratch.table(f"{cutter.round(work.name, copies)}{order}", "work")
+            scratch.drop(last)
+            left = (work.written or 0) - int(fetch(con, f"INSERT INTO {classed} {cutter.finished(work.name)}")[0][0])
+            rounds += 1
+            if on_progress:
+                on_progress(min(rounds / expected, 0.99))
+    return classed

@@ -5,10 +5,6 @@ column, or of those of one group (groups.py). So what is compared with k is how 
 the release (strongly safe in the words of the paper). Of a class only its number of rows matters, so each of them has a
 coin by the class and a number from 1 on: equal rows have independent coins, and the order of the table has no part in
 it.
-
-    __rows         the rows that count, with __priv_n: all of them, or one of each person, by a coin
-    Group.classes  c0, c1, ...: the tuple; rows: how often it is there; name: the tuple as one text
-    Group.sample   the same with seen: how many of its rows are sampled
 """
 
 from __future__ import annotations
@@ -20,13 +16,15 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.kinds import without_enums
-from sqlpriv.methods.labelled.node_labels import write_node_labels
-from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows, published_columns
+from sqlpriv.methods.labelled.labels import NodeLabels
+from sqlpriv.methods.labelled.scan import Scan, number_rows, published_columns
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
+from sqlpriv.relation import Relation, Scratch
 from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.digest import WRITTEN_ONE_WAY
+from sqlpriv.table.frequencies import COUNT
 
 _TOO_MANY = "the table has persons with more than {0} rows, {1:,} of them; raise rows_each, or leave it out"
 
@@ -34,6 +32,9 @@ _TOO_MANY = "the table has persons with more than {0} rows, {1:,} of them; raise
 @dataclass(frozen=True)
 class Sampled:
     """What came of the coins of a group. For the owner alone: only what is shown is published."""
+
+    relation: Relation
+    """The classes with seen: how many of their rows are sampled."""
 
     rows: int
     """Rows that had a coin."""
@@ -47,7 +48,7 @@ class Sampled:
 
 def refuse_kinds(scan: Scan) -> None:
     """What is counted as equal must read alike, in every column that is published."""
-    kinds = {r[0]: r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
+    kinds = {r[0]: r[1] for r in scan.source.private.columns.items()}
     for name in published_columns(scan):
         if not WRITTEN_ONE_WAY.fullmatch(kinds[name]):
             kind = without_enums(kinds[name])
@@ -57,25 +58,25 @@ def refuse_kinds(scan: Scan) -> None:
             )
 
 
-def write_rows(scan: Scan, policy: SdgsPolicy, prefix: str) -> None:
-    """Table __rows: the rows that count. Of persons one row each, or all where none has too many."""
-    con, rows = scan.source.con, f"FROM {FREQUENCIES}"
+def write_rows(scan: Scan, policy: SdgsPolicy, prefix: str) -> Relation:
+    """The rows that count, with __priv_n. Of persons one row each, by a coin, or all where none has too many."""
+    frequencies = scan.frequencies.relation
     if policy.person is not None and policy.rows_each > 1:
         refuse_too_many(scan, policy)
     elif policy.person is not None:
         columns = [f"t.{quoted(c)}" for c in [*published_columns(scan), policy.person]]
         coin = inlined(f"_coin_bits({literal(prefix)}, 'person|' || {_text(columns)} || '|' || CAST(copy AS VARCHAR))")
-        copies = f"SELECT *, unnest(range(__priv_n)) AS copy FROM {FREQUENCIES}"
+        copies = f"SELECT *, unnest(range(__priv_n)) AS copy FROM {frequencies}"
         place = f"row_number() OVER (PARTITION BY t.{quoted(policy.person)} ORDER BY {coin}) AS place"
         rows = f"SELECT * EXCLUDE (copy, place, __priv_n), 1 AS __priv_n FROM (SELECT *, {place} FROM ({copies}) AS t) "
-        rows += "WHERE place = 1"
-    fetch(con, f"CREATE OR REPLACE TABLE __rows AS {rows}")
+        return scan.source.scratch.table(f"{rows}WHERE place = 1", "rows")
+    return frequencies
 
 
 def refuse_too_many(scan: Scan, policy: SdgsPolicy) -> None:
     """Somebody with more rows than the guarantee is made for would have less of it."""
     person = quoted(policy.person or "")
-    counted = f"SELECT sum(__priv_n) AS n FROM {FREQUENCIES} GROUP BY {person}"
+    counted = f"SELECT sum(__priv_n) AS n FROM {scan.frequencies} GROUP BY {person}"
     beyond = int(fetch(scan.source.con, f"SELECT count(*) FROM ({counted}) WHERE n > {policy.rows_each}")[0][0])
     if beyond:
         raise PolicyError(_TOO_MANY.format(policy.rows_each, beyond))
@@ -92,7 +93,7 @@ def _text(cells: Sequence[str]) -> str:
 def tuple_cells(scan: Scan, node: Node, columns: Sequence[str]) -> list[str]:
     """SQL for the cells of a published tuple, over a row t whose quasi-identifiers are joined with their labels."""
     place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
-    kinds = {r[0]: r[1] for r in fetch(scan.source.con, f"DESCRIBE FROM {scan.source.table}")}
+    kinds = {r[0]: r[1] for r in scan.source.private.columns.items()}
     cells = []
     for name in columns:
         a, plain = place.get(folded(name)), without_enums(kinds[name])
@@ -101,39 +102,34 @@ def tuple_cells(scan: Scan, node: Node, columns: Sequence[str]) -> list[str]:
     return cells
 
 
-def write_classes(scan: Scan, node: Node, group: Group) -> None:
-    """The table of the classes of a group, of table __rows."""
-    write_node_labels(scan, node)
-    cells = tuple_cells(scan, node, group.columns)
+def write_classes(scan: Scan, rows: Relation, shown: NodeLabels, group: Group, scratch: Scratch) -> Relation:
+    """The classes of a group: c0, c1, ..., the tuple; rows, how often it is there; name, the tuple as one text."""
+    cells = tuple_cells(scan, shown.node, group.columns)
     named = [f"c{i}" for i in range(len(cells))]
     listed = ", ".join(f"{cell} AS {name}" for cell, name in zip(cells, named, strict=True))
-    rows = number_rows(scan.policy, "__rows", f"{listed}, t.__priv_n AS n", "shown")
-    grouped = f"SELECT {', '.join(named)}, CAST(sum(n) AS BIGINT) AS rows FROM ({rows}) GROUP BY {', '.join(named)}"
-    fetch(
-        scan.source.con,
-        f"CREATE OR REPLACE TABLE {group.classes} AS SELECT *, {_text(named)} AS name FROM ({grouped})",
-    )
+    labelled = number_rows(scan.policy, rows, f"{listed}, t.{COUNT} AS n", shown.labels)
+    names = ", ".join(named)
+    grouped = f"SELECT {names}, CAST(sum(n) AS BIGINT) AS rows FROM ({labelled}) GROUP BY {names}"
+    return scratch.table(f"SELECT *, {_text(named)} AS name FROM ({grouped})", "classes")
 
 
-def write_sample(scan: Scan, group: Group, k: int, beta: float, prefix: str) -> Sampled:
-    """The table of the sample of a group, of that of its classes."""
+def write_sample(scan: Scan, classes: Relation, group: Group, k: int, beta: float, prefix: str) -> Sampled:
+    """A sample of the classes of a group."""
     con, start = scan.source.con, literal(group.coins)
     coin = inlined(f"_coin_share(_coin_bits({literal(prefix)}, {start} || name || '|' || CAST(copy AS VARCHAR)))")
-    coins = f"SELECT name, unnest(range(rows)) AS copy FROM {group.classes}"
+    coins = f"SELECT name, unnest(range(rows)) AS copy FROM {classes}"
     seen = f"SELECT name, count(*) AS seen FROM ({coins}) WHERE {coin} < {beta!r} GROUP BY name"
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE {group.sample} AS SELECT c.*, s.seen FROM {group.classes} AS c "
-        f"JOIN ({seen}) AS s USING (name)",
+    sample = scan.source.scratch.table(
+        f"SELECT c.*, s.seen FROM {classes} AS c JOIN ({seen}) AS s USING (name)", "sample"
     )
     found = f"sum(seen), sum(seen) FILTER (seen >= {k}), count(*) FILTER (seen >= {k})"
-    rows = fetch(con, f"SELECT sum(rows) FROM {group.classes}")[0][0]
-    return Sampled(int(rows or 0), *(int(n or 0) for n in fetch(con, f"SELECT {found} FROM {group.sample}")[0]))
+    rows = fetch(con, f"SELECT sum(rows) FROM {classes}")[0][0]
+    return Sampled(sample, int(rows or 0), *(int(n or 0) for n in fetch(con, f"SELECT {found} FROM {sample}")[0]))
 
 
-def expected_rows(scan: Scan, group: Group, k: int, beta: float) -> float:
+def expected_rows(scan: Scan, classes: Relation, k: int, beta: float) -> float:
     """How many rows of a group are to be expected in the release, by its classes: the score of their node."""
-    sizes = f"SELECT rows, count(*) AS n FROM {group.classes} GROUP BY rows"
+    sizes = f"SELECT rows, count(*) AS n FROM {classes} GROUP BY rows"
     shown = f"{scan.source.need('sdgs_shown_rows')}(rows, {k}, {beta!r})"
     # In the order of the sizes, so that doubles add up to the same every time.
     found = fetch(

@@ -48,16 +48,6 @@ class Group:
         return quoted(WRITTEN, SCHEMA, self.table)
 
     @property
-    def classes(self) -> str:
-        """The table of its classes while a release is made."""
-        return f"__classes{self._suffix}"
-
-    @property
-    def sample(self) -> str:
-        """The table of its sampled classes."""
-        return f"__sample{self._suffix}"
-
-    @property
     def coins(self) -> str:
         """What the coins of its rows start with: other than those of any other group."""
         return "row|" if self.number == 1 else f"row {self.number}|"

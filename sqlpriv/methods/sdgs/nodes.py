@@ -10,16 +10,20 @@ from collections.abc import Mapping, Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.labelled.node_labels import write_node_labels
 from sqlpriv.methods.labelled.scan import Scan, node_of
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.classes import expected_rows, write_classes
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.terms import Terms, sensitivity
+from sqlpriv.relation import Relation
 from sqlpriv.sqltext import literal
 
 
-def draw_node(scan: Scan, nodes: Sequence[Mapping[str, int]], group: Group, terms: Terms, prefix: str) -> Node:
-    """One of the nodes, by a coin and the scores of table __rows; the only one, where there is one.
+def draw_node(
+    scan: Scan, rows: Relation, nodes: Sequence[Mapping[str, int]], group: Group, terms: Terms, prefix: str
+) -> Node:
+    """One of the nodes, by a coin and their scores by the rows that count; the only one, where there is one.
 
     Where there are several, all columns are one group.
     """
@@ -28,8 +32,9 @@ def draw_node(scan: Scan, nodes: Sequence[Mapping[str, int]], group: Group, term
         return found[0]
     scores = []
     for node in found:
-        write_classes(scan, node, group)
-        scores.append(expected_rows(scan, group, terms.k, terms.beta))
+        with scan.source.scratch.nested() as scratch:
+            classes = write_classes(scan, rows, write_node_labels(scan, node, scratch), group, scratch)
+            scores.append(expected_rows(scan, classes, terms.k, terms.beta))
     con, calls = scan.source.con, scan.source.calls
     most = sensitivity(calls, terms.k, terms.beta)
     coin = inlined(f"_coin_share(_coin_bits({literal(prefix)}, 'node|'))")

@@ -12,7 +12,8 @@ from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts
 from sqlpriv.methods.charts import Deltas
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
-from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, node_of, published_columns, scan_table
+from sqlpriv.methods.labelled.node_labels import write_node_labels
+from sqlpriv.methods.labelled.scan import Scan, node_of, published_columns, scan_table
 from sqlpriv.methods.labelled.verify_levels import folded_node
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Plan, Written
@@ -77,7 +78,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
             "nodes": [dict(node) for node in policy.nodes],
             **({} if policy.groups is None else {"groups": [list(group.columns) for group in self.groups]}),
             # Coins go by labels: other labels under the same name would be a second sample.
-            "labels": rows_digest(self.source.con, "paths"),
+            "labels": rows_digest(self.source.con, self.scan.labels.paths.name),
             **self.terms.numbers,
         }
 
@@ -111,11 +112,12 @@ class SdgsPlan(Plan[SdgsPolicy]):
         """How many rows of each group are to be expected, where that does not depend on coins yet to be thrown."""
         if self.node is None or (self.policy.person is not None and self.policy.rows_each == 1):
             return None
-        fetch(self.source.con, f"CREATE OR REPLACE TABLE __rows AS FROM {FREQUENCIES}")
-        found = []
-        for group in self.groups:
-            write_classes(self.scan, self.node, group)
-            found.append(expected_rows(self.scan, group, self.terms.k, self.terms.beta))
+        scan, found = self.scan, []
+        with self.source.scratch.nested() as scratch:
+            shown = write_node_labels(scan, self.node, scratch)
+            for group in self.groups:
+                classes = write_classes(scan, scan.frequencies.relation, shown, group, scratch)
+                found.append(expected_rows(scan, classes, self.terms.k, self.terms.beta))
         return tuple(found)
 
     def spent(self) -> Spent:
@@ -221,7 +223,7 @@ def make_plan(source: Source, policy: SdgsPolicy) -> SdgsPlan:
     """Scan the table, and refuse what cannot be published."""
     terms = make_terms(source.calls, policy)
     _refuse_private_hierarchies(source, policy)
-    scan = scan_table(source, policy, policy.named("other"), with_base=False)
+    scan = scan_table(source, policy, policy.named("other"))
     refuse_kinds(scan)
     if policy.person is not None and policy.rows_each > 1:
         refuse_too_many(scan, policy)

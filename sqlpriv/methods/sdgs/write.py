@@ -21,8 +21,9 @@ from pathlib import Path
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
+from sqlpriv.methods.labelled.labels import NodeLabels
 from sqlpriv.methods.labelled.leaves import ShownColumn, write_leaves
-from sqlpriv.methods.labelled.node_labels import write_attributes, write_hierarchies
+from sqlpriv.methods.labelled.node_labels import write_attributes, write_hierarchies, write_node_labels
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Edition, Made
@@ -35,47 +36,48 @@ from sqlpriv.release.order import write_in_order
 from sqlpriv.sqltext import quoted
 
 
-def throw(plan: SdgsPlan, prefix: str) -> tuple[Node, Sequence[Sampled]]:
-    """Throw all coins: persons' rows, the node, and then a sample of each group by its own. They are tables then."""
-    scan, terms = plan.scan, plan.terms
-    write_rows(scan, plan.policy, prefix)
-    node = draw_node(scan, plan.policy.nodes, plan.groups[0], terms, prefix)
-    found = []
+def throw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[Sampled]]:
+    """Throw all coins: persons' rows, the node, and then a sample of each group by its own."""
+    scan, terms, scratch = plan.scan, plan.terms, plan.source.scratch
+    rows = write_rows(scan, plan.policy, prefix)
+    node = draw_node(scan, rows, plan.policy.nodes, plan.groups[0], terms, prefix)
+    shown, found = write_node_labels(scan, node), []
     for group in plan.groups:
-        write_classes(scan, node, group)
-        sampled = write_sample(scan, group, terms.k, terms.beta, prefix)
+        classes = write_classes(scan, rows, shown, group, scratch)
+        sampled = write_sample(scan, classes, group, terms.k, terms.beta, prefix)
         if not plan.source.calls.value(f"_is_a_sample({sampled.seen}, {sampled.rows}, {terms.beta!r})"):
             raise ReleaseError("the coins were not thrown as they should be, so nothing was published; run it again")
         found.append(sampled)
     plan.drawn.node, plan.drawn.sampled = node, tuple(found)
-    return node, found
+    return shown, found
 
 
 def write(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
     """Write the release into a new file."""
     scan, con = plan.scan, plan.source.con
-    node, sampled = throw(plan, edition.prefix)
+    shown, sampled = throw(plan, edition.prefix)
+    node = shown.node
     columns = plan.columns(node)
     rows_of = {name: group.written for group in plan.groups for name in group.columns}
     with written(con, path):
-        rows = sum(_write_rows(plan, group) for group in plan.groups)
+        rows = sum(_write_rows(plan, group, sample) for group, sample in zip(plan.groups, sampled, strict=True))
         write_about(con, _about(plan, node))
         write_reasons(con, plan.policy.reasons)
         write_numbers(con, _numbers(plan))
         points = (tuple(double(n) for n in point) for point in plan.smooth)
         write_values(con, "smooth", "epsilon, delta, bound", points)
         write_attributes(scan, node, columns, rows_of)
-        write_hierarchies(scan, node, rows_of)
-        write_leaves(scan, node, columns, rows_of)
+        write_hierarchies(scan, shown, rows_of)
+        write_leaves(scan, shown, columns, rows_of)
         for group in plan.groups:
             _write_view(plan, group, columns)
     return Made(rows, float(sum(s.shown for s in sampled)))
 
 
-def _write_rows(plan: SdgsPlan, group: Group) -> int:
+def _write_rows(plan: SdgsPlan, group: Group, sampled: Sampled) -> int:
     """The rows of a group; how many there are."""
     listed = ", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(group.columns))
-    copies = f"SELECT *, unnest(range(seen)) AS copy FROM {group.sample} WHERE seen >= {plan.terms.k}"
+    copies = f"SELECT *, unnest(range(seen)) AS copy FROM {sampled.relation} WHERE seen >= {plan.terms.k}"
     return write_in_order(plan.source.con, group.written, f"SELECT {listed} FROM ({copies})")
 
 

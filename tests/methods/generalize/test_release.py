@@ -485,9 +485,10 @@ def test_a_file_that_changes_while_it_is_written_is_not_published(
     )
     prepared = PLAN.write_shown
 
-    def change(*arguments: Any) -> None:
-        prepared(*arguments)
+    def change(*arguments: Any) -> object:
+        shown = prepared(*arguments)
         (tmp_path / "people.csv").write_text("q\n1\n1\n3\n")
+        return shown
 
     monkeypatch.setattr(PLAN, "write_shown", change)
     with pytest.raises(ReleaseError, match="the file changed while it was read, so nothing was published"):

@@ -72,9 +72,9 @@ def found(policy: GeneralizePolicy) -> tuple[dict[Node, float], dict[Node, bool]
         errors = {node: objective.asked({node: outcome}, math.inf)[node] for node, outcome in valid.items()}
         kept = {}
         for node, outcome in valid.items():
-            write_shown(scan, measures, node)
+            shown = write_shown(scan, measures, node)
             stars = policy.keep_suppressed and outcome.suppressed > 0
-            kept[node] = stars and judge_stars(scan, measures, node).kept
+            kept[node] = stars and judge_stars(scan, measures, shown).kept
         best = search(scan, measures, objective).best
         assert objective.ask_before is not None
         least = objective.ask_before(None)

@@ -34,7 +34,7 @@ def test_the_classes_are_the_best_of_the_line(tmp_path: Path, seed: int) -> None
         assert isinstance(found, BoxPlan)
         assert found.told == {"optimal": True, "merged": 0}
         assert found.boxed.loss == pytest.approx(line_releases.least_loss(found, k))
-        held = fetch(found.source.con, "SELECT min(rows), sum(rows) FROM boxes")
+        held = fetch(found.source.con, f"SELECT min(rows), sum(rows) FROM {found.boxed.relation}")
         assert held[0][0] >= k
         assert held[0][1] == found.scan.rows == 60 - seed % 45
 
@@ -123,9 +123,11 @@ def test_equal_people_are_in_one_class(tmp_path: Path) -> None:
     rows += [(80, "130", None, "c")] * 2
     path = line_releases.write(tmp_path, sql_of(rows), "k = 3")
     with planned(read_policy(path)) as found:
+        assert isinstance(found, BoxPlan)
         classes = fetch(
             found.source.con,
-            "SELECT f.age, count(DISTINCT c.class) FROM classed AS c JOIN __frequencies AS f ON c.row = f.rowid "
+            f"SELECT f.age, count(DISTINCT c.class) FROM {found.boxed.classed} AS c "
+            f"JOIN {found.scan.frequencies} AS f ON c.row = f.rowid "
             "GROUP BY f.age",
         )
     assert all(number == 1 for _, number in classes)
@@ -201,10 +203,12 @@ def test_persons_are_counted(tmp_path: Path) -> None:
     done = publish(path)
     assert done.facts.content["merged"] > 0
     with planned(read_policy(path)) as found:
+        assert isinstance(found, BoxPlan)
         persons = fetch(
             found.source.con,
-            "SELECT b.box, count(DISTINCT p.holder) FROM points AS p JOIN classed AS c ON p.row = c.row "
-            "JOIN boxes AS b ON b.class = c.class GROUP BY 1",
+            f"SELECT b.box, count(DISTINCT p.holder) FROM {found.scan.points} AS p "
+            f"JOIN {found.boxed.classed} AS c ON p.row = c.row JOIN {found.boxed.relation} AS b "
+            "ON b.class = c.class GROUP BY 1",
         )
     assert min(number for _, number in persons) >= 2
 

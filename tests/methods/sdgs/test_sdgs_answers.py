@@ -15,6 +15,7 @@ import pytest
 from support.sampled import COLUMNS, people, plan_of, sampled_policy, write_people
 
 from sqlpriv.engine import fetch
+from sqlpriv.methods.labelled.node_labels import write_node_labels
 from sqlpriv.methods.sdgs.classes import write_classes, write_rows, write_sample
 from sqlpriv.publishing import open_release, publish, read_policy, show
 from sqlpriv.release.open import OpenRelease
@@ -168,11 +169,11 @@ def test_limits_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:
     missed = [0] * len(questions)
     with plan_of(sampled_policy(tmp_path)) as plan:
         assert plan.node is not None
-        write_rows(plan.scan, plan.policy, "")
-        write_classes(plan.scan, plan.node, plan.groups[0])
+        counted, labels = write_rows(plan.scan, plan.policy, ""), write_node_labels(plan.scan, plan.node)
+        classes = write_classes(plan.scan, counted, labels, plan.groups[0], plan.source.scratch)
         for number in range(200):
-            write_sample(plan.scan, plan.groups[0], K, BETA, f"sample {number}")
-            rows = fetch(plan.source.con, f"SELECT c0, c1, c2, seen FROM __sample WHERE seen >= {K}")
+            sample = write_sample(plan.scan, classes, plan.groups[0], K, BETA, f"sample {number}").relation
+            rows = fetch(plan.source.con, f"SELECT c0, c1, c2, seen FROM {sample} WHERE seen >= {K}")
             seen = Counter({(int(str(a).partition("-")[0]) // 20, s, i): n for a, s, i, n in rows})
             for place, (question, truth) in enumerate(zip(questions, truths, strict=True)):
                 least = greatest = 0

@@ -15,10 +15,12 @@ from support.sampled import plan_of, sampled_policy, write_people
 from support.sampled_outcomes import Distribution, slipped, thrown
 
 from sqlpriv.engine import fetch
+from sqlpriv.methods.labelled.node_labels import write_node_labels
 from sqlpriv.methods.sdgs.classes import expected_rows, write_classes, write_rows, write_sample
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.methods.sdgs.terms import sensitivity
 from sqlpriv.publishing import publish, read_policy
+from sqlpriv.relation import Relation
 
 Rows = list[tuple[int, int, str, str]]
 TABLE: Rows = [
@@ -75,9 +77,12 @@ def sample_distribution(sizes: dict[str, int], k: int, beta: float) -> Distribut
     return {tuple(sorted(shown)): p for shown, p in found.items()}
 
 
-def sizes_of(plan: SdgsPlan, node: tuple[int, ...]) -> dict[str, int]:
-    write_classes(plan.scan, node, plan.groups[0])
-    return dict(fetch(plan.source.con, "SELECT name, rows FROM __classes ORDER BY name"))
+def classes_of(plan: SdgsPlan, rows: Relation, node: tuple[int, ...]) -> Relation:
+    return write_classes(plan.scan, rows, write_node_labels(plan.scan, node), plan.groups[0], plan.source.scratch)
+
+
+def sizes_of(classes: Relation) -> dict[str, int]:
+    return dict(fetch(classes.con, f"SELECT name, rows FROM {classes} ORDER BY name"))
 
 
 NODES = "nodes = [{ age = 0, sex = 0 }, { age = 2, sex = 0 }, { age = 3, sex = 1 }]\nnode_epsilon = 0.4"
@@ -88,13 +93,14 @@ def drawn_and_thrown(folder: Path, rows: Rows) -> tuple[Distribution, Distributi
     write_people(folder, rows)
     policy = sampled_policy(folder, numbers=f"epsilon = {EPSILON}\nk = {K}\nbeta = {BETA}", node=NODES)
     with plan_of(policy) as plan:
-        write_rows(plan.scan, plan.policy, "")
+        counted = write_rows(plan.scan, plan.policy, "")
         step = sensitivity(plan.source.calls, K, BETA)
         nodes = [tuple(node.values()) for node in plan.policy.nodes]
         weights, samples = [], []
         for node in nodes:
-            samples.append(sample_distribution(sizes_of(plan, node), K, BETA))
-            weights.append(math.exp(0.4 * expected_rows(plan.scan, plan.groups[0], K, BETA) / step))
+            classes = classes_of(plan, counted, node)
+            samples.append(sample_distribution(sizes_of(classes), K, BETA))
+            weights.append(math.exp(0.4 * expected_rows(plan.scan, classes, K, BETA) / step))
         chosen = {node: w / sum(weights) for node, w in zip(nodes, weights, strict=True)}
         both = {(n, s): chosen[n] * p for n, sample in zip(nodes, samples, strict=True) for s, p in sample.items()}
         assert plan.terms.total_epsilon == pytest.approx(EPSILON + 0.4)
@@ -137,11 +143,10 @@ def test_one_row_of_a_person_is_taken_by_a_coin_and_all_persons_have_one(tmp_pat
     columns = 'ssn = { role = "person" }\nage = { role = "quasi-identifier", hierarchy = "ranges:10,20" }\n'
     columns += 'sex = { role = "other" }\nill = { role = "other" }\n'
     with plan_of(sampled_policy(tmp_path, columns=f"\n{columns}", node="node = { age = 0 }")) as plan:
-        write_rows(plan.scan, plan.policy, "a prefix")
-        taken = dict(fetch(plan.source.con, "SELECT age, count(*) FROM __rows GROUP BY age"))
-        again = fetch(plan.source.con, "SELECT ssn, age FROM __rows ORDER BY ssn")
-        write_rows(plan.scan, plan.policy, "a prefix")
-        assert fetch(plan.source.con, "SELECT ssn, age FROM __rows ORDER BY ssn") == again
+        one, other = (write_rows(plan.scan, plan.policy, "a prefix") for _ in range(2))
+        taken = dict(fetch(plan.source.con, f"SELECT age, count(*) FROM {one} GROUP BY age"))
+        again = fetch(plan.source.con, f"SELECT ssn, age FROM {one} ORDER BY ssn")
+        assert fetch(plan.source.con, f"SELECT ssn, age FROM {other} ORDER BY ssn") == again
         assert plan.terms.unit == "person"
     assert sum(taken.values()) == 200
     # A third of them each, within five deviations.
@@ -153,9 +158,11 @@ def test_equal_rows_have_coins_of_their_own(tmp_path: Path) -> None:
     write_people(tmp_path, [(i, 30, "F", "flu") for i in range(2000)])
     with plan_of(sampled_policy(tmp_path)) as plan:
         assert plan.node is not None
-        write_rows(plan.scan, plan.policy, "x")
-        write_classes(plan.scan, plan.node, plan.groups[0])
-        seen = [write_sample(plan.scan, plan.groups[0], 5, 0.2, prefix).seen for prefix in ("one", "two", "three")]
+        classes, prefixes = (
+            classes_of(plan, write_rows(plan.scan, plan.policy, "x"), plan.node),
+            ("one", "two", "three"),
+        )
+        seen = [write_sample(plan.scan, classes, plan.groups[0], 5, 0.2, prefix).seen for prefix in prefixes]
     assert len(set(seen)) == 3
     assert all(abs(n - 400) < 6 * math.sqrt(2000 * 0.2 * 0.8) for n in seen)
 

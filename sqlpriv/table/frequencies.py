@@ -1,0 +1,98 @@
+"""The frequency table: the combinations of values that a private table has, each with its number of rows.
+
+It is the one door between the private rows and everything that thinks about them: checks of hierarchies, the search,
+plans, cuts and choices read it and never the rows. Where persons are named the person is part of the combination, since
+the distinct persons of two groups do not add up. It is filled by one GROUP BY, so another engine can fill it as well.
+
+Private rows (`Source.private`) are read elsewhere only by
+
+    table/fingerprint        the fingerprint of a table, for the ledger
+    table/hierarchies        the ends of bins, which go by rows
+    table/domains            whether a public domain has every value (methods: leaves.read_known)
+    methods: write           the rows that are published (generalize, boxes, buckets, noise)
+    methods: compare         what was written against the rows it was written from
+    bucketed/arrange         Anatomy's sort, which deals single rows into buckets
+    attacking/worlds         minimality's worlds, which deal the values of a class to its rows
+    attacking/linking        a link with a truth, which asks of every row whether it was found
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import InputError
+from sqlpriv.relation import Relation
+from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.private_table import reads_apart, settle_types
+from sqlpriv.table.source import Source
+
+COUNT = "__priv_n"
+"""The column with the number of rows."""
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """The combinations of some columns of a table. As text it is the name of its relation."""
+
+    source: Source
+    relation: Relation
+    """The columns under their names, and COUNT; rowid is the number of a combination."""
+    person: str | None
+    rows: int
+    with_null: frozenset[str]
+    """The columns compared by text, folded, that some row has no value of."""
+
+    def __str__(self) -> str:
+        return self.relation.name
+
+    @property
+    def combinations(self) -> int:
+        """How many there are."""
+        assert self.relation.written is not None
+        return self.relation.written
+
+    @property
+    def _counted(self) -> str:
+        """How many rows, or persons where they are named, some combinations have."""
+        return f"count(DISTINCT {quoted(self.person)})" if self.person else f"CAST(sum({COUNT}) AS BIGINT)"
+
+    def totals(self, column: str) -> str:
+        """A query for the values of a column with their rows, or persons where they are named: value, total."""
+        return f"SELECT {quoted(column)} AS value, {self._counted} AS total FROM {self.relation} GROUP BY 1"
+
+    def total(self) -> str:
+        """How many rows there are, or persons where they are named, as SQL."""
+        return f"(SELECT {self._counted} FROM {self.relation})" if self.person else str(self.rows)
+
+
+def count_combinations(
+    source: Source, by_text: Sequence[str], columns: Sequence[str] = (), person: str | None = None
+) -> Frequencies:
+    """Read the private rows once. `by_text`: columns whose values are told apart as a reader sees them."""
+    relation = source.scratch.table(_grouped(source, by_text, columns, person), "frequencies")
+    if relation.written == 0:
+        raise InputError(f"{source.label} has no rows: there is nothing to publish")
+    settle_types(source, relation.name)
+    lacks = "".join(f", count(*) > count({quoted(c)})" for c in by_text)
+    ((rows, *nulls),) = fetch(source.con, f"SELECT sum({COUNT}){lacks} FROM {relation}")
+    with_null = frozenset(folded(c) for c, null in zip(by_text, nulls, strict=True) if null)
+    return Frequencies(source, relation, person, int(rows), with_null)
+
+
+def _grouped(source: Source, by_text: Sequence[str], columns: Sequence[str], person: str | None) -> str:
+    """A query for the combinations."""
+    named = dict.fromkeys([*by_text, *columns, *filter(None, [person])])
+    listed = ", ".join(f"__priv_t.{quoted(c)}" for c in named)
+    kinds = {folded(name): kind for name, kind in source.types.items()}
+    # DuckDB takes some values for equal that a reader can tell apart.
+    texts = [f"CAST(__priv_t.{quoted(c)} AS VARCHAR)" for c in by_text if reads_apart(kinds[folded(c)])]
+    grouped = ", ".join([listed, *texts]) if texts else "ALL"
+    guard = f" WHERE {_person_guard(person)}" if person else ""
+    return f"SELECT {listed}, count(*) AS {COUNT} FROM {source.private} AS __priv_t{guard} GROUP BY {grouped}"
+
+
+def _person_guard(person: str) -> str:
+    complaint = literal("sqlpriv: the person column holds NULL; give every row a person")
+    return f"CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
