@@ -32,11 +32,10 @@ from sqlpriv.methods.labelled.kinds import (
     without_enums,
 )
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, number_rows
-from sqlpriv.methods.randomized.domains import read_domain
-from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.domains import PublishedColumn, read_domain
 from sqlpriv.table.hierarchies import TOP, wide_rows
 from sqlpriv.table.source import Source
 

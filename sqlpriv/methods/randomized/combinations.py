@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
-from sqlpriv.methods.randomized.domains import NumberedColumn
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.sqltext import folded, quoted
+from sqlpriv.table.domains import NumberedColumn
 from sqlpriv.table.named import is_private, read_named
 from sqlpriv.table.source import Source
 

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InternalError, PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.domains import OTHER, NumberedColumn
 from sqlpriv.methods.randomized.elements import Elements
 from sqlpriv.methods.randomized.outside import refuse_outside
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.digest import digest_of
+from sqlpriv.table.domains import OTHER, NumberedColumn
 from sqlpriv.table.source import Source
 
 _DOUBLINGS = 20

@@ -18,7 +18,6 @@ from sqlpriv.methods.randomized.alias import Alias, make_alias
 from sqlpriv.methods.randomized.attackers import Known, Wanted
 from sqlpriv.methods.randomized.coins import SHORT, fingerprint, slot_prefix
 from sqlpriv.methods.randomized.combinations import possible_choices
-from sqlpriv.methods.randomized.domains import NumberedColumn, read_domains
 from sqlpriv.methods.randomized.elements import Elements, number_elements
 from sqlpriv.methods.randomized.instance import domain_digest, refuse_more_rows, table_digest, write_tuples
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
@@ -34,6 +33,7 @@ from sqlpriv.methods.randomized.terms import (
 from sqlpriv.methods.randomized.told import Considered, planned_facts, published_facts, refused_facts
 from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded, literal
+from sqlpriv.table.domains import NumberedColumn, read_domains
 from sqlpriv.table.source import Source
 
 GAMMAS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)
@@ -169,7 +169,7 @@ class RandomizedPlan:
 
 def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -> RandomizedPlan:
     """Read domains and table, and find the terms."""
-    columns = read_domains(source, policy)
+    columns = read_domains(source, [c.name for c in policy.columns], policy.published)
     rows = write_tuples(source, columns)
     if rows == 0:
         raise PolicyError("the table has no rows to publish")

@@ -23,9 +23,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sqlpriv.policy.domains import NOISY_KEYS, Domain, Share
+from sqlpriv.policy.domains import NOISY_KEYS, NOISY_ROLES
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.policy.keys import FILES, REASON, Fail, Key, Keys, Kind, choice, number
+from sqlpriv.table.domains import PublishedColumn, domain_by_text
 
 ROLES: Mapping[str, Keys] = {
     "quasi-identifier": NOISY_KEYS,
@@ -36,7 +37,6 @@ ROLES: Mapping[str, Keys] = {
     "identifier": (),
     "drop": (),
 }
-PUBLISHED = ("quasi-identifier", "sensitive", "other", "published")
 _COMBINATIONS = Kind("a list of names from [public]", FILES.read)
 MOST_ROWS = 50_000_000
 
@@ -65,21 +65,6 @@ BOUND: Keys = (
 
 
 @dataclass(frozen=True)
-class PublishedColumn:
-    """A published column with its domain: a list of values, or text that says where it is."""
-
-    name: str
-    role: str
-    domain: Domain
-    null: bool
-    outside: str
-    share: Share
-    hierarchy: str | tuple[str, ...] | None
-    """Published are the labels of the values of the domain on a level of this hierarchy, if there is one."""
-    level: int | None
-
-
-@dataclass(frozen=True)
 class RandomizedPolicy(Policy):
     """A policy of a randomized release."""
 
@@ -88,7 +73,7 @@ class RandomizedPolicy(Policy):
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
         """The columns that are published, in the order of the file."""
-        return tuple(_published(c) for c in self.columns if c.role in PUBLISHED)
+        return tuple(_published(c) for c in self.columns if c.role in NOISY_ROLES)
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -192,7 +177,7 @@ class RandomizedPolicy(Policy):
                 "columns",
             )
         for column in self.columns:
-            if column.role in PUBLISHED:
+            if column.role in NOISY_ROLES:
                 _check_column(column, fail)
         if self.k is not None and self.d is not None:
             raise fail("the prior bound is given as k and as d: give one of them, or none", "release", "k")
@@ -232,13 +217,6 @@ def _published(column: Column) -> PublishedColumn:
     if given["level"] is None:
         given["hierarchy"] = None
     return PublishedColumn(column.name, column.role, **given)
-
-
-def domain_by_text(domain: Domain) -> bool:
-    """Whether a domain is not numbers or dates by what the policy says."""
-    if isinstance(domain, str):
-        return not domain.startswith("range:") and domain != "active"
-    return any(isinstance(value, str) for value in domain)
 
 
 def _check_column(column: Column, fail: Fail) -> None:

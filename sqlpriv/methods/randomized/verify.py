@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.domains import is_declared
 from sqlpriv.methods.randomized.file import PUBLIC_TABLES, WEIGHTS
-from sqlpriv.methods.randomized.policy import PUBLISHED
 from sqlpriv.methods.randomized.stated import combination_names, is_sequence, public_names, shared_columns
 from sqlpriv.methods.randomized.warned import size_is_rounded
 from sqlpriv.methods.randomized.weights import AllWeights
+from sqlpriv.policy.domains import NOISY_ROLES
 from sqlpriv.release.file import SCHEMA, ReleaseFile, double
 from sqlpriv.release.layout import Contents, Layout, Names, Stored, flag, one_of
 from sqlpriv.release.stamp import declared_policy
 from sqlpriv.release.verify import Check, check_all, is_close, published
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import quoted
+from sqlpriv.table.domains import is_declared
 
 _COMMON = frozenset(
     {"d", "gamma", "elements", "slots", "cross_estimate", "cross_square", "epsilon", "times", "rows_each"}
@@ -54,7 +54,7 @@ def file_layout(numbers: Names) -> Layout:
             "domain_weights": {"power": "INTEGER", "weight": "DOUBLE", "variance": "DOUBLE", "skew": "DOUBLE"},
             "public_tables": PUBLIC_TABLES,
         },
-        is_attribute=lambda c: c["role"] in PUBLISHED and is_declared(str(c["declared"])) and bool(c["type"]),
+        is_attribute=lambda c: c["role"] in NOISY_ROLES and is_declared(str(c["declared"])) and bool(c["type"]),
     )
 
 

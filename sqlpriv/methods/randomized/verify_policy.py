@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.randomized.attackers import person_prior
-from sqlpriv.methods.randomized.domains import declared_as
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.methods.randomized.stated import combination_names, public_names, shared_columns
 from sqlpriv.methods.randomized.warned import size_is_rounded
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import is_close
 from sqlpriv.sqltext import folded, quoted
+from sqlpriv.table.domains import declared_as
 
 
 def differences(file: ReleaseFile, policy: RandomizedPolicy) -> Iterator[str]:

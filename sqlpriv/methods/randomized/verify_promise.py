@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.randomized.attackers import Attacker, Known, Wanted, list_attackers, uncovered
-from sqlpriv.methods.randomized.policy import PUBLISHED
 from sqlpriv.methods.randomized.stated import shared_columns
 from sqlpriv.methods.randomized.terms import uncovered_sentence
 from sqlpriv.methods.randomized.verify import Meaning
 from sqlpriv.methods.randomized.verify_public import most_choices
+from sqlpriv.policy.domains import NOISY_ROLES
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check
 from sqlpriv.sqltext import quoted
@@ -45,7 +45,7 @@ def _roles(file: ReleaseFile) -> Check:
     wanted, most = _wanted_role(file), most_choices(file)
     for row in file.attributes:
         name, choices = row["name"], row["choices"]
-        if row["role"] not in PUBLISHED:
+        if row["role"] not in NOISY_ROLES:
             wrong.append(f"{name!r} has no role that is published")
         elif row["role"] == wanted and not (choices is not None and 1 <= choices <= most[name]):
             wrong.append(f"{name!r} has another number of choices")

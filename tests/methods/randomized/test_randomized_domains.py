@@ -285,6 +285,6 @@ def test_a_hierarchy_that_gives_null_two_labels(tmp_path: Path) -> None:
 
 def test_no_row_becomes_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever goes wrong with a domain: a row in two places is not protected as promised."""
-    monkeypatch.setattr("sqlpriv.methods.randomized.domains._complete", lambda *_: None)
+    monkeypatch.setattr("sqlpriv.table.domains._complete", lambda *_: None)
     with pytest.raises(PolicyError, match="match two values"):
         domain_of(tmp_path, '["a", "a", "b"]', "('a'), ('b')")

@@ -10,7 +10,6 @@ import re
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.sqltext import quoted
 from sqlpriv.table.hierarchies import wide_rows
 from sqlpriv.table.named import is_private, read_named
@@ -33,26 +32,26 @@ def labels_of_level(source: Source, domain: str, mapping: str) -> str:
     return _mapped(source, wide, level, repr(domain), mapping)
 
 
-def write_labels(source: Source, column: PublishedColumn, values: str, kind: str, mapping: str) -> None:
+def write_labels(
+    source: Source, name: str, hierarchy: str | tuple[str, ...], level: int, values: str, kind: str, mapping: str
+) -> None:
     """Replace the values of a domain by their labels; writes the mapping, from values as `kind`, the column's type.
 
     Labels are made from the values in the domain's own type: that of a column of a file may depend on single rows.
     """
-    given = column.hierarchy
-    assert given is not None
-    if isinstance(given, str):
-        _refuse_private(source, given.removeprefix("tree:"))
-    name, base, own = quoted(column.name), "__labelled", "__own_labels"
+    if isinstance(hierarchy, str):
+        _refuse_private(source, hierarchy.removeprefix("tree:"))
+    value, base, own = quoted(name), "__labelled", "__own_labels"
     fetch(
         source.con,
-        f"CREATE OR REPLACE TABLE {base} AS SELECT DISTINCT value AS {name} FROM {values} WHERE value IS NOT NULL",
+        f"CREATE OR REPLACE TABLE {base} AS SELECT DISTINCT value AS {value} FROM {values} WHERE value IS NOT NULL",
     )
-    fetch(source.con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, given, column.name, base)}")
-    _mapped(source, "__wide", column.level or 1, "its hierarchy", own)
+    fetch(source.con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, hierarchy, name, base)}")
+    _mapped(source, "__wide", level, "its hierarchy", own)
     fetch(
         source.con,
-        f"CREATE OR REPLACE TABLE {mapping} AS SELECT CAST(CAST(b.{name} AS {kind}) AS VARCHAR) AS value, m.label "
-        f"FROM {base} AS b LEFT JOIN {own} AS m ON m.value = CAST(b.{name} AS VARCHAR)",
+        f"CREATE OR REPLACE TABLE {mapping} AS SELECT CAST(CAST(b.{value} AS {kind}) AS VARCHAR) AS value, m.label "
+        f"FROM {base} AS b LEFT JOIN {own} AS m ON m.value = CAST(b.{value} AS VARCHAR)",
     )
     bare = fetch(source.con, f"SELECT count(*) FROM {mapping} WHERE label IS NULL")[0][0]
     if bare:

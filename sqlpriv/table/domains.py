@@ -17,13 +17,16 @@ from pathlib import Path
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InternalError, PolicyError, SqlprivError
-from sqlpriv.methods.randomized.levels import labels_of_level, write_labels
-from sqlpriv.methods.randomized.policy import PublishedColumn, RandomizedPolicy
-from sqlpriv.policy.domains import KINDS
 from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
+from sqlpriv.table.domain_labels import labels_of_level, write_labels
 from sqlpriv.table.named import is_private, read_named
 from sqlpriv.table.source import Source
 
+KINDS = 'a list, "range:17..90", "table:NAME.column", "level:HIERARCHY:2" or "active"'
+"""The forms of a domain, in words."""
+Cell = str | int | float | bool | datetime.date | datetime.datetime
+Domain = tuple[Cell, ...] | str
+Share = tuple[float, ...] | str | None
 OTHER = "other"
 _MOST_VALUES = 10**8
 _RANGE = re.compile(r"range:(-?[0-9]+)\.\.(-?[0-9]+)")
@@ -31,6 +34,21 @@ _DATES = re.compile(r"range:([0-9]{4}-[0-9]{2}-[0-9]{2})\.\.([0-9]{4}-[0-9]{2}-[
 _CSV_AS_TEXT = ", all_varchar = true"
 # A time after the day, without a time zone: with one, the day would depend on where one stands.
 _DAY_OF_TEXT = "([0-9]{4}-[0-9]{2}-[0-9]{2})[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
+
+
+@dataclass(frozen=True)
+class PublishedColumn:
+    """A published column with its domain: a list of values, or text that says where it is."""
+
+    name: str
+    role: str
+    domain: Domain
+    null: bool
+    outside: str
+    share: Share
+    hierarchy: str | tuple[str, ...] | None
+    """Published are the labels of the values of the domain on a level of this hierarchy, if there is one."""
+    level: int | None
 
 
 @dataclass(frozen=True)
@@ -68,21 +86,30 @@ def declared_as(column: PublishedColumn) -> str:
     return kind if column.hierarchy is None else f"level of {kind}"
 
 
+def domain_by_text(domain: Domain) -> bool:
+    """Whether a domain is not numbers or dates by what the policy says."""
+    if isinstance(domain, str):
+        return not domain.startswith("range:") and domain != "active"
+    return any(isinstance(value, str) for value in domain)
+
+
 def is_declared(text: str) -> bool:
     """Whether a release can say so of a domain: it holds no other text."""
     kind = text.removeprefix("level of ")
     return kind in {"list", "active", "table", "level"} or any(form.fullmatch(kind) for form in (_RANGE, _DATES))
 
 
-def read_domains(source: Source, policy: RandomizedPolicy) -> tuple[NumberedColumn, ...]:
-    """The attributes in the order of the table; every column of the table must be named in the policy."""
-    named = {folded(c.name) for c in policy.columns}
-    source.known([c.name for c in policy.columns])
-    missing = [c for c in source.columns if folded(c) not in named]
+def read_domains(
+    source: Source, named: Sequence[str], published: Sequence[PublishedColumn]
+) -> tuple[NumberedColumn, ...]:
+    """The published columns in the order of the table; every column of the table must be named in the policy."""
+    source.known(list(named))
+    spelt = {folded(name) for name in named}
+    missing = [c for c in source.columns if folded(c) not in spelt]
     if missing:
         raise PolicyError(f"the policy does not say what {missing[0]!r} is; name every column of the table")
-    published = {folded(c.name): c for c in policy.published}
-    columns = [(c, published[folded(c)]) for c in source.columns if folded(c) in published]
+    found = {folded(c.name): c for c in published}
+    columns = [(c, found[folded(c)]) for c in source.columns if folded(c) in found]
     return tuple(read_domain(source, a, name, column) for a, (name, column) in enumerate(columns))
 
 
@@ -104,7 +131,8 @@ def read_domain(source: Source, a: int, name: str, column: PublishedColumn) -> N
             day = _day_of(source, name, values)
         if column.hierarchy is not None:
             mapping = f"__level_{a}"
-            write_labels(source, column, values, _settled(source, source.types[name], values), mapping)
+            kind = _settled(source, source.types[name], values)
+            write_labels(source, column.name, column.hierarchy, column.level or 1, values, kind, mapping)
         _complete(source, column, values)
         compared = "VARCHAR" if mapping else _settled(source, source.types[name], values)
         # What DuckDB takes a column of text files for depends on the rows, and must not show in the release.
