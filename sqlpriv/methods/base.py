@@ -35,7 +35,7 @@ class OneFile(Declares):
         """A plan tells the errors of answers beforehand where coins make them, and only there."""
         if request.queries:
             why = why or f"a release by {self.name} throws no coins, so there is no standard error of its answers"
-            raise InputError(f"{why}; only plans by alpha_beta and frapp tell that of a query")
+            raise InputError(f"{why}; only plans by noisy_counts, alpha_beta and frapp give that of a query")
 
     def only(self, files: Sequence[ReleaseFile]) -> ReleaseFile:
         """The one file of a release."""

@@ -1,12 +1,13 @@
-"""The randomized view as SQL, element numbers first, values last.
-
-    __excluded  elements that noise must not fall on: those of the instance, and of the earlier views of a sequence
-    __kept      elements of these that are in the view by their own coin
+"""Draw noise over the domain, as SQL: element numbers first, values last.
 
 Noise is drawn by number: Poisson(-m ln(1 - beta)) draws with replacement from m elements, made distinct, leave every
 element in the view independently with probability exactly beta, in one pass and without a rejection loop. Disjoint
 ranges of numbers are independent, so the domain is done in ranges of about two million draws: memory does not grow with
 the noise, each range is sorted by itself, and the whole comes out in the order of the elements, which says nothing.
+
+By public shares a value is drawn from one 60-bit word, with the alias tables of udfs/draws.py. What is drawn has not
+quite the shares asked for, but shares that are known exactly, and these are the ones that the release declares and the
+estimator uses.
 """
 
 from __future__ import annotations
@@ -14,17 +15,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import duckdb
 
 from sqlpriv.engine import fetch, open_memory
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import expand
-from sqlpriv.methods.randomized.alias import Alias
 from sqlpriv.methods.randomized.elements import Elements
 from sqlpriv.sqltext import literal
-from sqlpriv.table.source import Source
-from sqlpriv.udfs.draws import poisson
+from sqlpriv.udfs.draws import ALIAS, poisson, register
 
 _DRAWS = 2_000_000
 
@@ -36,23 +36,6 @@ class Draws:
     low: int
     high: int
     sql: str
-
-
-def write_kept(source: Source, elements: Elements, keep: str, prefix: str, persist: float | None) -> None:
-    """Tables __excluded and __kept. `keep` is SQL for the probability of an element of the instance.
-
-    Elements of earlier views that are not in the instance stay with probability `persist`.
-    """
-    limbs = ", ".join(elements.columns)
-    share = inlined(f"_coin_share(_coin_bits({literal(prefix)}, 'keep|' || {element_text(elements)}))")
-    kept = f"SELECT {limbs} FROM __instance WHERE {share} < {keep}"
-    excluded = f"SELECT {limbs} FROM __instance"
-    if persist is not None:
-        left = f"SELECT {limbs} FROM __earlier ANTI JOIN __instance USING ({limbs})"
-        kept += f" UNION ALL SELECT {limbs} FROM ({left}) WHERE {share} < {persist!r}"
-        excluded += f" UNION ALL {left}"
-    fetch(source.con, f"CREATE OR REPLACE TABLE __kept AS {kept}")
-    fetch(source.con, f"CREATE OR REPLACE TABLE __excluded AS {excluded}")
 
 
 def uniform_draws(elements: Elements, beta: float, prefix: str) -> Iterator[Draws]:
@@ -70,6 +53,14 @@ def uniform_draws(elements: Elements, beta: float, prefix: str) -> Iterator[Draw
         yield Draws(low, high, _drawn(words, elements.columns, draws, prefix, f"noise|{r}"))
 
 
+def _numbers(con: duckdb.DuckDBPyConnection, means: Sequence[str], prefix: str, purpose: str) -> list[int]:
+    """A Poisson number for each of the means, SQL themselves; in the purpose of its draw {} is the place of a mean."""
+    listed = ", ".join(f"({i}, CAST({m} AS DOUBLE), {literal(purpose.format(i))})" for i, m in enumerate(means))
+    share = inlined(f"_coin_share(_coin_bits({literal(prefix)}, purpose))")
+    rows = fetch(con, f"SELECT mean, {share} FROM (VALUES {listed}) AS v(i, mean, purpose) ORDER BY i")
+    return [poisson(*row) for row in rows]
+
+
 def source_draws(elements: Elements, rate: float, aliases: Sequence[Alias], prefix: str) -> Draws:
     """Noise that follows shares: every attribute drawn by its own alias table, the slot uniformly, all in one range."""
     with open_memory(threads=1) as con:
@@ -80,27 +71,8 @@ def source_draws(elements: Elements, rate: float, aliases: Sequence[Alias], pref
     return Draws(0, elements.limbs[0], f"SELECT {limbs} FROM ({_drawn(words, ids, draws, prefix, 'noise')})")
 
 
-def _numbers(con: duckdb.DuckDBPyConnection, means: Sequence[str], prefix: str, purpose: str) -> list[int]:
-    """A Poisson number for each of the means, SQL themselves; in the purpose of its coin {} is the place of a mean."""
-    listed = ", ".join(f"({i}, CAST({m} AS DOUBLE), {literal(purpose.format(i))})" for i, m in enumerate(means))
-    share = inlined(f"_coin_share(_coin_bits({literal(prefix)}, purpose))")
-    rows = fetch(con, f"SELECT mean, {share} FROM (VALUES {listed}) AS v(i, mean, purpose) ORDER BY i")
-    return [poisson(*row) for row in rows]
-
-
-def view_elements(elements: Elements, draws: Draws) -> str:
-    """SQL for the distinct elements of the view in a range, without an order."""
-    limbs = ", ".join(elements.columns)
-    inside = f"e0 >= {draws.low} AND e0 < {draws.high}"
-    return (
-        f"SELECT {limbs} FROM __kept WHERE {inside} UNION ALL "
-        f"SELECT {limbs} FROM (SELECT DISTINCT {limbs} FROM ({draws.sql})) "
-        f"ANTI JOIN (SELECT {limbs} FROM __excluded WHERE {inside}) USING ({limbs})"
-    )
-
-
 def element_text(elements: Elements) -> str:
-    """SQL for an element as text: what its coins are thrown for."""
+    """SQL for an element as text: what is drawn at random for it is drawn by this."""
     return " || ',' || ".join(f"CAST({e} AS VARCHAR)" for e in elements.columns)
 
 
@@ -132,3 +104,40 @@ def _drawn(words: Sequence[str], names: Sequence[str], draws: int, prefix: str, 
         drawn += f" UNION ALL SELECT {listed(rest)} FROM (SELECT {bits} FROM (VALUES ({full})) AS r(block))"
     picked = ", ".join(f"{word.replace('{}', name)} AS {name}" for word, name in zip(words, names, strict=True))
     return f"SELECT {picked} FROM ({drawn})"
+
+
+@dataclass(frozen=True)
+class Alias:
+    """An alias table: below `cuts` a cell is its own value, else that of `others`; and the shares that this makes."""
+
+    cuts: tuple[int, ...]
+    others: tuple[int, ...]
+    shares: tuple[Fraction, ...]
+
+    @property
+    def pick(self) -> str:
+        """SQL for the number drawn; {} stands for the word."""
+        size = len(self.cuts)
+        if len(set(self.shares)) == 1 and all(other == i for i, other in enumerate(self.others)):
+            return f"{{}} % {size}"
+        picked = inlined(f"_alias_pick(__word, {size}, {_list(self.cuts)}, {_list(self.others)})")
+        return picked.replace("__word", "{}")
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return f"CAST([{', '.join(map(str, numbers))}] AS BIGINT[])"
+
+
+def make_alias(shares: Sequence[float] | None, size: int) -> Alias:
+    """The alias table of some shares, which need not add up to 1; all equal when there are none.
+
+    >>> [str(s) for s in make_alias(None, 4).shares]
+    ['1/4', '1/4', '1/4', '1/4']
+    """
+    given = [1.0] * size if shares is None else [float(s) for s in shares]
+    # A database of its own: a function once registered would be there for all that the caller runs.
+    with open_memory(threads=1) as con:
+        register(con)
+        found = con.execute(f"SELECT {ALIAS}(CAST('{given!r}' AS DOUBLE[]))").fetchall()[0][0]
+    words = sum(found["drawn"])
+    return Alias(tuple(found["cuts"]), tuple(found["others"]), tuple(Fraction(d, words) for d in found["drawn"]))

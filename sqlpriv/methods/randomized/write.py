@@ -1,9 +1,9 @@
 """What the files of randomized releases have in common: facts, domains, public tables, and rows by element numbers.
 
-attributes       the published columns: type and size of their domains, role, and choices for one who knows the others
+attributes       the published columns: type and size of their domains, role, and choices given all others
 published        the view as a weighted relation: __weight, __variance, __skew beside the columns
 domain_weights   the weights of a tuple of the domain, by powers of its share
-domain.<column>  value and share; where the noise of a bag follows the shares, `noise`: a tuple's copies in the mean
+domain.<column>  value and share; where noisy counts follow the shares, `noise`: a tuple's copies in the mean
 public_tables    the tables that queries may join, and whether one says what columns can have together
 public.<name>    these tables
 """
@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.methods.method import Edition
+from sqlpriv.methods.randomized.mechanism import WEIGHTS, AllWeights
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
-from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_reasons, write_values
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import folded, literal, quoted
@@ -27,40 +27,40 @@ from sqlpriv.table.source import Source
 PUBLISHED = f"{WRITTEN}.{SCHEMA}.published"
 PUBLIC_TABLES = {"name": "VARCHAR", "is_combination": "BOOLEAN"}
 """The columns of table public_tables."""
-WEIGHTS = ("weight", "variance", "skew")
 _DICTIONARY = 1000
 """Up to so many texts in a domain, a dictionary is the smallest form of a column, and others need not be tried."""
 
 
 def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, numbers: Mapping[str, float]) -> None:
-    """All tables of the file but the published rows; `numbers` are the method's own parameters."""
-    con, terms, policy = plan.source.con, plan.terms, plan.policy
+    """All tables of the file but the published rows; `numbers` are those of the mechanism."""
+    con, found, policy = plan.source.con, plan.calibration, plan.policy
     about = {
         "method": policy.method,
+        "mechanism": found.mechanism.name,
         "table": policy.table.name,
         "counts": "distinct tuples" if policy.is_distinct else "rows",
-        "adversary": terms.adversary,
+        "adversary": found.adversary,
         "release": edition.name,
-        "n_public_is_rounded": "yes" if policy.told_size else "no",
+        "n_public_is_rounded": "yes" if policy.reveals_size else "no",
     }
     write_about(con, about)
-    reasons = policy.reasons if terms.uncovered else {n: t for n, t in policy.reasons.items() if n != "uncovered"}
+    reasons = policy.reasons if found.uncovered else {n: t for n, t in policy.reasons.items() if n != "uncovered"}
     write_reasons(con, reasons)
     common = {
-        "d": terms.d,
-        "gamma": terms.gamma,
-        "elements": float(terms.tuples),
-        "slots": terms.slots,
+        "d": found.d,
+        "gamma": found.gamma,
+        "elements": float(found.tuples),
+        "slots": found.slots,
         "cross_estimate": weights.cross_estimate,
         "cross_square": weights.cross_square,
-        "epsilon": terms.epsilon,
+        "epsilon": found.epsilon,
         "times": policy.times,
-        "rows_each": terms.rows_each,
+        "rows_each": found.rows_each,
         "view": edition.view,
-        "views": terms.views,
+        "views": found.views,
     }
     write_numbers(con, common | dict(numbers))
-    choices = {w.column: str(w.choices) for w in plan.known.wanted}
+    choices = {w.column: str(w.choices) for w in plan.background.wanted}
     listed = (
         (str(p), literal(c.name), literal(c.type), str(c.size), literal(c.declared), literal(c.column.role),
          f"CAST({choices.get(c.name, 'NULL')} AS BIGINT)")
@@ -77,7 +77,7 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
 
 
 def _write_domains(plan: RandomizedPlan) -> None:
-    by_value = plan.terms.by_value
+    by_value = plan.calibration.mechanism.by_value
     for column in plan.columns:
         noise = ", noise" if by_value is not None and by_value.column == column.name else ""
         fetch(

@@ -8,24 +8,22 @@ of it is made from sizes that are public.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 from typing import Any
 
 from sqlpriv.errors import SqlprivError
-from sqlpriv.facts import Grid, Line, Part
-from sqlpriv.methods.randomized.attackers import Known
-from sqlpriv.methods.randomized.policy import RandomizedPolicy
-from sqlpriv.methods.randomized.terms import Asked, Terms, asked_for
+from sqlpriv.methods.randomized.attackers import Background
+from sqlpriv.methods.randomized.calibration import Calibrate, Calibration, find_bound
+from sqlpriv.methods.randomized.policy import CALIBRATED, RandomizedPolicy
 from sqlpriv.table.source import Source
 
 GOOD_ERROR = 0.2
 _MOST_TRIED = 200
 _MOST_LISTED = 5
 _MOST_COARSENED = 3
-MakeTerms = Callable[[Source, Any, Asked], Terms]
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,14 @@ class Trials:
     source: Source
     policy: RandomizedPolicy
     rows: int
-    known: Known
+    background: Background
     sizes: Mapping[str, int]
-    make_terms: MakeTerms
+    calibrate: Calibrate
 
     def sets(self) -> tuple[ColumnSet, ...]:
         """The largest sets that will do, best first; none where none was found among those tried."""
         found: list[ColumnSet] = []
-        for columns in _subsets(self.known, self.sizes):
+        for columns in _subsets(self.background, self.sizes):
             if found and len(columns) < len(found[0].columns):
                 break
             sizes = {c: self.sizes[c] for c in columns}
@@ -65,7 +63,7 @@ class Trials:
 
     def coarser(self) -> dict[str, int]:
         """For the largest columns that nobody wants: how many values each may have for all columns to do together."""
-        wanted = {w.column for w in self.known.wanted}
+        wanted = {w.column for w in self.background.wanted}
         columns = sorted((c for c in self.sizes if c not in wanted), key=lambda c: -self.sizes[c])[:_MOST_COARSENED]
         found = {c: self._most_values(c) for c in columns}
         return {c: most for c, most in found.items() if 1 < most < self.sizes[c]}
@@ -79,29 +77,29 @@ class Trials:
 
     def _error(self, sizes: Mapping[str, int]) -> float | None:
         """The error of a twentieth, where these columns with so many values will do."""
-        asks = replace(self.policy, release={**self.policy.release, **dict.fromkeys(("d", "k", "p", "alpha", "beta"))})
+        policy = replace(self.policy, release={**self.policy.release, **dict.fromkeys(("d", "k", *CALIBRATED))})
         part = replace(
-            self.known,
-            wanted=tuple(w for w in self.known.wanted if w.column in sizes),
-            quasi_identifiers=tuple(q for q in self.known.quasi_identifiers if q in sizes),
+            self.background,
+            wanted=tuple(w for w in self.background.wanted if w.column in sizes),
+            quasi_identifiers=tuple(q for q in self.background.quasi_identifiers if q in sizes),
             tuples=prod(sizes.values()),
         )
         try:
-            asked = asked_for(self.source.calls, asks, self.rows, part, list(sizes.values()), None)
-            terms = self.make_terms(self.source, asks, asked)
+            bound = find_bound(self.source.calls, policy, self.rows, part, list(sizes.values()), None)
+            found = self.calibrate(self.source, policy, bound)
         except SqlprivError:
             return None
-        return terms.small_error if _will_do(terms, self.policy.max_rows) else None
+        return found.small_error if _will_do(found, self.policy.max_rows) else None
 
 
-def _will_do(terms: Terms, most_rows: int) -> bool:
-    is_useful = terms.possible and terms.small_error < GOOD_ERROR
-    return not terms.uncovered and is_useful and terms.expected_rows <= most_rows
+def _will_do(found: Calibration, most_rows: int) -> bool:
+    is_useful = found.possible and found.small_error < GOOD_ERROR
+    return not found.uncovered and is_useful and found.expected_rows <= most_rows
 
 
-def _subsets(known: Known, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
+def _subsets(background: Background, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
     """Sets of the columns with at least one that is wanted and not known anyway, from the largest, so many in all."""
-    open_columns = {w.column for w in known.wanted if w.choices > 1}
+    open_columns = {w.column for w in background.wanted if w.choices > 1}
     tried = 0
     for number in range(len(sizes), 0, -1):
         for columns in combinations(sizes, number):
@@ -110,29 +108,3 @@ def _subsets(known: Known, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]
                 if tried > _MOST_TRIED:
                     return
                 yield columns
-
-
-def advice(known: Known, sets: Sequence[ColumnSet]) -> str:
-    """What can be done where a linking attacker's belief is not below gamma, in one sentence."""
-    few = min((w for w in known.wanted if w.choices > 1), key=lambda w: w.choices)
-    listed = " or ".join(", ".join(s.columns) for s in sets[:2])
-    fewer = f"publish fewer columns, as {listed}" if sets else "no set of the columns will do"
-    without = "leave out the shares, " if known.shared else ""
-    return (
-        f"of {few.column!r} only {few.choices} values are possible: leave it out or take a larger gamma; {fewer}; or "
-        f"take another method (generalize with distinct_l); or {without}give d yourself and say why in uncovered"
-    )
-
-
-def set_parts(sets: Sequence[ColumnSet], coarser: Mapping[str, int]) -> tuple[Part, ...]:
-    """The sets as a table for people, and what would do instead."""
-    rows = tuple((", ".join(s.columns), f"{s.tuples:,}", f"{s.error:.1%}") for s in sets)
-    caption = (
-        "The largest sets of columns for which a linking attacker is covered, and a count of 5% of the rows and the "
-        f"domain is off by less than {GOOD_ERROR:.0%}."
-    )
-    headings = ("columns", "domain", "error of 5%")
-    grid = Grid(headings, rows, title="What could be published", caption=caption, folded=("columns",))
-    listed = " or ".join(f"{column} to at most {most:,} values" for column, most in coarser.items())
-    coarsen = Line(f"Or coarsen {listed}: a hierarchy and a level, or wider ranges.") if coarser else None
-    return (*((grid,) if sets else ()), *((coarsen,) if coarsen else ()))
