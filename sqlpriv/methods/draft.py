@@ -117,7 +117,7 @@ def _kept_key(found: Plan, given: bytes | None, book: Book, seen: Recognised) ->
     """The key of an unfinished release of the table, if this is it; else the one that is given, or a fresh one."""
     unfinished = [e for e in seen.releases if not e.finished]
     for entry in unfinished:
-        # A renamed method draws the same noise, but what was begun under the old name is not finished under the new one:
+        # A renamed method draws the same noise, but what was begun under the old name is not finished under the new:
         # it was planned and recorded as a release of another method.
         if entry.method != found.policy.method:
             continue

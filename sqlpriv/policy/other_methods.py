@@ -1,6 +1,6 @@
 """The section [compare] of a policy: what it would say if it were one for another method.
 
-    [compare.alpha_beta]
+    [compare.noisy_counts]
     gamma = 0.3                       # keys of that method's [release]
     [compare.generalize.require]      # and the sections that only that method has
     k = 5

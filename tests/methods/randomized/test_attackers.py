@@ -29,7 +29,8 @@ PEOPLE = (
     "CREATE TABLE people AS SELECT ['F', 'M', 'X'][1 + i % 3] AS sex, 1 + (i * 7) % 30 AS age, "
     "'ill ' || ((i * i + i // 7) % 20) AS ill, i // 2 AS who FROM range(2000) AS r(i)"
 )
-DEFAULTS = 'method = "alpha_beta"\ngamma = 0.3'
+DEFAULTS = 'method = "noisy_counts"\ngamma = 0.3'
+ALPHA_BETA = 'method = "alpha_beta"\ngamma = 0.3'
 ROW = {"knows", "wants", "prior", "covered", "posterior"}
 
 
@@ -375,16 +376,16 @@ def test_methods_that_cannot_protect_persons_say_so(tmp_path: Path, release: str
 # --- the words, and the other methods ----------------------------------------------------------------
 
 
-def test_slots_without_a_bound_of_their_own_point_at_the_bag(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match=r"Publish a bag, duplicates = .bag., which covers them"):
-        publish(write(tmp_path, f"{DEFAULTS}\nslots = 100"))
+def test_slots_without_a_bound_of_their_own_point_at_noisy_counts(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"Publish noisy counts, method = .noisy_counts., which covers them"):
+        publish(write(tmp_path, f"{ALPHA_BETA}\nslots = 100"))
 
 
 OTHERS = {
-    "bag": DEFAULTS,
-    "distinct": f'{DEFAULTS}\nduplicates = "distinct"',
-    "slots": f'{DEFAULTS}\nslots = 100\nuncovered = "a test"\nmax_rows = 100000000',
-    "sequence": f'{DEFAULTS}\nslots = 100\nviews = 2\nadversary = "independent"\nuncovered = "a test"',
+    "noisy counts": DEFAULTS,
+    "distinct": f'{ALPHA_BETA}\nduplicates = "distinct"',
+    "slots": f'{ALPHA_BETA}\nslots = 100\nuncovered = "a test"\nmax_rows = 100000000',
+    "sequence": f'{ALPHA_BETA}\nslots = 100\nviews = 2\nadversary = "independent"\nuncovered = "a test"',
     "frapp": 'method = "frapp"\ngamma = 0.3',
 }
 

@@ -1,4 +1,4 @@
-"""Bags whose noise follows public shares: published, verified, asked, attacked, tampered with and refused."""
+"""Noisy counts whose noise follows public shares: published, verified, asked, attacked, tampered with and refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PEOPLE = (
     "CREATE TABLE people AS SELECT ['F', 'M', 'X'][1 + i % 3] AS sex, 1 + (i * 7) % 40 AS age, "
     "'ill ' || ((i * i + i // 7) % 8) AS ill, i AS who FROM range(2000) AS r(i)"
 )
-RELEASE = 'method = "alpha_beta"\ngamma = 0.6\nn_public = 2000'
+RELEASE = 'method = "noisy_counts"\ngamma = 0.6\nn_public = 2000'
 
 
 def text_of(columns: Mapping[str, str], release: str, more: str = "") -> str:
@@ -132,7 +132,7 @@ def test_the_noise_that_falls_is_the_noise_that_is_stated(tmp_path: Path) -> Non
     """60,000 tuples for each value, one row in the table: how many tuples have noise, and how many rows."""
     columns = {"g": '{ role = "quasi-identifier", domain = "range:1..60000" }', "ill": COLUMNS["ill"]}
     sql = "CREATE TABLE people AS SELECT 1 AS g, 'ill 0' AS ill, 1 AS who"
-    release = 'method = "alpha_beta"\ngamma = 0.6\nn_public = 5000000\np = 0.3'
+    release = 'method = "noisy_counts"\ngamma = 0.6\nn_public = 5000000\np = 0.3'
     policy = write(tmp_path, release, columns, sql)
     publish(policy, force=True)
     output = tmp_path / "release.duckdb"
@@ -147,7 +147,7 @@ def test_the_noise_that_falls_is_the_noise_that_is_stated(tmp_path: Path) -> Non
     assert verify(output, policy).passed
 
 
-def test_the_same_key_gives_the_same_bag(tmp_path: Path) -> None:
+def test_the_same_key_gives_the_same_release(tmp_path: Path) -> None:
     seen = []
     for name in ("one", "two"):
         folder = tmp_path / name
@@ -286,7 +286,7 @@ def test_a_linking_attacker_is_right_about_every_value_as_often_as_the_bound_say
     sql = f"CREATE TABLE people AS SELECT i AS g, {uniform} AS ill, i AS who FROM range(1, {people + 1}) AS r(i)"
     key = tmp_path / "key"
     key.write_bytes(b"a key of more than sixteen bytes")
-    release = f'method = "alpha_beta"\ngamma = 0.5\ntimes = 1\nn_public = {people}'
+    release = f'method = "noisy_counts"\ngamma = 0.5\ntimes = 1\nn_public = {people}'
     publish(write(tmp_path, release, columns, sql), None, key)
     with duckdb.connect(str(tmp_path / "private.duckdb"), read_only=True) as con:
         truth = {(g,): ill for g, ill in con.execute("SELECT g, ill FROM people").fetchall()}
