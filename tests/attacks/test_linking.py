@@ -1,4 +1,4 @@
-"""Linking: who knows the sex and the stay of patients alone in them looks up the diagnosis in noisy counts of the demo table.
+"""Linking: who knows the sex and the stay of lone patients looks up the diagnosis in noisy counts of the demo table.
 
 How often they are right is held against what the bound allows for what they believed before, and not against gamma: 25
 of the 30 people alone have one of two diagnoses, and who knows that believes more than d to begin with. One of these

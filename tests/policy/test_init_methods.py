@@ -76,9 +76,9 @@ def test_every_option_says_what_it_means(tmp_path: Path) -> None:
         assert options == {key: meant[key] for key in options}
         flat = " ".join(proposed.to_toml().replace("\n# ", " ").split())
         assert all(f"# {comment}" in flat or comment in flat for comment in options.values())
-    assert set(drafted(tmp_path, PLAIN, "noisy_counts").release) == {
-        "method", "gamma", "attacker", "times", "duplicates", "output",
-    }  # fmt: skip
+    noisy = {"method", "gamma", "attacker", "times", "output"}
+    assert set(drafted(tmp_path, PLAIN, "noisy_counts").release) == noisy
+    assert set(drafted(tmp_path, PLAIN, "alpha_beta").release) == {*noisy, "duplicates"}
 
 
 def test_where_nothing_looks_sensitive_all_that_can_be_is_protected(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.methods.randomized.policy import ADVERSARY, BOUND, RandomizedPolicy
+from sqlpriv.methods.randomized.policy import BOUND, RandomizedPolicy
 from sqlpriv.policy.keys import FILES, Fail, Key, Keys, Kind, choice, number
 
 MOST_VIEWS = 1000
@@ -22,13 +22,13 @@ def _read_duplicates(value: Any) -> str | None:
 
 OPTIONS: Keys = (
     *BOUND,
-    ADVERSARY,
+    Key("adversary", choice("exclusive", "independent"), "whom the bound holds against", "exclusive"),
     Key("parameters", choice("default", "paper", "tight"), "how alpha and beta are chosen: independent adversary only",
         "default"),
     Key("alpha", number(0, 1), "a number of your own, which is judged: rows kept beyond noise"),
     Key("beta", number(0, 1), "a number of your own, which is judged: noise"),
     Key("duplicates", Kind(_DUPLICATES.words, _read_duplicates, _DUPLICATES.told), "what becomes of equal rows; they "
-        "have slots where `slots` or `views` is given"),
+        "have slots where `slots` or `views` is given", proposed=lambda _: "distinct"),
     Key("slots", number(0, MOST_SLOTS, whole=True), "a public bound on the number of equal rows", 50),
     Key("views", number(0, MOST_VIEWS, whole=True), "how many views of the table, as it changes, are planned", 1),
     Key("earlier", FILES, "where earlier views are, if not beside the output", ()),

@@ -1,4 +1,4 @@
-"""The p of noisy counts for a workload: looked for from the one that is there on, by the errors that answers will have."""
+"""The p of noisy counts for a workload: looked for from the one that is there on, by the errors of answers."""
 
 from __future__ import annotations
 

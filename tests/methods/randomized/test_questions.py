@@ -246,7 +246,7 @@ def test_of_a_ratio_that_may_be_anything_no_error_is_told(tmp_path: Path) -> Non
     assert mean is not None
     assert ratio is difference is None
     assert total > 1e4
-    assert "no standard error can be told" in run(tmp_path, "plan", "policy.toml", "--query", asked).stdout
+    assert "no standard error can be given" in run(tmp_path, "plan", "policy.toml", "--query", asked).stdout
 
 
 def test_no_answer_is_told_nor_what_is_chosen_by_answers(tmp_path: Path) -> None:
