@@ -30,8 +30,8 @@ QUESTIONS = {"isinf", "isnan", "isfinite", "isclose"}
 
 ALLOWED = {
     # How many queries, and which part of the domain: nothing that is published depends on it.
-    "methods/alpha_beta/draw.py: math.ceil(mean / _DRAWS)": "how many ranges to draw in",
-    "methods/alpha_beta/draw.py: f'{mean!r} * ({high - low} / {top})'": "the part of the draws in one range",
+    "methods/randomized/draws.py: math.ceil(mean / _DRAWS)": "how many ranges to draw in",
+    "methods/randomized/draws.py: f'{mean!r} * ({high - low} / {top})'": "the part of the draws in one range",
     # Questions about what is given, answered before any formula is asked.
     "methods/disclose/policy.py: math.fsum(known) - 1": "do priors add up to 1: the sentence names the policy's line",
     "methods/labelled/beliefs.py: sigma * smallest": "is some sigma(s) below 1: the sentence names the policy's line",
@@ -39,25 +39,25 @@ ALLOWED = {
     "methods/labelled/evaluate.py: Fraction(str(scan.policy.suppression)) * scan.rows": "a share as written",
     "methods/hilbert/grouping.py: math.ceil(threshold)": "how many rows a class has at least, before it is judged",
     # Sizes of what is declared, which may be beyond any machine number.
-    "methods/randomized/terms.py: math.prod(sizes)": "the size of a domain, in whole numbers",
-    "methods/randomized/terms.py: self.tuples * self.slots": "the size of a domain, in whole numbers",
-    "methods/randomized/terms.py: 1 / share": "a share in whole numbers, before it becomes a double",
-    "methods/alpha_beta/terms.py: asked.tuples * slots": "the size of a domain, in whole numbers",
-    "methods/alpha_beta/terms.py: asked.share / slots": "a share in whole numbers, before it becomes a double",
-    "methods/alpha_beta/terms.py: asked.least_share / slots": "a share in whole numbers, before it becomes a double",
+    "methods/randomized/calibration.py: math.prod(sizes)": "the size of a domain, in whole numbers",
+    "methods/randomized/calibration.py: self.tuples * self.slots": "the size of a domain, in whole numbers",
+    "methods/randomized/calibration.py: 1 / share": "a share in whole numbers, before it becomes a double",
+    "methods/alpha_beta/calibrate.py: bound.tuples * slots": "the size of a domain, in whole numbers",
+    "methods/alpha_beta/calibrate.py: bound.share / slots": "a share in whole numbers, before it becomes a double",
+    "methods/alpha_beta/calibrate.py: bound.least_share / slots": "a share in whole numbers, before it becomes a double",
     "methods/randomized/plan.py: math.prod((min(a.shares) for a in aliases), start=Fraction(1))":
         "a share in whole numbers, before it becomes a double",
     "methods/randomized/plan.py: math.prod((c.size for c in columns))": "the size of a domain, in whole numbers",
-    "methods/randomized/attackers.py: known.tuples // len(shares)": "the size of a domain, in whole numbers",
+    "methods/randomized/attackers.py: background.tuples // len(shares)": "the size of a domain, in whole numbers",
     "methods/randomized/verify_policy.py: math.fsum(given[0])": "the shares of a policy need not add up to 1",
-    "methods/alpha_beta/terms.py: 1 / elements": "the share of an element, if all have the same",
+    "methods/alpha_beta/calibrate.py: 1 / elements": "the share of an element, if all have the same",
     "methods/alpha_beta/verify.py: _largest_share(file) / slots": "the share of an element, by those of the file",
     "methods/randomized/plan.py: math.prod((max(a.shares) for a in aliases), start=Fraction(1))":
         "a share in whole numbers, before it becomes a double",
     # All slots of a tuple count together, each with the weight that the macro gives.
-    "methods/alpha_beta/weights.py: domain.weight * slots": "so many elements of one weight",
-    "methods/alpha_beta/weights.py: domain.variance * slots": "so many elements of one weight",
-    "methods/alpha_beta/weights.py: domain.skew * slots": "so many elements of one weight",
+    "methods/alpha_beta/mechanism.py: domain.weight * slots": "so many elements of one weight",
+    "methods/alpha_beta/mechanism.py: domain.variance * slots": "so many elements of one weight",
+    "methods/alpha_beta/mechanism.py: domain.skew * slots": "so many elements of one weight",
     # What a file is compared with, from outside and with room to spare.
     "methods/method.py: self.rows - self.expected": "how far a number of rows is off",
     "methods/method.py: 6 * math.sqrt(self.variance)": "six deviations of a number of rows",
@@ -65,12 +65,12 @@ ALLOWED = {
     "methods/alpha_beta/verify.py: kept + 6 * math.sqrt(kept) + 0.5": "six deviations of a number of rows",
     "methods/alpha_beta/verify.py: row['weight'] * math.prod(map(float, sums))": "a sum of products",
     "methods/alpha_beta/write.py: w.weight * sums": "a sum of products",
-    "methods/frapp/method.py: stay + (stated['elements'] - 1) * move": "probabilities add up to 1",
+    "methods/alpha_beta/write.py: total * mechanism.alpha": "a sum of products",
+    "methods/frapp/method.py: stay + (numbers['elements'] - 1) * move": "probabilities add up to 1",
     "methods/generalize/verify.py: policy.suppression * rows + 1e-09 * rows": "rows that may be left out",
-    "methods/alpha_beta/bags/verify.py: noise[0] - 9 * math.sqrt(noise[1]) - 0.5": "deviations of a number of rows",
-    "methods/alpha_beta/bags/write.py: 9 * math.sqrt(variance) + 80 * math.log(2) / -math.log(ratio) + 0.5":
+    "methods/noisy_counts/verify.py: mean - 9 * math.sqrt(variance) - 0.5": "deviations of a number of rows",
+    "methods/noisy_counts/write.py: 9 * math.sqrt(variance) + 80 * math.log(2) / -math.log(ratio) + 0.5":
         "how far a sum of noise never comes",
-    "methods/alpha_beta/bags/write.py: float(net) - terms.rows": "how far the sum of noise is off",
     # What people read, and what is counted.
     "methods/anatomy/policy.py: math.ceil(r.threshold)": "so many values, when more than a fraction is asked for",
     "methods/bucketed/arrange.py: rows - persons": "a number in a sentence",
@@ -82,8 +82,8 @@ ALLOWED = {
     "methods/generalize/compare.py: scan.rows - (0 if plan.stars else outcome.suppressed)": "rows that are left",
     'methods/labelled/read_classes.py: f"(SELECT {rows} + {self.gone or 0} FROM {self.published})"': "all rows",
     "methods/generalize/write.py: scan.rows - (0 if stars else best.outcome.suppressed)": "rows that are left",
-    "methods/alpha_beta/terms.py: given.prior / given.gamma": "a number in a sentence",
-    'methods/randomized/terms.py: policy.gamma / calls.row("prior_of_multiple", 1, n_public, float(1 / share))[0]':
+    "methods/alpha_beta/wording.py: given.prior / given.gamma": "a number in a sentence",
+    'methods/randomized/calibration.py: policy.gamma / calls.row("prior_of_multiple", 1, n_public, float(1 / share))[0]':
         "a number in a sentence",
     "methods/randomized/attackers.py: gamma * (1 + _HAIR)": "a bound, and room for the last digits",
     "methods/randomized/plan.py: t.half_domain_error / t.n_public": "the height of a point in a picture",
