@@ -25,6 +25,7 @@ from benchmarks.data import ADULT_COLUMNS, adult_folder
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods import METHODS
+from sqlpriv.methods.frapp.mechanism import Replacement
 from sqlpriv.methods.method import Edition, Request
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
@@ -83,7 +84,7 @@ def make_release(variant: Variant, folder: Path, seed: int) -> Path:
     with open_private(policy) as source:
         method = METHODS[policy.method]
         assert isinstance(method, Randomized)
-        plan = make_plan(source, policy, method.make_terms)
+        plan = make_plan(source, policy, method.calibrate)
         prefix = NoiseSeed("for comparison only", {"for": name}, "not published").prefix(key, 1)
         edition = Edition(1, prefix, prefix, "for comparison only")
         if variant.coins == FRAPP:
@@ -115,13 +116,13 @@ def _write_frapp(
     method: Randomized[Any], plan: RandomizedPlan, variant: Variant, edition: Edition, target: Path
 ) -> None:
     """FRAPP at the comparison level: NOT private."""
-    source, terms = plan.source, plan.terms
+    source, found = plan.source, plan.calibration
     rows = SIZES[variant.setting]
     if variant.setting == DISTINCT:
         fetch(source.con, "UPDATE __tuples SET copies = 1")
-    stay, move = source.calls.row("frapp_comparison", terms.d, GAMMA, terms.tuples, rows)
-    coins = {"alpha": stay - move, "beta": move, "stay": stay, "move": move}
-    method.write(replace(plan, terms=replace(terms, rows=rows, coins=coins)), edition, target, Request())
+    stay, move = source.calls.row("frapp_comparison", found.d, GAMMA, found.tuples, rows)
+    changed = replace(found, bound=replace(found.bound, rows=rows), mechanism=Replacement(stay, move, stay - move))
+    method.write(replace(plan, calibration=changed), edition, target, Request())
 
 
 def _write_rows(method: Randomized[Any], plan: RandomizedPlan, edition: Edition, target: Path) -> None:
@@ -133,7 +134,7 @@ def _write_rows(method: Randomized[Any], plan: RandomizedPlan, edition: Edition,
     with duckdb.connect(str(target)) as con:
         kept = f"SELECT {columns} FROM (SELECT *, row_number() OVER () AS number FROM {adult_source()}) "
         weights = "SELECT __weight, __variance, __skew FROM sqlpriv_release.published LIMIT 1"
-        kept += f"WHERE {share} < {plan.terms.coins['alpha']!r}"
+        kept += f"WHERE {share} < {plan.calibration.mechanism.numbers['alpha']!r}"
         con.execute(f"INSERT INTO sqlpriv_release.published SELECT * FROM ({kept}), ({weights})").fetchall()
 
 

@@ -39,7 +39,7 @@ source = "people.parquet"
 [columns]
 {columns}
 [release]
-method = "alpha_beta"
+method = "noisy_counts"
 gamma = 0.3
 n_public = {rows}
 output = "people-release.duckdb"

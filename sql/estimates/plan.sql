@@ -87,8 +87,8 @@ CREATE MACRO _persists(keep, persist) AS (keep * persist);
 
 CREATE MACRO _relative_error(error, hits) AS (error / hits);
 
--- About how large a file is: DuckDB keeps what a row says, `bits` of it, in a little more; macros and domains are there besides.
-CREATE MACRO _release_bytes(rows, bits) AS (rows * (bits + 4) / 8 + 1500000);
+-- About how large a file is: DuckDB keeps what a row says, `bits` of it, in a little more; domains and empty blocks are there besides.
+CREATE MACRO _release_bytes(rows, bits) AS (rows * (bits + 4) / 8 + 300000);
 
 -- A number above 0.
 CREATE MACRO _positive(number, label) AS

@@ -20,10 +20,10 @@ from sqlpriv.comparing.workload import Choices, LeftOut, Question, make_workload
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InputError, SqlprivError
 from sqlpriv.facts import OnProgress
-from sqlpriv.methods.randomized.domains import read_domain
-from sqlpriv.methods.randomized.policy import PUBLISHED, PublishedColumn
+from sqlpriv.policy.domains import NOISY_ROLES
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.sqltext import NUMERIC_TYPE, folded, quoted, reader
+from sqlpriv.table.domains import PublishedColumn, read_domain
 from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source
 
@@ -80,7 +80,7 @@ def _columns(source: Source, policy: Policy) -> list[Column]:
     """The columns that a release may have, called as the table calls them."""
     source.known([c.name for c in policy.columns])
     spelt = {folded(name): name for name in source.columns}
-    found = [Column(spelt[folded(c.name)], c.role, c.given) for c in policy.columns if c.role in PUBLISHED]
+    found = [Column(spelt[folded(c.name)], c.role, c.given) for c in policy.columns if c.role in NOISY_ROLES]
     if not found:
         raise InputError("the policy publishes no column, so there is nothing to compare")
     return found

@@ -68,7 +68,7 @@ chapters = "hospital_diagnosis.parquet"
 [views]
 by_diagnosis = "SELECT diagnosis, count(*) AS n, avg(length_of_stay) AS stay FROM hospital GROUP BY diagnosis"
 [release]
-method = "alpha_beta"
+method = "noisy_counts"
 gamma = 0.3
 n_public = 24000
 output = "hospital-noise.duckdb"

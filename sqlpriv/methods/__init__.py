@@ -3,7 +3,18 @@
 A method is added by its folder, one line here, its page in docs/ and its tests.
 """
 
-from sqlpriv.methods import alpha_beta, anatomy, disclose, frapp, generalize, hilbert, mondrian, sdgs, slicing
+from sqlpriv.methods import (
+    alpha_beta,
+    anatomy,
+    disclose,
+    frapp,
+    generalize,
+    hilbert,
+    mondrian,
+    noisy_counts,
+    sdgs,
+    slicing,
+)
 from sqlpriv.methods.method import Methods
 
 METHODS: Methods = {
@@ -13,6 +24,7 @@ METHODS: Methods = {
         mondrian.METHOD,
         hilbert.METHOD,
         sdgs.METHOD,
+        noisy_counts.METHOD,
         alpha_beta.METHOD,
         frapp.METHOD,
         anatomy.METHOD,

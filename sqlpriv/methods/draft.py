@@ -123,6 +123,10 @@ def _kept_key(method: AnyMethod, plan: AnyPlan, given: bytes | None, book: Ledge
     """The key of an unfinished release of the table, if this is it; else the one that is given, or a fresh one."""
     unfinished = [e for e in seen.releases if not e.finished]
     for entry in unfinished:
+        # A renamed method draws the same noise, but what was begun under the old name is not finished under the new:
+        # it was planned and recorded as a release of another method.
+        if entry.method != plan.policy.method:
+            continue
         kept = book.keys.get(entry.id, b"")
         if _is_drawn_from(entry, noise_seed(method, plan, kept), kept):
             if given not in {None, kept}:

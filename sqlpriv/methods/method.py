@@ -233,7 +233,7 @@ class Method(ABC, Generic[P, L]):
         """Refuse to foretell the errors of answers: a plan does that where random noise makes them, and only there."""
         if request.queries:
             why = why or f"a release by {self.name} adds no random noise, so there is no standard error of its answers"
-            raise InputError(f"{why}; only plans by alpha_beta and frapp foretell that of a query")
+            raise InputError(f"{why}; only plans by noisy_counts, alpha_beta and frapp foretell that of a query")
 
     def only(self, files: Sequence[ReleaseFile]) -> ReleaseFile:
         """The one file of a release that has no further views."""

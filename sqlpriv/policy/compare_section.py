@@ -1,6 +1,6 @@
 """The section [compare] of a policy: its keys and sections for other methods.
 
-    [compare.alpha_beta]
+    [compare.noisy_counts]
     gamma = 0.3                       # keys of that method's [release]
     [compare.generalize.require]      # and the sections that only that method has
     k = 5

@@ -6,18 +6,14 @@ domain says which values are below them.
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import replace
 from typing import Any
 
 from sqlpriv.policy.keys import FLAG, HIERARCHY, Key, Keys, Kind, choice, number, public_word
+from sqlpriv.table.domains import KINDS, Cell, Domain, Share
 
 # More than any count of anything; the shares are divided by their sum.
 _MOST_SHARE = 1e18
-KINDS = 'a list, "range:17..90", "table:NAME.column", "level:HIERARCHY:2" or "active"'
-Cell = str | int | float | bool | datetime.date | datetime.datetime
-Domain = tuple[Cell, ...] | str
-Share = tuple[float, ...] | str | None
 
 
 def _read_domain(value: Any) -> Domain | None:
@@ -67,5 +63,7 @@ _LEVEL = Key(
 )
 NOISY_KEYS: Keys = (replace(DOMAIN_KEYS[0], required=True), *DOMAIN_KEYS[1:], _HIERARCHY, _LEVEL)
 """What a method takes that makes noise from the domain."""
+NOISY_ROLES = ("quasi-identifier", "sensitive", "other", "published")
+"""The roles of the columns that such a method publishes."""
 COARSE_KEYS: Keys = (*DOMAIN_KEYS, _HIERARCHY)
 """All but the level, none needed: it says that values are not published, and methods without noise publish them."""

@@ -61,7 +61,6 @@ _PROPOSED: Mapping[str, Any] = {
     "gamma": GAMMA,
     "attacker": "linking",
     "times": TIMES,
-    "duplicates": "bag",
 }
 """What is proposed for options, wherever a method has them."""
 

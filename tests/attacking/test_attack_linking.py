@@ -153,7 +153,7 @@ def test_the_linking_attacker_is_counted(tmp_path: Path) -> None:
     }
     listed = ", ".join(map(repr, rows))
     sql = f"CREATE TABLE people AS FROM (VALUES {listed}) AS v(age, sex, ill)"
-    policy = write_noise_policy(tmp_path, columns, 'method = "alpha_beta"\ngamma = 0.6\nduplicates = "bag"', sql)
+    policy = write_noise_policy(tmp_path, columns, 'method = "noisy_counts"\ngamma = 0.6', sql)
     output = publish_with(policy).written.output
     facts = sqlpriv.attack(output, policy=policy)
     with duckdb.connect(str(output), read_only=True) as con:

@@ -1,4 +1,4 @@
-"""Linking: who knows the sex and the stay of patients alone in them looks up the diagnosis in a bag of the demo table.
+"""Linking: who knows the sex and the stay of lone patients looks up the diagnosis in noisy counts of the demo table.
 
 How often they are right is held against what the bound allows for what they believed before, and not against gamma: 25
 of the 30 people alone have one of two diagnoses, and who knows that believes more than d to begin with. One of these
@@ -40,9 +40,9 @@ COLUMNS = {
     "diagnosis": published('"table:hospital_diagnosis.parquet.diagnosis"', null="true"),
     "length_of_stay": published('"range:1..90"', outside='"drop"'),
 }
-BAG = 'method = "alpha_beta"\nduplicates = "bag"\ngamma = 0.3\nn_public = 24000\n'
+NOISY = 'method = "noisy_counts"\ngamma = 0.3\nn_public = 24000\n'
 D = 0.0606  # 2/33: 32 diagnoses, none more than twice as likely as the others
-KINDS = {"signed bag": "", "bag": "p = 0.375\n"}
+KINDS = {"signed": "", "one-sided": "p = 0.375\n"}
 KEYS = 6
 
 
@@ -70,7 +70,7 @@ def alone(demo: Path) -> dict[Hashable, Hashable]:
 
 def views(folder: Path, release: str, keys: int) -> list[Mapping[Hashable, Counter[Hashable]]]:
     """What releases with so many keys show, each made as if there were no other."""
-    policy = write_noise_policy(folder, COLUMNS, BAG + release, table='source = "hospital.parquet"')
+    policy = write_noise_policy(folder, COLUMNS, NOISY + release, table='source = "hospital.parquet"')
     found = []
     for key in range(keys):
         result = publish_with(policy, f"key number {key} of the attackers".encode(), force=False)
@@ -125,7 +125,7 @@ def test_linking_is_right_no_more_often_than_the_curve_allows(
     assert len(known) == KEYS * len(alone)
     assert excess(con, taken, prior, factor) < 3
     assert excess(con, known, prior, factor) < 3
-    # What the population teaches is not hidden, and docs/bags.md says so: gamma is for those who believed at most d.
+    # What the population teaches is not hidden, and docs/noisy_counts.md says so: gamma is for beliefs of at most d.
     assert share_right(known) > 0.3
 
 

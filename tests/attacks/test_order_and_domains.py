@@ -33,7 +33,7 @@ RELEASES = {
     "sdgs": f'[release]\nmethod = "sdgs"\n{SAMPLED}',
     "mondrian": '[require]\nk = 5\n[release]\nmethod = "mondrian"\n',
     "hilbert": '[require]\nk = 5\n[release]\nmethod = "hilbert"\n',
-    "alpha_beta": '[release]\nmethod = "alpha_beta"\ngamma = 0.9\nn_public = 400\n',
+    "noisy_counts": '[release]\nmethod = "noisy_counts"\ngamma = 0.9\nn_public = 400\n',
 }
 ORDER = "the order of the rows of published reveals nothing"
 TABLES = "domains, public tables and other rows are those of their digests"
@@ -41,7 +41,7 @@ TABLES = "domains, public tables and other rows are those of their digests"
 
 LABELLED = [pytest.param(name, marks=[] if name in ("generalize", "sdgs") else pytest.mark.slow)
             for name in ("generalize", "sdgs", "mondrian", "hilbert")]  # fmt: skip
-ALL = [*LABELLED, pytest.param("alpha_beta", marks=pytest.mark.slow)]
+ALL = [*LABELLED, pytest.param("noisy_counts", marks=pytest.mark.slow)]
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def test_texts_that_differ_by_case_are_two_values_under_any_collation(tmp_path: 
         (tmp_path / "private.duckdb").unlink(missing_ok=True)
         columns = {"b": published(domain), "a": published('"range:0..9"')}
         result = publish_with(write_noise_policy(tmp_path, columns, RELEASE, people), ledger=f"{number}.json")
-        assert result.plan.terms.rows == 2
+        assert result.plan.calibration.rows == 2
         assert {"x", "X"} <= {r[0] for r in rows_of(result.written.output, "SELECT value FROM domain.b")}
 
 

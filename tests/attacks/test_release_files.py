@@ -15,7 +15,7 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 from sqlpriv.errors import PolicyError, ReleaseError
 from sqlpriv.publishing import open_release, publish, show, verify
 
-BAG = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
+NOISY = 'method = "noisy_counts"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
 COLUMNS = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
 PEOPLE = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"
 SECRET = "SECRET-42"
@@ -24,7 +24,7 @@ SECRET = "SECRET-42"
 def test_a_view_in_the_place_of_a_table_does_not_run(tmp_path: Path) -> None:
     """It could read any file of whoever looks at the release."""
     (tmp_path / "secret.txt").write_text(SECRET)
-    result = publish_with(write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE))
+    result = publish_with(write_noise_policy(tmp_path, COLUMNS, NOISY, PEOPLE))
     path = result.written.output
     with duckdb.connect(str(path)) as con:
         con.execute("ALTER TABLE sqlpriv_release.about RENAME TO told").fetchall()
@@ -51,7 +51,7 @@ def test_a_view_in_the_place_of_a_table_does_not_run(tmp_path: Path) -> None:
     ],
 )
 def test_nonsense_in_a_file_is_one_sentence(tmp_path: Path, sql: str) -> None:
-    path = publish_with(write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)).written.output
+    path = publish_with(write_noise_policy(tmp_path, COLUMNS, NOISY, PEOPLE)).written.output
     with duckdb.connect(str(path)) as con:
         con.execute(sql).fetchall()
     for command in ("show", "verify"):
@@ -73,9 +73,9 @@ def test_a_copy_of_a_file_beside_it_is_known(tmp_path: Path) -> None:
 
 def test_beside_is_about_one_release_and_not_about_many(tmp_path: Path) -> None:
     """Bags with fresh coins, one a night, would be averaged."""
-    first = write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)
+    first = write_noise_policy(tmp_path, COLUMNS, NOISY, PEOPLE)
     publish_with(first)
-    again = write_noise_policy(tmp_path, COLUMNS, BAG + 'coexists_because = "for the auditors"')
+    again = write_noise_policy(tmp_path, COLUMNS, NOISY + 'coexists_because = "for the auditors"')
     publish_with(again, key=b"another key of sixteen bytes", output="second.duckdb")
     with pytest.raises(ReleaseError, match=r"by this very policy\. With fresh coins it would be one release more"):
         publish_with(again, key=b"a third key of sixteen bytes", output="third.duckdb")
@@ -83,32 +83,31 @@ def test_beside_is_about_one_release_and_not_about_many(tmp_path: Path) -> None:
 
 
 def test_a_policy_is_compared_with_the_bound_of_the_file(tmp_path: Path) -> None:
-    path = publish_with(write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)).written.output
+    path = publish_with(write_noise_policy(tmp_path, COLUMNS, NOISY, PEOPLE)).written.output
     for was, now in (
         ("gamma = 0.4", "gamma = 0.3"), ("d = 0.1", "d = 0.05"), ("n_public = 300", "n_public = 301"),
-        ('duplicates = "bag"', 'duplicates = "distinct"'),
     ):  # fmt: skip
-        other = write_noise_policy(tmp_path, COLUMNS, BAG.replace(was, now))
+        other = write_noise_policy(tmp_path, COLUMNS, NOISY.replace(was, now))
         assert not verify(path, other).passed, now
-    assert verify(path, write_noise_policy(tmp_path, COLUMNS, BAG)).passed
+    assert verify(path, write_noise_policy(tmp_path, COLUMNS, NOISY)).passed
 
 
 def test_a_bag_that_drops_rows_needs_a_public_size(tmp_path: Path) -> None:
     """The number of rows left would tell whether a person's value lies in the domain."""
     columns = COLUMNS | {"a": published('"range:1..29"', outside='"drop"')}
-    with pytest.raises(PolicyError, match="a bag that drops rows by 'a' needs n_public"):
-        write_noise_policy(tmp_path, columns, BAG.replace("n_public = 300\n", ""), PEOPLE)
+    with pytest.raises(PolicyError, match="noisy counts that drop rows by 'a' need n_public"):
+        write_noise_policy(tmp_path, columns, NOISY.replace("n_public = 300\n", ""), PEOPLE)
 
 
 def test_a_bag_needs_public_domains(tmp_path: Path) -> None:
     """The value that only one person has would stand in the domain, whatever the coins."""
-    with pytest.raises(PolicyError, match="a bag needs public domains"):
-        write_noise_policy(tmp_path, COLUMNS | {"a": published('"active"')}, BAG, PEOPLE)
+    with pytest.raises(PolicyError, match="noisy counts need public domains"):
+        write_noise_policy(tmp_path, COLUMNS | {"a": published('"active"')}, NOISY, PEOPLE)
 
 
 def test_noise_that_no_coin_can_make_is_refused(tmp_path: Path) -> None:
-    release = BAG.replace("d = 0.1", "d = 1e-12").replace("gamma = 0.4", "gamma = 0.99999") + "p = 0.5"
-    with pytest.raises(PolicyError, match="which no coin here can toss, so every published row would be true"):
+    release = NOISY.replace("d = 0.1", "d = 1e-12").replace("gamma = 0.4", "gamma = 0.99999") + "p = 0.5"
+    with pytest.raises(PolicyError, match="which cannot be drawn at random here, so every published row would be true"):
         publish_with(write_noise_policy(tmp_path, COLUMNS, release, PEOPLE))
 
 
@@ -119,7 +118,7 @@ def test_a_database_of_others_is_not_written_over(tmp_path: Path) -> None:
         ).fetchall()
     before = (tmp_path / "own.duckdb").read_bytes()
     with pytest.raises(ReleaseError, match="is there already and is no release"):
-        publish_with(write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE), output="own.duckdb")
+        publish_with(write_noise_policy(tmp_path, COLUMNS, NOISY, PEOPLE), output="own.duckdb")
     assert (tmp_path / "own.duckdb").read_bytes() == before
 
 
@@ -154,12 +153,12 @@ def test_a_ledger_of_wrong_types_stops_publishing(tmp_path: Path) -> None:
         '"parameters": 6, "coins": 7, "view": "8", "views": 9, "output": 10}]}'
     )
     with pytest.raises(ReleaseError, match="cannot be read; nothing is published without it"):
-        publish_with(write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE))
+        publish_with(write_noise_policy(tmp_path, COLUMNS, NOISY, PEOPLE))
 
 
 def test_a_ledger_behind_a_link_stays_one_ledger(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
-    policy = write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)
+    policy = write_noise_policy(tmp_path, COLUMNS, NOISY, PEOPLE)
     publish_with(policy, ledger="real/ledger.db")
     (tmp_path / "ledger.json").symlink_to(tmp_path / "real" / "ledger.db")
     assert publish_with(policy).written.again
@@ -188,7 +187,7 @@ def test_words_of_a_file_cannot_steer_a_terminal(tmp_path: Path, method: str, sq
         text = policy_text({"a": qi(), "b": role("sensitive")}, "k = 2")
         path = publish(write_policy(tmp_path, text, PEOPLE)).written.output
     else:
-        path = publish_with(write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)).written.output
+        path = publish_with(write_noise_policy(tmp_path, COLUMNS, NOISY, PEOPLE)).written.output
     with duckdb.connect(str(path)) as con:
         literal, quoted = (q + STEERING + q for q in "'\"")
         for statement in sql.replace("{quoted}", quoted).replace("{}", literal).split("; "):

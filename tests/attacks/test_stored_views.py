@@ -14,7 +14,7 @@ from sqlpriv.errors import InputError, ReleaseError
 from sqlpriv.publishing import open_release, show, verify
 from sqlpriv.released import add_view
 
-BAG = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
+NOISY = 'method = "noisy_counts"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
 COLUMNS = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
 PEOPLE = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"
 TOTAL = "SELECT count(*) AS n FROM people"
@@ -24,7 +24,7 @@ SECRET = "SECRET-42"
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     policy = write_noise_policy(
-        tmp_path_factory.mktemp("stored"), COLUMNS, BAG, PEOPLE, more=f'[views]\ntotal = "{TOTAL}"\n'
+        tmp_path_factory.mktemp("stored"), COLUMNS, NOISY, PEOPLE, more=f'[views]\ntotal = "{TOTAL}"\n'
     )
     return publish_with(policy).written.output
 

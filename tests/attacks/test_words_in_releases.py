@@ -34,8 +34,8 @@ COLUMNS = {
     "dd": f'{{ role = "sensitive", domain = [{VALUES}] }}',
 }
 PUBLIC = '[public]\ngc = "gc.csv"'
-BAG = 'method = "alpha_beta"\nduplicates = "bag"\ngamma = 0.3\nn_public = 400\n'
-TIED = BAG + 'd = 0.09523809523809523\ncombinations = ["gc"]\nuncovered = "the groups agreed"'
+NOISY = 'method = "noisy_counts"\ngamma = 0.3\nn_public = 400\n'
+TIED = NOISY + 'd = 0.09523809523809523\ncombinations = ["gc"]\nuncovered = "the groups agreed"'
 REASONS = "INSERT INTO sqlpriv_release.reasons VALUES ('{}', {})"
 
 
@@ -122,7 +122,7 @@ def test_public_tables_that_cannot_be_read_stay_a_claim(tied: tuple[Path, Random
 
 def test_rows_of_a_person_are_those_of_the_policy(tmp_path: Path) -> None:
     columns = COLUMNS | {"pid": '{ role = "person" }'}
-    release = BAG + "rows_each = 2\nd = 0.1"
+    release = NOISY + "rows_each = 2\nd = 0.1"
     policy = write_noise_policy(tmp_path, columns, release, PEOPLE, {"gc.csv": GROUPS}, more=PUBLIC)
     path = publish_with(policy).written.output  # the file states the d of a person, the policy that of a row
     assert verify(path, policy).passed
@@ -154,7 +154,7 @@ def test_publishing_again_prints_what_is_in_the_file(tmp_path: Path, changed_key
 
 def test_a_public_table_beside_the_private_one_is_compared(tmp_path: Path) -> None:
     policy = write_noise_policy(
-        tmp_path, COLUMNS, BAG, f"{PEOPLE}; CREATE TABLE places AS SELECT 'A' AS grp, 'north' AS place",
+        tmp_path, COLUMNS, NOISY, f"{PEOPLE}; CREATE TABLE places AS SELECT 'A' AS grp, 'north' AS place",
         more='[public]\nplaces = "places"',
     )  # fmt: skip
     path = publish_with(policy).written.output
@@ -170,7 +170,7 @@ def test_a_public_table_beside_the_private_one_is_compared(tmp_path: Path) -> No
     "text", ["\\u001b[2J agreed", "agreed\\nAll is covered.", "\\u202edeerga", "agreed\\u0085", "...", " ", "\\u2028so"]
 )
 def test_a_reason_cannot_steer_a_terminal_and_has_words(tmp_path: Path, key: str, text: str) -> None:
-    release = f'{BAG}{key} = "{text}"'
+    release = f'{NOISY}{key} = "{text}"'
     with pytest.raises(
         PolicyError, match=f"{key} must be a reason in one line: words, without control characters"
     ) as e:
@@ -180,4 +180,4 @@ def test_a_reason_cannot_steer_a_terminal_and_has_words(tmp_path: Path, key: str
 
 @pytest.mark.parametrize("text", ['it\'s agreed: \\"yes\\"', "die Ärzte wissen es", "同意しました"])
 def test_a_reason_in_any_language(tmp_path: Path, text: str) -> None:
-    assert write(tmp_path, f'{BAG}uncovered = "{text}"').uncovered == text.replace("\\", "")
+    assert write(tmp_path, f'{NOISY}uncovered = "{text}"').uncovered == text.replace("\\", "")

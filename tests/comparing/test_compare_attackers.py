@@ -22,7 +22,7 @@ from sqlpriv.comparing.run import TWICE, rehearsed, times_of
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Request
-from sqlpriv.methods.randomized.attackers import Known, Wanted
+from sqlpriv.methods.randomized.attackers import Background, Wanted
 from sqlpriv.methods.randomized.attackers import worst_posterior as worst_of_noise
 from sqlpriv.methods.sdgs.terms import guaranteed
 from sqlpriv.methods.sdgs.told import linking_posterior
@@ -136,7 +136,7 @@ def test_of_anatomy_with_its_coins() -> None:
             assert belief == pytest.approx(TWICE * share / (1 - share + TWICE * share))
 
 
-KNOWN = Known((Wanted("s", len(VALUES)),), ("age",), 2 * len(VALUES), TWICE, 1)
+KNOWN = Background((Wanted("s", len(VALUES)),), ("age",), 2 * len(VALUES), TWICE, 1)
 
 
 @pytest.mark.parametrize("factor", [1.5, 4.0])
@@ -176,10 +176,10 @@ def test_of_frapp(con: duckdb.DuckDBPyConnection) -> None:
 
 def test_noise_by_shares_is_judged_by_the_worst_of_all_values(con: duckdb.DuckDBPyConnection) -> None:
     """Not by the commonest one alone."""
-    known = Known((Wanted("s", 3, (0.2, 0.3, 0.5)),), (), 3, TWICE, 1)
+    known = Background((Wanted("s", 3, (0.2, 0.3, 0.5)),), (), 3, TWICE, 1)
     told = worst_of_noise(Calls(con), known, 9.0, (9.0, 2.0, 1.5))
     assert told == pytest.approx(0.5 * 9 / (1 + 0.5 * 9)), "odds of 2 * 0.2 / 0.8, nine times"
-    assert worst_of_noise(Calls(con), Known((Wanted("s", 1),), (), 3, TWICE, 1), 9.0) is None
+    assert worst_of_noise(Calls(con), Background((Wanted("s", 1),), (), 3, TWICE, 1), 9.0) is None
 
 
 def test_of_samples_in_the_mean(con: duckdb.DuckDBPyConnection) -> None:

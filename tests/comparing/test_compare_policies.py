@@ -75,7 +75,7 @@ def test_gamma_becomes_requirements_that_promise_the_same() -> None:
 
 def test_requirements_become_gamma() -> None:
     given = policy("generalize", more="[require]\nk = 5\nalpha_k = 0.4")
-    for method in ("alpha_beta", "frapp"):
+    for method in ("noisy_counts", "frapp"):
         made = turn(given, method)
         assert made.policy.method == method
         assert made.policy.release["gamma"] == 0.4
@@ -90,17 +90,17 @@ def test_a_default_is_said_aloud() -> None:
 
 
 def test_keys_that_two_methods_share_go_along_and_others_do_not() -> None:
-    made = turn(policy("alpha_beta", "gamma = 0.4\ntimes = 3\nn_public = 700\np = 0.3"), "frapp")
+    made = turn(policy("noisy_counts", "gamma = 0.4\ntimes = 3\nn_public = 700\np = 0.3"), "frapp")
     assert made.policy.written == {"gamma", "times", "n_public"}
     assert (made.policy.release["times"], made.policy.release["n_public"]) == (3, 700)
 
 
 def test_the_section_of_a_method_says_more_and_wins() -> None:
     more = (
-        '[require]\nk = 5\n[compare.alpha_beta]\ngamma = 0.25\np = 0.3\n[compare.alpha_beta.public]\nx = "x.csv"\n'
+        '[require]\nk = 5\n[compare.noisy_counts]\ngamma = 0.25\np = 0.3\n[compare.noisy_counts.public]\nx = "x.csv"\n'
         "[compare.frapp]\ntimes = 4"
     )
-    made = turn(policy("generalize", more=more), "alpha_beta")
+    made = turn(policy("generalize", more=more), "noisy_counts")
     assert made.policy.written == {"gamma", "p"}
     assert made.policy.public == {"x": "x.csv"}
     assert (made.protection, made.assumed) == ("gamma = 0.25, p = 0.3", False)
@@ -123,7 +123,7 @@ def test_requirements_of_another_method_are_its_own_section() -> None:
 @pytest.mark.parametrize(
     ("head", "method", "message"),
     [
-        (HEAD.replace(', domain = "range:0..99"', ""), "alpha_beta", "'age' needs a domain: "),
+        (HEAD.replace(', domain = "range:0..99"', ""), "noisy_counts", "'age' needs a domain: "),
         (HEAD.replace(', domain = ["a", "b", "c", "d"]', ""), "frapp", "'ward' needs a domain: "),
     ],
 )
@@ -165,7 +165,8 @@ SMALLEST = {
     "mondrian": ("", REQUIRED),
     "hilbert": ("", REQUIRED),
     "sdgs": ("epsilon = 2\ndelta = 1e-6\nbeta = 0.1\nnode = { age = 1 }", ""),
-    "alpha_beta": ("gamma = 0.4", ""),
+    "noisy_counts": ("gamma = 0.4", ""),
+    "alpha_beta": ('gamma = 0.4\nduplicates = "distinct"', ""),
     "frapp": ("gamma = 0.4", ""),
     "anatomy": ("", REQUIRED),
     "slicing": ("bucket = 5", REQUIRED),
@@ -204,7 +205,7 @@ def test_anatomy_takes_its_l_from_what_the_policy_promises() -> None:
 def test_one_list_of_columns_serves_every_method(own: str) -> None:
     """Whichever method the policy is for: no column stands in the way of another method."""
     release, more = SMALLEST[own]
-    numbers = "".join(f"[compare.{m}]\n{SMALLEST[m][0]}\n" for m in ("sdgs", "disclose") if m != own)
+    numbers = "".join(f"[compare.{m}]\n{SMALLEST[m][0]}\n" for m in ("sdgs", "disclose", "alpha_beta") if m != own)
     given = policy(own, release, f"{more}\n{numbers}")
     for other in METHODS:
         made = turn(given, other).policy
@@ -218,4 +219,4 @@ def test_a_column_that_is_published_as_labels_is_not_compared_as_values() -> Non
     given = policy("frapp", "gamma = 0.4", head=head)
     with pytest.raises(PolicyError, match="'ward' is to be published as labels of a level, and this method publishes"):
         turn(given, "anatomy")
-    assert turn(given, "alpha_beta").policy.columns[1].given["level"] == 1
+    assert turn(given, "noisy_counts").policy.columns[1].given["level"] == 1

@@ -37,7 +37,7 @@ zip = { role = "quasi-identifier", hierarchy = "suppression", domain = ["a", "b"
 diagnosis = { role = "sensitive", domain = ["d0", "d1", "d2", "d3", "d4"] }
 """
 GENERALIZE = COLUMNS + '[require]\nk = 5\nalpha_k = 0.7\n[release]\nmethod = "generalize"\noutput = "r.duckdb"\n'
-BAG = COLUMNS + '[release]\nmethod = "alpha_beta"\ngamma = 0.7\noutput = "r.duckdb"\n'
+NOISE = COLUMNS + '[release]\nmethod = "noisy_counts"\ngamma = 0.7\noutput = "r.duckdb"\n'
 WORKLOAD = """SELECT count(*) FROM people WHERE age BETWEEN 25 AND 44;
 SELECT count(*) FROM people WHERE zip = 'b' AND diagnosis IN ('d1', 'd4');
 DELETE FROM people;
@@ -58,7 +58,7 @@ def ready(folder: Path, text: str = GENERALIZE, workload: str = WORKLOAD) -> Pat
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("compared")
     ready(made)
-    (made / "bag.toml").write_text(BAG, encoding="utf-8")
+    (made / "noise.toml").write_text(NOISE, encoding="utf-8")
     return made
 
 
@@ -94,7 +94,7 @@ def asked_by_hand(release: Path, database: Path) -> list[tuple[float, float, flo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "policy"), [("generalize", "policy.toml"), ("alpha_beta", "bag.toml")])
+@pytest.mark.parametrize(("method", "policy"), [("generalize", "policy.toml"), ("noisy_counts", "noise.toml")])
 def test_numbers_are_those_of_publishing_and_asking_by_hand(
     folder: Path, compared: dict[str, Any], method: str, policy: str, tmp_path: Path
 ) -> None:
@@ -131,17 +131,17 @@ def test_statements_that_cannot_be_compared_are_left_out_and_named(compared: dic
 
 def test_attackers_are_on_one_scale(folder: Path, compared: dict[str, Any]) -> None:
     """A bound on a belief stays below gamma; a share of 0.7 is believed with 14/17 at twice the odds."""
-    posteriors = {m: row_of(compared, m)["posterior"] for m in ("generalize", "alpha_beta")}
-    assert 0 < posteriors["alpha_beta"] <= 0.7 + 1e-9
+    posteriors = {m: row_of(compared, m)["posterior"] for m in ("generalize", "noisy_counts")}
+    assert 0 < posteriors["noisy_counts"] <= 0.7 + 1e-9
     assert 0 < posteriors["generalize"] <= 14 / 17 + 1e-9
     assert "2 times the odds of an even guess" in compared["attacker"]
     holds = {m: row_of(compared, m)["posterior_holds"] for m in posteriors}
     assert "nothing of others in particular" in holds["generalize"]
-    assert "and everybody else" in holds["alpha_beta"]
+    assert "and everybody else" in holds["noisy_counts"]
     assert "sensitive values were read" in row_of(compared, "generalize")["posterior_leaves_out"]
-    assert row_of(compared, "alpha_beta")["posterior_leaves_out"] is None
-    assert row_of(compared, "alpha_beta")["protection"] == "gamma = 0.7, which alpha(diagnosis)<=0.7 promises"
-    assert not row_of(compared, "alpha_beta")["assumed"]
+    assert row_of(compared, "noisy_counts")["posterior_leaves_out"] is None
+    assert row_of(compared, "noisy_counts")["protection"] == "gamma = 0.7, which alpha(diagnosis)<=0.7 promises"
+    assert not row_of(compared, "noisy_counts")["assumed"]
 
 
 def test_the_advice_is_the_least_error_with_lines_to_paste(folder: Path, compared: dict[str, Any]) -> None:
@@ -185,8 +185,8 @@ def test_what_is_best_for_the_workload_is_marked_as_read_off_the_table(tmp_path:
 
 @pytest.mark.slow
 def test_a_release_that_counts_equal_rows_once_is_not_compared(tmp_path: Path) -> None:
-    text = BAG.replace("gamma = 0.7", 'gamma = 0.7\nduplicates = "distinct"\nuncovered = "a test"')
-    facts = sqlpriv.compare(ready(tmp_path, text), tmp_path / "queries.sql", methods="alpha_beta", tune=False)
+    text = NOISE.replace("gamma = 0.7", 'gamma = 0.7\nduplicates = "distinct"\nuncovered = "a test"')
+    facts = sqlpriv.compare(ready(tmp_path, text), tmp_path / "queries.sql", methods="noisy_counts", tune=False)
     (row,) = facts.content["methods"]
     assert row["refused"] == "its count(*) is the number of distinct tuples, and questions here are about rows"
 

@@ -53,19 +53,19 @@ def folder(tmp_path: Path) -> Path:
 
 def test_json_and_picture_of_a_run(folder: Path) -> None:
     pytest.importorskip("altair")
-    given = ("--workload", "q.sql", "--methods", "generalize, alpha_beta", "--no-tune", "--chart", "errors.svg")
+    given = ("--workload", "q.sql", "--methods", "generalize, noisy_counts", "--no-tune", "--chart", "errors.svg")
     done = run(folder, "compare", "policy.toml", *given, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert [row["method"] for row in found["methods"]] == ["generalize", "alpha_beta"]
+    assert [row["method"] for row in found["methods"]] == ["generalize", "noisy_counts"]
     assert [left["statement"] for left in found["left_out"]] == [3]
-    generalized, bag = found["methods"]
+    generalized, noisy = found["methods"]
     assert (generalized["answered"], generalized["inside"]) == (2, 1.0)
-    assert bag["assumed"] is True
-    assert bag["protection"] == "gamma = 0.5: assumed, the policy bounds no belief"
+    assert noisy["assumed"] is True
+    assert noisy["protection"] == "gamma = 0.5: assumed, the policy bounds no belief"
     assert "of the truth" in found["advice"], "an average is not off in rows"
     drawn = (folder / "errors.svg").read_text(encoding="utf-8")
-    assert all(text in drawn for text in ("generalize", "alpha_beta", "posterior", "For the owner alone"))
+    assert all(text in drawn for text in ("generalize", "noisy_counts", "posterior", "For the owner alone"))
 
 
 def comparison(folder: Path) -> Comparison:

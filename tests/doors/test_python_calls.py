@@ -110,8 +110,7 @@ zip = { role = "quasi-identifier", domain = ["130**", "148**"] }
 age = { role = "quasi-identifier", domain = "range:20..59" }
 disease = { role = "sensitive", domain = ["flu", "gout", "cold", "asthma"], null = true }
 [release]
-method = "alpha_beta"
-duplicates = "bag"
+method = "noisy_counts"
 gamma = 0.6
 n_public = 20
 output = "people-release.duckdb"
@@ -122,7 +121,7 @@ COARSE = policy_text(
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("text", [NOISY, COARSE], ids=["alpha_beta", "generalize"])
+@pytest.mark.parametrize("text", [NOISY, COARSE], ids=["noisy_counts", "generalize"])
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "stream", "relation"])
 def test_whatever_holds_the_table_is_planned_and_published(folder: Path, kind: str, text: str) -> None:
     """It is published as the file would be, under the name that the policy has for it, and the ledger knows it."""
@@ -186,7 +185,7 @@ def test_a_copy_of_what_is_held_is_no_public_table(folder: Path) -> None:
         sqlpriv.plan("policy.toml", data=people)
 
 
-@pytest.mark.parametrize("method", ["generalize", "alpha_beta"])
+@pytest.mark.parametrize("method", ["generalize", "noisy_counts"])
 def test_a_policy_is_proposed_for_what_is_held(folder: Path, method: str) -> None:
     facts = sqlpriv.init(frame(), "proposed.toml", method=method, name="patients")
     assert facts.content["table"] == {"source": "patients"}

@@ -55,7 +55,8 @@ MODELS: Mapping[str, tuple[Mapping[str, Any], dict[str, Any]]] = {
         GENERALIZED,
         {"release": {"epsilon": 2, "k": 12, "beta": 0.4, "node": NODE, "node_is_public": "made up"}, "key_file": "key"},
     ),
-    "alpha_beta": (NOISY, {"release": NOISE, "key_file": "key"}),
+    "noisy_counts": (NOISY, {"release": NOISE, "key_file": "key"}),
+    "alpha_beta": (NOISY, {"release": {**NOISE, "duplicates": "slots", "slots": 200}, "key_file": "key"}),
     "frapp": (NOISY, {"release": NOISE, "key_file": "key"}),
     "anatomy": (APART, {"release": {}, **L, "key_file": "key"}),
     "slicing": (APART, {"release": {"groups": [["zip", "age", "sex"], ["illness"]]}, **L, "key_file": "key"}),
@@ -140,7 +141,7 @@ def no_private_row_is_there(con: duckdb.DuckDBPyConnection) -> None:
 SLOTS = {**NOISE, "d": 0.02, "duplicates": "slots", "slots": 60, "adversary": "independent", "uncovered": "made up"}
 AGAIN: Mapping[str, tuple[str, dict[str, Any]]] = {
     "generalize": ("generalize", {}),
-    "bags": ("alpha_beta", {}),
+    "noisy_counts": ("noisy_counts", {}),
     "alpha_beta": ("alpha_beta", SLOTS),
     "frapp": ("frapp", {}),
     "sdgs": ("sdgs", {}),

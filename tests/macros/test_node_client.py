@@ -63,9 +63,9 @@ def test_the_macros_answer_and_refuse(client: Path, file: Path) -> None:
 @pytest.mark.slow
 def test_the_views_of_a_release_are_read_by_name(client: Path, tmp_path: Path) -> None:
     columns = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
-    bag = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
+    noisy = 'method = "noisy_counts"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
     people = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"
-    policy = write_noise_policy(tmp_path, columns, bag, people, more=f'[views]\nby_b = "{QUESTION}"\n')
+    policy = write_noise_policy(tmp_path, columns, noisy, people, more=f'[views]\nby_b = "{QUESTION}"\n')
     path = publish_with(policy).written.output
     (found,) = ask_in_node(client, path, "FROM by_b")
     with open_release(path) as release:

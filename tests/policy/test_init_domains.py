@@ -19,7 +19,7 @@ from sqlpriv.publishing import plan
 pytestmark = pytest.mark.one_version
 
 
-def column(folder: Path, expression: str, name: str = "c", method: str = "alpha_beta") -> tuple[dict[str, Any], str]:
+def column(folder: Path, expression: str, name: str = "c", method: str = "noisy_counts") -> tuple[dict[str, Any], str]:
     """What is proposed for a column by this expression of i, beside one that is published anyway; and why."""
     proposed = drafted(folder, f'SELECT {expression} AS "{name}", i % 7 AS z FROM range(1000) AS r(i)', method)
     return proposed.columns[0].given, proposed.columns[0].reason
@@ -76,7 +76,9 @@ def test_what_has_no_small_domain_is_left_out_with_the_reason(tmp_path: Path, ex
 
 
 def test_texts_are_left_to_the_owner_and_never_read_off(tmp_path: Path) -> None:
-    proposed = drafted(tmp_path, "SELECT 'SECRET' || i % 9 AS word, i % 7 AS z FROM range(1000) AS r(i)", "alpha_beta")
+    proposed = drafted(
+        tmp_path, "SELECT 'SECRET' || i % 9 AS word, i % 7 AS z FROM range(1000) AS r(i)", "noisy_counts"
+    )
     assert proposed.columns[0].given == {"role": "published", "domain": []}
     assert proposed.columns[0].reason == f"9 values; {FILL_IN}"
     assert proposed.notes[0] == "Fill in the domain of word: a list of values that may be public."
@@ -99,7 +101,7 @@ def test_a_short_list_of_a_sensitive_column_cannot_be_covered(tmp_path: Path) ->
 def test_as_many_values_as_a_plan_needs(tmp_path: Path, values: int, role: str) -> None:
     """The bound is the one by which `plan` judges: a value more, and the attacker is covered."""
     assert column(tmp_path, f"i % {values}", "income")[0]["role"] == role
-    path = written(tmp_path, drafted(tmp_path, "", "alpha_beta"))
+    path = written(tmp_path, drafted(tmp_path, "", "noisy_counts"))
     text = path.read_text(encoding="utf-8").replace(
         '{ role = "drop" }', '{ role = "sensitive", domain = "range:0..4" }'
     )
@@ -130,7 +132,7 @@ def test_a_list_beside_the_table_is_taken_if_it_has_each_value_once(tmp_path: Pa
     drafted(tmp_path, LISTED)
     with duckdb.connect(str(tmp_path / "d.duckdb")) as con:
         con.execute(extra).fetchall()
-    proposed = drafted(tmp_path, LISTED, "alpha_beta")
+    proposed = drafted(tmp_path, LISTED, "noisy_counts")
     assert proposed.columns[0].given["domain"] == ("table:kinds.Kind" if is_found else [])
     if is_found:
         assert "all its values are in kinds beside the data: make sure that it is public" in proposed.columns[0].reason
@@ -140,7 +142,7 @@ def test_a_list_beside_the_table_is_taken_if_it_has_each_value_once(tmp_path: Pa
 def test_a_list_is_named_from_the_folder_of_the_policy(tmp_path: Path) -> None:
     hospital.write(tmp_path, rows=500)
     (tmp_path / "policies").mkdir()
-    proposed = propose_policy(str(tmp_path / "hospital.parquet"), None, tmp_path / "policies", METHODS, "alpha_beta")
+    proposed = propose_policy(str(tmp_path / "hospital.parquet"), None, tmp_path / "policies", METHODS, "noisy_counts")
     given = {c.name: c.given for c in proposed.columns}
     assert given["diagnosis"]["domain"] == "table:../hospital_diagnosis.parquet.diagnosis"
     assert str(tmp_path) not in proposed.to_toml()
@@ -151,6 +153,6 @@ def test_a_csv_file_of_codes_is_a_list(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"zip,z\n{rows}", encoding="utf-8")
     (tmp_path / "zips.csv").write_text("zip\n" + "".join(f"{n:03}\n" for n in range(20)), encoding="utf-8")
     (tmp_path / "broken.parquet").write_text("zip\n", encoding="utf-8")
-    proposed = propose_policy(str(tmp_path / "t.csv"), None, tmp_path, METHODS, "alpha_beta")
+    proposed = propose_policy(str(tmp_path / "t.csv"), None, tmp_path, METHODS, "noisy_counts")
     assert proposed.columns[0].given["domain"] == "table:zips.csv.zip"
     assert plan(written(tmp_path, proposed)).passed

@@ -21,7 +21,7 @@ from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
 from sqlpriv.release.ledger.show import cost_lines, ledger_facts, show_ledger
 from sqlpriv.release.ledger.spent import Spent, spent_of, together
 
-BAG = """
+NOISY = """
 [table]
 database = "private.duckdb"
 source = "people"
@@ -32,7 +32,7 @@ sex = {{ role = "published", domain = ["F", "M"] }}
 ill = {{ role = "sensitive", domain = ["flu", "cold", "mumps"] }}
 [release]
 method = "{method}"
-output = "bag.duckdb"
+output = "noisy.duckdb"
 gamma = 0.8
 uncovered = "for a test"
 {release}
@@ -40,11 +40,9 @@ uncovered = "for a test"
 ONE = Spent("row", (1.0, 1e-6), (2.0, 4e-6))
 
 
-def bag(
-    folder: Path, budget: str, release: str = 'duplicates = "bag"\nn_public = 800', method: str = "alpha_beta"
-) -> Path:
-    path = folder / "bag.toml"
-    path.write_text(BAG.format(release=release, method=method) + f"[ledger]\nbudget = {budget}\n", encoding="utf-8")
+def noisy(folder: Path, budget: str, release: str = "n_public = 800", method: str = "noisy_counts") -> Path:
+    path = folder / "noisy.toml"
+    path.write_text(NOISY.format(release=release, method=method) + f"[ledger]\nbudget = {budget}\n", encoding="utf-8")
     return path
 
 
@@ -57,15 +55,15 @@ def folder(tmp_path: Path) -> Path:
 def test_totals_add_up_each_by_itself() -> None:
     with duckdb.connect() as con:
         calls = Calls(con)
-        bag_like, frapp = Spent("row", (0.5, 0.0), (1.5, 0.0)), Spent("row", None, (3.0, 0.0))
-        both = together(calls, [ONE, bag_like])
+        noisy_like, frapp = Spent("row", (0.5, 0.0), (1.5, 0.0)), Spent("row", None, (3.0, 0.0))
+        both = together(calls, [ONE, noisy_like])
         assert both is not None
         assert (both.added, both.replaced, both.releases) == ((1.5, 1e-6), (3.5, 4e-6), 2)
-        three = together(calls, [ONE, bag_like, frapp])
+        three = together(calls, [ONE, noisy_like, frapp])
         assert three is not None
         assert (three.added, three.replaced) == (None, (6.5, 4e-6))
         assert together(calls, [ONE, None]) is None
-        assert together(calls, [ONE, replace(bag_like, unit="person")]) is None
+        assert together(calls, [ONE, replace(noisy_like, unit="person")]) is None
         assert together(calls, [replace(ONE, replaced=None), frapp]) is None
 
 
@@ -106,11 +104,11 @@ def test_a_bag_and_a_sample_stand_together_within_a_budget_and_not_beyond(folder
     publish(read_policy(sampled))
     first = show(folder / "out.duckdb")
     assert "together" not in first.content
-    publish(read_policy(bag(folder, "{ epsilon = 30, delta = 0.1 }")))
+    publish(read_policy(noisy(folder, "{ epsilon = 30, delta = 0.1 }")))
     kept = [spent_of(e.spent) for e in entries()]
     assert kept[0] is not None
     assert kept[1] is not None
-    shown = show(folder / "bag.duckdb").content["together"]
+    shown = show(folder / "noisy.duckdb").content["together"]
     assert shown["releases"] == 2
     for kind in ("added", "replaced"):
         one, two = kept[0].of(kind), kept[1].of(kind)
@@ -121,7 +119,7 @@ def test_a_bag_and_a_sample_stand_together_within_a_budget_and_not_beyond(folder
     odds = math.exp(shown["replaced"][0])
     assert beliefs["prior"] == 0.5
     assert beliefs["replaced"] == pytest.approx(min(odds / (1 + odds) + shown["replaced"][1], 1))
-    assert verify(folder / "bag.duckdb").passed
+    assert verify(folder / "noisy.duckdb").passed
     told = [part.text for part in show_ledger(read_policy(sampled)).parts if isinstance(part, Line)]
     assert any(t.startswith("all together: epsilon") and "the budget is epsilon 2 and delta 0.1" in t for t in told)
     # A third one, for which there is no room.
@@ -153,8 +151,8 @@ def test_the_first_release_keeps_to_the_budget_too(folder: Path) -> None:
 @pytest.mark.slow
 def test_frapp_has_no_epsilon_of_rows_added(folder: Path) -> None:
     with pytest.raises(ReleaseError, match="the budget is of neighbours = 'add-remove', and one of the releases"):
-        publish(read_policy(bag(folder, "{ epsilon = 90 }", "", "frapp")))
-    publish(read_policy(bag(folder, '{ epsilon = 90, neighbours = "replace-one" }', "", "frapp")))
+        publish(read_policy(noisy(folder, "{ epsilon = 90 }", "", "frapp")))
+    publish(read_policy(noisy(folder, '{ epsilon = 90, neighbours = "replace-one" }', "", "frapp")))
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ COARSE = {
 }
 RELEASES = {
     "generalize": 'objective = "workload:FOLDER/queries.sql"\nsuppression = 0.1',
-    "bag": 'method = "alpha_beta"\nduplicates = "bag"\ngamma = 0.6\nd = 0.1\nn_public = 400',
+    "noisy counts": 'method = "noisy_counts"\ngamma = 0.6\nd = 0.1\nn_public = 400',
     "slots": 'method = "alpha_beta"\nslots = 100\ngamma = 0.5\nd = 0.01',
     "frapp": 'method = "frapp"\ngamma = 0.6\nd = 0.1',
 }

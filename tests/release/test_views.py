@@ -25,7 +25,7 @@ from sqlpriv.released import add_view, drop_view
 
 pytestmark = pytest.mark.slow
 
-BAG = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
+NOISY = 'method = "noisy_counts"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
 COLUMNS = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
 PEOPLE = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"
 QUESTION = "SELECT b, count(*) AS n, median(a) AS middle FROM people WHERE b NOT IN ('w') GROUP BY b ORDER BY b"
@@ -33,7 +33,7 @@ TOTAL = "SELECT count(*) AS n FROM people"
 
 
 def write(folder: Path, views: str, sql: str = PEOPLE) -> RandomizedPolicy:
-    return write_noise_policy(folder, COLUMNS, BAG, sql, more=views)
+    return write_noise_policy(folder, COLUMNS, NOISY, sql, more=views)
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ QUESTION = "SELECT b, count(*) AS n, avg(a) AS mean FROM people WHERE b NOT IN (
 @needs_command_line
 def test_it_reads_the_estimates_by_name(tmp_path: Path) -> None:
     columns = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
-    bag = 'method = "alpha_beta"\nduplicates = "bag"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
+    noisy = 'method = "noisy_counts"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
     people = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"
-    policy = write_noise_policy(tmp_path, columns, bag, people, more=f'[views]\nby_b = "{QUESTION}"\n')
+    policy = write_noise_policy(tmp_path, columns, noisy, people, more=f'[views]\nby_b = "{QUESTION}"\n')
     path = publish_with(policy).written.output
     asked = subprocess.run(
         [str(command_line()), "-readonly", "-csv", str(path), "FROM by_b"], capture_output=True, text=True, check=False

@@ -139,7 +139,7 @@ class Runs:
 
     def _kept(self) -> float:
         """By how much more probable a row of the table is in the view."""
-        coins = self._plans[1].terms.coins
+        coins = self._plans[1].calibration.mechanism.numbers
         return next((coins[name] for name in ("alpha", "p") if name in coins), 1.0)
 
     def _everything(self, release: str) -> str:
@@ -147,7 +147,7 @@ class Runs:
         names = [c.name for c in self.policy.published]
         weights = self.con.execute(f"SELECT power, weight FROM {release}.sqlpriv_release.domain_weights").fetchall()
         alpha = self._kept()
-        shared = self._plans[1].terms.by_value
+        shared = self._plans[1].calibration.mechanism.by_value
         columns = {n: "noise" if shared is not None and n == shared.column else "share" for n in names}
         share = " * ".join(f"coalesce({n}.{column}, 1)" for n, column in columns.items())
         noise = " + ".join(f"{-alpha * w!r} * pow({share}, {p})" for p, w in weights)

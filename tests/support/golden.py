@@ -43,7 +43,7 @@ _WEIGHED = _COARSE.replace('"range:20..59"', '"range:20..59", weight = 1').repla
 _SHARED = _NOISY.replace('"mumps"]', '"mumps"], share = [0.4, 0.3, 0.2, 0.1]')
 _LESS = _NOISY.replace("range:20..59", "range:20..39").replace('"range:20..39"', '"range:20..39", outside = "drop"')
 _SLOTS = 'method = "alpha_beta"\nslots = 60\nd = 0.02\ngamma = 0.4\nuncovered = "all of them are invented"\n'
-_BAG = 'method = "alpha_beta"\nduplicates = "bag"\ngamma = 0.6\nn_public = 60\n'
+_COUNTS = 'method = "noisy_counts"\ngamma = 0.6\nn_public = 60\n'
 _SAMPLE = 'method = "sdgs"\nepsilon = 2\nbeta = 0.3\nk = 3\n'
 _NODE = 'node = { age = 2, sex = 1 }\nnode_is_public = "the levels of a register that is public"\n'
 
@@ -76,10 +76,10 @@ POLICIES = {
     "alpha_beta, distinct": _release(_NOISY, _SLOTS.replace("slots = 60", 'duplicates = "distinct"')),
     "alpha_beta, independent": _release(_NOISY, _SLOTS + 'adversary = "independent"\n'),
     "alpha_beta, view of three": _release(_NOISY, _SLOTS + 'adversary = "independent"\nviews = 3\n'),
-    "alpha_beta, bag": _release(_LESS, _BAG),
-    "alpha_beta, size of the table": _release(_NOISY, _BAG.replace("n_public = 60\n", "")),
-    "alpha_beta, bag of persons": _release(_NOISY, _BAG.replace("0.6", "0.9") + "rows_each = 2\n", persons=True),
-    "alpha_beta, bag by shares": _release(_SHARED, _BAG),
+    "noisy_counts": _release(_LESS, _COUNTS),
+    "noisy_counts, size of the table": _release(_NOISY, _COUNTS.replace("n_public = 60\n", "")),
+    "noisy_counts, persons": _release(_NOISY, _COUNTS.replace("0.6", "0.9") + "rows_each = 2\n", persons=True),
+    "noisy_counts, by shares": _release(_SHARED, _COUNTS),
     "frapp": _release(_NOISY, 'method = "frapp"\nd = 0.02\ngamma = 0.5\nuncovered = "all of them are invented"\n'),
 }
 FILES = (
@@ -89,7 +89,7 @@ FILES = (
     "sdgs, groups",
     "disclose",
     "alpha_beta, slots",
-    "alpha_beta, bag",
+    "noisy_counts",
     "frapp",
 )
 """One release for each family of files; each is kept as it was written."""
@@ -108,7 +108,7 @@ def publish_golden(name: str, folder: Path) -> Path:
 
 
 def _draws(name: str) -> bool:
-    return name.startswith(("alpha_beta", "frapp", "sdgs"))
+    return name.startswith(("noisy_counts", "alpha_beta", "frapp", "sdgs"))
 
 
 def sentences(path: Path) -> dict[str, Any]:

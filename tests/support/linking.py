@@ -41,7 +41,7 @@ def top_match(values: Counter[Hashable]) -> list[Hashable]:
 def likeliest(values: Counter[Hashable], prior: Mapping[Hashable, float], factor: float) -> list[Hashable]:
     """The best guess of one who knows how frequent values are: Bayes' rule.
 
-    A row makes it up to `factor` times as likely, beside its absence, that its tuple is there: just so often in a bag
-    or signed bag where the person is alone.
+    A row makes it up to `factor` times as likely, beside its absence, that its tuple is there: just so often in
+    noisy counts, one-sided or signed, where the person is alone.
     """
     return [max(prior, key=lambda value: prior[value] * (factor if values[value] > 0 else 1))]

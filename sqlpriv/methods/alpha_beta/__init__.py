@@ -1,9 +1,13 @@
-"""The alpha-beta algorithm (Rastogi, Suciu and Hong 2007): rows kept by coins among noise from the domain.
+"""The alpha-beta algorithm (Rastogi, Suciu and Hong 2007): rows kept at random among noise from the domain.
 
-policy    what [release] may say
-terms     from (d, gamma) to coins, what they guarantee and cost
-draw      the noise, as SQL; earlier: the views before, in a sequence
-write     the tables of the release; weights: what rows and domain count for
+policy      what [release] may say: distinct tuples or slots, sequences of views, alpha and beta
+mechanism   uniform noise, noise by public shares, or one view of a sequence
+calibrate   from (d, gamma) to alpha and beta, what they guarantee and cost
+slots       equal rows in slots of their own
+earlier     the views before, in a sequence
+write       the tables of the release
+verify      whether the noise that a file declares keeps its bound
+wording     the guarantee in words
 """
 
 from sqlpriv.methods.alpha_beta.method import METHOD

@@ -12,11 +12,11 @@ from pathlib import Path
 from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
-from sqlpriv.methods.randomized.domains import NumberedColumn
 from sqlpriv.methods.randomized.elements import Elements
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.ledger import Entry
 from sqlpriv.sqltext import quoted
+from sqlpriv.table.domains import NumberedColumn
 from sqlpriv.table.source import Source
 
 _FILE = "earlier_release"

@@ -1,4 +1,4 @@
-"""Whether the coins that an alpha-beta release states keep the bound that it states, against the adversary it names."""
+"""Whether the noise that an alpha-beta release declares keeps the bound that it declares, by the adversary it names."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ from collections.abc import Iterator
 
 from sqlpriv.engine import Row, fetch
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.alpha_beta.terms import Promised, details, linking_factor, prior_of_element, promise
-from sqlpriv.methods.randomized.stated import is_sequence
-from sqlpriv.methods.randomized.verify import Meaning
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.alpha_beta.calibrate import linking_factor, persist_of, prior_of_element
+from sqlpriv.methods.alpha_beta.mechanism import ByShares, Sequence, Uniform, read_mechanism
+from sqlpriv.methods.alpha_beta.wording import Promised, details, promise
+from sqlpriv.methods.randomized.mechanism import WEIGHTS
+from sqlpriv.methods.randomized.read import is_sequence
+from sqlpriv.methods.randomized.verify import ROW_WEIGHTS, Meaning
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, is_close, published, same_number
 from sqlpriv.sqltext import quoted
 
+_CLOSE = 1e-9
+
 
 def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
-    """The bound, what follows from it, and whether the rows are ones that the coins make."""
+    """The bound, what follows from it, and whether the noise can have made the rows."""
     d, gamma, adversary = file.parameters["d"], file.parameters["gamma"], file.about["adversary"]
     prior, worth = _worth(calls, file)
     yield Check(
-        f"the coins keep beliefs of at most {d:.4g} at or below {gamma:g} ({adversary} adversary)",
+        f"the noise keeps beliefs of at most {d:.4g} at or below {gamma:g} ({adversary} adversary)",
         adversary in {"exclusive", "independent"} and _keeps_bound(calls, file, prior, worth[:2]),
     )
     yield same_number(file, "epsilon", worth[6])
@@ -30,33 +36,36 @@ def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
 
 def meaning(calls: Calls, file: ReleaseFile) -> Meaning:
     """What the numbers of a file guarantee."""
-    numbers, (prior, worth) = file.parameters, _worth(calls, file)
+    numbers, mechanism, (prior, worth) = file.parameters, read_mechanism(file), _worth(calls, file)
     slots, views = int(numbers["slots"]), int(numbers["views"])
+    by_shares = isinstance(mechanism, ByShares)
     given = Promised(
-        numbers["d"], prior, numbers["gamma"], file.about["adversary"], slots, views, "rate" in numbers, *worth[3:5]
+        numbers["d"], prior, numbers["gamma"], file.about["adversary"], slots, views, by_shares, *worth[3:5]
     )
-    factor = linking_factor(calls, numbers, _least_noise(calls, file), views)
+    factor = linking_factor(calls, mechanism, _least_noise(calls, file, mechanism), views)
     return Meaning(promise(given), details(given), factor)
 
 
 def _worth(calls: Calls, file: ReleaseFile) -> tuple[float, Row]:
-    """The prior of an element, and what the coins are worth against it."""
+    """The prior of an element, and what the noise is worth against it."""
     numbers = file.parameters
     prior = prior_of_element(calls, file.about["adversary"], numbers["d"], int(numbers["slots"]))
     return prior, calls.row("alpha_beta_guarantee", prior, numbers["gamma"], numbers["alpha"], numbers["beta"])
 
 
 def _keeps_bound(calls: Calls, file: ReleaseFile, prior: float, private: tuple[bool, bool]) -> bool:
-    """By the macros: the coins chosen for the bound, or for one view any that are at least as private."""
-    stated, independent = file.parameters, file.about["adversary"] == "independent"
-    gamma, slots = stated["gamma"], int(stated["slots"])
-    if "rate" in stated:
+    """By the macros: the noise chosen for the bound, or for one view any that is at least as private."""
+    numbers, independent = file.parameters, file.about["adversary"] == "independent"
+    gamma, slots, mechanism = numbers["gamma"], int(numbers["slots"]), read_mechanism(file)
+    if isinstance(mechanism, Sequence) != is_sequence(file):
+        return False
+    if isinstance(mechanism, ByShares):
         share = _largest_share(file) / slots
         alpha, rate = calls.row("alpha_beta_source_parameters", prior, share, gamma)
         beta = calls.row("alpha_beta_source_noise", rate, share)[0]
         return independent and _alike(file, alpha=alpha, rate=rate, beta=beta)
-    if "persist" in stated or stated["views"] > 1:
-        alpha, beta, persist = calls.row("sequence_parameters", prior, gamma, int(stated["views"]))
+    if isinstance(mechanism, Sequence):
+        alpha, beta, persist = calls.row("sequence_parameters", prior, gamma, int(numbers["views"]))
         return independent and _alike(file, alpha=alpha, beta=beta, persist=persist)
     return bool(private[0] if independent else private[1])
 
@@ -69,13 +78,12 @@ def _largest_share(file: ReleaseFile) -> float:
     return _share_of_tuple(file, "max")
 
 
-def _least_noise(calls: Calls, file: ReleaseFile) -> float:
+def _least_noise(calls: Calls, file: ReleaseFile, mechanism: Uniform) -> float:
     """The noise of the rarest tuple; that of all where it is uniform."""
-    stated = file.parameters
-    if "rate" not in stated:
-        return stated["beta"]
-    share = _share_of_tuple(file, "min") / stated["slots"]
-    return float(calls.row("alpha_beta_source_noise", stated["rate"], share)[0])
+    if not isinstance(mechanism, ByShares):
+        return mechanism.beta
+    share = _share_of_tuple(file, "min") / file.parameters["slots"]
+    return float(calls.row("alpha_beta_source_noise", mechanism.rate, share)[0])
 
 
 def _share_of_tuple(file: ReleaseFile, which: str) -> float:
@@ -102,21 +110,37 @@ def _copies(file: ReleaseFile) -> Check:
 
 def _rows(calls: Calls, file: ReleaseFile) -> Check:
     """At least the noise is there, and at most what a table of the whole domain would leave, by six deviations."""
-    stated = file.parameters
-    elements = stated["elements"] * stated["slots"]
-    coins = (stated["alpha"], stated["beta"], stated.get("persist", 0.5))
-    noise = calls.row("sequence_rows", *coins, 0, 0, elements)[0] if "rate" not in stated else _noise(file)
-    kept = calls.row("sequence_rows", *coins, elements, 0, elements)[0]
+    mechanism, elements = read_mechanism(file), file.parameters["elements"] * file.parameters["slots"]
+    numbers = (mechanism.alpha, mechanism.beta, persist_of(mechanism))
+    by_shares = isinstance(mechanism, ByShares)
+    noise = _noise(file) if by_shares else calls.row("sequence_rows", *numbers, 0, 0, elements)[0]
+    kept = calls.row("sequence_rows", *numbers, elements, 0, elements)[0]
     low, high = noise - 6 * math.sqrt(noise) - 0.5, kept + 6 * math.sqrt(kept) + 0.5
-    return Check("the number of rows is one that the coins can make", low <= count_rows(file) <= high)
+    return Check("the number of rows is one that the noise can make", low <= count_rows(file) <= high)
 
 
 def _noise(file: ReleaseFile) -> float:
-    """How much noise that follows shares the coins make of an empty table, in the mean."""
-    stated = file.parameters
+    """How much noise that follows shares an empty table would have, in the mean."""
     domains = [quoted(file.catalog, "domain", str(a["name"])) for a in file.attributes]
     total = 0.0
     for row in file.rows("domain_weights"):
         sums = (fetch(file.con, f"SELECT sum(share ** {int(row['power'])}) FROM {d}")[0][0] for d in domains)
         total -= row["weight"] * math.prod(map(float, sums))
-    return total * stated["alpha"]
+    return total * file.parameters["alpha"]
+
+
+def check_row_weights_by_shares(file: ReleaseFile, mechanism: ByShares) -> Check:
+    """Where noise follows shares, the weights of a row depend on the shares of its values."""
+    columns = [str(c["name"]) for c in file.attributes]
+    shares = " * ".join(f"d{i}.share" for i in range(len(columns)))
+    joins = " ".join(
+        f"JOIN {quoted(file.catalog, 'domain', name)} AS d{i} ON d{i}.value IS NOT DISTINCT FROM p.{quoted(name)}"
+        for i, name in enumerate(columns)
+    )
+    weights = mechanism.row_weights(mechanism.noise_of(int(file.parameters["slots"]), shares))
+    alike = " AND ".join(
+        f"coalesce(abs(p.__{part} - ({sql})) <= {_CLOSE} * abs({sql}), false)"
+        for part, sql in zip(WEIGHTS, map(inlined, weights), strict=True)
+    )
+    wrong = fetch(file.con, f"SELECT count(*) FROM {published(file)} AS p {joins} WHERE NOT ({alike})")[0][0]
+    return Check(ROW_WEIGHTS, int(wrong) == 0)

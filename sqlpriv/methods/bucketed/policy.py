@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlpriv.methods.bucketed.layout import can_judge, judged_names
 from sqlpriv.methods.labelled.policy import hierarchy_by_text
-from sqlpriv.methods.randomized.policy import domain_by_text
 from sqlpriv.policy.domains import COARSE_KEYS
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.policy.keys import Fail, Keys
+from sqlpriv.table.domains import domain_by_text
 
 ROLES: Mapping[str, Keys] = {
     "identifier": (),

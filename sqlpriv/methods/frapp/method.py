@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import ClassVar
 
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.frapp import terms
+from sqlpriv.methods.frapp.calibrate import calibrate
+from sqlpriv.methods.frapp.mechanism import Replacement, replacement
 from sqlpriv.methods.frapp.policy import OPTIONS, FrappPolicy
-from sqlpriv.methods.frapp.weights import make_weights
-from sqlpriv.methods.frapp.write import write
+from sqlpriv.methods.frapp.wording import ROWS_ARE_PUBLIC, details, promise
+from sqlpriv.methods.frapp.write import mechanism_of_plan, write
 from sqlpriv.methods.method import Edition, Made, Request
+from sqlpriv.methods.randomized.calibration import Bound, Calibration
+from sqlpriv.methods.randomized.mechanism import AllWeights, ErrorWeights, Mechanism, error_weights
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.terms import Asked, Terms
 from sqlpriv.methods.randomized.verify import Meaning
-from sqlpriv.methods.randomized.weights import AllWeights, Expected, expected
 from sqlpriv.release.file import ReleaseFile, count_rows
-from sqlpriv.release.layout import Names
 from sqlpriv.release.verify import Check, is_close, same_number
 from sqlpriv.table.source import Source
 
@@ -29,35 +30,39 @@ class Frapp(Randomized[FrappPolicy]):
     policy = FrappPolicy
     options = OPTIONS
     noise_tag = "frapp"
+    mechanisms: ClassVar[tuple[type[Mechanism], ...]] = (Replacement,)
 
     def tuples_for(self, rows: int) -> int | None:
         """A record may become any tuple, and the error grows with their number: few of them only."""
         return max(20, math.isqrt(rows))
 
-    def make_terms(self, source: Source, policy: FrappPolicy, asked: Asked) -> Terms:
-        """The coins for a bound, what they guarantee and cost."""
-        return terms.make_terms(source, policy, asked)
+    def calibrate(self, source: Source, policy: FrappPolicy, bound: Bound) -> Calibration:
+        """The noise for a bound, what it guarantees and costs."""
+        return calibrate(source, policy, bound)
 
     def write_tables(self, plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
         """All tables of the release, into the file that is attached."""
         return write(plan, edition, request)
 
-    def stated_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
-        """What the macros give for the parameters that a file states."""
-        stated = file.parameters
-        return make_weights(calls, stated["stay"], stated["move"], stated["rows"])
+    def mechanism_of(self, calls: Calls, file: ReleaseFile) -> Replacement:
+        """With the numbers that a file declares."""
+        return replacement(calls, file.parameters["stay"], file.parameters["move"])
 
-    def expected(self, plan: RandomizedPlan) -> Expected:
-        """The weights by which the private table tells the error of estimates beforehand."""
-        coins, calls = plan.terms.coins, plan.source.calls
-        return expected(calls, make_weights(calls, coins["stay"], coins["move"], plan.terms.rows))
+    def declared_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
+        """By the number of rows, which a file publishes."""
+        return self.mechanism_of(calls, file).weights(calls, file.parameters["rows"])
 
-    def numbers(self, file: ReleaseFile) -> Names:
-        """Which numbers its files hold."""
-        return Names(frozenset({"stay", "move", "rows"}))
+    def error_weights(self, plan: RandomizedPlan) -> ErrorWeights:
+        """By the number of rows."""
+        calls = plan.source.calls
+        return error_weights(calls, mechanism_of_plan(plan).weights(calls, plan.calibration.rows))
+
+    def warnings_of(self, file: ReleaseFile) -> tuple[str, ...]:
+        """The number of rows is public, too."""
+        return (ROWS_ARE_PUBLIC, *super().warnings_of(file))
 
     def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
-        """Whether no record is believed more than gamma by these coins, and all records are there."""
+        """Whether no record is believed more than gamma by this noise, and all records are there."""
         numbers = file.parameters
         d, gamma, stay, move, rows = (numbers[k] for k in ("d", "gamma", "stay", "move", "rows"))
         private, posterior, epsilon = calls.row("frapp_guarantee", d, gamma, stay, move)
@@ -71,7 +76,7 @@ class Frapp(Randomized[FrappPolicy]):
         """What the numbers of a file guarantee."""
         d, gamma, epsilon, rows = (file.parameters[k] for k in ("d", "gamma", "epsilon", "rows"))
         factor = float(calls.value(f"exp({epsilon!r})"))
-        return Meaning(terms.promise(d, gamma, epsilon), terms.details(int(rows)), factor)
+        return Meaning(promise(d, gamma, epsilon), details(int(rows)), factor)
 
 
 METHOD = Frapp()

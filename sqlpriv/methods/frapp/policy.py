@@ -20,9 +20,11 @@ class FrappPolicy(RandomizedPolicy):
         dropping = [c.name for c in self.published if c.outside == "drop"]
         if dropping:
             raise fail(
-                f"frapp tells the number of rows, and so whether a row was dropped by {dropping[0]!r}; write "
+                f"frapp reveals the number of rows, and so whether a row was dropped by {dropping[0]!r}; write "
                 'outside = "other", widen the domain, or leave the rows out before', "columns", dropping[0], "outside",
             )  # fmt: skip
         if self.has_source:
             name = next(c.name for c in self.published if c.share is not None)
-            raise fail("noise that follows shares is for one view of alpha_beta", "columns", name, "share")
+            raise fail(
+                "noise that follows shares is for noisy_counts and one view of alpha_beta", "columns", name, "share"
+            )

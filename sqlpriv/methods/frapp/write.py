@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.frapp.weights import make_weights
+from sqlpriv.methods.frapp.mechanism import Replacement
 from sqlpriv.methods.method import Edition, Made, Request
-from sqlpriv.methods.randomized.file import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
 from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.methods.randomized.write import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
 from sqlpriv.sqltext import literal
+
+
+def mechanism_of_plan(plan: RandomizedPlan) -> Replacement:
+    """The mechanism that was calibrated for a plan of this method."""
+    mechanism = plan.calibration.mechanism
+    assert isinstance(mechanism, Replacement)
+    return mechanism
 
 
 def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
     """All tables of the release, into the file that is attached."""
-    terms, con = plan.terms, plan.source.con
-    stay, move = terms.coins["stay"], terms.coins["move"]
-    weights = make_weights(plan.source.calls, stay, move, terms.rows)
-    write_facts(plan, edition, weights, {"stay": stay, "move": move, "rows": terms.rows})
-    write_sorted(plan, _moved(plan, edition.prefix))
+    mechanism, con, true_rows = mechanism_of_plan(plan), plan.source.con, plan.calibration.rows
+    weights = mechanism.weights(plan.source.calls, true_rows)
+    write_facts(plan, edition, weights, {"stay": mechanism.stay, "move": mechanism.move, "rows": true_rows})
+    write_sorted(plan, _moved(plan, mechanism, edition.prefix))
     rows = shown_rows(plan, same_weights(weights.view["view"]))
     fetch(con, f"CREATE TABLE {PUBLISHED} AS {rows}", on_progress=request.on_progress)
-    return Made(int(fetch(con, f"SELECT count(*) FROM {PUBLISHED}")[0][0]), float(terms.rows))
+    return Made(int(fetch(con, f"SELECT count(*) FROM {PUBLISHED}")[0][0]), float(true_rows))
 
 
-def _moved(plan: RandomizedPlan, prefix: str) -> str:
+def _moved(plan: RandomizedPlan, mechanism: Replacement, prefix: str) -> str:
     """SQL for the elements where the records land.
 
     A record that may also go where it was stays with probability (stay - move) + m move / m = stay in all.
@@ -36,7 +42,7 @@ def _moved(plan: RandomizedPlan, prefix: str) -> str:
         for h in range(1 + -(-len(own) // 4))
     )
     limbs = ", ".join(
-        f"CASE WHEN {inlined('_coin_share(h0)')} < {plan.terms.coins['alpha']!r} THEN {number} "
+        f"CASE WHEN {inlined('_coin_share(h0)')} < {mechanism.kept!r} THEN {number} "
         f"ELSE {inlined(f'_coin_word(h{1 + i // 4}, {i % 4})')} % {size} END AS {column}"
         for i, (number, size, column) in enumerate(zip(own, plan.elements.limbs, plan.elements.columns, strict=True))
     )

@@ -33,11 +33,10 @@ from sqlpriv.methods.labelled.kinds import (
 from sqlpriv.methods.labelled.labels import NodeLabels
 from sqlpriv.methods.labelled.scan import Scan, number_rows
 from sqlpriv.methods.lattice import Node
-from sqlpriv.methods.randomized.domains import read_domain
-from sqlpriv.methods.randomized.policy import PublishedColumn
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.domains import PublishedColumn, read_domain
 from sqlpriv.table.hierarchies import TOP, wide_rows
 from sqlpriv.table.source import Source
 

@@ -1,12 +1,18 @@
-"""Randomized releases: a view with a proven (d, gamma) guarantee that anyone can query without bias.
+"""What the randomized methods share: releases with random noise, that anyone can query without bias.
 
-policy      what the owner declares: domains, prior bound, gamma, adversary
-domains     the public domain of each attribute, as a numbered table
-elements    a tuple (with its slot) as one or a few whole numbers
-instance    the private table as a set of elements
-terms       from (d, gamma) to probabilities and back, with what they cost; what is not private is refused
-plan        a release that could be made
-file        what the files of these releases have in common; weights: what rows and domain count for
-verify      the file judged
-method      what these methods share as methods
+policy          what the owner declares: domains, prior bound, gamma; the keys and roles of every such method
+plan            a release that could be made: domains numbered, tuples counted, noise calibrated
+calibration     from the bound that is asked for to a mechanism, what it guarantees and what it costs
+mechanism       how noise is made, with its numbers: a type each, which a file names; what rows weigh
+attackers       who might attack a release, and what they come to believe at most
+combinations    among how many values an attacker guesses
+tuples          the private table as tuples of numbers; outside: why rows are not in the domain
+elements        a tuple, with its slot, as one or a few whole numbers
+draws           noise drawn over the domain, as SQL
+column_sets     smaller sets of columns that could be published where a policy asks for too much
+questions       how far off the answers of a release will be
+write, read     the tables of a file, and what a file declares
+verify          what only randomized releases have; verify_policy: whether one is what a policy asks for
+facts, wording  what is reported of a plan and a release, and its sentences
+method          all of it as a method, but for the noise
 """

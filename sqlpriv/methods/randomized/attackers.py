@@ -34,8 +34,8 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Known:
-    """What attackers of a release are made from, all of it public."""
+class Background:
+    """What attackers of a release know beforehand, all of it public."""
 
     wanted: tuple[Wanted, ...]
     quasi_identifiers: tuple[str, ...]
@@ -66,8 +66,8 @@ class Attacker:
 
 
 @dataclass(frozen=True)
-class Believed:
-    """What one believes of a row, and by how much the odds of it may change: the release's own factor, or another."""
+class Belief:
+    """What an attacker believes of a row, and by how much its odds may change: the release's own factor, or another."""
 
     knows: str
     wants: str
@@ -86,45 +86,51 @@ def person_prior(calls: Calls, prior: float, rows_each: int) -> float:
     return prior if rows_each == 1 else float(calls.row("person_prior", prior, rows_each)[0])
 
 
-def linking_prior(calls: Calls, known: Known, gamma: float) -> float:
+def linking_prior(calls: Calls, background: Background, gamma: float) -> float:
     """The prior bound that covers a linking attacker on every column that is wanted, about a row.
 
     Of a column with public shares, it is the largest belief in a value that can be kept below gamma, if one can.
     """
-    priors = [row_prior(calls, w, known.times) for w in _open(known) if not w.shares]
-    if known.shared:
-        rows = calls.rows("bag_share_factors", known.shared.shares, known.times, gamma)
+    priors = [row_prior(calls, w, background.times) for w in _open(background) if not w.shares]
+    if background.shared:
+        rows = calls.rows("bag_share_factors", background.shared.shares, background.times, gamma)
         priors.append(max((d for _, d, _, covered in rows if covered), default=max(row[1] for row in rows)))
     return max(priors)
 
 
 def list_attackers(
-    calls: Calls, known: Known, gamma: float, factor: float, of_values: Sequence[float] = ()
+    calls: Calls, background: Background, gamma: float, factor: float, of_values: Sequence[float] = ()
 ) -> tuple[Attacker, ...]:
     """All of them, for a release that changes odds by at most `factor`.
 
     With public shares, the odds of each value of that column change by at most its own factor.
     """
 
-    def attacker(believed: Believed) -> Attacker:
-        belief = person_prior(calls, believed.prior, known.rows_each)
-        posterior = _posterior(calls, belief, believed.factor or factor)
+    def attacker(held: Belief) -> Attacker:
+        belief = person_prior(calls, held.prior, background.rows_each)
+        posterior = _posterior(calls, belief, held.factor or factor)
         covered = is_covered(posterior, gamma)
-        return Attacker(believed.knows, believed.wants, belief, covered, posterior, believed.is_linking)
+        return Attacker(held.knows, held.wants, belief, covered, posterior, held.is_linking)
 
-    found = _beliefs(calls, known) if known.shared is None else _shared_beliefs(calls, known, gamma, of_values)
+    found = (
+        _beliefs(calls, background)
+        if background.shared is None
+        else _shared_beliefs(calls, background, gamma, of_values)
+    )
     return tuple(map(attacker, found))
 
 
-def worst_posterior(calls: Calls, known: Known, factor: float, of_values: Sequence[float] = ()) -> float | None:
+def worst_posterior(
+    calls: Calls, background: Background, factor: float, of_values: Sequence[float] = ()
+) -> float | None:
     """The largest belief of a linking attacker in any value afterwards; None where nothing is left to know."""
     found = []
-    for wanted in _open(known):
-        beliefs = [(row_prior(calls, wanted, known.times), factor)]
+    for wanted in _open(background):
+        beliefs = [(row_prior(calls, wanted, background.times), factor)]
         if wanted.shares:
-            rows = calls.rows("bag_share_beliefs", wanted.shares, list(of_values), known.times, 1)
+            rows = calls.rows("bag_share_beliefs", wanted.shares, list(of_values), background.times, 1)
             beliefs = [(before, of_values[value - 1]) for value, before, _ in rows]
-        found += [_posterior(calls, person_prior(calls, b, known.rows_each), change) for b, change in beliefs]
+        found += [_posterior(calls, person_prior(calls, b, background.rows_each), change) for b, change in beliefs]
     return max(found, default=None)
 
 
@@ -137,59 +143,61 @@ def is_covered(posterior: float, gamma: float) -> bool:
     return posterior <= gamma * (1 + _HAIR)
 
 
-def _open(known: Known) -> Iterator[Wanted]:
+def _open(background: Background) -> Iterator[Wanted]:
     """The columns of which something is left to know when all others are known."""
-    return (w for w in known.wanted if w.choices > 1)
+    return (w for w in background.wanted if w.choices > 1)
 
 
-def _beliefs(calls: Calls, known: Known) -> Iterator[Believed]:
+def _beliefs(calls: Calls, background: Background) -> Iterator[Belief]:
     """Who knows and wants what, where values are guessed evenly."""
-    yield Believed("nothing", "the whole row", float(calls.row("linking_prior", float(known.tuples), known.times)[0]))
-    for wanted in _open(known):
-        prior = row_prior(calls, wanted, known.times)
-        if known.quasi_identifiers:
-            yield Believed(_quasi_identifiers(known, wanted), wanted.column, prior)
-    for wanted in _open(known):
-        prior = row_prior(calls, wanted, known.times)
-        yield Believed(f"all but {wanted.column}", wanted.column, prior, is_linking=True)
-    yield Believed("all but one column", f"a value that {COMMON:.0%} of people have", COMMON)
+    yield Belief(
+        "nothing", "the whole row", float(calls.row("linking_prior", float(background.tuples), background.times)[0])
+    )
+    for wanted in _open(background):
+        prior = row_prior(calls, wanted, background.times)
+        if background.quasi_identifiers:
+            yield Belief(_quasi_identifiers(background, wanted), wanted.column, prior)
+    for wanted in _open(background):
+        prior = row_prior(calls, wanted, background.times)
+        yield Belief(f"all but {wanted.column}", wanted.column, prior, is_linking=True)
+    yield Belief("all but one column", f"a value that {COMMON:.0%} of people have", COMMON)
 
 
-def _shared_beliefs(calls: Calls, known: Known, gamma: float, of_values: Sequence[float]) -> Iterator[Believed]:
+def _shared_beliefs(calls: Calls, background: Background, gamma: float, of_values: Sequence[float]) -> Iterator[Belief]:
     """The same where the shares of a column are public: those of its values that can be covered, and the others."""
-    shared = known.shared
+    shared = background.shared
     assert shared is not None
     shares, name = shared.shares, shared.column
 
     def believed(others: int) -> list[tuple[float, float, float]]:
         """Of each value: the belief afterwards and before, and its factor; `others` are the tuples it may have."""
-        rows = calls.rows("bag_share_beliefs", shares, list(of_values), known.times, others)
+        rows = calls.rows("bag_share_beliefs", shares, list(of_values), background.times, others)
         return [(after, before, of_values[value - 1]) for value, before, after in rows]
 
     linking = believed(1)
     bare = [b for b in linking if not is_covered(b[0], gamma)]
     _, prior, factor = max((b for b in linking if is_covered(b[0], gamma)), key=lambda b: b[1])
     covered = f"{name}, its rarer values" if bare else name
-    _, of_row, row_factor = max(believed(known.tuples // len(shares)))
-    yield Believed("nothing", "the whole row", of_row, row_factor)
-    if known.quasi_identifiers:
-        yield Believed(_quasi_identifiers(known, shared), covered, prior, factor)
-    yield Believed(f"all but {name}", covered, prior, factor, is_linking=True)
-    for wanted in _open(known):
+    _, of_row, row_factor = max(believed(background.tuples // len(shares)))
+    yield Belief("nothing", "the whole row", of_row, row_factor)
+    if background.quasi_identifiers:
+        yield Belief(_quasi_identifiers(background, shared), covered, prior, factor)
+    yield Belief(f"all but {name}", covered, prior, factor, is_linking=True)
+    for wanted in _open(background):
         if wanted is not shared:
-            belief = row_prior(calls, wanted, known.times)
-            yield Believed(f"all but {wanted.column}", wanted.column, belief, is_linking=True)
+            belief = row_prior(calls, wanted, background.times)
+            yield Belief(f"all but {wanted.column}", wanted.column, belief, is_linking=True)
     if bare:
         wants = f"{name}, its commonest value" if len(bare) == 1 else f"{name}, its {len(bare)} commonest values"
         _, prior, factor = max(bare, key=lambda b: b[1])
-        yield Believed(f"all but {name}", wants, prior, factor, is_linking=True)
+        yield Belief(f"all but {name}", wants, prior, factor, is_linking=True)
     else:
         most = max(shares)
-        yield Believed(f"all but {name}", f"{name}, its commonest value", most, of_values[shares.index(most)])
+        yield Belief(f"all but {name}", f"{name}, its commonest value", most, of_values[shares.index(most)])
 
 
-def _quasi_identifiers(known: Known, wanted: Wanted) -> str:
-    return f"the quasi-identifiers: {', '.join(q for q in known.quasi_identifiers if q != wanted.column)}"
+def _quasi_identifiers(background: Background, wanted: Wanted) -> str:
+    return f"the quasi-identifiers: {', '.join(q for q in background.quasi_identifiers if q != wanted.column)}"
 
 
 def uncovered(attackers: Sequence[Attacker]) -> list[Attacker]:

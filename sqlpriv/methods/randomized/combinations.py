@@ -4,10 +4,10 @@ Labels on a level of a hierarchy stand for different numbers of values, and valu
 common: a column then has as many choices as would be alike if each were as common as the commonest.
 
 A table of [public] that [release] names in `combinations` says for its columns, two or more of those published, which
-values go together; nothing else is possible. Who knows the others then guesses among fewer values, and the prior bound
-has to say so: the choices of a column are those of the smallest slice that leaves at least two. A NULL is always
-possible where the domain has it. Noise falls on the impossible, too, and tells nothing there. Two columns that are
-wanted may not be in one table: who does not know the one would learn it by the other.
+values go together; nothing else is possible. An attacker who knows the others then guesses among fewer values, and the
+prior bound has to say so: the choices of a column are those of the smallest slice that leaves at least two. A NULL is
+always possible where the domain has it. Noise falls on impossible combinations, too, and reveals nothing there. Two
+columns that are wanted may not be in one table: an attacker who does not know one would learn it from the other.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections.abc import Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
-from sqlpriv.methods.randomized.domains import NumberedColumn
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
 from sqlpriv.sqltext import folded, quoted
+from sqlpriv.table.domains import NumberedColumn
 from sqlpriv.table.named_tables import is_private, read_named
 from sqlpriv.table.source import Source
 
 
 def possible_choices(source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedColumn]) -> dict[str, int]:
-    """How many values each wanted column can have, at the least, for one who knows all others. Reads table __tuples."""
+    """How many values each wanted column can have, at the least, given all others. Reads table __tuples."""
     places = {folded(c.name): i for i, c in enumerate(columns)}
     wanted = {folded(name) for name in policy.wanted}
     choices = {c.name: _alike(source, policy, c) for c in columns if folded(c.name) in wanted}

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import SqlprivError
@@ -15,21 +15,29 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.labelled.cells import labelled_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.randomized.attackers import attacker_grid, worst_posterior
-from sqlpriv.methods.randomized.file import check_public
+from sqlpriv.methods.randomized.calibration import Bound, Calibration
+from sqlpriv.methods.randomized.mechanism import AllWeights, ErrorWeights, Mechanism
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
 from sqlpriv.methods.randomized.questions import ask, refuse_views
-from sqlpriv.methods.randomized.terms import Asked, Terms
-from sqlpriv.methods.randomized.verify import Meaning, check_fits, check_rows, file_contents, file_layout
-from sqlpriv.methods.randomized.verify_policy import differences
-from sqlpriv.methods.randomized.verify_promise import attacker_checks, attackers_of, promise_of
-from sqlpriv.methods.randomized.verify_public import same_public
-from sqlpriv.methods.randomized.warned import warnings_of
-from sqlpriv.methods.randomized.weights import AllWeights, Expected
+from sqlpriv.methods.randomized.verify import (
+    Meaning,
+    attacker_checks,
+    attackers_of,
+    check_fits,
+    check_row_weights,
+    check_rows,
+    declared_mechanism,
+    file_contents,
+    file_layout,
+)
+from sqlpriv.methods.randomized.verify_policy import differences, same_public
+from sqlpriv.methods.randomized.wording import warnings_of_file, with_uncovered
+from sqlpriv.methods.randomized.write import check_public
 from sqlpriv.methods.records import Records
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile, written
-from sqlpriv.release.layout import Contents, Layout, Names
+from sqlpriv.release.layout import Contents, Layout
 from sqlpriv.release.read import describe
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
@@ -42,7 +50,10 @@ _MOST_VALUES = 6
 
 
 class Randomized(Method[P, RandomizedPlan]):
-    """A randomized method: its own coins and weights on top of what all share."""
+    """A randomized method: its own noise and weights on top of what all share."""
+
+    mechanisms: ClassVar[tuple[type[Mechanism], ...]]
+    """Those that its files may name."""
 
     roles = ROLES
     sections = ("public",)
@@ -56,24 +67,24 @@ class Randomized(Method[P, RandomizedPlan]):
         return max(1000, 10 * rows)
 
     @abstractmethod
-    def make_terms(self, source: Source, policy: P, asked: Asked) -> Terms:
-        """The coins for a bound, what they guarantee and cost."""
+    def calibrate(self, source: Source, policy: P, bound: Bound) -> Calibration:
+        """The noise for a bound, what it guarantees and costs."""
 
     @abstractmethod
     def write_tables(self, plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
         """All tables of the release, into the file that is attached."""
 
     @abstractmethod
-    def stated_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
-        """What the macros give for the parameters that a file states."""
+    def mechanism_of(self, calls: Calls, file: ReleaseFile) -> Mechanism:
+        """The mechanism that a file declares, with its numbers."""
 
     @abstractmethod
-    def expected(self, plan: RandomizedPlan) -> Expected:
-        """The weights by which the private table tells the error of estimates beforehand."""
+    def declared_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
+        """What the macros give for the parameters that a file declares."""
 
     @abstractmethod
-    def numbers(self, file: ReleaseFile) -> Names:
-        """Which numbers its files hold."""
+    def error_weights(self, plan: RandomizedPlan) -> ErrorWeights:
+        """The weights with which the private table gives the error of estimates beforehand."""
 
     @abstractmethod
     def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:
@@ -81,17 +92,17 @@ class Randomized(Method[P, RandomizedPlan]):
 
     @abstractmethod
     def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
-        """Whether the coins that a file declares keep the bound that it declares, and the rows are ones they make."""
+        """Whether the noise that a file declares keeps the bound that it declares, and can have made its rows."""
 
     def plan(self, source: Source, policy: P, request: Request) -> RandomizedPlan:
-        """Read domains and table, and find the terms."""
-        plan = make_plan(source, policy, self.make_terms)
+        """Read domains and table, and calibrate the noise."""
+        plan = make_plan(source, policy, self.calibrate)
         check_public(source, policy)
         if policy.questions:
-            refuse_views(plan, self.expected(plan))
+            refuse_views(plan, self.error_weights(plan))
         if not request.queries:
             return plan
-        return replace(plan, questions=ask(plan, self.expected(plan), request.queries))
+        return replace(plan, questions=ask(plan, self.error_weights(plan), request.queries))
 
     def write(self, plan: RandomizedPlan, edition: Edition, path: Path, request: Request) -> Made:
         """Write the release into a new file."""
@@ -100,11 +111,11 @@ class Randomized(Method[P, RandomizedPlan]):
 
     def layout_of(self, file: ReleaseFile) -> Layout:
         """What all files of its mechanism hold."""
-        return file_layout(self.numbers(file))
+        return file_layout(file, self.mechanisms)
 
     def contents(self, file: ReleaseFile) -> Contents:
         """The view, the domains and the public tables."""
-        return file_contents(file)
+        return file_contents(file, self.mechanisms)
 
     def differences(self, file: ReleaseFile, policy: P) -> Iterable[str]:
         """Public tables, domains, the bound and the shares."""
@@ -114,18 +125,28 @@ class Randomized(Method[P, RandomizedPlan]):
         """Tuples, weights, attackers and the bound."""
         if policy is not None:
             yield same_public(file, policy)
-        fits = check_fits(file)
-        yield fits
-        if not fits.passed:
-            return
         calls = Calls(file.con)
         try:
-            yield from check_rows(file, self.stated_weights(calls, file))
+            fits = check_fits(file, declared_mechanism(file, self.mechanisms))
+            yield fits
+            if not fits.passed:
+                return
+            mechanism, weights = self.mechanism_of(calls, file), self.declared_weights(calls, file)
+            yield from check_rows(file, mechanism, weights)
+            yield self.check_row_weights(file, mechanism, weights)
             yield from self.own_checks(calls, file)
             yield from attacker_checks(calls, file, self.meaning(calls, file))
         except (SqlprivError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             why = str(error) if isinstance(error, SqlprivError) else "some are missing, or no numbers"
             yield Check("the parameters are those of a release", False, why)
+
+    def check_row_weights(self, file: ReleaseFile, mechanism: Mechanism, weights: AllWeights) -> Check:
+        """Whether rows weigh what the parameters make of their kind."""
+        return check_row_weights(file, mechanism, weights)
+
+    def warnings_of(self, file: ReleaseFile) -> tuple[str, ...]:
+        """What a release warns its readers of."""
+        return warnings_of_file(file)
 
     def wording(self, file: ReleaseFile) -> Wording:
         """What its numbers guarantee, and against whom."""
@@ -137,9 +158,9 @@ class Randomized(Method[P, RandomizedPlan]):
         counts = f"count(*) of {about['table']} estimates the number of {about['counts']}; view {view}"
         numbers = ", ".join(f"{k} = {v:.6g}" for k, v in file.parameters.items())
         return Wording(
-            promise_of(file, meaning, attackers),
+            with_uncovered(meaning.promise, attackers, file.parameters["gamma"], file.reasons.get("uncovered")),
             meaning.details,
-            warnings_of(file),
+            self.warnings_of(file),
             before_columns=(attacker_grid(listed), Line(counts)),
             after_columns=(Line(f"parameters: {numbers}"),),
             content={"attackers": listed, "columns": _columns(file), "view": view},
@@ -151,9 +172,10 @@ class Randomized(Method[P, RandomizedPlan]):
 
     def posterior(self, plan: RandomizedPlan, file: ReleaseFile, times: float) -> float | None:
         """The worst of the linking attackers, who know all but one column."""
-        factors = () if plan.terms.by_value is None else plan.terms.by_value.factors
-        known = replace(plan.known, times=times)
-        return worst_posterior(plan.source.calls, known, plan.terms.factor, factors)
+        by_value = plan.calibration.mechanism.by_value
+        background = replace(plan.background, times=times)
+        factors = () if by_value is None else by_value.factors
+        return worst_posterior(plan.source.calls, background, plan.calibration.factor, factors)
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
         """By its numbers."""

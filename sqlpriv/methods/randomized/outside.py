@@ -6,8 +6,8 @@ import re
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
-from sqlpriv.methods.randomized.domains import NumberedColumn
 from sqlpriv.sqltext import NUMERIC_TYPE, quoted
+from sqlpriv.table.domains import NumberedColumn
 from sqlpriv.table.profile import kind_of
 from sqlpriv.table.source import Source
 

@@ -1,4 +1,4 @@
-"""A randomized release that could be made: domains numbered, tuples counted, terms found."""
+"""A randomized release that could be made: domains numbered, tuples counted, noise calibrated."""
 
 from __future__ import annotations
 
@@ -14,26 +14,20 @@ from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.facts import Facts
 from sqlpriv.methods.charts import PrivacyCost
 from sqlpriv.methods.method import CannotPublish, Plan, Request, Written
-from sqlpriv.methods.randomized.advice import GOOD_ERROR, MakeTerms, Trials, advice
-from sqlpriv.methods.randomized.alias import Alias, make_alias
-from sqlpriv.methods.randomized.attackers import Known, Wanted
+from sqlpriv.methods.randomized import wording
+from sqlpriv.methods.randomized.attackers import Background, Wanted
+from sqlpriv.methods.randomized.calibration import Calibrate, Calibration, NoBound, find_bound
+from sqlpriv.methods.randomized.column_sets import GOOD_ERROR, Trials
 from sqlpriv.methods.randomized.combinations import possible_choices
-from sqlpriv.methods.randomized.domains import NumberedColumn, read_domains
+from sqlpriv.methods.randomized.draws import Alias, make_alias
 from sqlpriv.methods.randomized.elements import Elements, number_elements
-from sqlpriv.methods.randomized.instance import domain_digest, refuse_more_rows, table_digest, write_tuples
-from sqlpriv.methods.randomized.policy import RandomizedPolicy
-from sqlpriv.methods.randomized.terms import (
-    NoBound,
-    Terms,
-    asked_for,
-    not_covered,
-    too_many_rows,
-    useless,
-    with_uncovered,
-)
-from sqlpriv.methods.randomized.told import Considered, planned_facts, published_facts, refused_facts
+from sqlpriv.methods.randomized.facts import Alternatives, planned_facts, published_facts, refused_facts
+from sqlpriv.methods.randomized.mechanism import NoiseByValue
+from sqlpriv.methods.randomized.policy import CALIBRATED, RandomizedPolicy
+from sqlpriv.methods.randomized.tuples import domain_digest, refuse_more_rows, table_digest, write_tuples
 from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded, literal
+from sqlpriv.table.domains import NumberedColumn, read_domains
 from sqlpriv.table.source import Source
 
 GAMMAS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)
@@ -46,9 +40,9 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
     columns: tuple[NumberedColumn, ...]
     aliases: tuple[Alias, ...] | None
     elements: Elements
-    terms: Terms
-    known: Known
-    make_terms: MakeTerms
+    calibration: Calibration
+    background: Background
+    calibrate: Calibrate
     questions: Facts | None = None
     """How far off the answers to the owner's questions will be, if any were asked."""
 
@@ -58,38 +52,31 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
         return table_digest(self.source, self.columns)
 
     def seed_parameters(self) -> dict[str, object]:
-        """The bound, the numbers of the noise, and a digest of the domain."""
-        terms, coins = self.terms, self.terms.coins
+        """The bound, the numbers of the noise, and a digest of the domain. Frozen: noise is drawn from it."""
+        found = self.calibration
+        sequence = {"slots": found.slots, "views": found.views} if self.policy.has_slots else {}
         parameters: dict[str, object] = {
-            "d": terms.d,
-            "gamma": terms.gamma,
-            "adversary": terms.adversary,
-            "alpha": 0.0 if "stay" in coins else coins.get("alpha"),
-            "beta": 0.0 if "stay" in coins else coins.get("beta"),
-            "stay": coins.get("stay", 0.0),
-            "rate": coins.get("rate"),
-            "slots": terms.slots,
-            "views": terms.views,
+            "d": found.d,
+            "gamma": found.gamma,
+            "adversary": found.adversary,
+            **{"alpha": None, "beta": None, "stay": 0.0, "rate": None, **found.mechanism.seed},
+            **sequence,
             "domain": domain_digest(self.source, self.columns),
         }
-        if "q" in coins or "a" in coins:  # a bag has no slots, and no views follow it
-            parameters |= coins
-            for name in ("slots", "views"):
-                del parameters[name]
         return parameters
 
     def spent(self) -> Spent | None:
-        """What the ledger adds up: of a bag both kinds, of FRAPP replaced rows alone, of slots nothing."""
-        terms = self.terms
-        if not {"q", "a", "stay"} & set(terms.coins):
+        """What the ledger adds up: of noisy counts both kinds, of FRAPP replaced rows alone, of slots nothing."""
+        found = self.calibration
+        if not found.mechanism.composes:
             return None
-        added = None if terms.added_epsilon is None else (terms.added_epsilon, 0.0)
+        added = None if found.added_epsilon is None else (found.added_epsilon, 0.0)
         unit = "person" if self.policy.person is not None else "row"
-        return Spent(unit, added, (terms.replaced_epsilon, 0.0))
+        return Spent(unit, added, (found.replaced_epsilon, 0.0))
 
     def warnings(self) -> tuple[str, ...]:
-        """Those of the terms."""
-        return self.terms.for_the_owner
+        """Those of the calibration."""
+        return self.calibration.for_the_owner
 
     def refuse(self, request: Request) -> None:
         """Refuse what does not cover the attackers people fear, is too large, or says nothing unless it is forced."""
@@ -99,28 +86,29 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
 
     def refusals(self, *, forced: bool = False) -> list[str]:
         """Why it is not published as it is."""
-        terms = self.terms
-        found = []
-        if terms.uncovered and not self.policy.uncovered:
-            is_given = self.policy.d is not None or self.policy.k is not None
-            found.append(not_covered(terms, is_given=is_given))
-        if terms.expected_rows > self.policy.max_rows:
-            found.append(too_many_rows(terms, self.policy.max_rows))
-        if not terms.possible and not forced:
-            found.append(useless(terms))
-        return found
+        found, policy = self.calibration, self.policy
+        listed = []
+        if found.uncovered and not policy.uncovered:
+            instead = wording.instead_of(is_given=policy.gives_prior, has_slots=found.slots > 1 or found.views > 1)
+            by_shares = found.mechanism.by_value is not None
+            listed.append(wording.not_covered(found.attackers, found.gamma, instead, by_shares=by_shares))
+        if found.expected_rows > policy.max_rows:
+            listed.append(wording.too_many_rows(found.expected_rows, policy.max_rows))
+        if not found.possible and not forced:
+            listed.append(wording.useless(found.half_domain_error, found.n_public))
+        return listed
 
     def facts(self, written: Written | None = None) -> Facts:
         """What would be published and what it means, with what other gammas would cost; or what was published."""
-        method, terms = self.policy.method, self.terms
+        method, found = self.policy.method, self.calibration
         if written is not None:
-            return published_facts(method, terms, written)
+            return published_facts(method, found, written)
         refusals = self.refusals()
-        is_poor = bool(refusals) or terms.small_error > GOOD_ERROR
+        is_poor = bool(refusals) or found.small_error > GOOD_ERROR
         sizes = {c.name: c.size for c in self.columns}
-        trials = Trials(self.source, self.policy, terms.rows, self.known, sizes, self.make_terms)
+        trials = Trials(self.source, self.policy, found.rows, self.background, sizes, self.calibrate)
         instead = (trials.sets(), trials.coarser()) if is_poor else ((), {})
-        planned = planned_facts(method, terms, Considered(self.costs(), refusals, *instead, self._bytes()))
+        planned = planned_facts(method, found, Alternatives(self.costs(), refusals, *instead, self._bytes()))
         if self.questions is None:
             return planned
         content = {**planned.content, "queries": self.questions.content}
@@ -129,28 +117,26 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
     def _bytes(self) -> int:
         """About how large the file will be."""
         bits = " + ".join(f"log2({c.size})" for c in self.columns)
-        return int(self.source.calls.value(f"_release_bytes({self.terms.expected_rows!r}, {bits})"))
+        return int(self.source.calls.value(f"_release_bytes({self.calibration.expected_rows!r}, {bits})"))
 
     def with_release(self, release: Mapping[str, Any]) -> RandomizedPlan:
-        """The plan for other keys of [release] that change nothing but the terms."""
-        policy = replace(self.policy, release=release)
-        terms = _terms(self.source, policy, self.terms.rows, self.known, self.columns, self.aliases, self.make_terms)
-        return replace(self, policy=policy, terms=terms)
+        """The plan for other keys of [release] that change nothing but the noise."""
+        policy, rows = replace(self.policy, release=release), self.calibration.rows
+        found = _calibrated(self.source, policy, rows, self.background, self.columns, self.aliases, self.calibrate)
+        return replace(self, policy=policy, calibration=found)
 
-    def costs(self) -> list[Terms]:
-        """The terms for other gammas, and for the policy's own; those that cannot be are left out."""
+    def costs(self) -> list[Calibration]:
+        """The noise for other gammas, and for the policy's own; those that cannot be are left out."""
         found = []
-        for gamma in sorted({*GAMMAS, self.terms.gamma}):
+        for gamma in sorted({*GAMMAS, self.calibration.gamma}):
             release = {**self.policy.release, "gamma": gamma}
             try:
-                terms = self.with_release(
-                    {k: None if k in {"alpha", "beta", "p"} else v for k, v in release.items()}
-                ).terms
+                other = self.with_release({k: None if k in CALIBRATED else v for k, v in release.items()}).calibration
             except SqlprivError:
                 continue
             # Where more values are as common as gamma, a smaller one costs less because it covers less.
-            if _bare(terms) <= _bare(self.terms):
-                found.append(terms)
+            if _uncovered_values(other) <= _uncovered_values(self.calibration):
+                found.append(other)
         return found
 
     def charts(self) -> tuple[PrivacyCost, ...]:
@@ -159,9 +145,9 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
         return (PrivacyCost(points, float(self.policy.release["gamma"])),) if points else ()
 
 
-def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -> RandomizedPlan:
-    """Read domains and table, and find the terms."""
-    columns = read_domains(source, policy)
+def make_plan(source: Source, policy: RandomizedPolicy, calibrate: Calibrate) -> RandomizedPlan:
+    """Read domains and table, and calibrate the noise."""
+    columns = read_domains(source, [c.name for c in policy.columns], policy.published)
     rows = write_tuples(source, columns)
     if rows == 0:
         raise PolicyError("the table has no rows to publish")
@@ -172,27 +158,28 @@ def make_plan(source: Source, policy: RandomizedPolicy, make_terms: MakeTerms) -
         rows = int(fetch(source.con, "SELECT count(*) FROM __tuples")[0][0])
     _share_out(source, policy, columns)
     aliases = _aliases(source, columns) if policy.has_source and policy.shared is None else None
-    known = _known(source, policy, columns)
+    background = _background(source, policy, columns)
     try:
-        terms = _terms(source, policy, rows, known, columns, aliases, make_terms)
+        calibration = _calibrated(source, policy, rows, background, columns, aliases, calibrate)
     except NoBound as error:
         sizes = {c.name: c.size for c in columns}
-        sets = Trials(source, policy, rows, known, sizes, make_terms).sets()
-        is_given = policy.d is not None or policy.k is not None
-        why = str(error) if is_given else f"{error}; {advice(known, sets)}"
-        raise CannotPublish(why, refused_facts(source.calls, policy, known, sets, why)) from None
-    _write_noise(source, columns, terms)
-    elements = number_elements([*(c.size for c in columns), terms.slots])
-    return RandomizedPlan(policy, source, columns, aliases, elements, terms, known, make_terms)
+        sets = Trials(source, policy, rows, background, sizes, calibrate).sets()
+        why = str(error)
+        if not policy.gives_prior:
+            why = f"{why}; {wording.advice(background, [s.columns for s in sets])}"
+        raise CannotPublish(why, refused_facts(source.calls, policy, background, sets, why)) from None
+    _write_noise(source, columns, calibration.mechanism.by_value)
+    elements = number_elements([*(c.size for c in columns), calibration.slots])
+    return RandomizedPlan(policy, source, columns, aliases, elements, calibration, background, calibrate)
 
 
-def _known(source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedColumn]) -> Known:
-    """What attackers are made from."""
+def _background(source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedColumn]) -> Background:
+    """What attackers know."""
     choices = possible_choices(source, policy, columns)
     if max(choices.values()) == 1:
         raise PolicyError("the sensitive columns have one possible value each, so there is nothing to hide")
     shared = {c.name: c for c in columns if _is_shared(policy, c)}
-    return Known(
+    return Background(
         tuple(Wanted(name, n, _shares(source, shared[name]) if name in shared else ()) for name, n in choices.items()),
         tuple(c.name for c in columns if c.column.role == "quasi-identifier"),
         math.prod(c.size for c in columns),
@@ -201,25 +188,27 @@ def _known(source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedC
     )
 
 
-def _terms(
+def _calibrated(
     source: Source,
     policy: RandomizedPolicy,
     rows: int,
-    known: Known,
+    background: Background,
     columns: Sequence[NumberedColumn],
     aliases: Sequence[Alias] | None,
-    make_terms: MakeTerms,
-) -> Terms:
+    calibrate: Calibrate,
+) -> Calibration:
     shares = None
     if aliases is not None:
         largest = math.prod((max(a.shares) for a in aliases), start=Fraction(1))
         shares = (largest, math.prod((min(a.shares) for a in aliases), start=Fraction(1)))
-    asked = asked_for(source.calls, policy, rows, known, [c.size for c in columns], shares)
-    return with_uncovered(make_terms(source, policy, asked), policy.uncovered)
+    bound = find_bound(source.calls, policy, rows, background, [c.size for c in columns], shares)
+    found = calibrate(source, policy, bound)
+    promise = wording.with_uncovered(found.promise, found.attackers, found.gamma, policy.uncovered)
+    return replace(found, promise=promise)
 
 
-def _bare(terms: Terms) -> int:
-    return 0 if terms.by_value is None else terms.by_value.bare
+def _uncovered_values(found: Calibration) -> int:
+    return 0 if found.mechanism.by_value is None else found.mechanism.by_value.uncovered
 
 
 def _is_shared(policy: RandomizedPolicy, column: NumberedColumn) -> bool:
@@ -238,11 +227,11 @@ def _share_out(source: Source, policy: RandomizedPolicy, columns: Sequence[Numbe
                 raise PolicyError(f"domain of {column.name!r}: some shares are too small beside the others")
 
 
-def _write_noise(source: Source, columns: Sequence[NumberedColumn], terms: Terms) -> None:
-    """Where noise follows public shares, the domain says how much each value has: who asks sums over it."""
-    if terms.by_value is not None:
-        table = next(c.table for c in columns if c.name == terms.by_value.column)
-        noise = f"CAST({literal(terms.by_value.copies)} AS DOUBLE[])[id + 1] AS noise"
+def _write_noise(source: Source, columns: Sequence[NumberedColumn], by_value: NoiseByValue | None) -> None:
+    """Where noise follows public shares, the domain says how much each value has: queries sum over it."""
+    if by_value is not None:
+        table = next(c.table for c in columns if c.name == by_value.column)
+        noise = f"CAST({literal(by_value.copies)} AS DOUBLE[])[id + 1] AS noise"
         fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS SELECT *, {noise} FROM {table} ORDER BY id")
 
 

@@ -8,7 +8,7 @@
     [public]
     regions = "regions.csv"
     [release]
-    method = "alpha_beta"
+    method = "noisy_counts"
     gamma = 0.3
 
 Roles are those of every method. An attacker may know what is published of a person but one column, and wants a
@@ -18,14 +18,14 @@ sensitive one; `published` is a column of which nothing is said, and counts as s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sqlpriv.policy.domains import NOISY_KEYS, Domain, Share
+from sqlpriv.policy.domains import NOISY_KEYS, NOISY_ROLES
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.policy.keys import FILES, REASON, Fail, Key, Keys, Kind, choice, number
+from sqlpriv.table.domains import PublishedColumn, domain_by_text
 
 ROLES: Mapping[str, Keys] = {
     "quasi-identifier": NOISY_KEYS,
@@ -36,7 +36,6 @@ ROLES: Mapping[str, Keys] = {
     "identifier": (),
     "drop": (),
 }
-PUBLISHED = ("quasi-identifier", "sensitive", "other", "published")
 _COMBINATIONS = Kind("a list of names from [public]", FILES.read)
 MOST_ROWS = 50_000_000
 
@@ -46,7 +45,8 @@ def _read_times(value: Any) -> float | None:
 
 
 _TIMES = Kind("a number from 1 to 1e+06", _read_times, _read_times)
-PERSONS = 'alpha_beta with duplicates = "bag" and rows_each'
+CALIBRATED = ("p", "alpha", "beta")
+"""Keys of [release] that give numbers of the noise, which is else calibrated to the bound."""
 BOUND: Keys = (
     Key("gamma", number(0, 1), "what nobody may come to believe with more than", required=True),
     Key("attacker", choice("linking"), "whom d comes from, or is judged by: who knows all but one column", "linking"),
@@ -56,27 +56,10 @@ BOUND: Keys = (
     Key("k", number(0, 1e18), "the prior bound, given as a multiple of the mean: d = k n / m"),
     Key("combinations", _COMBINATIONS, "public tables of what columns can have together: nothing else is possible", ()),
     Key("uncovered", REASON, "why to publish although a linking attacker is not covered; the release starts with it"),
-    Key("n_public", number(0, 10**15, whole=True), "the number of rows that may be told; else rounded up"),
-    Key("adversary", choice("exclusive", "independent"), "whom the bound of slots and distinct tuples holds against",
-        "exclusive"),
+    Key("n_public", number(0, 10**15, whole=True), "the number of rows that may be public; else rounded up"),
     Key("max_rows", number(0, 10**15, whole=True), "refuse a release that would have more rows", MOST_ROWS),
 )  # fmt: skip
 """What every randomized method takes in [release]."""
-
-
-@dataclass(frozen=True)
-class PublishedColumn:
-    """A published column with its domain: a list of values, or text that says where it is."""
-
-    name: str
-    role: str
-    domain: Domain
-    null: bool
-    outside: str
-    share: Share
-    hierarchy: str | tuple[str, ...] | None
-    """Published are the labels of the values of the domain on a level of this hierarchy, if there is one."""
-    level: int | None
 
 
 @dataclass(frozen=True)
@@ -84,11 +67,13 @@ class RandomizedPolicy(Policy):
     """A policy of a randomized release."""
 
     coarsens: ClassVar[bool] = True
+    has_slots: ClassVar[bool] = True
+    """Whether equal rows may have slots, and views may follow each other."""
 
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
         """The columns that are published, in the order of the file."""
-        return tuple(_published(c) for c in self.columns if c.role in PUBLISHED)
+        return tuple(_published(c) for c in self.columns if c.role in NOISY_ROLES)
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -111,14 +96,14 @@ class RandomizedPolicy(Policy):
         return self.release["k"]  # type: ignore[no-any-return]
 
     @property
-    def n_public(self) -> int | None:
-        """The number of rows that may be told, if it is declared."""
-        return self.release["n_public"]  # type: ignore[no-any-return]
+    def gives_prior(self) -> bool:
+        """Whether the policy gives the prior bound itself."""
+        return self.d is not None or self.k is not None
 
     @property
-    def adversary(self) -> str:
-        """Whom the bound of slots and distinct tuples holds against."""
-        return str(self.release["adversary"])
+    def n_public(self) -> int | None:
+        """The number of rows that may be public, if it is declared."""
+        return self.release["n_public"]  # type: ignore[no-any-return]
 
     @property
     def times(self) -> float:
@@ -167,15 +152,15 @@ class RandomizedPolicy(Policy):
 
     @property
     def slots(self) -> int:
-        """Among how many slots equal rows are told apart."""
+        """Among how many slots equal rows are distinguished."""
         return 1
 
-    def differs(self, about: Mapping[str, str], stated: Mapping[str, float]) -> list[str]:
-        """Where what a file states is not what the policy asks for."""
-        asked: dict[str, Any] = {"gamma": self.gamma, "times": self.times, "slots": self.slots, "views": self.views}
-        asked |= {"rows_each": self.rows_each} | ({} if self.n_public is None else {"n_public": self.n_public})
-        found = {"views": 1.0, "rows_each": math.nan, "times": math.nan, "n_public": asked.get("n_public"), **stated}
-        listed = [f"{name} is {found[name]:g}, and not {asked[name]:g}" for name in asked if found[name] != asked[name]]
+    def differs(self, about: Mapping[str, str], declared: Mapping[str, float]) -> list[str]:
+        """Where what a file declares is not what the policy asks for."""
+        wanted: dict[str, Any] = {"gamma": self.gamma, "times": self.times, "slots": self.slots, "views": self.views}
+        wanted |= {"rows_each": self.rows_each} | ({} if self.n_public is None else {"n_public": self.n_public})
+        found = {"n_public": wanted.get("n_public"), **declared}
+        listed = [f"{n} is {found[n]:g}, and not {wanted[n]:g}" for n in wanted if found[n] != wanted[n]]
         if about.get("table") != self.table.name:
             listed.append("it is of another table")
         if (about.get("counts") == "distinct tuples") != self.is_distinct:
@@ -192,7 +177,7 @@ class RandomizedPolicy(Policy):
                 "columns",
             )
         for column in self.columns:
-            if column.role in PUBLISHED:
+            if column.role in NOISY_ROLES:
                 _check_column(column, fail)
         if self.k is not None and self.d is not None:
             raise fail("the prior bound is given as k and as d: give one of them, or none", "release", "k")
@@ -202,7 +187,8 @@ class RandomizedPolicy(Policy):
         if persons and not self.protects_persons:
             raise fail(
                 f"{self.method} hides rows one by one, and not the rows of a person together; "
-                f"use {PERSONS}, or drop the column if everybody has one row", "columns", persons[0], "role",
+                "use noisy_counts with rows_each, or drop the column if everybody has one row",
+                "columns", persons[0], "role",
             )  # fmt: skip
         unknown = [name for name in self.combinations if name not in self.public]
         if unknown:
@@ -214,8 +200,8 @@ class RandomizedPolicy(Policy):
         return 1
 
     @property
-    def told_size(self) -> bool:
-        """Whether the release tells the number of rows, rounded up: something in it is made from that."""
+    def reveals_size(self) -> bool:
+        """Whether the release reveals the number of rows, rounded up: something in it is made from that."""
         return False
 
     @property
@@ -232,13 +218,6 @@ def _published(column: Column) -> PublishedColumn:
     if given["level"] is None:
         given["hierarchy"] = None
     return PublishedColumn(column.name, column.role, **given)
-
-
-def domain_by_text(domain: Domain) -> bool:
-    """Whether a domain is not numbers or dates by what the policy says."""
-    if isinstance(domain, str):
-        return not domain.startswith("range:") and domain != "active"
-    return any(isinstance(value, str) for value in domain)
 
 
 def _check_column(column: Column, fail: Fail) -> None:

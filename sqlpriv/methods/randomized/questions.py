@@ -1,14 +1,14 @@
-"""How far off the answers of a release will be, told by a plan: their standard errors, before any coin falls.
+"""How far off the answers of a release will be, foretold by a plan: their standard errors, before any noise is drawn.
 
 The rewriter that answers queries of a release is given the private table in the place of the view: its rows are the
-true ones, with the variance that a coin adds to a row, and the domain has the variance of noise alone (macro
+true ones, with the variance that noise adds to a row, and the domain has the variance of noise alone (macro
 expected_weights). What it computes as the variance of an estimate is then the one that the estimate will really have;
 of ratios, as avg() is one, it is that of the delta method, and none where what is divided by may come near 0. A tuple
 with many copies is one row with their weights.
 
-For the owner alone, since all of this is made from private rows. No answer is told, only errors, and of these only two
-digits: an error grows with its answer, and with all its digits would tell a count to the last row. For the same reason
-no error is told relative to its answer, and nothing is chosen or sorted by answers (Options.deviations).
+For the owner alone, since all of this is made from private rows. No answer is given, only errors, and of these only two
+digits: an error grows with its answer, and with all its digits would reveal a count to the last row. For the same
+reason no error is given relative to its answer, and nothing is chosen or sorted by answers (Options.deviations).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError, SqlprivError
 from sqlpriv.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.file import write_public
+from sqlpriv.methods.randomized.mechanism import ErrorWeights
 from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.weights import Expected
+from sqlpriv.methods.randomized.write import write_public
 from sqlpriv.release.open import run_rewritten
 from sqlpriv.release.read import attribute, public_tables
 from sqlpriv.release.views import wrong_name, wrong_question
@@ -45,26 +45,28 @@ _WARNING = (
     "more than twice that."
 )
 _WITHOUT = (
-    "-: no standard error can be told. A release has no bounds there either, or what is divided by is too small beside "
-    "its own error."
+    "-: no standard error can be given. A release has no bounds there either, or what is divided by is too small "
+    "beside its own error."
 )
 
 
-def ask(plan: RandomizedPlan, expected: Expected, queries: Sequence[str]) -> Facts:
+def ask(plan: RandomizedPlan, weights: ErrorWeights, queries: Sequence[str]) -> Facts:
     """The standard errors of all answers to some queries; what a release would refuse is refused before any runs."""
-    release = _release(plan, expected)
+    release = _release(plan, weights)
     for query in queries:
         rewrite(query, release)
     answers = [rewrite(query, release, Options(deviations=True)) for query in queries]
-    found = [_asked(plan, query, answer) for query, answer in zip(queries, answers, strict=True)]
-    first = "" if plan.terms.views == 1 else " This is the first view of the sequence; later ones answer with others."
+    found = [_answered(plan, query, answer) for query, answer in zip(queries, answers, strict=True)]
+    first = (
+        "" if plan.calibration.views == 1 else " This is the first view of the sequence; later ones answer with others."
+    )
     parts: list[Part] = [Line(_WARNING + first, "private"), *(part for each in found for part in each.parts())]
     return Facts("", [each.content() for each in found], tuple(parts))
 
 
-def refuse_views(plan: RandomizedPlan, expected: Expected) -> None:
+def refuse_views(plan: RandomizedPlan, weights: ErrorWeights) -> None:
     """Refuse questions of [views] that no release by this plan could keep as views."""
-    release = _described(plan, expected)
+    release = _described(plan, weights)
     for name, question in plan.policy.questions.items():
         try:
             if why := wrong_name(name, release.table) or wrong_question(question):
@@ -75,7 +77,7 @@ def refuse_views(plan: RandomizedPlan, expected: Expected) -> None:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Answered:
     """A query, and the standard errors of its answers, in each group."""
 
     query: str
@@ -123,19 +125,19 @@ class _Asked:
         ]
 
 
-def _release(plan: RandomizedPlan, expected: Expected) -> Release:
+def _release(plan: RandomizedPlan, weights: ErrorWeights) -> Release:
     """The private table as a release of itself, in which nothing was published."""
     con = plan.source.con
     values = [f"d{i}.value AS {quoted(c.name)}" for i, c in enumerate(plan.columns)]
     joins = " ".join(f"JOIN {c.table} AS d{i} ON d{i}.id = t.i{i}" for i, c in enumerate(plan.columns))
     share = " * ".join(f"d{i}.share" for i, _ in enumerate(plan.columns))
-    weights = ", ".join(f"__copies * ({number}) AS __{part}" for part, number in expected.row.items())
+    columns = ", ".join(f"__copies * ({number}) AS __{part}" for part, number in weights.row.items())
     tuples = f"SELECT {', '.join(values)}, {share} AS __share, t.copies AS __copies FROM __tuples AS t {joins}"
-    fetch(con, f"CREATE OR REPLACE TABLE {_ROWS} AS SELECT * EXCLUDE (__share, __copies), {weights} FROM ({tuples})")
-    return _described(plan, expected)
+    fetch(con, f"CREATE OR REPLACE TABLE {_ROWS} AS SELECT * EXCLUDE (__share, __copies), {columns} FROM ({tuples})")
+    return _described(plan, weights)
 
 
-def _described(plan: RandomizedPlan, expected: Expected) -> Release:
+def _described(plan: RandomizedPlan, weights: ErrorWeights) -> Release:
     """What rewriting knows of it; the rows themselves need not be there for that."""
     con = plan.source.con
     fetch(con, f"DROP SCHEMA IF EXISTS {_MEMORY}.public CASCADE")
@@ -145,15 +147,15 @@ def _described(plan: RandomizedPlan, expected: Expected) -> Release:
         table=plan.policy.table.name,
         attributes=tuple(attribute(con, c.name, c.type, c.size, c.table) for c in plan.columns),
         published=_ROWS,
-        domain_weights=expected.domain,
-        cross_estimate=expected.cross_estimate,
-        cross_square=expected.cross_square,
+        domain_weights=weights.domain,
+        cross_estimate=weights.cross_estimate,
+        cross_square=weights.cross_square,
         public=public_tables(con, _MEMORY, "public"),
         facts=PublicFacts(con),
     )
 
 
-def _asked(plan: RandomizedPlan, query: str, answer: Answer) -> _Asked:
+def _answered(plan: RandomizedPlan, query: str, answer: Answer) -> _Answered:
     """Run a rewritten query; of its columns only group keys and the errors of estimates come back."""
     names = [f"c{i}" for i, _ in enumerate(answer.names)]
     places, keys, errors = iter(names), {}, {}
@@ -170,7 +172,7 @@ def _asked(plan: RandomizedPlan, query: str, answer: Answer) -> _Asked:
     )
     found = [tuple(row.values()) for row in rows.to_pylist()]
     groups = tuple((row[: len(keys)], row[len(keys) :]) for row in found)
-    return _Asked(query, tuple(keys.values()), tuple(errors.values()), groups)
+    return _Answered(query, tuple(keys.values()), tuple(errors.values()), groups)
 
 
 def _two_digits(error: float | None) -> float | None:

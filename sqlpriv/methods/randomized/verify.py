@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.domains import is_declared
-from sqlpriv.methods.randomized.file import PUBLIC_TABLES, WEIGHTS
-from sqlpriv.methods.randomized.policy import PUBLISHED
-from sqlpriv.methods.randomized.stated import combination_names, is_sequence, public_names, shared_columns
-from sqlpriv.methods.randomized.warned import size_is_rounded
-from sqlpriv.methods.randomized.weights import AllWeights
-from sqlpriv.release.file import SCHEMA, ReleaseFile, double
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.randomized.attackers import Attacker, list_attackers, uncovered
+from sqlpriv.methods.randomized.mechanism import WEIGHTS, AllWeights, Mechanism
+from sqlpriv.methods.randomized.read import (
+    background_of,
+    combination_names,
+    is_sequence,
+    public_names,
+    shared_columns,
+    wanted_role,
+)
+from sqlpriv.methods.randomized.verify_policy import most_choices
+from sqlpriv.methods.randomized.wording import size_is_rounded
+from sqlpriv.methods.randomized.write import PUBLIC_TABLES
+from sqlpriv.policy.domains import NOISY_ROLES
+from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Contents, Layout, Names, Stored, flag, one_of
 from sqlpriv.release.stamp import declared_policy
 from sqlpriv.release.verify import Check, check_all, is_close, published
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.sqltext import quoted
+from sqlpriv.table.domains import is_declared
 
 _COMMON = frozenset(
     {"d", "gamma", "elements", "slots", "cross_estimate", "cross_square", "epsilon", "times", "rows_each"}
@@ -38,38 +47,45 @@ _ATTRIBUTES = {
 _OWN = "__weight", "__variance", "__skew"
 _SEQUENCE = {"__slot": "BIGINT", "__view": "BOOLEAN", "__earlier": "BOOLEAN"}
 _WHOLE = frozenset({"slots", "view", "views", "rows", "n_public", "rows_each"})
-_CLOSE = 1e-9
+ROW_WEIGHTS = "the weights of the rows are those of the parameters"
 
 
-def file_layout(numbers: Names) -> Layout:
-    """What every file of a randomized release holds; `numbers` are those of the method."""
+def declared_mechanism(file: ReleaseFile, mechanisms: Sequence[type[Mechanism]]) -> type[Mechanism]:
+    """The one that a file names; the first where it names none of these, which the layout then refuses."""
+    return next((m for m in mechanisms if m.name == file.about.get("mechanism")), mechanisms[0])
+
+
+def file_layout(file: ReleaseFile, mechanisms: Sequence[type[Mechanism]]) -> Layout:
+    """What every file of a randomized release holds; its numbers are those of the mechanism that it declares."""
+    declared = declared_mechanism(file, mechanisms)
     return Layout(
         attributes=_ATTRIBUTES,
         about={
+            "mechanism": one_of(*(m.name for m in mechanisms)),
             "counts": one_of("rows", "distinct tuples"),
             "adversary": one_of("exclusive", "independent", "informed"),
             "n_public_is_rounded": flag,
         },
-        numbers=Names(_COMMON | numbers.always, numbers.may),
+        numbers=Names(_COMMON | declared.held.always, declared.held.may),
         tables={
             "domain_weights": {"power": "INTEGER", "weight": "DOUBLE", "variance": "DOUBLE", "skew": "DOUBLE"},
             "public_tables": PUBLIC_TABLES,
         },
-        is_attribute=lambda c: c["role"] in PUBLISHED and is_declared(str(c["declared"])) and bool(c["type"]),
+        is_attribute=lambda c: c["role"] in NOISY_ROLES and is_declared(str(c["declared"])) and bool(c["type"]),
     )
 
 
-def file_contents(file: ReleaseFile) -> Contents:
+def file_contents(file: ReleaseFile, mechanisms: Sequence[type[Mechanism]]) -> Contents:
     """The view, the domain of every column, and the public tables."""
     columns = {str(c["name"]): str(c["type"]) for c in file.attributes}
-    shared = shared_columns(file)
+    shared = shared_columns(file) if declared_mechanism(file, mechanisms).follows == "column" else []
     view = columns | (_SEQUENCE if is_sequence(file) else {}) | dict.fromkeys(_OWN, "DOUBLE")
     domains = (
         Stored("domain", name, {"value": kind, "share": "DOUBLE"} | ({"noise": "DOUBLE"} if name in shared else {}))
         for name, kind in columns.items()
     )
     public = (Stored("public", name, file.columns("public", name)) for name in sorted(public_names(file)))
-    # Where the rows of a bag stand says nothing, since they are sorted before they are written; it is not compared.
+    # Where rows stand says nothing, since they are sorted before they are written; it is not compared.
     return Contents((Stored(SCHEMA, "published", view),), (*domains, *public), are_sorted=False)
 
 
@@ -84,13 +100,15 @@ class Meaning:
     """By how much the odds of each value of the column with public shares may change."""
 
 
-def check_fits(file: ReleaseFile) -> Check:
+def check_fits(file: ReleaseFile, mechanism: type[Mechanism]) -> Check:
     """Numbers and words fit each other."""
-    return check_all("numbers and words fit together", _misfits(file))
+    return check_all("numbers and words fit together", _misfits(file, mechanism))
 
 
-def _misfits(file: ReleaseFile) -> Iterator[str]:
+def _misfits(file: ReleaseFile, mechanism: type[Mechanism]) -> Iterator[str]:
     numbers = file.parameters
+    if mechanism.follows == "column" and (len(shared_columns(file)) != 1 or background_of(file).shared is None):
+        yield "the noise does not follow the shares of one sensitive column"
     yield from (f"{n} is no whole number" for n in sorted(_WHOLE & set(numbers)) if not _is_whole(numbers[n]))
     if file.about["counts"] != "rows" and numbers["slots"] != 1:
         yield "what is counted does not fit the slots"
@@ -124,13 +142,13 @@ def _is_whole(value: float) -> bool:
     return math.isfinite(value) and value == int(value) and value >= 1
 
 
-def check_rows(file: ReleaseFile, weights: AllWeights) -> Iterator[Check]:
-    """Tuples are in their domains, domains are as large as is declared, and weights follow from the parameters."""
+def check_rows(file: ReleaseFile, mechanism: Mechanism, weights: AllWeights) -> Iterator[Check]:
+    """Tuples are in their domains, and these have the sizes that are declared and the weights of the parameters."""
     columns = {str(c["name"]): str(c["type"]) for c in file.attributes}
     yield _in_domains(file, columns)
-    yield _domains(file)
+    shared = {"nothing": [], "column": shared_columns(file), "tuple": [*columns]}
+    yield _domains(file, shared[mechanism.follows])
     yield _domain_weights(file, weights)
-    yield _row_weights(file, columns, weights)
 
 
 def _in_domains(file: ReleaseFile, columns: Mapping[str, str]) -> Check:
@@ -148,11 +166,9 @@ def _in_domains(file: ReleaseFile, columns: Mapping[str, str]) -> Check:
     return Check("every published tuple is in its domain", not outside, f"outside: {listed}" if outside else "")
 
 
-def _domains(file: ReleaseFile) -> Check:
-    """Domains have the sizes that are stated, no value twice, and shares where noise follows them."""
-    wrong, tuples, shared = [], 1, shared_columns(file)
-    if len(shared) > 1:
-        wrong.append("more than one column has noise by shares")
+def _domains(file: ReleaseFile, shared: Collection[str]) -> Check:
+    """Domains have the sizes that are declared, no value twice, and shares where noise follows them."""
+    wrong, tuples = [], 1
     for attribute in file.attributes:
         name = str(attribute["name"])
         size, distinct, shares, good, total = fetch(
@@ -162,7 +178,7 @@ def _domains(file: ReleaseFile) -> Check:
             f"FROM {quoted(file.catalog, 'domain', name)}",
         )[0]
         tuples *= size
-        has_shares = "rate" in file.parameters or name in shared
+        has_shares = name in shared
         if size != attribute["size"]:
             wrong.append(f"{name!r} has {size:,} values")
         elif distinct != size:
@@ -190,22 +206,10 @@ def _domain_weights(file: ReleaseFile, weights: AllWeights) -> Check:
     return Check("the weights of the domain are those of the parameters", same)
 
 
-def _row_weights(file: ReleaseFile, columns: Mapping[str, str], weights: AllWeights) -> Check:
-    title = "the weights of the rows are those of the parameters"
-    if "rate" in file.parameters:
-        return Check(title, _follows_shares(file, columns))
-    if "negative" in weights.view:
-        rows = fetch(file.con, f"SELECT DISTINCT __weight < 0, {', '.join(_OWN)} FROM {published(file)}")
-        of_sign = {True: weights.view["negative"], False: weights.view["view"]}
-        return Check(title, all(_matches(of_sign.get(below), *found) for below, *found in rows))
-    kinds = "__view, __earlier" if is_sequence(file) else "true, false"
-    rows = fetch(file.con, f"SELECT DISTINCT {kinds}, {', '.join(_OWN)} FROM {published(file)}")
-    expected = {
-        (True, True): weights.view.get("both"),
-        (True, False): weights.view.get("view"),
-        (False, True): weights.view.get("earlier"),
-    }
-    return Check(title, all(_matches(expected.get((now, before)), *found) for now, before, *found in rows))
+def check_row_weights(file: ReleaseFile, mechanism: Mechanism, weights: AllWeights) -> Check:
+    """Rows of a kind have the weights of their kind."""
+    rows = fetch(file.con, f"SELECT DISTINCT {mechanism.row_kind}, {', '.join(_OWN)} FROM {published(file)}")
+    return Check(ROW_WEIGHTS, all(_matches(weights.view.get(kind), *found) for kind, *found in rows))
 
 
 def _matches(weights: Weights | None, *found: float | None) -> bool:
@@ -214,19 +218,32 @@ def _matches(weights: Weights | None, *found: float | None) -> bool:
     )
 
 
-def _follows_shares(file: ReleaseFile, columns: Mapping[str, str]) -> bool:
-    """Noise by shares: the weights of a row depend on the shares of its values."""
-    alpha, rate, slots = (double(file.parameters[k]) for k in ("alpha", "rate", "slots"))
-    shares = " * ".join(f"d{i}.share" for i in range(len(columns)))
-    joins = " ".join(
-        f"JOIN {quoted(file.catalog, 'domain', name)} AS d{i} ON d{i}.value IS NOT DISTINCT FROM p.{quoted(name)}"
-        for i, name in enumerate(columns)
-    )
-    noise = f"_source_noise({rate}, {slots}, {shares})"
-    weights = (f"_source_weight({alpha})", f"_source_variance({alpha}, {noise})", f"_source_skew({alpha}, {noise})")
-    alike = " AND ".join(
-        f"coalesce(abs(p.{own} - ({sql})) <= {_CLOSE} * abs({sql}), false)"
-        for own, sql in zip(_OWN, map(inlined, weights), strict=True)
-    )
-    wrong = fetch(file.con, f"SELECT count(*) FROM {published(file)} AS p {joins} WHERE NOT ({alike})")[0][0]
-    return int(wrong) == 0
+def attackers_of(calls: Calls, file: ReleaseFile, meaning: Meaning) -> tuple[Attacker, ...]:
+    """Who might attack the release, as its numbers say."""
+    return list_attackers(calls, background_of(file), file.parameters["gamma"], meaning.factor, meaning.of_values)
+
+
+def attacker_checks(calls: Calls, file: ReleaseFile, meaning: Meaning) -> Iterator[Check]:
+    """Roles and choices make sense, and an attacker who is not covered is named with a reason."""
+    roles = _roles(file)
+    yield roles
+    if roles.passed:
+        said = "uncovered" in file.reasons
+        title = "an attacker who is not covered is named with a reason"
+        yield Check(title, said == bool(uncovered(attackers_of(calls, file, meaning))))
+
+
+def _roles(file: ReleaseFile) -> Check:
+    wrong = []
+    wanted, most = wanted_role(file), most_choices(file)
+    for row in file.attributes:
+        name, choices = row["name"], row["choices"]
+        if row["role"] not in NOISY_ROLES:
+            wrong.append(f"{name!r} has no role that is published")
+        elif row["role"] == wanted and not (choices is not None and 1 <= choices <= most[name]):
+            wrong.append(f"{name!r} has another number of choices")
+        elif row["role"] != wanted and choices is not None:
+            wrong.append(f"nobody wants {name!r}, and it has choices")
+    if not 1 <= file.parameters["times"] <= 1e6:
+        wrong.append("times is out of range")
+    return Check("the roles of the columns make sense", not wrong, "; ".join(wrong))

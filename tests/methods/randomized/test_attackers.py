@@ -29,7 +29,8 @@ PEOPLE = (
     "CREATE TABLE people AS SELECT ['F', 'M', 'X'][1 + i % 3] AS sex, 1 + (i * 7) % 30 AS age, "
     "'ill ' || ((i * i + i // 7) % 20) AS ill, i // 2 AS who FROM range(2000) AS r(i)"
 )
-DEFAULTS = 'method = "alpha_beta"\ngamma = 0.3'
+DEFAULTS = 'method = "noisy_counts"\ngamma = 0.3'
+ALPHA_BETA = 'method = "alpha_beta"\ngamma = 0.3'
 ROW = {"knows", "wants", "prior", "covered", "posterior"}
 
 
@@ -211,7 +212,7 @@ def test_one_value_and_all_others_dropped_tells_who_has_it(tmp_path: Path) -> No
 
 def test_frapp_tells_its_rows_and_so_drops_none(tmp_path: Path) -> None:
     columns = COLUMNS | {"ill": COLUMNS["ill"].replace(" }", ', outside = "drop" }')}
-    with pytest.raises(PolicyError, match="frapp tells the number of rows, and so whether a row was dropped by 'ill'"):
+    with pytest.raises(PolicyError, match="frapp reveals the number of rows, and so whether a row was dropped"):
         plan(write(tmp_path, 'method = "frapp"\ngamma = 0.3', columns))
 
 
@@ -366,7 +367,7 @@ def test_rows_of_nobody_count_as_one_person(tmp_path: Path) -> None:
         plan(write(tmp_path, f"{DEFAULTS}\nrows_each = 4", PERSONS, sql=sql))
 
 
-@pytest.mark.parametrize("release", ['method = "frapp"\ngamma = 0.3', f"{DEFAULTS}\nslots = 50"])
+@pytest.mark.parametrize("release", ['method = "frapp"\ngamma = 0.3', f"{ALPHA_BETA}\nslots = 50"])
 def test_methods_that_cannot_protect_persons_say_so(tmp_path: Path, release: str) -> None:
     with pytest.raises(PolicyError, match="hides rows one by one, and not the rows of a person together"):
         plan(write(tmp_path, release, PERSONS))
@@ -375,16 +376,16 @@ def test_methods_that_cannot_protect_persons_say_so(tmp_path: Path, release: str
 # --- the words, and the other methods ----------------------------------------------------------------
 
 
-def test_slots_without_a_bound_of_their_own_point_at_the_bag(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match=r"Publish a bag, duplicates = .bag., which covers them"):
-        publish(write(tmp_path, f"{DEFAULTS}\nslots = 100"))
+def test_slots_without_a_bound_of_their_own_point_at_noisy_counts(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"Publish noisy counts, method = .noisy_counts., which covers them"):
+        publish(write(tmp_path, f"{ALPHA_BETA}\nslots = 100"))
 
 
 OTHERS = {
-    "bag": DEFAULTS,
-    "distinct": f'{DEFAULTS}\nduplicates = "distinct"',
-    "slots": f'{DEFAULTS}\nslots = 100\nuncovered = "a test"\nmax_rows = 100000000',
-    "sequence": f'{DEFAULTS}\nslots = 100\nviews = 2\nadversary = "independent"\nuncovered = "a test"',
+    "noisy counts": DEFAULTS,
+    "distinct": f'{ALPHA_BETA}\nduplicates = "distinct"',
+    "slots": f'{ALPHA_BETA}\nslots = 100\nuncovered = "a test"\nmax_rows = 100000000',
+    "sequence": f'{ALPHA_BETA}\nslots = 100\nviews = 2\nadversary = "independent"\nuncovered = "a test"',
     "frapp": 'method = "frapp"\ngamma = 0.3',
 }
 

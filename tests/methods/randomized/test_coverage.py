@@ -55,6 +55,7 @@ ASKED = [
 QUICKLY = [ASKED[0], *ASKED[-2:]]
 # Sums of all powers of the shares take their time.
 SHORTLY = [Asked({"c": "count(*)", "t": "sum(v)", "m": "avg(v + 0)"}), *ASKED[5:8], *ASKED[-2:]]
+NOISY_COUNTS = 'method = "noisy_counts"\ngamma = 0.3\n'
 ALPHA_BETA = 'method = "alpha_beta"\ngamma = 0.3\n'
 DISTINCT = ALPHA_BETA + 'duplicates = "distinct"\n'
 SHARES = COLUMNS | {
@@ -76,9 +77,9 @@ POLICIES = {
     "tight, slots": (ALPHA_BETA + 'k = 1\nslots = 16\nadversary = "independent"\nparameters = "tight"', COLUMNS),
     "frapp": ('method = "frapp"\nd = 0.01\ngamma = 0.95', COLUMNS),
     "shares": (DISTINCT + 'k = 0.1\nadversary = "independent"', SHARES),
-    "bag": (ALPHA_BETA + 'duplicates = "bag"\nd = 0.05', COLUMNS),
-    "signed bag": (ALPHA_BETA + 'duplicates = "bag"\nd = 0.05', COLUMNS),
-    "bag by shares": (ALPHA_BETA.replace("0.3", "0.5") + 'duplicates = "bag"\ntimes = 1', BY_SHARES),
+    "one-sided": (NOISY_COUNTS + "d = 0.05", COLUMNS),
+    "signed": (NOISY_COUNTS + "d = 0.05", COLUMNS),
+    "one-sided by shares": (NOISY_COUNTS.replace("0.3", "0.5") + "times = 1", BY_SHARES),
     "shares, slots": (ALPHA_BETA + 'k = 0.1\nslots = 16\nadversary = "independent"', SHARES),
 }
 SEQUENCE = DISTINCT + 'd = 0.01\nviews = 3\nadversary = "independent"'
@@ -189,10 +190,9 @@ def asked_of(tmp_path: Path, name: str, asked: Sequence[Asked], keys: int, copie
     release, columns = POLICIES[name]
     if name == "frapp":  # a record may become one of any copy
         release = release.replace("d = 0.01", f"d = {0.01 / copies!r}")
-    # The table is too sparse for a signed bag to be chosen.
-    kind = "signed bag" if name == "signed bag" else "bag"
+    # The table is too sparse for signed noise to be chosen.
     with (
-        patch("sqlpriv.methods.alpha_beta.bags.terms.smaller_kind", lambda *_: kind),
+        patch("sqlpriv.methods.noisy_counts.calibrate.is_one_sided_better", lambda *_: name != "signed"),
         runs(tmp_path, release, columns, copies=copies) as all_runs,
     ):
         return all_runs.ask(asked, keys)[0]
@@ -201,8 +201,8 @@ def asked_of(tmp_path: Path, name: str, asked: Sequence[Asked], keys: int, copie
 @pytest.mark.some(1)
 @pytest.mark.parametrize(
     "name",
-    ["frapp", "bag"]
-    + [pytest.param(name, marks=pytest.mark.slow) for name in POLICIES if name not in {"frapp", "bag"}],
+    ["frapp", "one-sided"]
+    + [pytest.param(name, marks=pytest.mark.slow) for name in POLICIES if name not in {"frapp", "one-sided"}],
 )
 def test_forty_copies(tmp_path: Path, name: str) -> None:
     judge(name, asked_of(tmp_path, name, QUICKLY, 1, 40))

@@ -25,7 +25,7 @@ def test_a_plan_shows_both_sides_and_publishes_nothing(tmp_path: Path) -> None:
     assert plan["d"] == pytest.approx(0.05 * 200 / 300)
     assert plan["independent_posterior"] <= 0.2 + 1e-9
     assert plan["exclusive_posterior"] > 0.5  # tight does not protect against who knows who is in the table
-    assert any("One who knows who is in the table may reach" in line for line in plan["details"])
+    assert any("An attacker who knows who is in the table may reach" in line for line in plan["details"])
     assert plan["dp_epsilon"] > 0
     errors = [p["half_domain_error"] for p in plan["curve"]]
     assert errors == sorted(errors, reverse=True)

@@ -26,12 +26,12 @@ COLUMNS = {
     "few": '{ role = "sensitive", domain = "range:0..1" }',
     "ill": f'{{ role = "sensitive", domain = [{ILLS}] }}',
 }
-BAG = 'method = "alpha_beta"\nduplicates = "bag"\ngamma = 0.4\nn_public = 4000'
+NOISY = 'method = "noisy_counts"\ngamma = 0.4\nn_public = 4000'
 
 
 @pytest.mark.parametrize("command", [("plan",), ("publish", "--dry-run")])
 def test_a_bound_that_cannot_be_is_told_in_json(tmp_path: Path, command: tuple[str, ...]) -> None:
-    policy = write_noise_policy(tmp_path, COLUMNS, BAG, PEOPLE)
+    policy = write_noise_policy(tmp_path, COLUMNS, NOISY, PEOPLE)
     done = run(tmp_path, *command, "policy.toml", "--json")
     assert done.returncode == 1
     found = json.loads(done.stdout)
@@ -119,7 +119,7 @@ def test_a_sensitive_column_with_one_value_is_refused_whatever_the_bound(tmp_pat
     """No linking attacker could be judged: a table without one would look covered."""
     columns = {**COLUMNS, "few": '{ role = "sensitive", domain = [0] }', "ill": published(f"[{ILLS}]")}
     people = "CREATE TABLE people AS SELECT i % 20 AS a, 0 AS few, 'd' || i % 30 AS ill FROM range(4000) AS r(i)"
-    policy = write_noise_policy(tmp_path, columns, f"{BAG}\n{bound}", people)
+    policy = write_noise_policy(tmp_path, columns, f"{NOISY}\n{bound}", people)
     with pytest.raises(PolicyError, match="have one possible value each, so there is nothing to hide"):
         publishing.publish(policy)
     assert not list(tmp_path.glob("*.duckdb.partial"))

@@ -79,7 +79,7 @@ def test_kept_rows_and_noise_have_their_probabilities(tmp_path: Path) -> None:
         assert len(view) == len(set(view)) == result.written.made.rows
         kept += len(private & set(view))
         noise += len(set(view) - private)
-    coins = result.plan.terms.coins
+    coins = result.plan.calibration.mechanism.numbers
     within(kept, keys * len(private), kept_share(coins))
     within(noise, keys * (20_000 - len(private)), coins["beta"])
 
@@ -88,7 +88,7 @@ def test_noise_falls_on_every_value_alike(tmp_path: Path) -> None:
     policy = write_noise_policy(tmp_path, COLUMNS, DISTINCT, "CREATE TABLE people AS SELECT 0 AS a, 0 AS b, 'x' AS s")
     policy = _with(policy, d=0.1, k=None)
     view = [r[:3] for r in rows_of(publish_with(policy).written.output)]
-    beta = publish_with(policy).plan.terms.coins["beta"]
+    beta = publish_with(policy).plan.calibration.mechanism.numbers["beta"]
     for place, values in ((0, range(100)), (1, range(100)), (2, ("x", "y"))):
         counts = Counter(r[place] for r in view)
         assert set(counts) == set(values)
@@ -97,14 +97,14 @@ def test_noise_falls_on_every_value_alike(tmp_path: Path) -> None:
 
 
 def test_ranges_of_the_domain_make_the_same_kind_of_noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("sqlpriv.methods.alpha_beta.draw"), "_DRAWS", 100)
+    monkeypatch.setattr(import_module("sqlpriv.methods.randomized.draws"), "_DRAWS", 100)
     policy = _with(write_noise_policy(tmp_path, COLUMNS, DISTINCT, PEOPLE), d=0.1, k=None)
     result = publish_with(policy)
     view = [r[:3] for r in rows_of(result.written.output)]
     assert view == sorted(set(view))  # the order of the elements, across ranges too
     private = set(rows_of(tmp_path / "private.duckdb", "SELECT DISTINCT a, b, s FROM people"))
-    within(len(set(view) - private), 20_000 - len(private), result.plan.terms.coins["beta"])
-    within(len(set(view) & private), len(private), kept_share(result.plan.terms.coins))
+    within(len(set(view) - private), 20_000 - len(private), result.plan.calibration.mechanism.numbers["beta"])
+    within(len(set(view) & private), len(private), kept_share(result.plan.calibration.mechanism.numbers))
 
 
 def test_a_domain_larger_than_any_number(tmp_path: Path) -> None:
@@ -116,12 +116,12 @@ def test_a_domain_larger_than_any_number(tmp_path: Path) -> None:
         tmp_path, columns, release, f"CREATE TABLE people AS SELECT {listed} FROM range(100) AS r(i)"
     )
     result = publish_with(policy)
-    assert result.plan.terms.tuples == 10**40
+    assert result.plan.calibration.tuples == 10**40
     view = rows_of(result.written.output)
     assert len(view) == len(set(view)) == result.written.made.rows
     private = set(rows_of(tmp_path / "private.duckdb", "FROM people"))
     noise = [r[:20] for r in view if r[:20] not in private]
-    mean = result.plan.terms.coins["beta"] * 1e40
+    mean = result.plan.calibration.mechanism.numbers["beta"] * 1e40
     assert mean == pytest.approx(800, rel=0.01)
     assert abs(len(noise) - mean) < 5 * math.sqrt(mean)
     for place in range(20):  # every attribute is spread, also those in the later limbs
@@ -138,7 +138,7 @@ def test_equal_rows_take_different_slots(tmp_path: Path) -> None:
     mine = [r for r in view if r[1:3] == (1, "x") and r[0] < 50]
     assert {r[3] for r in mine} == {1, 2, 3, 4, 5}
     for slot in range(1, 6):  # four of five slots are taken, each equally likely; noise is rare
-        within(sum(1 for r in mine if r[3] == slot), 50, 0.8 * kept_share(result.plan.terms.coins))
+        within(sum(1 for r in mine if r[3] == slot), 50, 0.8 * kept_share(result.plan.calibration.mechanism.numbers))
 
 
 def test_more_copies_than_slots_are_refused(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_frapp_keeps_the_number_of_records_and_moves_the_others_evenly(tmp_path:
         assert view.total() == result.written.made.rows == 2000
         stayed += sum(min(view[t], n) for t, n in private.items())
         moved += sum(n for t, n in view.items() if t not in private)
-    coins = result.plan.terms.coins
+    coins = result.plan.calibration.mechanism.numbers
     outside = 20_000 - len(private)
     within(moved, 10_000, coins["move"] * outside)
     # A record counts as staying also when another one comes in its place, which is a little more often.
@@ -176,7 +176,7 @@ def test_noise_follows_its_shares(tmp_path: Path) -> None:
     result = publish_with(policy)
     view = [r[:3] for r in rows_of(result.written.output)]
     assert len(view) == len(set(view))
-    coins = result.plan.terms.coins
+    coins = result.plan.calibration.mechanism.numbers
     for value, share in (("x", 0.1), ("y", 0.9)):
         beta = -math.expm1(-coins["rate"] * share / 10_000)
         held = {r for r in private if r[2] == value}
@@ -218,7 +218,7 @@ def test_a_row_more_gives_fresh_noise(tmp_path: Path) -> None:
     write_noise_policy(tmp_path, COLUMNS, DISTINCT, f"{PEOPLE}; INSERT INTO people VALUES (99, 99, 'y')")
     second = {r[:3] for r in rows_of(publish_with(policy, ledger="other.json").written.output)}
     private = set(rows_of(tmp_path / "private.duckdb", "SELECT DISTINCT a, b, s FROM people"))
-    beta = publish_with(policy, ledger="other.json").plan.terms.coins["beta"]
+    beta = publish_with(policy, ledger="other.json").plan.calibration.mechanism.numbers["beta"]
     within(len((first & second) - private), 20_000 - len(private), beta**2)
 
 
@@ -270,13 +270,13 @@ def test_noise_that_is_off_is_not_published(
 ) -> None:
     """Six standard deviations: the coins did not fall as they should."""
     policy = write_noise_policy(tmp_path, COLUMNS, 'method = "alpha_beta"\nk = 1\ngamma = 0.3\nslots = 20', PEOPLE)
-    monkeypatch.setattr(import_module("sqlpriv.methods.alpha_beta.draw"), "poisson", lambda mean, _: draws(mean))
+    monkeypatch.setattr(import_module("sqlpriv.methods.randomized.draws"), "poisson", lambda mean, _: draws(mean))
     with pytest.raises(ReleaseError, match=r"rows came out where about .* were to be expected: the coins were not"):
         publish_with(policy)
     _nothing_is_there(tmp_path)
     monkeypatch.undo()
     monkeypatch.setattr(
-        import_module("sqlpriv.methods.alpha_beta.draw"), "poisson", lambda mean, _: int(mean + 3 * math.sqrt(mean))
+        import_module("sqlpriv.methods.randomized.draws"), "poisson", lambda mean, _: int(mean + 3 * math.sqrt(mean))
     )
     publish_with(policy)
 
@@ -285,7 +285,7 @@ def test_records_that_get_lost_are_not_published(tmp_path: Path, monkeypatch: py
     policy = write_noise_policy(tmp_path, COLUMNS, 'method = "frapp"\nd = 0.001\ngamma = 0.9', PEOPLE)
     writing = import_module("sqlpriv.methods.frapp.write")
     moved = writing._moved
-    monkeypatch.setattr(writing, "_moved", lambda plan, prefix: f"FROM ({moved(plan, prefix)}) LIMIT 1999")
+    monkeypatch.setattr(writing, "_moved", lambda *given: f"FROM ({moved(*given)}) LIMIT 1999")
     with pytest.raises(ReleaseError, match=r"1,999 rows came out where about 2,000 were to be expected"):
         publish_with(policy)
     _nothing_is_there(tmp_path)

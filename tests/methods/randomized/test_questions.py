@@ -46,12 +46,13 @@ SHARES = COLUMNS | {
 BY_SHARES = COLUMNS | {"v": SHARES["v"].replace("published", "sensitive")}
 LABELS = "s,worth\nx,1\nx,2\ny,5\n"
 PUBLIC = '[public]\nlabels = "labels.csv"'
+NOISY_COUNTS = 'method = "noisy_counts"\ngamma = 0.3\n'
 ALPHA_BETA = 'method = "alpha_beta"\ngamma = 0.3\n'
 INDEPENDENT = 'adversary = "independent"\n'
 POLICIES = {
-    "bag": (ALPHA_BETA + 'd = 0.05\nduplicates = "bag"\np = 0.5', COLUMNS),
-    "signed bag": (ALPHA_BETA + 'd = 0.05\nduplicates = "bag"', COLUMNS),
-    "bag by shares": ('method = "alpha_beta"\ngamma = 0.5\ntimes = 1\nduplicates = "bag"', BY_SHARES),
+    "one-sided": (NOISY_COUNTS + "d = 0.05\np = 0.5", COLUMNS),
+    "signed": (NOISY_COUNTS + "d = 0.05", COLUMNS),
+    "one-sided by shares": ('method = "noisy_counts"\ngamma = 0.5\ntimes = 1', BY_SHARES),
     "slots": (ALPHA_BETA + "d = 0.01\nslots = 16", COLUMNS),
     "distinct": (ALPHA_BETA + 'd = 0.03\nduplicates = "distinct"', COLUMNS),
     "tight": (ALPHA_BETA + f'd = 0.01\nduplicates = "distinct"\nparameters = "tight"\n{INDEPENDENT}', COLUMNS),
@@ -115,7 +116,7 @@ def test_the_errors_that_are_told_are_those_of_releases(tmp_path: Path, name: st
     policy = write_noise_policy(tmp_path, columns, release, people(), {"labels.csv": LABELS}, more=PUBLIC)
     with exactly():
         planned = plan(policy, queries=QUERIES)
-    assert ("a" in planned.content) == (name == "signed bag")
+    assert ("a" in planned.content) == (name == "signed")
     publish_with(policy)
     judged = 0
     for query, told in zip(QUERIES, planned.content["queries"], strict=True):
@@ -135,7 +136,7 @@ def test_of_a_bag_they_are_a_sum_that_can_be_done_by_hand(tmp_path: Path) -> Non
     policy = write_noise_policy(
         tmp_path,
         {"a": published('"range:0..3"'), "s": published('["x", "y", "z"]')},
-        'method = "alpha_beta"\nd = 0.05\ngamma = 0.3\nduplicates = "bag"\np = 0.5',
+        'method = "noisy_counts"\nd = 0.05\ngamma = 0.3\np = 0.5',
         "CREATE TABLE people AS SELECT i % 4 AS a, 'x' AS s FROM range(240) AS c(i)",
     )
     with exactly():
@@ -185,11 +186,11 @@ def test_every_view_of_a_small_domain_taken_together_says_the_same(tmp_path: Pat
 
 SMALL = {"a": published('"range:0..99"'), "s": published('["x", "it\'s"]', null="true")}
 PEOPLE = "CREATE TABLE people AS SELECT i % 10 AS a, 'x' AS s FROM range(2000) AS c(i)"
-BAG = 'method = "alpha_beta"\nd = 0.05\ngamma = 0.3\nduplicates = "bag"'
+NOISY = 'method = "noisy_counts"\nd = 0.05\ngamma = 0.3'
 
 
 def small(folder: Path) -> RandomizedPolicy:
-    return write_noise_policy(folder, SMALL, BAG, PEOPLE)
+    return write_noise_policy(folder, SMALL, NOISY, PEOPLE)
 
 
 def test_the_commands_tell_them_to_people_and_to_machines(tmp_path: Path) -> None:
@@ -245,7 +246,7 @@ def test_of_a_ratio_that_may_be_anything_no_error_is_told(tmp_path: Path) -> Non
     assert mean is not None
     assert ratio is difference is None
     assert total > 1e4
-    assert "no standard error can be told" in run(tmp_path, "plan", "policy.toml", "--query", asked).stdout
+    assert "no standard error can be given" in run(tmp_path, "plan", "policy.toml", "--query", asked).stdout
 
 
 def test_no_answer_is_told_nor_what_is_chosen_by_answers(tmp_path: Path) -> None:
@@ -301,7 +302,7 @@ def test_a_method_without_coins_says_which_tell_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError) as found:
         plan(path, queries=["SELECT count(*) FROM people"])
     assert "generalize adds no random noise" in str(found.value)
-    assert "only plans by alpha_beta and frapp" in str(found.value)
+    assert "only plans by noisy_counts, alpha_beta and frapp" in str(found.value)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_codes_keep_their_zeros(tmp_path: Path) -> None:
     columns = {"x": published('["01305", "1305", "13053"]'), "z": OTHER}
     policy = write_noise_policy(tmp_path, columns, RELEASE, files={"p.csv": file}, table='source = "p.csv"')
     result = publish_with(policy)
-    assert result.plan.terms.rows == 3
+    assert result.plan.calibration.rows == 3
     assert rows_of(result.written.output, "SELECT value FROM domain.x") == [("01305",), ("1305",), ("13053",)]
 
 
@@ -90,7 +90,7 @@ def test_a_level_of_a_hierarchy(tmp_path: Path) -> None:
     files = {"ages.csv": "".join(f"{a};{a // 10 * 10}s;*\n" for a in range(20, 40))}
     found, kind, result = domain_of(tmp_path, '"level:ages:1"', "(21), (39), (39)", files)
     assert (found, kind) == (["20s", "30s"], "VARCHAR")
-    assert result.plan.terms.rows == 3
+    assert result.plan.calibration.rows == 3
 
 
 def test_a_value_without_a_label_is_outside_and_not_null(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_value_without_a_label_is_outside_and_not_null(tmp_path: Path) -> None
         domain_of(tmp_path, '"level:ages:1"', "(20), (77), (NULL)", files, null="true")
     (tmp_path / "private.duckdb").unlink()
     _, _, result = domain_of(tmp_path, '"level:ages:1"', "(20), (77), (NULL)", files, null="true", outside='"drop"')
-    assert result.plan.terms.rows == 2
+    assert result.plan.calibration.rows == 2
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_labels_of_the_values_of_a_domain(
     }
     found, kind, result = domain_of(tmp_path, domain, values, files, hierarchy=hierarchy, level=level)
     assert (found, kind) == (labels, "VARCHAR")
-    assert result.plan.terms.rows == values.count("(") - values.count("::(")
+    assert result.plan.calibration.rows == values.count("(") - values.count("::(")
     assert rows_of(
         result.written.output, "SELECT declared LIKE 'level of %' FROM sqlpriv_release.attributes WHERE name = 'x'"
     ) == [(True,)]
@@ -139,7 +139,7 @@ def test_labels_of_the_values_of_a_domain(
 def test_null_beside_labels(tmp_path: Path) -> None:
     found, _, result = domain_of(tmp_path, '"range:0..9"', "(3), (NULL)", hierarchy='"ranges:5"', null="true")
     assert found == ["0-4", "5-9", None]
-    assert result.plan.terms.rows == 2
+    assert result.plan.calibration.rows == 2
     (tmp_path / "private.duckdb").unlink()
     (tmp_path / "ledger.json").unlink()
     with pytest.raises(PolicyError, match="1 rows have a value of 'x' outside its domain"):
@@ -171,7 +171,7 @@ def test_what_a_dropped_row_holds_does_not_show_in_the_labels(tmp_path: Path, ce
     policy = write_noise_policy(tmp_path, columns, RELEASE, files={"p.csv": file}, table='source = "p.csv"')
     result = publish_with(policy)
     assert rows_of(result.written.output, "SELECT value FROM domain.x") == [("0-4",), ("5-9",)]
-    assert result.plan.terms.rows == 5
+    assert result.plan.calibration.rows == 5
 
 
 def test_labels_of_what_occurs_are_declared_as_such(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_labels_of_what_occurs_are_declared_as_such(tmp_path: Path) -> None:
     assert rows_of(result.written.output, "SELECT declared FROM sqlpriv_release.attributes LIMIT 1") == [
         ("level of active",)
     ]
-    assert "the domains of 'x' are what occurs in the table" in result.plan.terms.warnings[0]
+    assert "the domains of 'x' are what occurs in the table" in result.plan.calibration.warnings[0]
 
 
 def test_labels_have_no_shares(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_labels_have_no_shares(tmp_path: Path) -> None:
 def test_active_warns(tmp_path: Path) -> None:
     found, _, result = domain_of(tmp_path, '"active"', "('a'), ('c'), (NULL)", null="true")
     assert found == ["a", "c", None]
-    assert "the domains of 'x' are what occurs in the table" in result.plan.terms.warnings[0]
+    assert "the domains of 'x' are what occurs in the table" in result.plan.calibration.warnings[0]
 
 
 def test_null_is_a_value_only_where_declared(tmp_path: Path) -> None:
@@ -208,13 +208,13 @@ def test_values_outside_are_counted_and_refused_dropped_or_replaced(tmp_path: Pa
     assert not list(tmp_path.glob("*release*"))
     (tmp_path / "private.duckdb").unlink()
     found, _, result = domain_of(tmp_path, '["a", "c"]', values, outside='"drop"')
-    assert (found, result.plan.terms.rows) == (["a", "c"], 1)
+    assert (found, result.plan.calibration.rows) == (["a", "c"], 1)
     (tmp_path / "private.duckdb").unlink()
     sql = f"CREATE TABLE people AS SELECT x, 1 AS z FROM (VALUES {values}) AS v(x)"
     columns = {"x": published('["a", "c"]', outside='"other"'), "z": OTHER}
     result = publish_with(write_noise_policy(tmp_path, columns, RELEASE, sql), ledger="other.json")
     assert [r[0] for r in rows_of(result.written.output, "SELECT value FROM domain.x")] == ["a", "c", "other"]
-    assert result.plan.terms.rows == 4
+    assert result.plan.calibration.rows == 4
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_what_a_dropped_row_holds_does_not_show_in_the_type(tmp_path: Path, cell
     policy = write_noise_policy(tmp_path, columns, RELEASE, files={"p.csv": file}, table='source = "p.csv"')
     result = publish_with(policy)
     assert rows_of(result.written.output, "SELECT type FROM sqlpriv_release.attributes") == [("BIGINT",), ("BIGINT",)]
-    assert result.plan.terms.rows == 5
+    assert result.plan.calibration.rows == 5
 
 
 def test_the_numbers_of_a_file_of_values_are_numbers_if_they_are_written_so(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_the_numbers_of_a_file_of_values_are_numbers_if_they_are_written_so(tmp_
         assert rows_of(result.written.output, "SELECT type FROM sqlpriv_release.attributes WHERE name = 'x'") == [
             (kind,)
         ]
-        assert result.plan.terms.rows == 5
+        assert result.plan.calibration.rows == 5
 
 
 def test_every_column_has_to_be_named(tmp_path: Path) -> None:
@@ -285,6 +285,6 @@ def test_a_hierarchy_that_gives_null_two_labels(tmp_path: Path) -> None:
 
 def test_no_row_becomes_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever goes wrong with a domain: a row in two places is not protected as promised."""
-    monkeypatch.setattr("sqlpriv.methods.randomized.domains._complete", lambda *_: None)
+    monkeypatch.setattr("sqlpriv.table.domains._complete", lambda *_: None)
     with pytest.raises(PolicyError, match="match two values"):
         domain_of(tmp_path, '["a", "a", "b"]', "('a'), ('b')")

@@ -9,6 +9,7 @@ import pytest
 from sqlpriv.errors import PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
+from sqlpriv.methods.noisy_counts.policy import NoisyCountsPolicy
 from sqlpriv.policy.file import Policy, parse_policy
 
 pytestmark = pytest.mark.one_version
@@ -26,7 +27,7 @@ gamma = 0.2
 output = "release.duckdb"
 duplicates = "slots"
 """
-BAG = POLICY.replace('duplicates = "slots"\n', "").replace("k = 10\n", "")
+NOISY = POLICY.replace('duplicates = "slots"\n', "").replace("k = 10\n", "").replace("alpha_beta", "noisy_counts")
 
 
 def parsed(text: str) -> Policy:
@@ -34,9 +35,9 @@ def parsed(text: str) -> Policy:
 
 
 def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
-    policy = parsed(BAG)
-    assert isinstance(policy, AlphaBetaPolicy)
-    assert (policy.is_bag, policy.times, policy.d, policy.k, policy.uncovered) == (True, 2.0, None, None, None)
+    policy = parsed(NOISY)
+    assert isinstance(policy, NoisyCountsPolicy)
+    assert (policy.times, policy.d, policy.k, policy.uncovered) == (2.0, None, None, None)
     assert (policy.release["attacker"], policy.max_rows, policy.rows_each) == ("linking", 50_000_000, 1)
     assert (policy.is_distinct, policy.slots, policy.views) == (False, 1, 1)
     assert [c.name for c in policy.published] == ["age", "sex"]
@@ -61,7 +62,7 @@ def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
         ("k = 10", "k = 10\nviews = 3", "line 10: a sequence protects against the independent adversary only"),
         ("k = 10", 'k = 10\nearlier = ["a.duckdb"]', "earlier views belong to a sequence"),
         ("k = 10", "k = 10\nsupression = 0.1", "line 10: unknown key 'supression'"),
-        ('"alpha_beta"', '"generalize"', "line 9: key 'k' is for sdgs, alpha_beta, frapp; here are"),
+        ('"alpha_beta"', '"generalize"', "line 9: key 'k' is for sdgs, noisy_counts, alpha_beta, frapp; here are"),
         ('"alpha_beta"', '"noise"', f"line 8: method must be one of {', '.join(METHODS)}"),
         ('"alpha_beta"', '"frapp"\nslots = 3', "line 9: key 'slots' is for alpha_beta; here are"),
         ('"alpha_beta"', '"frapp"', "line 12: key 'duplicates' is for alpha_beta; here are"),
@@ -103,45 +104,45 @@ def test_no_published_column() -> None:
 
 def test_nothing_is_sensitive() -> None:
     with pytest.raises(PolicyError, match="no column is sensitive, so there is nothing that an attacker could want"):
-        parsed(BAG.replace('"published"', '"quasi-identifier"'))
+        parsed(NOISY.replace('"published"', '"quasi-identifier"'))
 
 
 def test_published_is_wanted_only_where_no_column_is_sensitive() -> None:
-    policy = parsed(BAG)
-    assert isinstance(policy, AlphaBetaPolicy)
+    policy = parsed(NOISY)
+    assert isinstance(policy, NoisyCountsPolicy)
     assert policy.wanted == ("age", "sex")
-    marked = parsed(BAG.replace('sex = { role = "published"', 'sex = { role = "sensitive"'))
-    assert isinstance(marked, AlphaBetaPolicy)
+    marked = parsed(NOISY.replace('sex = { role = "published"', 'sex = { role = "sensitive"'))
+    assert isinstance(marked, NoisyCountsPolicy)
     assert marked.wanted == ("sex",)
 
 
 @pytest.mark.parametrize("key", ['adversary = "independent"', 'parameters = "paper"', "alpha = 0.3", "beta = 0.1"])
-def test_what_is_for_slots_and_distinct_tuples_is_refused_with_a_bag(key: str) -> None:
+def test_what_is_for_slots_and_distinct_tuples_is_refused_with_noisy_counts(key: str) -> None:
     name = key.partition(" ")[0]
-    with pytest.raises(PolicyError, match=f"{name} is for slots and distinct tuples, and a bag has no use for it"):
-        parsed(BAG + key)
+    with pytest.raises(PolicyError, match=f"key '{name}' is for .*alpha_beta"):
+        parsed(NOISY + key)
 
 
-@pytest.mark.parametrize(("key", "kind"), [("slots = 5", "slots"), ('views = 2\nadversary = "independent"', "slots")])
-def test_slots_or_views_without_duplicates_means_slots(key: str, kind: str) -> None:
-    policy = parsed(BAG + key)
+@pytest.mark.parametrize(("key", "slots"), [("slots = 5", 5), ('views = 2\nadversary = "independent"', 50)])
+def test_slots_or_views_without_duplicates_means_slots(key: str, slots: int) -> None:
+    policy = parsed(NOISY.replace("noisy_counts", "alpha_beta") + key)
     assert isinstance(policy, AlphaBetaPolicy)
-    assert policy.duplicates == kind
+    assert (policy.is_distinct, policy.slots) == (False, slots)
 
 
-def test_a_bag_has_one_view() -> None:
-    with pytest.raises(PolicyError, match="a bag is one view: a sequence of views needs duplicates"):
-        parsed(BAG + 'duplicates = "bag"\nviews = 2')
+def test_noisy_counts_have_one_view() -> None:
+    with pytest.raises(PolicyError, match="key 'views' is for alpha_beta; here are"):
+        parsed(NOISY + "views = 2")
 
 
 def test_a_person_needs_a_public_number_of_rows() -> None:
-    person = BAG.replace('"identifier"', '"person"')
+    person = NOISY.replace('"identifier"', '"person"')
     with pytest.raises(PolicyError, match="line 4: 'id' says whose row it is, so write rows_each"):
         parsed(person)
     with pytest.raises(PolicyError, match="rows_each needs a column that says whose row it is"):
-        parsed(BAG + "rows_each = 3")
+        parsed(NOISY + "rows_each = 3")
     policy = parsed(person + "rows_each = 3")
-    assert isinstance(policy, AlphaBetaPolicy)
+    assert isinstance(policy, NoisyCountsPolicy)
     assert policy.rows_each == 3
 
 
@@ -153,8 +154,8 @@ source = "people.csv"
 age = { role = "quasi-identifier", domain = "range:17..90", hierarchy = "ranges:5,10" }
 ill = { role = "sensitive", domain = ["a", "b", "c", "d", "e", "f", "g", "h", "i"] }
 """
-    noisy = parsed(columns + '[release]\nmethod = "alpha_beta"\ngamma = 0.3\n')
-    assert isinstance(noisy, AlphaBetaPolicy)
+    noisy = parsed(columns + '[release]\nmethod = "noisy_counts"\ngamma = 0.3\n')
+    assert isinstance(noisy, NoisyCountsPolicy)
     assert [c.hierarchy for c in noisy.published] == [None, None]
     coarse = parsed(columns + '[require]\nk = 5\n[release]\nmethod = "generalize"\n')
     assert coarse.qis == ("age",)

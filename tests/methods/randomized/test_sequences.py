@@ -61,7 +61,7 @@ def test_every_element_has_the_probability_of_its_history(tmp_path: Path) -> Non
         assert abs(len(seen) - made.expected) < 5 * made.variance**0.5
         again = publish_with(policy, output=f"view{number}.duckdb").written  # the same release once more
         assert (again.again, again.view, again.made.rows) == (True, number, made.rows)
-        coins = result.plan.terms.coins
+        coins = result.plan.calibration.mechanism.numbers
         left, new = before - private, domain - private - before
         within(len(seen & private), len(private), kept_share(coins))
         within(len(seen & left), len(left), kept_share(coins) * coins["persist"])

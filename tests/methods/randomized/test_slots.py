@@ -17,7 +17,7 @@ from scipy import stats
 from sqlpriv.errors import InternalError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized import instance
+from sqlpriv.methods.alpha_beta import slots as instance
 from sqlpriv.methods.randomized.elements import number_elements
 from sqlpriv.table.source import Source
 

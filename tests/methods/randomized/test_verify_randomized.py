@@ -21,10 +21,9 @@ from sqlpriv.errors import ReleaseError
 from sqlpriv.facts import Facts
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.alpha_beta.weights import make_weights
-from sqlpriv.methods.frapp.weights import make_weights as frapp_weights
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
-from sqlpriv.methods.randomized.weights import AllWeights
 from sqlpriv.release.file import double, open_file
 
 PEOPLE = "CREATE TABLE people AS SELECT i AS id, i % 20 AS a, ['x', 'y', NULL][1 + i % 3] AS b FROM range(600) AS r(i)"
@@ -132,11 +131,9 @@ def weigh(path: Path) -> None:
     """All weights anew, as the parameters of the file have them: a forger's work."""
     with open_file(path) as file:
         calls, stated = Calls(file.con), file.parameters
-        weights: AllWeights
-        if "stay" in stated:
-            weights = frapp_weights(calls, stated["stay"], stated["move"], stated["rows"])
-        else:
-            weights = make_weights(calls, stated, int(stated["slots"]), int(stated["view"]))
+        method = METHODS[file.about["method"]]
+        assert isinstance(method, Randomized)
+        weights = method.declared_weights(calls, file)
     if "rate" in stated:
         _weigh_by_shares(path, stated)
     else:
@@ -296,7 +293,7 @@ def test_coins_that_are_not_private_with_weights_to_match(kind: str, copy: Path,
     state(copy, name, number(copy, name) * factor)
     weigh(copy)
     failing = failed(publishing.verify(copy))
-    assert any(check.startswith("the coins keep beliefs of at most") for check in failing), failing
+    assert any(check.startswith("the noise keeps beliefs of at most") for check in failing), failing
     assert not any("weights" in check for check in failing), failing
 
 
@@ -318,7 +315,7 @@ def test_noise_that_is_not_there_with_weights_to_match(kind: str, copy: Path) ->
     state(copy, "alpha", 0.05)
     weigh(copy)
     failing = failed(publishing.verify(copy))
-    assert "the number of rows is one that the coins can make" in failing
+    assert "the number of rows is one that the noise can make" in failing
     assert not any("weights" in check or "beliefs" in check for check in failing), failing
 
 

@@ -1,0 +1,130 @@
+"""The mechanisms of alpha-beta releases: rows kept with alpha + beta, all else of the domain added with beta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from sqlpriv.engine import Row
+from sqlpriv.macros.calls import Calls
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.randomized.mechanism import WEIGHTS, AllWeights, ErrorWeights, Mechanism, error_weights
+from sqlpriv.release.file import ReleaseFile, double
+from sqlpriv.release.layout import Names
+from sqlpriv.rewrite.release import Weights
+
+
+@dataclass(frozen=True)
+class Uniform(Mechanism):
+    """Every element of the domain has the same noise, in one view."""
+
+    name: ClassVar[str] = "uniform"
+    held: ClassVar[Names] = Names(frozenset({"alpha", "beta"}), frozenset({"n_public"}))
+    composes: ClassVar[bool] = False
+    alpha: float
+    beta: float
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """As plans list them."""
+        return {"alpha": self.alpha, "beta": self.beta}
+
+    @property
+    def seed(self) -> dict[str, float]:
+        """As noise is drawn from them."""
+        return {"alpha": self.alpha, "beta": self.beta}
+
+    @property
+    def keep(self) -> str:
+        """The probability that an element of the table is in the view, by uniform noise: a formula of helpers."""
+        return f"_keeps({self.alpha!r}, {self.beta!r})"
+
+    def weights(self, calls: Calls, slots: int, view: int) -> AllWeights:
+        """The weights; all slots of a tuple count together for the domain."""
+        return _of_slots(calls.rows("alpha_beta_weights", self.alpha, self.beta), slots)
+
+    def error_weights(self, calls: Calls, slots: int) -> ErrorWeights:
+        """Those that give the error of estimates beforehand; of a sequence, for its first view."""
+        return error_weights(calls, self.weights(calls, slots, 1))
+
+
+@dataclass(frozen=True)
+class ByShares(Uniform):
+    """Noise follows the public shares of the values of a tuple; beta is that of the likeliest."""
+
+    name: ClassVar[str] = "by_shares"
+    held: ClassVar[Names] = Names(frozenset({"alpha", "beta", "rate"}), frozenset({"n_public"}))
+    follows: ClassVar[Literal["nothing", "column", "tuple"]] = "tuple"
+    rate: float
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """As plans list them."""
+        return {**super().numbers, "rate": self.rate}
+
+    @property
+    def seed(self) -> dict[str, float]:
+        """As noise is drawn from them."""
+        return self.numbers
+
+    def weights(self, calls: Calls, slots: int, view: int) -> AllWeights:
+        """Of the domain by powers of the share; a row has those of its tuple's noise (row_weights)."""
+        rows = calls.rows("alpha_beta_source_weights", self.alpha, self.rate, slots, self.beta)
+        return AllWeights({}, {int(power): Weights(*values) for power, *values in rows})
+
+    def noise_of(self, slots: int, share: str) -> str:
+        """SQL for the noise of an element, from that of the share of its tuple: a formula of helpers."""
+        return f"_source_noise({double(self.rate)}, {slots}, {share})"
+
+    def row_weights(self, noise: str) -> tuple[str, ...]:
+        """SQL for weight, variance and skew of a row, from that of its tuple's noise: formulas of helpers."""
+        alpha = double(self.alpha)
+        return f"_source_weight({alpha})", f"_source_variance({alpha}, {noise})", f"_source_skew({alpha}, {noise})"
+
+    def error_weights(self, calls: Calls, slots: int) -> ErrorWeights:
+        """Those that give the error of estimates beforehand: a row has those of its tuple's noise."""
+        view = self.row_weights(self.noise_of(slots, "__share"))
+        rows = calls.rows("expected_source_weights", self.alpha, self.rate, slots, self.beta)
+        return ErrorWeights(
+            {part: inlined(f"_of_a_row({number}, {view[0]})") for part, number in zip(WEIGHTS, view, strict=True)},
+            {int(power): Weights(*numbers) for power, *numbers in rows},
+        )
+
+
+@dataclass(frozen=True)
+class Sequence(Uniform):
+    """One of several views of a table as it changes; what was in an earlier view stays with `persist`."""
+
+    name: ClassVar[str] = "sequence"
+    held: ClassVar[Names] = Names(frozenset({"alpha", "beta", "persist"}), frozenset({"n_public"}))
+    row_kind: ClassVar[str] = (
+        "CASE WHEN __view AND __earlier THEN 'both' WHEN __view THEN 'view' WHEN __earlier THEN 'earlier' END"
+    )
+    persist: float
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """As plans list them."""
+        return {**super().numbers, "persist": self.persist}
+
+    def weights(self, calls: Calls, slots: int, view: int) -> AllWeights:
+        """From the second view on a row counts by whether it is in this view, an earlier one, or both."""
+        if view == 1:
+            return super().weights(calls, slots, view)
+        return _of_slots(calls.rows("sequence_weights", self.alpha, self.beta, self.persist), slots)
+
+
+MECHANISMS = (Uniform, ByShares, Sequence)
+
+
+def read_mechanism(file: ReleaseFile) -> Uniform:
+    """The mechanism that a file declares."""
+    numbers = file.parameters
+    declared = next(m for m in MECHANISMS if m.name == file.about["mechanism"])
+    return declared(**{name: numbers[name] for name in declared.held.always})
+
+
+def _of_slots(rows: list[Row], slots: int) -> AllWeights:
+    found = {r[0]: Weights(*r[1:]) for r in rows}
+    domain = found.pop("domain")
+    return AllWeights(found, {0: Weights(domain.weight * slots, domain.variance * slots, domain.skew * slots)})

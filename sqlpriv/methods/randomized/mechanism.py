@@ -1,0 +1,100 @@
+"""Which mechanism makes the noise of a release: a type each, with its numbers, that a file names in table about.
+
+A mechanism also decides the weights: what a row of the view and a tuple of the domain count for in an estimate. A
+weight makes sums unbiased, a variance gives their squared error, and a skew how that error grows with the true sum (for
+score intervals). Each method has macros for its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import ClassVar, Literal
+
+from sqlpriv.macros.calls import Calls
+from sqlpriv.release.file import double
+from sqlpriv.release.layout import Names
+from sqlpriv.rewrite.release import Weights
+
+WEIGHTS = ("weight", "variance", "skew")
+"""The weights of a row; in the view two underscores stand before each."""
+
+
+@dataclass(frozen=True)
+class NoiseByValue:
+    """Of each value of a column, in the order of its domain: what noise by its public share is like."""
+
+    column: str
+    factors: tuple[float, ...]
+    """By how much the odds of the value may change."""
+    ratios: tuple[float, ...]
+    """The q of its tuples."""
+    copies: tuple[float, ...]
+    """How many copies of noise a tuple has in the mean."""
+    uncovered: int
+    """How many values are not covered, being as common as gamma."""
+
+
+class Mechanism(ABC):
+    """How noise is made, with the numbers of one release. A method has one of them or several."""
+
+    name: ClassVar[str]
+    """As table about has it."""
+    held: ClassVar[Names]
+    """The numbers of its own that a file holds in table parameters."""
+    composes: ClassVar[bool] = True
+    """Whether it is differential privacy, which the ledger adds up."""
+    follows: ClassVar[Literal["nothing", "column", "tuple"]] = "nothing"
+    """Whose public shares the noise follows: nobody's, those of one column, or of whole tuples."""
+    row_kind: ClassVar[str] = "'view'"
+    """SQL for the kind of a published row: rows of a kind weigh alike (AllWeights.view)."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> dict[str, float]:
+        """Its numbers by name, as plans list them."""
+
+    @property
+    @abstractmethod
+    def seed(self) -> dict[str, float]:
+        """Those that its noise is drawn from. Frozen: with another name or number every release would change."""
+
+    @property
+    def by_value(self) -> NoiseByValue | None:
+        """Where noise follows the public shares of one column, what that of each value is like."""
+        return None
+
+
+@dataclass(frozen=True)
+class AllWeights:
+    """By kind of row in the view, and by power of the share for a tuple of the domain; and cross terms, if any."""
+
+    view: dict[str, Weights]
+    domain: dict[int, Weights]
+    cross_estimate: float = 0.0
+    cross_square: float = 0.0
+
+
+@dataclass(frozen=True)
+class ErrorWeights:
+    """The weights with which the private table itself gives the error that estimates will have.
+
+    `row` has the SQL of a row's weight, variance and skew; in it the column __share is that of the row's tuple.
+    """
+
+    row: Mapping[str, str]
+    domain: dict[int, Weights]
+    cross_estimate: float = 0.0
+    cross_square: float = 0.0
+
+
+def error_weights(calls: Calls, weights: AllWeights) -> ErrorWeights:
+    """Those of a release whose rows in the view have all the same weights, and tuples of the domain by their share."""
+    view, row, domain = weights.view["view"], {}, {}
+    for power, of_tuple in weights.domain.items():
+        given = (view.weight, view.variance, view.skew, of_tuple.weight, of_tuple.variance, of_tuple.skew)
+        found = {source: numbers for source, *numbers in calls.rows("expected_weights", *given)}
+        row = {part.name: double(number) for part, number in zip(fields(Weights), found["table"], strict=True)}
+        domain[power] = Weights(*found["domain"])
+    return ErrorWeights(row, domain, weights.cross_estimate, weights.cross_square)
