@@ -107,7 +107,8 @@ def _choice(source: Source, method: AnyMethod, policy: Policy, table: str) -> ob
     """What the search chooses for the rows of a table."""
     columns = ", ".join(quoted(c) for c in source.columns)
     fetch(source.con, f"CREATE OR REPLACE TEMP VIEW {_SEARCHED} AS SELECT {columns} FROM {table}")
-    return method.choice(method.plan(replace(source, table=_SEARCHED, texts={}), policy, Request()))
+    with source.scratch.nested() as scope:
+        return method.choice(method.plan(replace(source, table=_SEARCHED, texts={}, scope=scope), policy, Request()))
 
 
 def _counted(source: Source, guess: ClassGuess, place: int, looked: Sampled) -> Finding:

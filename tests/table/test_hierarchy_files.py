@@ -28,8 +28,8 @@ def labels(folder: Path, hierarchy: str, values: str, files: Files | None = None
 def wide(path: Path, column: str = "q") -> list[tuple[str]]:
     policy = read(path)
     with open_private(policy) as source:
-        scan_table(source, policy)
-        return source.con.execute(f'FROM hierarchies."{column}" ORDER BY ALL NULLS LAST').fetchall()
+        (made,) = (h for h in scan_table(source, policy).hierarchies if h.column == column)
+        return source.con.execute(f"FROM {made.table} ORDER BY ALL NULLS LAST").fetchall()
 
 
 FLAT = "a;g;*\nb;g;*\n"
