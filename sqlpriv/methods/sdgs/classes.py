@@ -32,7 +32,7 @@ _TOO_MANY = "the table has persons with more than {0} rows, {1:,} of them; raise
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampleCounts:
     """What came of the coins of a group. For the owner alone: only what is shown is published."""
 
     rows: int
@@ -115,7 +115,7 @@ def write_classes(scan: Scan, node: Node, group: Group) -> None:
     )
 
 
-def write_sample(scan: Scan, group: Group, k: int, beta: float, prefix: str) -> Sampled:
+def write_sample(scan: Scan, group: Group, k: int, beta: float, prefix: str) -> SampleCounts:
     """The table of the sample of a group, of that of its classes."""
     con, start = scan.source.con, literal(group.coins)
     coin = inlined(f"_coin_share(_coin_bits({literal(prefix)}, {start} || name || '|' || CAST(copy AS VARCHAR)))")
@@ -128,7 +128,7 @@ def write_sample(scan: Scan, group: Group, k: int, beta: float, prefix: str) -> 
     )
     found = f"sum(seen), sum(seen) FILTER (seen >= {k}), count(*) FILTER (seen >= {k})"
     rows = fetch(con, f"SELECT sum(rows) FROM {group.classes}")[0][0]
-    return Sampled(int(rows or 0), *(int(n or 0) for n in fetch(con, f"SELECT {found} FROM {group.sample}")[0]))
+    return SampleCounts(int(rows or 0), *(int(n or 0) for n in fetch(con, f"SELECT {found} FROM {group.sample}")[0]))
 
 
 def expected_rows(scan: Scan, group: Group, k: int, beta: float) -> float:

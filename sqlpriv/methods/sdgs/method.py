@@ -1,4 +1,4 @@
-"""Sampled k-anonymity as a method."""
+"""SampleCounts k-anonymity as a method."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from sqlpriv.methods.records import Records
 from sqlpriv.methods.sdgs import write
 from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
 from sqlpriv.methods.sdgs.compare import compare
+from sqlpriv.methods.sdgs.declared import declared_groups, declared_terms
 from sqlpriv.methods.sdgs.groups import GROUPS
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
 from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
-from sqlpriv.methods.sdgs.stated import declared_groups, declared_terms
-from sqlpriv.methods.sdgs.told import details, exposure, linking_beliefs, linking_posterior, promise, smooth_grid
+from sqlpriv.methods.sdgs.terms import linking_beliefs, linking_posterior
 from sqlpriv.methods.sdgs.verify import LAYOUT, differences, file_contents, verify_file
+from sqlpriv.methods.sdgs.wording import details, exposure, promise, smooth_grid
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Contents, Layout

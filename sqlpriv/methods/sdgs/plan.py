@@ -16,12 +16,12 @@ from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan, node_of, published_
 from sqlpriv.methods.labelled.verify_levels import folded_node
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Plan, Written
-from sqlpriv.methods.sdgs.classes import Sampled, expected_rows, refuse_kinds, refuse_too_many, write_classes
+from sqlpriv.methods.sdgs.classes import SampleCounts, expected_rows, refuse_kinds, refuse_too_many, write_classes
+from sqlpriv.methods.sdgs.declared import declared_groups
 from sqlpriv.methods.sdgs.groups import Group, file_of, groups_of
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
-from sqlpriv.methods.sdgs.stated import declared_groups
-from sqlpriv.methods.sdgs.terms import Terms, delta_curves, make_terms, smooth_curve
-from sqlpriv.methods.sdgs.told import ToldOwner, linking_posterior, owner_facts
+from sqlpriv.methods.sdgs.terms import SdgsTerms, delta_curves, linking_posterior, make_terms, smooth_curve
+from sqlpriv.methods.sdgs.wording import OwnerSummary, owner_facts
 from sqlpriv.release.file import count_rows, open_file
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.spent import Spent
@@ -51,11 +51,11 @@ _TEXT_FILES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".gz", ".zs
 
 
 @dataclass
-class Drawn:
+class DrawnSample:
     """What coins made of a plan, once they were thrown. For the owner."""
 
     node: Node | None = None
-    sampled: tuple[Sampled, ...] | None = None
+    sampled: tuple[SampleCounts, ...] | None = None
     """By group."""
 
 
@@ -64,10 +64,10 @@ class SdgsPlan(Plan[SdgsPolicy]):
     """What would be published, and what it guarantees."""
 
     scan: Scan
-    terms: Terms
+    terms: SdgsTerms
     known: Known
     """What may be known of the published columns."""
-    drawn: Drawn = field(default_factory=Drawn, compare=False)
+    drawn: DrawnSample = field(default_factory=DrawnSample, compare=False)
 
     def seed_parameters(self) -> dict[str, object]:
         """All that the policy says of the release, and its labels."""
@@ -157,7 +157,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
         again = _read_again(written) if written is not None and written.again else None
         node = None if self.node is None else self.named(self.node)
         return owner_facts(
-            ToldOwner(
+            OwnerSummary(
                 self.policy.method,
                 self.terms,
                 node if again is None else again[0],
@@ -206,7 +206,7 @@ def _levels(node: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {level}" for name, level in node.items())
 
 
-def _shown(sampled: Sequence[Sampled] | None) -> tuple[int, ...] | None:
+def _shown(sampled: Sequence[SampleCounts] | None) -> tuple[int, ...] | None:
     return None if sampled is None else tuple(s.shown for s in sampled)
 
 

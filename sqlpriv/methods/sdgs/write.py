@@ -26,7 +26,7 @@ from sqlpriv.methods.labelled.node_labels import write_attributes, write_hierarc
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Edition, Made
-from sqlpriv.methods.sdgs.classes import Sampled, write_classes, write_rows, write_sample
+from sqlpriv.methods.sdgs.classes import SampleCounts, write_classes, write_rows, write_sample
 from sqlpriv.methods.sdgs.groups import GROUPS, Group
 from sqlpriv.methods.sdgs.nodes import draw_node
 from sqlpriv.methods.sdgs.plan import SdgsPlan
@@ -35,7 +35,7 @@ from sqlpriv.release.order import write_in_order
 from sqlpriv.sqltext import quoted
 
 
-def throw(plan: SdgsPlan, prefix: str) -> tuple[Node, Sequence[Sampled]]:
+def throw(plan: SdgsPlan, prefix: str) -> tuple[Node, Sequence[SampleCounts]]:
     """Throw all coins: persons' rows, the node, and then a sample of each group by its own. They are tables then."""
     scan, terms = plan.scan, plan.terms
     write_rows(scan, plan.policy, prefix)
