@@ -1,4 +1,4 @@
-"""A release by sampled k-anonymity that could be made: the table scanned, the numbers worked out, no coin thrown."""
+"""A release by sampled k-anonymity that could be made: the table is scanned, nothing is sampled yet."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _EMPTY = (
 )
 _MUCH = 0.01
 _LIKELY = (
-    "delta times the number of rows is above 0.01: that the guarantee fails for somebody is no small chance; ask for a "
+    "delta times the number of rows is above 0.01: the guarantee is not unlikely to fail for somebody; ask for a "
     "smaller delta"
 )
 _TEXT_FILES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".gz", ".zst")
@@ -52,7 +52,7 @@ _TEXT_FILES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".gz", ".zs
 
 @dataclass
 class DrawnSample:
-    """What coins made of a plan, once they were thrown. For the owner."""
+    """The node and the sample of a plan, once they are drawn. For the owner."""
 
     node: Node | None = None
     sampled: tuple[SampleCounts, ...] | None = None
@@ -103,12 +103,12 @@ class SdgsPlan(Plan[SdgsPolicy]):
 
     @cached_property
     def n_public(self) -> int:
-        """The number of rows that may be told: to readers only where the policy declares it, else to the owner."""
+        """The public number of rows: for readers only where the policy declares it, else for the owner."""
         return self.policy.n_public or int(self.source.calls.row("public_size", self.scan.rows)[0])
 
     @cached_property
     def expected(self) -> tuple[float, ...] | None:
-        """How many rows of each group are to be expected, where that does not depend on coins yet to be thrown."""
+        """How many rows of each group are to be expected, where that does not depend on a random draw to come."""
         if self.node is None or (self.policy.person is not None and self.policy.rows_each == 1):
             return None
         fetch(self.source.con, f"CREATE OR REPLACE TABLE __rows AS FROM {FREQUENCIES}")
@@ -177,7 +177,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
 
     @property
     def posterior(self) -> float | None:
-        """What one comes to believe in a sensitive value at most who knows all else of a person; None: not known."""
+        """The most that an attacker who knows all else of a person believes in a value; None: not known."""
         return linking_posterior(self.source.calls, self.terms, self.choices)
 
     @property

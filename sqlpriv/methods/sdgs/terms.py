@@ -47,7 +47,7 @@ class SdgsTerms:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """As a file states them."""
+        """As a file declares them."""
         names = ("epsilon", "delta", "k", "beta", "node_epsilon", "rows_each")
         totals = ("total_epsilon", "total_delta", "replaced_epsilon", "replaced_delta")
         return {name: float(getattr(self, name)) for name in (*names, *totals)}
@@ -162,7 +162,7 @@ def guaranteed(
 
 
 def go_together(calls: Calls, four: Mapping[str, float]) -> bool:
-    """Whether four numbers that are stated are ones of the theorem: delta is no smaller than it must be."""
+    """Whether four declared numbers satisfy the theorem: delta is no smaller than it must be."""
     try:
         needed = delta_of(calls, int(four["k"]), four["beta"], four["epsilon"])
     except SqlprivError:
@@ -173,10 +173,10 @@ def go_together(calls: Calls, four: Mapping[str, float]) -> bool:
 def linking_posterior(
     calls: Calls, terms: SdgsTerms, choices: Sequence[int | None], times: float = _TIMES
 ) -> float | None:
-    """What one comes to believe in a sensitive value at most who knows all else of a person; None: not known.
+    """The most that an attacker who knows all else of a person comes to believe in a value; None: not known.
 
-    `choices` are the sizes of the public domains of the sensitive columns. It holds in the mean over the coins: with a
-    chance of delta the value may be seen. Where a person may have several rows, the belief is that one of them has it.
+    `choices` are the sizes of the public domains of the sensitive columns. It holds on average over the random
+    sample: with a chance of delta the value may be seen. Where a person may have several rows, the belief is that one of them has it.
     """
     if not choices or None in choices:
         return None
@@ -184,7 +184,7 @@ def linking_posterior(
 
 
 def linking_beliefs(calls: Calls, terms: SdgsTerms, choices: int, times: float = _TIMES) -> tuple[float, float]:
-    """What one believes of a value among so many, and comes to believe at most, who knows all else of a person."""
+    """Belief of an attacker who knows all else of a person in one of so many values: before, and at most after."""
     factor = float(calls.value(f"exp({terms.replaced_epsilon!r})"))
     prior = calls.row("linking_prior", float(choices), times)[0]
     prior = prior if terms.rows_each == 1 else calls.row("person_prior", prior, terms.rows_each)[0]

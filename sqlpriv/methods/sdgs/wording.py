@@ -1,4 +1,4 @@
-"""What is told of a release by sampled k-anonymity: to its owner by plan and publish, to its readers by show."""
+"""The sentences of sampled k-anonymity: for its owner (plan, publish), and for the readers of a release (show)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def promise(terms: SdgsTerms) -> str:
     one, whole = f"a {terms.unit}", f"{terms.total_epsilon:.4g}, {terms.total_delta:.3g}"
     return (
         f"Whatever is published here would be published with nearly the same chance if {one} were left out: it is "
-        f"({whole})-differential privacy. Whoever knows all others, and believes with odds o that {one} with certain "
-        f"values is in the table, believes so with odds between o / {_factor(terms)} and {_factor(terms)} o "
+        f"({whole})-differential privacy. An attacker who knows all others, and believes with odds o that {one} with "
+        f"certain values is in the table, believes so with odds between o / {_factor(terms)} and {_factor(terms)} o "
         "afterwards, but for a chance of delta."
     )
 
@@ -43,14 +43,14 @@ def details(terms: SdgsTerms) -> tuple[str, ...]:
     ]
     if grouped:
         found.append(
-            f"The columns are published in {terms.groups} groups, each from a sample by coins of its own: of one row "
+            f"The columns are published in {terms.groups} groups, each from an independent random sample: of one row "
             f"in one group it is ({terms.epsilon:.4g}, {terms.delta:.3g}), and groups add up. Which row of one group "
             "goes with which of another is not published."
         )
     if terms.rows_each > 1:
         found.append(f"Persons have up to {terms.rows_each} rows; of one row it is epsilon {terms.epsilon:.4g}.")
     elif terms.of_persons:
-        found.append("Of every person one row was taken, by a coin: count(*) estimates a number of persons.")
+        found.append("Of every person one row was taken at random: count(*) estimates a number of persons.")
     if terms.node_epsilon:
         found.append(f"Of epsilon, {terms.node_epsilon:.4g} was spent on choosing the levels out of a public list.")
     return (
@@ -75,7 +75,7 @@ def smooth_grid(points: Sequence[tuple[float, float, float]], groups: int) -> Gr
 
 @dataclass(frozen=True)
 class OwnerSummary:
-    """What a plan knows that is summary, before and after it was written. Much of it is for the owner alone."""
+    """What a plan reports, before and after it is written. Much of it is for the owner alone."""
 
     method: str
     terms: SdgsTerms
@@ -96,7 +96,7 @@ class OwnerSummary:
 
 
 def owner_facts(summary: OwnerSummary) -> Facts:
-    """What plan and publish tell the owner."""
+    """What plan and publish report to the owner."""
     terms, sampled, written = summary.terms, summary.sampled, summary.written
     content: dict[str, Any] = {
         "version": __version__,
@@ -138,7 +138,7 @@ def owner_facts(summary: OwnerSummary) -> Facts:
 
 
 def _group(summary: OwnerSummary, i: int) -> dict[str, Any]:
-    """What is told of one group."""
+    """The numbers of one group."""
     sampled = None if summary.sampled is None else summary.sampled[i]
     return {
         "columns": list(summary.groups[i].columns),
@@ -152,7 +152,7 @@ def _group(summary: OwnerSummary, i: int) -> dict[str, Any]:
 
 def _counts(summary: OwnerSummary) -> str:
     if summary.sampled is None and summary.shown is None and summary.expected is None:
-        return f"{summary.rows:,} rows; how many are published depends on coins."
+        return f"{summary.rows:,} rows; the number of published rows depends on random sampling."
     many = len(summary.groups) > 1
     found = [_count(summary, i, f"Of {', '.join(g.columns)}: " if many else "") for i, g in enumerate(summary.groups)]
     return " ".join([f"{summary.rows:,} rows.", *found] if many else [f"{summary.rows:,} rows{found[0]}"])
@@ -169,12 +169,12 @@ def _count(summary: OwnerSummary, i: int, group: str) -> str:
     if summary.shown is not None:
         return f"{group or '; '}{summary.shown[i]:,} are published."
     assert summary.expected is not None
-    return f"{group or ', of which '}about {summary.expected[i]:,.0f} are to be expected in the release."
+    return f"{group or ', of which '}about {summary.expected[i]:,.0f} are expected in the release."
 
 
 def _where(written: Written | None) -> list[Line]:
     if written is None:
         return []
     if written.again:
-        return [Line(f"Table, policy and key are those of before: this is {written.output.name}, as it was.")]
-    return [Line(f"Written and checked again from the file: {written.output.name}")]
+        return [Line(f"Table, policy and key have not changed: this is the existing {written.output.name}.")]
+    return [Line(f"Written, and verified from the file: {written.output.name}")]
