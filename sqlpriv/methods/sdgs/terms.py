@@ -175,8 +175,9 @@ def linking_posterior(
 ) -> float | None:
     """The most that an attacker who knows all else of a person comes to believe in a value; None: not known.
 
-    `choices` are the sizes of the public domains of the sensitive columns. It holds on average over the random
-    sample: with a chance of delta the value may be seen. Where a person may have several rows, the belief is that one of them has it.
+    `choices` are the sizes of the public domains of the sensitive columns. It holds on average over the random sample:
+    with a chance of delta the value may be seen. Where a person may have several rows, the belief is that one of them
+    has it.
     """
     if not choices or None in choices:
         return None
