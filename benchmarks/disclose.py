@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import peak_rss, stopwatch
-from sqlpriv.risk.attributes import Question
+from sqlpriv.risk.coding import DisclosureProblem
 from sqlpriv.risk.optimal import disclose_optimally
 
 MEMBERS, PEOPLE, MOST_RATIO = 5_667_004, 9_857_623, 40.0
@@ -92,7 +92,7 @@ def main(
 
 def _measured(con: duckdb.DuckDBPyConnection, goal: str, c: float) -> tuple[float, list[str]]:
     """One run between two raw ones: the ratio by the clock, and all figures as texts."""
-    asked = Question("members", "people", WEIGHTS, "multiplicative")
+    asked = DisclosureProblem("members", "people", WEIGHTS, "multiplicative")
 
     def raw() -> int:
         [members, _] = [con.execute(sql).fetchall()[0][0] for sql in RAW]

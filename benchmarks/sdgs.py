@@ -24,7 +24,7 @@ from rich.table import Table
 from benchmarks.data import ADULT_COLUMNS, adult_folder
 from benchmarks.timing import interleaved
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.sdgs.classes import Sampled
+from sqlpriv.methods.sdgs.classes import SampleCounts
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.methods.sdgs.write import throw
 from sqlpriv.policy.file import parse_policy
@@ -51,7 +51,7 @@ def policy_text(source: str) -> str:
     )
 
 
-def sample_once(folder: Path, source: str) -> Sampled:
+def sample_once(folder: Path, source: str) -> SampleCounts:
     """From the text of the policy to what would be written."""
     with planned(parse_policy(policy_text(source), folder, METHODS)) as plan:
         assert isinstance(plan, SdgsPlan)

@@ -29,7 +29,7 @@ class Line:
     mark: str = ""
     quiet: bool = False
     private: bool = False
-    """Whether it holds values of people: then it is shown to who asks for them, and nobody else."""
+    """Whether it holds values of people: then it is shown only on request."""
     breaks: bool = False
     """Whether it has line breaks of its own; where it has none, a break is somebody else's and is shown as such."""
 
@@ -50,7 +50,7 @@ class Grid:
     left: tuple[str, ...] = ()
     marked: tuple[int, ...] = ()
     private: bool = False
-    """Whether it holds values of people: then it is shown to who asks for them, and nobody else."""
+    """Whether it holds values of people: then it is shown only on request."""
 
 
 Part = Line | Grid

@@ -1,8 +1,8 @@
-"""How many entries of the dictionary are consistent with what is disclosed, at any depths.
+"""The number of entries of the dictionary that are consistent with what is disclosed, at any depths.
 
-The entries are counted once by their keys. At coarser depths they are counted from a finer table, never from the
-dictionary again. An entry that is itself general is consistent with all that is below it: entries are kept apart by the
-depths that they have, and looked up at the smaller one of those and what is disclosed.
+The dictionary is counted once, by key. Counts at coarser depths are sums of finer counts. An entry that is itself a
+general label is consistent with everything below it. So entries are counted separately for each combination of depths,
+and looked up at the smaller one of their own depth and the disclosed one.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ import math
 from dataclasses import dataclass, field
 
 from sqlpriv.engine import fetch
-from sqlpriv.risk.attributes import Coded, Depths
+from sqlpriv.risk.coding import Coding, Depths
 from sqlpriv.sqltext import literal
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """One table of counts and the mask of a key that it is asked with; it has the columns key and entries."""
+    """A table of counts (key, entries), and the mask to apply to a key before it is looked up."""
 
     table: str
     mask: str
 
 
 @dataclass
-class Counts:
-    """The counts of a dictionary. Depths are those of the attributes that it knows, in their order."""
+class EntryCounts:
+    """The counts of a dictionary. Depths are of the attributes that it knows, in their order."""
 
-    coded: Coded
+    coding: Coding
     patterns: dict[Depths, str]
-    """The depths that entries have, with the table of those entries."""
+    """By the depths of entries, the table of the entries with these depths."""
     made: dict[tuple[Depths, Depths], tuple[str, int]] = field(default_factory=dict)
-    """Tables by the depths of the entries and those that they are counted at, with their sizes."""
+    """By the depths of entries and the depths they are counted at, the table and its size."""
 
     def most(self, depths: Depths) -> int:
-        """The number of different keys at some depths, if all combinations occurred."""
-        known = [a for a in self.coded.attributes if a.known]
+        """The number of different keys at these depths if all combinations occurred."""
+        known = [a for a in self.coding.attributes if a.known]
         return math.prod(a.sizes[min(k, len(a.sizes) - 1)] for a, k in zip(known, depths, strict=True))
 
     def lookups(self, depths: Depths) -> list[Lookup]:
-        """The tables that count what is consistent at some depths, made if need be."""
+        """The tables that together count the consistent entries at these depths, created where missing."""
         found = []
         for pattern in self.patterns:
             at = self._at(pattern, depths)
@@ -47,12 +47,12 @@ class Counts:
         return found
 
     def lookups_for(self, depths: Depths, keys: str) -> list[Lookup]:
-        """The same for the keys of one table only, to be dropped after use."""
+        """As `lookups`, for the keys of one table only; the caller drops the tables."""
         found = []
         for number, (pattern, finest) in enumerate(self.patterns.items()):
             mask = self._mask(self._at(pattern, depths))
             wanted = f"SELECT key & {mask} FROM {keys}"
-            table = self.coded.desk.make(
+            table = self.coding.work.make(
                 f"some_{number}_{'_'.join(map(str, depths))}",
                 f"SELECT key & {mask} AS key, CAST(sum(entries) AS BIGINT) AS entries FROM {finest} "
                 f"WHERE key & {mask} IN ({wanted}) GROUP BY 1",
@@ -62,14 +62,14 @@ class Counts:
 
     def drop(self) -> None:
         """Drop all tables."""
-        self.coded.desk.drop(*self.patterns.values(), *(table for table, _ in self.made.values()))
+        self.coding.work.drop(*self.patterns.values(), *(table for table, _ in self.made.values()))
 
     def _at(self, pattern: Depths, depths: Depths) -> Depths:
         return tuple(map(min, pattern, depths))
 
     def _mask(self, depths: Depths) -> str:
-        known = [a.place for a in self.coded.attributes if a.known]
-        return self.coded.mask(dict(zip(known, depths, strict=True)))
+        known = [a.place for a in self.coding.attributes if a.known]
+        return self.coding.mask(dict(zip(known, depths, strict=True)))
 
     def _counted(self, pattern: Depths, at: Depths) -> str:
         if (pattern, at) not in self.made:
@@ -79,53 +79,53 @@ class Counts:
                 if own == pattern and all(a >= b for a, b in zip(depths, at, strict=True))
             ]
             source = min(finer)[1] if finer else self.patterns[pattern]
-            table = self.coded.desk.make(
+            table = self.coding.work.make(
                 f"counts_{len(self.made)}",
                 f"SELECT key & {self._mask(at)} AS key, CAST(sum(entries) AS BIGINT) AS entries "
                 f"FROM {source} GROUP BY 1",
             )
-            self.made[pattern, at] = (table, self.coded.desk.rows(table))
+            self.made[pattern, at] = (table, self.coding.work.rows(table))
         return self.made[pattern, at][0]
 
 
-def count_entries(coded: Coded) -> Counts:
-    """Read the dictionary once. A value with nothing below it counts as deep as its hierarchy goes."""
-    question = coded.question
-    patterns = count_rows(coded, question.dictionary, "entry", "entries")
-    counts = Counts(coded, patterns)
+def count_entries(coding: Coding) -> EntryCounts:
+    """Count the entries of the dictionary by key, the only time it is read."""
+    problem = coding.problem
+    patterns = count_rows(coding, problem.dictionary, "entry", "entries")
+    counts = EntryCounts(coding, patterns)
     for pattern, table in patterns.items():
-        counts.made[pattern, pattern] = (table, coded.desk.rows(table))
+        counts.made[pattern, pattern] = (table, coding.work.rows(table))
     return counts
 
 
-def count_rows(coded: Coded, table: str, side: str, counted: str) -> dict[Depths, str]:
-    """The rows of one side, counted by their keys: a table of keys for each combination of depths that occurs."""
-    desk = coded.desk
-    attributes = [a for a in coded.attributes if side == "record" or a.known]
-    depths = {a.place: _depths(coded, side, a.place) for a in attributes}
+def count_rows(coding: Coding, table: str, side: str, counted: str) -> dict[Depths, str]:
+    """The rows of one side counted by key: a table for each combination of depths that occurs."""
+    work = coding.work
+    attributes = [a for a in coding.attributes if side == "record" or a.known]
+    depths = {a.place: _depths(coding, side, a.place) for a in attributes}
     mixed = [f"d{place}" for place, own in depths.items() if len(own) > 1]
-    made = desk.make(
+    made = work.make(
         counted,
-        f"SELECT {', '.join(['key', *mixed])}, count(*) AS {counted} FROM ({keyed(coded, table, side)}) GROUP BY ALL",
+        f"SELECT {', '.join(['key', *mixed])}, count(*) AS {counted} FROM ({keyed(coding, table, side)}) GROUP BY ALL",
     )
     if not mixed:
         return {tuple(min(own) for own in depths.values()): made}
     patterns: dict[Depths, str] = {}
-    for number, found in enumerate(fetch(desk.con, f"SELECT DISTINCT {', '.join(mixed)} FROM {made} ORDER BY ALL")):
+    for number, found in enumerate(fetch(work.con, f"SELECT DISTINCT {', '.join(mixed)} FROM {made} ORDER BY ALL")):
         own = dict(zip(mixed, found, strict=True))
         only = " AND ".join(f"{name} = {depth}" for name, depth in own.items())
         pattern = tuple(own.get(f"d{place}", min(depths[place])) for place in depths)
-        patterns[pattern] = desk.make(f"{counted}_{number}", f"SELECT key, {counted} FROM {made} WHERE {only}")
-    desk.drop(made)
+        patterns[pattern] = work.make(f"{counted}_{number}", f"SELECT key, {counted} FROM {made} WHERE {only}")
+    work.drop(made)
     return patterns
 
 
-def keyed(coded: Coded, table: str, side: str) -> str:
-    """SQL text of the rows of one side with their keys and the depths of their cells."""
-    attributes = [a for a in coded.attributes if side == "record" or a.known]
-    rows = coded.desk.calls.value(f"_choice_rows({literal(table)}, {coded.question.listed}, '{side}')")
+def keyed(coding: Coding, table: str, side: str) -> str:
+    """SQL of the rows of one side with their keys and the depths of their cells."""
+    attributes = [a for a in coding.attributes if side == "record" or a.known]
+    rows = coding.work.calls.value(f"_choice_rows({literal(table)}, {coding.problem.listed}, '{side}')")
     joins = " ".join(
-        f"JOIN {coded.cells(side, a.place)} AS c{a.place} ON t.raw{a.place} IS NOT DISTINCT FROM c{a.place}.raw"
+        f"JOIN {coding.cells(side, a.place)} AS c{a.place} ON t.raw{a.place} IS NOT DISTINCT FROM c{a.place}.raw"
         for a in attributes
     )
     key = " + ".join(f"c{a.place}.code" for a in attributes)
@@ -133,5 +133,5 @@ def keyed(coded: Coded, table: str, side: str) -> str:
     return f"SELECT {key} AS key, {depths}, record FROM ({rows}) AS t {joins}"
 
 
-def _depths(coded: Coded, side: str, place: int) -> set[int]:
-    return {depth for (depth,) in fetch(coded.desk.con, f"SELECT DISTINCT depth FROM {coded.cells(side, place)}")}
+def _depths(coding: Coding, side: str, place: int) -> set[int]:
+    return {depth for (depth,) in fetch(coding.work.con, f"SELECT DISTINCT depth FROM {coding.cells(side, place)}")}

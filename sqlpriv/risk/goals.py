@@ -1,7 +1,7 @@
-"""What is best: the three goals of the optimal disclosure, as an order of choices.
+"""The three goals of the optimal disclosure, as an order of choices.
 
-Choices are numbered so that of two that are worth the same the one with the smaller number is taken: smaller loss,
-larger utility, smaller depths.
+A goal ranks choices, and within a rank minimizes a score. Ties go to the choice with the smaller number: choices are
+numbered by smaller loss, larger utility, smaller depths.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import prod
 
 from sqlpriv.errors import InputError
 from sqlpriv.macros.calls import Calls
-from sqlpriv.risk.attributes import Depths
+from sqlpriv.risk.coding import Depths
 from sqlpriv.sqltext import literal
 
 UTILITY, RISK, BOTH = "utility", "risk", "both"
@@ -21,7 +21,7 @@ _MOST_CHOICES = 20_000
 
 @dataclass(frozen=True)
 class Choice:
-    """What may be disclosed of every record of one kind: a depth for each attribute."""
+    """A depth for each attribute, which may be disclosed of the records of a group."""
 
     number: int
     depths: Depths
@@ -34,16 +34,16 @@ class Choice:
 
 @dataclass(frozen=True)
 class Goal:
-    """One of the goals with its threshold, checked."""
+    """One of the three goals with its threshold."""
 
     name: str
     limit: float
-    """The most loss or the least utility, with the tolerance of all comparisons; what utility is worth."""
+    """The largest loss or the smallest utility, with the tolerance of all comparisons; or the price of utility."""
     balance: str
-    """SQL text of what is least, over LOSS and UTILITY."""
+    """SQL of the score to minimize, over LOSS and UTILITY."""
 
     def choices(self, depths: Depths, first: int) -> list[Choice]:
-        """All choices of records whose cells have these depths, best first where nothing else tells."""
+        """All choices of records whose cells have these depths, numbered from `first` in the order of ties."""
         number = prod(most + 1 for most in depths)
         if number > _MOST_CHOICES:
             raise InputError(
@@ -57,26 +57,26 @@ class Goal:
         found.sort(key=lambda own: (sign * sum(own), own))
         return [Choice(first + place, own) for place, own in enumerate(found)]
 
-    def kept(self, choice: Choice) -> bool:
-        """Whether a choice may be taken, as far as can be told without its loss, which is 0 or more."""
+    def may_take(self, choice: Choice) -> bool:
+        """Whether a choice may be taken, judged without its loss, which is at least 0."""
         if self.name == UTILITY:
             return self.limit >= 0
         return self.name != RISK or choice.utility >= self.limit
 
-    def worth(self, loss: str, choice: Choice) -> str:
-        """SQL text of what is to be least, among choices of one rank."""
+    def score(self, loss: str, choice: Choice) -> str:
+        """SQL of the score of a choice: within a rank, the smallest is best."""
         return self.balance.replace("LOSS", loss).replace("UTILITY", str(choice.utility))
 
     def rank(self, choice: Choice) -> int:
-        """What comes before the worth: a smaller rank is better, whatever it is worth."""
+        """The rank of a choice: a smaller rank is better, whatever the score."""
         return -choice.utility if self.name == UTILITY else 0
 
-    def allowed(self, worth: str) -> str:
-        """SQL text of whether something that is worth so much may be taken."""
-        return f"{worth} <= CAST('{self.limit!r}' AS DOUBLE)" if self.name == UTILITY else f"{worth} IS NOT NULL"
+    def allowed(self, score: str) -> str:
+        """SQL of whether a choice with this score may be taken."""
+        return f"{score} <= CAST('{self.limit!r}' AS DOUBLE)" if self.name == UTILITY else f"{score} IS NOT NULL"
 
     def ranks(self, choices: Sequence[Choice]) -> list[tuple[int, list[Choice]]]:
-        """The choices by their ranks, best first."""
+        """The choices by rank, best first."""
         found: dict[int, list[Choice]] = {}
         for choice in sorted(choices, key=lambda own: (self.rank(own), own.number)):
             found.setdefault(self.rank(choice), []).append(choice)
@@ -84,16 +84,16 @@ class Goal:
 
 
 def read_goal(calls: Calls, name: str, c: float | str) -> Goal:
-    """The goal of that name, or the macro's own refusal."""
+    """The goal of a name with its threshold c; the macro refuses what is none."""
     given = literal(str(c)) if isinstance(c, str) else repr(c)
     calls.value(f"_better({literal(name)}, {given})")
     kind = name.lower()
     if kind == BOTH:
-        worth = float(calls.value(f"_bar({given})"))
-        # Where utility is worth nothing, the least loss is asked for, and of that the most utility.
+        price = float(calls.value(f"_bar({given})"))
+        # Where utility has no value, the goal is the least loss, and among equal losses the most utility.
         return (
-            Goal(BOTH, worth, calls.value(f"_balance({given}, 'LOSS', 'UTILITY')"))
-            if worth
+            Goal(BOTH, price, calls.value(f"_balance({given}, 'LOSS', 'UTILITY')"))
+            if price
             else Goal(RISK, 0.0, "LOSS")
         )
     limit = "_upper_limit" if kind == UTILITY else "_lower_limit"

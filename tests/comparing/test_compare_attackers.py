@@ -24,8 +24,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Request
 from sqlpriv.methods.randomized.attackers import Background, Wanted
 from sqlpriv.methods.randomized.attackers import worst_posterior as worst_of_noise
-from sqlpriv.methods.sdgs.terms import guaranteed
-from sqlpriv.methods.sdgs.told import linking_posterior
+from sqlpriv.methods.sdgs.terms import guaranteed, linking_posterior
 from sqlpriv.publishing import read_policy
 from sqlpriv.release.file import open_file
 

@@ -97,7 +97,7 @@ def test_a_policy_says_who_may_hold_what_and_what_is_worse_together(folder: Path
     (folder / "policy.toml").write_text(text.replace("births.csv", 'births.csv", psi = 1, entry = "born') + release)
     refused = run(folder, "risk", "--policy", "policy.toml")
     assert refused.returncode == 2
-    assert "are not priced here" in " ".join(refused.stderr.split())
+    assert "are not supported here" in " ".join(refused.stderr.split())
 
 
 BAD: dict[str, tuple[list[str], str]] = {
@@ -188,4 +188,4 @@ def test_the_weight_of_a_policy_is_taken_as_it_is_or_refused(folder: Path, weigh
         assert json.loads(done.stdout)["weights"] == {"city": "0.0", "born": "2.0"}
     else:
         assert done.returncode == 2
-        assert "'city' has a table of weights, which are not priced here" in " ".join(done.stderr.split())
+        assert "'city' has a table of weights, which is not supported here" in " ".join(done.stderr.split())

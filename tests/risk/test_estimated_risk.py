@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from sqlpriv.risk.asked import Asked, Held, Weighed, opened
+from sqlpriv.risk.dictionaries import Dictionary
 from sqlpriv.risk.measure import estimated_and_true, risk_by_entries
+from sqlpriv.risk.request import RiskRequest, WeightedColumn, open_tables
 from sqlpriv.showing import charts
 from sqlpriv.table.source import TableReference
 
@@ -23,7 +24,7 @@ def write(path: Path, rows: list[tuple[Any, ...]], names: str = "", between: str
     path.write_text("\n".join([names] * bool(names) + lines) + "\n", encoding="utf-8")
 
 
-def tables(folder: Path, seed: int) -> Asked:
+def tables(folder: Path, seed: int) -> RiskRequest:
     """A table that is itself the estimate, and a true dictionary: its people and more, with cells that say no more."""
     chance = random.Random(seed)
     people = [(n, *chance.choice(CITIES)[:1], chance.randint(1, 4)) for n in range(40)]
@@ -34,15 +35,15 @@ def tables(folder: Path, seed: int) -> Asked:
     write(folder / "true.csv", coarse + others, "who,city,ward")
     write(folder / "sharper.csv", [(n, "c0", 1) for n, *_ in people], "who,city,ward")
     write(folder / "cities.csv", CITIES, between=";")
-    weighed = [Weighed("city", "0.3", "cities.csv"), Weighed("ward", "2", "suppression")]
+    columns = [WeightedColumn("city", "0.3", "cities.csv"), WeightedColumn("ward", "2", "suppression")]
     reference = TableReference(folder, "table.csv", None, {})
-    return Asked(reference, weighed, [Held("table.csv"), Held("true.csv")], "multiplicative")
+    return RiskRequest(reference, columns, [Dictionary("table.csv"), Dictionary("true.csv")], "multiplicative")
 
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_all_points_are_above_the_diagonal(tmp_path: Path, seed: int) -> None:
-    with opened(tables(tmp_path, seed)) as found:
+    with open_tables(tables(tmp_path, seed)) as found:
         points = estimated_and_true(found, "who")
     assert len(points) == 6, "two levels above a city and one above a ward"
     assert all(point["precedes"] for point in points)
@@ -53,12 +54,14 @@ def test_all_points_are_above_the_diagonal(tmp_path: Path, seed: int) -> None:
 
 
 def test_a_dictionary_that_says_something_else_is_no_bound(tmp_path: Path) -> None:
-    asked = tables(tmp_path, 5)
-    with opened(Asked(asked.table, asked.weighed, [Held("table.csv"), Held("sharper.csv")])) as found:
+    request = tables(tmp_path, 5)
+    with open_tables(
+        RiskRequest(request.table, request.columns, [Dictionary("table.csv"), Dictionary("sharper.csv")])
+    ) as found:
         assert not any(point["precedes"] for point in estimated_and_true(found, "who"))
 
 
 def test_parts_of_a_dictionary_grow_to_the_whole(tmp_path: Path) -> None:
-    with opened(tables(tmp_path, 6)) as found:
+    with open_tables(tables(tmp_path, 6)) as found:
         rows = [row for row in risk_by_entries(found) if row["curve"] == "table.csv"]
     assert [row["entries"] for row in rows] == [4 * part for part in range(1, 11)]

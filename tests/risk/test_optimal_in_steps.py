@@ -16,8 +16,8 @@ from support.dictionaries import Risk, risks, structs
 from support.strategies import EXAMPLES
 
 from sqlpriv.errors import SqlprivError
-from sqlpriv.risk import attributes, goals, passes
-from sqlpriv.risk.attributes import Question
+from sqlpriv.risk import coding, goals, passes
+from sqlpriv.risk.coding import DisclosureProblem
 from sqlpriv.risk.optimal import disclose_optimally
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]
@@ -39,19 +39,21 @@ def few_keys_are_many(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def by_macro(con: Con, asked: Question, goal: str, c: object) -> object:
-    listed = structs([dict(own) for own in asked.weights])
-    call = f"priv.optimal_disclosure('{asked.table}', '{asked.dictionary}', {listed}, '{asked.form}', '{goal}', {c})"
+def by_macro(con: Con, problem: DisclosureProblem, goal: str, c: object) -> object:
+    listed = structs([dict(own) for own in problem.weights])
+    call = (
+        f"priv.optimal_disclosure('{problem.table}', '{problem.dictionary}', {listed}, '{problem.form}', '{goal}', {c})"
+    )
     try:
         return con.execute(f"FROM {call} ORDER BY ALL").fetchall()
     except duckdb.Error as error:
         return str(error).splitlines()[0].partition("sqlpriv: ")[2]
 
 
-def in_steps(con: Con, asked: Question, goal: str, c: float) -> object:
+def in_steps(con: Con, problem: DisclosureProblem, goal: str, c: float) -> object:
     con.execute("DROP TABLE IF EXISTS disclosed").fetchall()
     try:
-        disclose_optimally(con, "disclosed", asked, goal, c)
+        disclose_optimally(con, "disclosed", problem, goal, c)
     except SqlprivError as error:
         return str(error)
     finally:
@@ -79,9 +81,9 @@ def test_steps_choose_as_the_macro_does(con: Con, risk: Risk, seed: int, goal: s
     if len(names) > 1 and chance.random() < 0.4:
         pair = {"attribute": names[0], "also": names[1], "weight": 3.0, "hierarchy": None, "entry": None}
         items.insert(chance.randint(0, len(items)), pair)
-    asked = Question("t", '"dictionary # 1"', items, chance.choice(["linear", "multiplicative"]))
+    problem = DisclosureProblem("t", '"dictionary # 1"', items, chance.choice(["linear", "multiplicative"]))
     c = chance.choice([0.0, 0.05, 0.5, 1.0, 2.0, 3.0])
-    assert in_steps(con, asked, goal, c) == by_macro(con, asked, goal, c)
+    assert in_steps(con, problem, goal, c) == by_macro(con, problem, goal, c)
 
 
 @pytest.mark.some(1)
@@ -90,12 +92,12 @@ def test_general_cells_and_entries_are_counted_as_they_should(
     example_tables: Con, monkeypatch: pytest.MonkeyPatch, goal: str, c: float
 ) -> None:
     """With keys too long for a BIGINT, too."""
-    monkeypatch.setattr(attributes, "_NUMBER_BITS", 3)
-    asked = Question("members", "phone_book", [CITY, BORN], "linear")
-    found = in_steps(example_tables, asked, goal, c)
+    monkeypatch.setattr(coding, "_NUMBER_BITS", 3)
+    problem = DisclosureProblem("members", "phone_book", [CITY, BORN], "linear")
+    found = in_steps(example_tables, problem, goal, c)
     assert isinstance(found, list)
     assert len(found) == 4
-    assert found == by_macro(example_tables, asked, goal, c)
+    assert found == by_macro(example_tables, problem, goal, c)
 
 
 REFUSED: dict[str, tuple[Weights, str, str, float, str]] = {
@@ -118,8 +120,8 @@ def test_what_the_macro_refuses_is_refused_and_nothing_is_left(
     example_tables: Con, weights: Weights, form: str, goal: str, c: float, complaint: str
 ) -> None:
     example_tables.execute("CREATE OR REPLACE TABLE towns AS SELECT 'Ithaca' AS city, 1 AS weight").fetchall()
-    asked = Question("members", "phone_book", weights, form)
-    said = in_steps(example_tables, asked, goal, c)
+    problem = DisclosureProblem("members", "phone_book", weights, form)
+    said = in_steps(example_tables, problem, goal, c)
     assert isinstance(said, str)
     assert complaint in said
     assert example_tables.execute("SELECT * FROM duckdb_tables() WHERE table_name = 'disclosed'").fetchall() == []
@@ -127,6 +129,6 @@ def test_what_the_macro_refuses_is_refused_and_nothing_is_left(
 
 def test_too_many_choices_are_refused(example_tables: Con, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(goals, "_MOST_CHOICES", 5)
-    said = in_steps(example_tables, Question("members", "phone_book", [CITY, BORN], "linear"), "risk", 1)
+    said = in_steps(example_tables, DisclosureProblem("members", "phone_book", [CITY, BORN], "linear"), "risk", 1)
     assert isinstance(said, str)
     assert "choices, and 5 are tried at most; name fewer attributes" in said

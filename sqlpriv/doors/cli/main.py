@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("compare:compare_command", "Compare methods on your questions: error, protection and cost of each."),
     "risk": (
         "risk:risk_command",
-        "Price a disclosure: how likely each record is found in a dictionary, times what its cells weigh.",
+        "Measure disclosure risk: the chance that each record is found in a dictionary, times the weight of its cells.",
     ),
     "publish": ("releases:publish_command", "Publish a table under its policy, and enter the release in the ledger."),
     "verify": ("releases:verify_command", "Judge a release from its file alone: does it hold what it says?"),

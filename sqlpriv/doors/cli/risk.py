@@ -1,4 +1,4 @@
-"""The command that prices a disclosure."""
+"""`sqlpriv risk`: the risk of disclosing a table."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import typer
 from sqlpriv import publishing
 from sqlpriv.doors.cli.options import AsJson, Database, print_facts
 from sqlpriv.errors import InputError
-from sqlpriv.risk.asked import Asked, Held, Weighed, from_policy, opened, reference
+from sqlpriv.risk.dictionaries import Dictionary
+from sqlpriv.risk.facts import risk_facts
 from sqlpriv.risk.measure import estimated_and_true, measure, risk_by_entries
-from sqlpriv.risk.told import told
+from sqlpriv.risk.request import RiskRequest, WeightedColumn, from_policy, open_tables, reference
 from sqlpriv.showing import charts
 from sqlpriv.showing.progress import progress
 
@@ -65,7 +66,7 @@ def risk_command(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Price a disclosure: how likely each record is found in a dictionary, times what its cells weigh.
+    """Measure disclosure risk: the chance that each record is found in a dictionary, times the weight of its cells.
 
     Nothing is written, and no value of the table is shown.
     """
@@ -74,64 +75,66 @@ def risk_command(
         charts.ready(*charts_asked)
     if bound_chart is not None and person is None:
         raise InputError("--bound-chart needs --person, the column that says in both dictionaries who an entry is")
-    asked = _asked(data, dictionary or [], weights or [], policy, database)
-    asked = _completed(asked, hierarchy or [], entry or [], form, psi)
-    pictures: dict[str, Any] = {}
-    with opened(asked) as found, progress("pricing"):
-        risks = measure(found)
+    request = _request(data, dictionary or [], weights or [], policy, database)
+    request = _with_options(request, hierarchy or [], entry or [], form, psi)
+    points: dict[str, Any] = {}
+    with open_tables(request) as opened, progress("measuring"):
+        risks = measure(opened)
         if chart is not None:
-            pictures["by_entries"] = risk_by_entries(found)
+            points["by_entries"] = risk_by_entries(opened)
         if bound_chart is not None and person is not None:
-            pictures["estimated_and_true"] = estimated_and_true(found, person)
+            points["estimated_and_true"] = estimated_and_true(opened, person)
     if chart is not None:
-        charts.draw(charts.risk_by_entries_picture(pictures["by_entries"]), chart)
+        charts.draw(charts.risk_by_entries_picture(points["by_entries"]), chart)
     if bound_chart is not None:
-        charts.draw(charts.risk_bound_picture(pictures["estimated_and_true"]), bound_chart)
-    print_facts(told(asked, risks, pictures), as_json)
+        charts.draw(charts.risk_bound_picture(points["estimated_and_true"]), bound_chart)
+    print_facts(risk_facts(request, risks, points), as_json)
 
 
-def _asked(
+def _request(
     data: str | None, dictionary: list[str], weights: list[str], policy: Path | None, database: Path | None
-) -> Asked:
-    held = [_held(text) for text in dictionary]
+) -> RiskRequest:
+    dictionaries = [_dictionary(text) for text in dictionary]
     if policy is not None:
         if weights:
             raise InputError("--weights and --policy both say what a value weighs: leave one out")
         read = publishing.read_policy(policy)
-        return from_policy(read, held, None if data is None else reference(data, database, read.table.folder))
+        return from_policy(read, dictionaries, None if data is None else reference(data, database, read.table.folder))
     if data is None:
         raise InputError("name what would be disclosed, a file or a table, or a policy with --policy")
-    weighed = [Weighed(*_pair(text, "--weights", "city=0.3")) for own in weights for text in own.split(",")]
-    if not weighed:
+    columns = [WeightedColumn(*_pair(text, "--weights", "city=0.3")) for own in weights for text in own.split(",")]
+    if not columns:
         raise InputError("say what values weigh, as in --weights city=0.3,born=0.5, or name a --policy")
-    twice = {own.column for own in weighed if sum(o.column == own.column for o in weighed) > 1}
+    twice = {own.name for own in columns if sum(o.name == own.name for o in columns) > 1}
     if twice:
         raise InputError(f"{min(twice)!r} has two weights in --weights; give it one")
-    return Asked(reference(data, database, Path.cwd()), weighed, held)
+    return RiskRequest(reference(data, database, Path.cwd()), columns, dictionaries)
 
 
-def _completed(asked: Asked, hierarchy: list[str], entry: list[str], form: str | None, psi: float | None) -> Asked:
+def _with_options(
+    request: RiskRequest, hierarchy: list[str], entry: list[str], form: str | None, psi: float | None
+) -> RiskRequest:
     """The request with the other options, which override what a policy says."""
     trees = dict(_pair(text, "--hierarchy", "city=cities.csv") for text in hierarchy)
     entries = dict(_pair(text, "--entry", "born=birthday") for text in entry)
-    if entries and not asked.held:
+    if entries and not request.dictionaries:
         raise InputError("--entry says what a dictionary knows of a column: name the dictionary with --dictionary")
     for name in [*trees, *entries]:
-        if name not in {own.column for own in asked.weighed}:
+        if name not in {own.name for own in request.columns}:
             raise InputError(f"{name!r} has no weight: name it in --weights, too")
-    weighed = [
-        replace(own, hierarchy=trees.get(own.column, own.hierarchy), entry=entries.get(own.column, own.entry))
-        for own in asked.weighed
+    columns = [
+        replace(own, hierarchy=trees.get(own.name, own.hierarchy), entry=entries.get(own.name, own.entry))
+        for own in request.columns
     ]
-    return replace(asked, weighed=weighed, form=form or asked.form, psi=asked.psi if psi is None else psi)
+    return replace(request, columns=columns, form=form or request.form, psi=request.psi if psi is None else psi)
 
 
-def _held(text: str) -> Held:
+def _dictionary(text: str) -> Dictionary:
     name, equals, prior = text.rpartition("=")
     if not equals:
-        return Held(text)
+        return Dictionary(text)
     try:
-        return Held(name, float(prior))
+        return Dictionary(name, float(prior))
     except ValueError:
         raise InputError(f"--dictionary {text!r} needs a number after =, as in people.csv=0.5") from None
 

@@ -1,8 +1,8 @@
-"""The best level of every cell, as tables that boxes are written from.
+"""The best choice of every record, as tables that a release is written from.
 
-chosen   each combination of the table: row, labels, depths, entries, loss, utility, gap
-classed  every combination is a class of its own
-boxes    its labels with their levels, as labelled/boxes.py has them
+chosen   for each combination of the table: row, labels, depths, entries, loss, utility, gap
+classed  every combination as a class of its own
+boxes    its labels with their levels, as in labelled/boxes.py
 """
 
 from __future__ import annotations
@@ -12,13 +12,20 @@ from dataclasses import dataclass
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import RECORDS, Attributes, all_offered, asked, by_their_names
+from sqlpriv.methods.disclose.attributes import RECORDS, Attributes, candidate_weights, fetch_risk, naming_attributes
+from sqlpriv.methods.disclose.candidates import (
+    CHOICE_COLUMNS,
+    FULL_UTILITY,
+    average_choice,
+    choices_at,
+    write_candidates,
+    write_full_utility,
+)
 from sqlpriv.methods.disclose.entries import ENTRIES
-from sqlpriv.methods.disclose.offers import CHOICE_COLUMNS, MOST, average_choice, choices_at, write_most, write_offers
 from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.boxes import Boxes
-from sqlpriv.risk.attributes import Question
+from sqlpriv.risk.coding import DisclosureProblem
 from sqlpriv.risk.optimal import disclose_optimally
 from sqlpriv.sqltext import literal
 from sqlpriv.table.hierarchies import TOP
@@ -28,54 +35,54 @@ CHOSEN, _BEST = "chosen", "disclose_best"
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the best choices come to, over all rows."""
+    """Risk, utility and levels of the best choices, over all rows."""
 
     risk: float
     worst: float
     """The largest loss of a row."""
     utility: float
     whole: float
-    """The utility of the table as it is."""
+    """The utility if the table were disclosed as it is."""
     gap: float
-    """By how much a mean may fall short of the best there is; 0 where every record is judged by itself."""
+    """The most by which a mean may fall short of the best one; 0 where each record keeps c."""
     unmatched: int
-    """Rows that fit no entry of the dictionary."""
+    """Rows without a consistent entry in the dictionary."""
     classes: int
-    """How many different rows a reader sees, by their labels."""
+    """The number of different published rows."""
     alone: int
     """Rows whose labels no other row has."""
     shares: dict[str, tuple[float, ...]]
-    """Of each attribute, the share of the rows that disclose it on each level, from the value to the top."""
+    """For each attribute, the share of the rows that disclose it at each level, from the value to the top."""
 
 
 def choose(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> tuple[Boxes, Chosen]:
-    """Every combination with its labels as a box, and what they come to.
+    """Every combination with its labels as a box, and their risk and utility.
 
     Section 4, equations (7), (8) and (9), for every record or for their mean.
     """
-    write_most(scan, attributes)
+    write_full_utility(scan, attributes)
     if policy.goal == RISK and not policy.is_average:
-        _refuse_more_than_there_is(scan, policy.c)
+        _refuse_too_much_utility(scan, policy.c)
     if policy.is_average or not policy.is_plain:
-        write_offers(scan, policy, attributes)
+        write_candidates(scan, policy, attributes)
     if policy.is_average:
         chosen = average_choice(scan, policy, policy.c)
     elif not policy.is_plain:
         chosen = f"SELECT * EXCLUDE (c), 0e0 AS gap FROM ({choices_at(policy.goal, [policy.c])})"
     else:
         chosen = f"SELECT {CHOICE_COLUMNS}, 0e0 AS gap FROM {_write_optimal(scan, policy, attributes)}"
-    asked(scan.source, attributes, f"CREATE OR REPLACE TABLE {CHOSEN} AS {chosen}")
+    fetch_risk(scan.source, attributes, f"CREATE OR REPLACE TABLE {CHOSEN} AS {chosen}")
     if fetch(scan.source.con, f"SELECT count(*) FROM {CHOSEN}")[0][0] < scan.combinations:
-        raise PolicyError(f"there are records for which no choice has a loss of at most c = {policy.c:g}; ask for less")
+        raise PolicyError(f"for some records no choice has a loss of at most c = {policy.c:g}; take a larger c")
     boxes = chosen_boxes(scan)
-    return boxes, come_to(scan, boxes)
+    return boxes, summarize(scan, boxes)
 
 
-def _refuse_more_than_there_is(scan: BoxScan, c: float) -> None:
-    """A missing cell tells nothing, so a row may have less to tell than c."""
+def _refuse_too_much_utility(scan: BoxScan, c: float) -> None:
+    """Refuse a utility that some row cannot have: a missing cell has none."""
     few, least = fetch(
         scan.source.con,
-        f"SELECT sum(f.__priv_n) FILTER (m.utility < {c!r}), min(m.utility) FROM {MOST} AS m "
+        f"SELECT sum(f.__priv_n) FILTER (m.utility < {c!r}), min(m.utility) FROM {FULL_UTILITY} AS m "
         f"JOIN {scan.frequencies} AS f ON m.number = f.rowid",
     )[0]
     if few:
@@ -86,11 +93,11 @@ def _refuse_more_than_there_is(scan: BoxScan, c: float) -> None:
 
 
 def _write_optimal(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> str:
-    """The table of the best choice of every record by itself: what `optimal_disclosure` answers, in steps."""
-    question = Question(RECORDS, ENTRIES, all_offered(policy, attributes), policy.form)
+    """Write the table of the best choice of every record, as `optimal_disclosure` finds it; returns its name."""
+    problem = DisclosureProblem(RECORDS, ENTRIES, candidate_weights(policy, attributes), policy.form)
     fetch(scan.source.con, f"DROP TABLE IF EXISTS {_BEST}")
-    with by_their_names(attributes):
-        disclose_optimally(scan.source.con, _BEST, question, policy.goal, policy.c)
+    with naming_attributes(attributes):
+        disclose_optimally(scan.source.con, _BEST, problem, policy.goal, policy.c)
     return _BEST
 
 
@@ -103,7 +110,7 @@ def chosen_boxes(scan: BoxScan) -> Boxes:
     columns, joins = ["c.row AS class", "f.__priv_n AS rows"], []
     for axis in scan.axes:
         a, label = axis.number, f"c.labels[{axis.number + 1}]"
-        # A label that stands on two levels is one: its place is the higher one.
+        # A label that is on two levels counts as the higher one.
         level = f"len(p{a}.labels) - list_position(list_reverse(p{a}.labels), {label})"
         columns += [f"NULL AS low{a}", f"NULL AS high{a}", f"{label} AS label{a}"]
         columns.append(f"CASE WHEN {label} = {top} THEN {axis.height} ELSE {level} END AS level{a}")
@@ -115,14 +122,14 @@ def chosen_boxes(scan: BoxScan) -> Boxes:
     return Boxes(classed, scratch.table(boxes + "".join(joins), "boxes"))
 
 
-def come_to(scan: BoxScan, boxes: Boxes) -> Chosen:
-    """What the choices come to."""
+def summarize(scan: BoxScan, boxes: Boxes) -> Chosen:
+    """Risk, utility and levels of what was chosen."""
     con = scan.source.con
     numbers = ", ".join(inlined(f"_mean_of({value}, b.rows)") for value in ("c.loss", "c.utility", "m.utility"))
     ((risk, utility, most, worst, gap, unmatched),) = fetch(
         con,
         f"SELECT {numbers}, max(c.loss), max(c.gap), coalesce(sum(b.rows) FILTER (c.entries = 0), 0) FROM {CHOSEN} "
-        f"AS c JOIN {boxes.relation} AS b ON c.row = b.class JOIN {MOST} AS m ON c.row = m.number",
+        f"AS c JOIN {boxes.relation} AS b ON c.row = b.class JOIN {FULL_UTILITY} AS m ON c.row = m.number",
     )
     of_box = f"SELECT sum(rows) AS rows FROM {boxes.relation} GROUP BY box"
     ((classes, alone),) = fetch(con, f"SELECT count(*), count(*) FILTER (rows = 1) FROM ({of_box})")

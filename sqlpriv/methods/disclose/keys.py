@@ -1,41 +1,31 @@
-"""What keys of a policy of disclosure may be: weights, pairs of columns, people's own weights, several dictionaries."""
+"""Kinds of values in a policy for disclosure: weights, pairs of columns, personal weights, dictionaries."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.policy.keys import Kind
+from sqlpriv.risk.dictionaries import Dictionary
 
 _MOST = 1e300
 _MOST_DICTIONARIES = 9
-WITHOUT_A_WORD = 1.0
-"""What a value weighs where the policy says nothing."""
+DEFAULT_WEIGHT = 1.0
+"""The weight of a value where the policy gives none."""
 
 
 @dataclass(frozen=True)
-class Held:
-    """A dictionary that an attacker may hold."""
-
-    source: str
-    prior: float | None
-    entries: Mapping[str, str]
-    """What it knows of columns, where that is something else than for the other dictionaries."""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two columns that are worse together."""
+class WeightedPair:
+    """Two columns that are more sensitive together, by a weight of their own."""
 
     columns: tuple[str, str]
     weight: float
 
 
 @dataclass(frozen=True)
-class Personal:
-    """A table of people's own weights, and what those of one person may add up to."""
+class PersonalWeights:
+    """A table of people's own weights, and the largest sum of the weights of one person."""
 
     source: str
     total: float
@@ -58,7 +48,7 @@ def _read_number(value: Any) -> float | None:
     return float(value) if _is_number(value) and (value == math.inf or 0 <= value <= _MOST) else None
 
 
-def _told_number(value: Any) -> float | str:
+def _public_number(value: Any) -> float | str:
     """JSON has no infinity."""
     return "infinity" if value in (math.inf, "infinity") else float(value)
 
@@ -68,9 +58,9 @@ def _read_weight(value: Any) -> float | str | None:
     return value if found is None and _is_text(value) else found
 
 
-def _told_weight(value: Any) -> float | str:
-    """A number; of a table no more than that it is one."""
-    return "table" if isinstance(value, str) and value != "infinity" else _told_number(value)
+def _public_weight(value: Any) -> float | str:
+    """A number, or the word \"table\": the name of a table is not published."""
+    return "table" if isinstance(value, str) and value != "infinity" else _public_number(value)
 
 
 def _read_finite(value: Any) -> float | None:
@@ -81,34 +71,38 @@ def _has(value: Any, needed: set[str], allowed: set[str]) -> bool:
     return isinstance(value, dict) and needed <= set(value) <= allowed
 
 
-def _read_pair(value: Any) -> Pair | None:
+def _read_pair(value: Any) -> WeightedPair | None:
     if not _has(value, {"columns"}, {"columns", "weight"}) or not isinstance(value["columns"], list):
         return None
-    weight = _read_number(value.get("weight", WITHOUT_A_WORD))
+    weight = _read_number(value.get("weight", DEFAULT_WEIGHT))
     columns = tuple(value["columns"])
-    return Pair(columns, weight) if len(columns) == 2 and all(map(_is_text, columns)) and weight is not None else None
+    return (
+        WeightedPair(columns, weight)
+        if len(columns) == 2 and all(map(_is_text, columns)) and weight is not None
+        else None
+    )
 
 
-def _read_pairs(value: Any) -> tuple[Pair, ...] | None:
+def _read_pairs(value: Any) -> tuple[WeightedPair, ...] | None:
     if not isinstance(value, list) or not value:
         return None
     found = [_read_pair(one) for one in value]
     return tuple(pair for pair in found if pair is not None) if None not in found else None
 
 
-def _told_pairs(value: Any) -> list[dict[str, Any]]:
-    pairs = [(p.columns, p.weight) if isinstance(p, Pair) else (p["columns"], p["weight"]) for p in value]
-    return [{"columns": list(columns), "weight": _told_number(weight)} for columns, weight in pairs]
+def _public_pairs(value: Any) -> list[dict[str, Any]]:
+    pairs = [(p.columns, p.weight) if isinstance(p, WeightedPair) else (p["columns"], p["weight"]) for p in value]
+    return [{"columns": list(columns), "weight": _public_number(weight)} for columns, weight in pairs]
 
 
-def _read_personal(value: Any) -> Personal | None:
+def _read_personal(value: Any) -> PersonalWeights | None:
     if not _has(value, {"source", "total"}, {"source", "total"}) or not _is_text(value["source"]):
         return None
     total = _read_number(value["total"])
-    return None if total is None else Personal(value["source"], total)
+    return None if total is None else PersonalWeights(value["source"], total)
 
 
-def _read_held(value: Any) -> Held | None:
+def _read_dictionary(value: Any) -> Dictionary | None:
     if not _has(value, {"source"}, {"source", "prior", "entries"}) or not _is_text(value["source"]):
         return None
     prior, entries = value.get("prior"), value.get("entries", {})
@@ -116,20 +110,20 @@ def _read_held(value: Any) -> Held | None:
         return None
     if not isinstance(entries, dict) or not all(_is_text(text) for pair in entries.items() for text in pair):
         return None
-    return Held(value["source"], None if prior is None else float(prior), entries)
+    return Dictionary(value["source"], None if prior is None else float(prior), entries)
 
 
-def _read_dictionaries(value: Any) -> tuple[Held, ...] | None:
+def _read_dictionaries(value: Any) -> tuple[Dictionary, ...] | None:
     if not isinstance(value, list) or not 2 <= len(value) <= _MOST_DICTIONARIES:
         return None
-    found = [_read_held(one) for one in value]
-    return tuple(held for held in found if held is not None) if None not in found else None
+    found = [_read_dictionary(one) for one in value]
+    return tuple(dictionary for dictionary in found if dictionary is not None) if None not in found else None
 
 
-WEIGHT = Kind("a number of at least 0, infinity, or a table of values and weights", _read_weight, _told_weight)
+WEIGHT = Kind("a number of at least 0, infinity, or a table of values and weights", _read_weight, _public_weight)
 AT_LEAST_0 = Kind("a number of at least 0", _read_finite, _read_finite)
-PAIRS = Kind('a list of pairs, as in [{ columns = ["age", "zip"], weight = 2 }]', _read_pairs, _told_pairs)
-PERSONAL = Kind('a table and a total, as in { source = "minds.csv", total = 4 }', _read_personal)
+PAIRS = Kind('a list of pairs, as in [{ columns = ["age", "zip"], weight = 2 }]', _read_pairs, _public_pairs)
+PERSONAL = Kind('a table and a total, as in { source = "weights.csv", total = 4 }', _read_personal)
 DICTIONARIES = Kind(
     f"a list of 2 to {_MOST_DICTIONARIES}, as in "
     '[{ source = "voters.csv", prior = 0.3 }, { source = "club.csv", prior = 0.7 }]',

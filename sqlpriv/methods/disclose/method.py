@@ -20,7 +20,7 @@ from sqlpriv.table.source import Source
 
 
 class Disclose(LabelledMethod[DisclosePolicy, DisclosePlan]):
-    """Every cell on the level that is best for its record."""
+    """Every cell at the level that is best for its record."""
 
     name = "disclose"
     policy = DisclosePolicy
@@ -40,7 +40,7 @@ class Disclose(LabelledMethod[DisclosePolicy, DisclosePlan]):
         return write.write_release(plan, path)
 
     def compare(self, plan: DisclosePlan, path: Path) -> None:
-        """Judge the file against the private table and the dictionary once more."""
+        """Compare the file with the private table, and its risk with the planned one."""
         write.compare(plan, path)
 
     def layout_of(self, file: ReleaseFile) -> Layout:
@@ -52,11 +52,11 @@ class Disclose(LabelledMethod[DisclosePolicy, DisclosePlan]):
         return boxes_contents(file, ATTRIBUTES)
 
     def differences(self, file: ReleaseFile, policy: DisclosePolicy) -> Iterable[str]:
-        """Domains, and what the policy asks for."""
+        """Where the file is not one of the policy: domains, goal and weights."""
         return differences(file, policy)
 
     def verify(self, file: ReleaseFile, policy: DisclosePolicy | None = None) -> Iterable[Check]:
-        """Labels, utility, and the risk where the policy brings the dictionary."""
+        """Labels, utility, and the risk where the policy names the dictionary."""
         return verify_file(file, policy)
 
     def wording(self, file: ReleaseFile) -> Wording:
@@ -64,11 +64,11 @@ class Disclose(LabelledMethod[DisclosePolicy, DisclosePlan]):
         return wording(file)
 
     def posterior(self, plan: DisclosePlan, file: ReleaseFile, times: float) -> None:
-        """What a linking attacker comes to believe in a value is not known: no belief is bounded here."""
+        """None: the method bounds no belief of a linking attacker."""
         return
 
     def looks_at_values(self, policy: DisclosePolicy) -> bool:
-        """Labels are chosen by weights of cells and by what is in the dictionary, for one attacker."""
+        """False: labels are chosen by the weights of cells and the dictionary."""
         return False
 
 

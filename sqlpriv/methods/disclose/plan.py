@@ -1,4 +1,4 @@
-"""A disclosure that could be made: the table scanned, and of every record the best choice found."""
+"""A disclosure that could be made: the table is scanned, and the best choice of every record is found."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from functools import cached_property
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts
 from sqlpriv.methods.charts import Sweep
+from sqlpriv.methods.disclose.attributes import Attributes, read_attributes
+from sqlpriv.methods.disclose.candidates import write_candidates
 from sqlpriv.methods.disclose.choose import Chosen, choose
-from sqlpriv.methods.disclose.dictionary import Attributes, read_attributes
 from sqlpriv.methods.disclose.entries import entry_tables
 from sqlpriv.methods.disclose.independent import Independent, independents
-from sqlpriv.methods.disclose.keys import WITHOUT_A_WORD
-from sqlpriv.methods.disclose.minds import MINDS, write_minds
-from sqlpriv.methods.disclose.offers import write_offers
+from sqlpriv.methods.disclose.keys import DEFAULT_WEIGHT
+from sqlpriv.methods.disclose.personal_weights import PERSONAL_WEIGHTS, write_personal_weights
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
-from sqlpriv.methods.disclose.told import Others, Terms, owner_facts, terms_of, warned
+from sqlpriv.methods.disclose.wording import Alternatives, DiscloseTerms, owner_facts, owner_warnings, terms_of
 from sqlpriv.methods.labelled.axes import BoxScan
 from sqlpriv.methods.labelled.box_leaves import describe_boxes
 from sqlpriv.methods.labelled.box_scan import scan_points
@@ -32,7 +32,7 @@ from sqlpriv.table.source import Source
 
 @dataclass(frozen=True)
 class DisclosePlan(Plan[DisclosePolicy]):
-    """The best choices, and what they come to."""
+    """The best choices, and their risk and utility."""
 
     scan: BoxScan
     attributes: Attributes
@@ -41,17 +41,17 @@ class DisclosePlan(Plan[DisclosePolicy]):
     chosen: Chosen
 
     @property
-    def terms(self) -> Terms:
-        """What the release promises, and against whom."""
+    def terms(self) -> DiscloseTerms:
+        """What the release promises, and against which attacker."""
         return terms_of(self.policy)
 
     @cached_property
     def columns(self) -> list[ShownColumn]:
-        """The published columns, and what a reader may know of their values."""
+        """The published columns, and what is public of their values."""
         return describe_boxes(self.scan)
 
     def seed_parameters(self) -> dict[str, object]:
-        """All that the policy says of the release, and digests of what else it depends on."""
+        """All keys of the policy, and digests of the other tables that the choice depends on."""
         policy = self.policy
         return {
             "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
@@ -62,17 +62,21 @@ class DisclosePlan(Plan[DisclosePolicy]):
             "psi": policy.psi,
             "pairs": [[*pair.columns, str(pair.weight)] for pair in policy.pairs],
             "personal": policy.personal and [policy.personal.source, str(policy.personal.total)],
-            "dictionaries": [[held.source, held.prior, *sorted(held.entries.items())] for held in policy.held],
+            "dictionaries": [
+                [dictionary.source, dictionary.prior, *sorted(dictionary.entries.items())]
+                for dictionary in policy.dictionaries
+            ],
             "judge": policy.judge,
-            "read": self._read(),
+            "read": self._digests(),
         }
 
-    def _read(self) -> dict[str, str]:
-        """Digests of what the choice depends on beside the table: other rows under the same name choose otherwise."""
-        tables = [name for a in self.attributes for name in (a.tree, a.values) if name is not None]
-        tables += [*entry_tables(self.policy)] if self.policy.held else []
-        tables += [MINDS] if self.policy.personal else []
-        return {name: rows_digest(self.source.con, quoted(name)) for name in tables}
+    def _digests(self) -> dict[str, str]:
+        """Digests of hierarchies, weights and dictionaries: their rows may change under the same name."""
+        tables = {name: name for a in self.attributes for name in (a.tree, a.values) if name is not None}
+        tables |= {name: name for name in entry_tables(self.policy)} if self.policy.dictionaries else {}
+        # The key is part of the seed, by which the ledger knows a release again: it stays.
+        tables |= {"disclose_minds": PERSONAL_WEIGHTS} if self.policy.personal else {}
+        return {key: rows_digest(self.source.con, quoted(name)) for key, name in tables.items()}
 
     def warnings(self) -> tuple[str, ...]:
         """What the owner should know before publishing."""
@@ -80,13 +84,13 @@ class DisclosePlan(Plan[DisclosePolicy]):
 
     @cached_property
     def all_warnings(self) -> tuple[str, ...]:
-        """What holds of every such release, and what is to be said of this table."""
+        """Warnings about every such release, and about this table."""
         columns = () if self.policy.personal else self.policy.columns
-        unweighed = [c.name for c in columns if c.given.get("weight") == WITHOUT_A_WORD and c.name in self.policy.qis]
-        return warned(self.terms, self.chosen, self.scan.rows, unweighed)
+        unweighted = [c.name for c in columns if c.given.get("weight") == DEFAULT_WEIGHT and c.name in self.policy.qis]
+        return owner_warnings(self.terms, self.chosen, self.scan.rows, unweighted)
 
     def refuse(self, request: Request) -> None:
-        """Refuse what tells of somebody what must never be told."""
+        """Refuse to disclose cells of infinite weight of rows that can be found."""
         if self.chosen.worst == float("inf"):
             raise PolicyError(
                 "cells of infinite weight would be disclosed of rows that can be found in the dictionary; ask for less "
@@ -95,15 +99,15 @@ class DisclosePlan(Plan[DisclosePolicy]):
 
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
-        """What other thresholds would give."""
-        if not self.policy.is_average and self.policy.is_plain:  # else they were what was chosen from
-            write_offers(self.scan, self.policy, self.attributes)
+        """Risk, utility and levels at other thresholds."""
+        if not self.policy.is_average and self.policy.is_plain:  # else they were written to choose from
+            write_candidates(self.scan, self.policy, self.attributes)
         return sweep(self.scan, self.policy, self.attributes)
 
     @cached_property
     def independents(self) -> tuple[Independent, ...]:
-        """What the closed form for independent attributes would choose, where that is asked for."""
-        if not self.policy.independent or not self.thresholds:  # which write what it is compared with
+        """The choices of the closed form for independent attributes, where the policy asks for them."""
+        if not self.policy.independent or not self.thresholds:  # thresholds write the candidates to compare with
             return ()
         return independents(self.scan, self.policy, self.attributes)
 
@@ -115,7 +119,7 @@ class DisclosePlan(Plan[DisclosePolicy]):
         """Risk, utility, the share of each level, and where the release is."""
         other = ((), ()) if written is not None else (self.thresholds, self.independents)
         return owner_facts(
-            self.policy, self.terms, self.chosen, self.scan.rows, self.all_warnings, written, Others(*other)
+            self.policy, self.terms, self.chosen, self.scan.rows, self.all_warnings, written, Alternatives(*other)
         )
 
 
@@ -124,5 +128,5 @@ def plan_disclosure(source: Source, policy: DisclosePolicy) -> DisclosePlan:
     scan = scan_points(scan_values(source, policy), policy)
     refuse_names(describe_boxes(scan), published_columns(scan))
     attributes = read_attributes(scan, policy)
-    write_minds(source, policy)
+    write_personal_weights(source, policy)
     return DisclosePlan(policy, source, scan, attributes, *choose(scan, policy, attributes))

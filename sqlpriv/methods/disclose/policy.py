@@ -1,4 +1,4 @@
-"""What a policy of disclosure may say: what every cell weighs, what the attacker holds, and what is best."""
+"""The policy of disclosure: the weight of every cell, what the attacker holds, and the goal."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from dataclasses import dataclass
 
 from sqlpriv.methods.disclose.keys import (
     AT_LEAST_0,
+    DEFAULT_WEIGHT,
     DICTIONARIES,
     PAIRS,
     PERSONAL,
     WEIGHT,
-    WITHOUT_A_WORD,
-    Held,
-    Pair,
-    Personal,
+    PersonalWeights,
+    WeightedPair,
 )
 from sqlpriv.methods.labelled.box_policy import PUBLIC, BoxPolicy
 from sqlpriv.policy.domains import COARSE_KEYS
 from sqlpriv.policy.keys import FLAG, TEXT, Fail, Key, Keys, choice
+from sqlpriv.risk.dictionaries import Dictionary
 from sqlpriv.sqltext import folded
 
 RISK, UTILITY, BOTH = "risk", "utility", "both"
 RECORD, AVERAGE = "record", "average"
 BAYES, WORST = "bayes", "worst"
 ATTRIBUTES = ("quasi-identifier", "sensitive")
-"""The roles of columns whose cells have a weight, and are disclosed on a level of their own."""
+"""The roles of columns whose cells have a weight and a level of their own."""
 _MOST_ATTRIBUTES = 9
 _WITHOUT = "suppression"
 
 
 _OWN_KEYS: Keys = (
     Key("weight", WEIGHT,
-        "how much a person minds that its value is known: one number for all values, or a file or table:NAME of values "
-        "and weights; a label above weighs 1 / sum(1 / weight) of what is below it", WITHOUT_A_WORD,
+        "how much it harms a person that its value is known: one number for all values, or a file or table:NAME of "
+        "values and weights; the weight of a label is 1 / sum(1 / weight) over the values below it", DEFAULT_WEIGHT,
         complaint="the weight of {column} must be a number of at least 0, infinity, or a table of values and weights"),
     Key("entry", TEXT,
         "what the dictionary knows of it: a column or an expression of the dictionary; without it the column of the "
         "same name, if there is one",
         complaint="the entry of {column} must be a column or an expression of the dictionary, as text"),
     Key("psi", AT_LEAST_0,
-        "how much a person who is not found minds that its value is told: as weight, which is for those who are; of a "
-        "table of weights it is the part that counts then", 0.0,
+        "how much it harms a person who is not found that its value is disclosed; with a table of weights, the part of "
+        "them that counts then", 0.0,
         complaint="the psi of {column} must be a number of at least 0"),
 )  # fmt: skip
 ROLES: Mapping[str, Keys] = {
@@ -55,33 +55,33 @@ ROLES: Mapping[str, Keys] = {
 }
 OPTIONS: Keys = (
     Key("goal", choice(RISK, UTILITY, BOTH),
-        "what is best: the least risk with a utility of at least c, the most utility with a risk of at most c, or the "
-        "least risk - c utility", required=True, proposed=lambda qis: UTILITY),
+        "what to optimize: the least risk with a utility of at least c, the most utility with a risk of at most c, or "
+        "the least risk - c utility", required=True, proposed=lambda qis: UTILITY),
     Key("c", AT_LEAST_0,
-        "the bound of the goal, or what utility is worth", required=True, proposed=lambda qis: 0.1),
+        "the bound of the goal, or the price of utility", required=True, proposed=lambda qis: 0.1),
     Key("per", choice(RECORD, AVERAGE), "whether every record keeps c, or their mean does", RECORD),
-    Key("form", choice("linear", "multiplicative"), "how the weights of a record add up: their sum, or e to it",
-        "linear"),
+    Key("form", choice("linear", "multiplicative"), "how the weights of a record are combined: their sum, or "
+        "e to their sum", "linear"),
     Key("psi", AT_LEAST_0,
-        "how much a person minds who is not found: the rest of the loss, by the chance of that", 0.0),
-    Key("independent", FLAG, "whether a plan tells, too, what the closed form for independent attributes would choose, "
-        "and how far that is from the best; for the multiplicative form", False),
-    Key("pairs", PAIRS, "columns that are worse together: what a value of the one and one of the other weigh more, "
-        "and labels above them their share"),
-    Key("personal", PERSONAL, "where people mind differently: a file or table:NAME of persons, attributes and weights, "
-        "in the place of those of columns and pairs, and the most that those of one person may add up to"),
-    Key("dictionary", TEXT, "what the attacker holds: a file, or table:NAME beside the table; without it the table "
-        "itself, which bounds the risk against all that say less"),
-    Key("dictionaries", DICTIONARIES, "in the place of dictionary, where it is not known which of several the attacker "
-        "holds: each with its prior, and with entries of its own where it calls columns otherwise"),
-    Key("judge", choice(BAYES, WORST), "how several dictionaries are taken together: by their priors, or the worst of "
-        "them for every row", WORST),
+        "the loss of a person who is not found, multiplied by the chance of that", 0.0),
+    Key("independent", FLAG, "whether a plan also reports what the closed form for independent attributes would "
+        "choose, and how far that is from the best; for the multiplicative form", False),
+    Key("pairs", PAIRS, "columns that are more sensitive together: the additional weight of a value of each, "
+        "of which labels above them have a share"),
+    Key("personal", PERSONAL, "people's own weights: a file or table:NAME of persons, attributes and weights, which "
+        "replace the weights of columns and pairs, and the largest sum of the weights of one person"),
+    Key("dictionary", TEXT, "what the attacker holds: a file, or table:NAME in the same database; without it the "
+        "table itself, which bounds the risk against all dictionaries that say less"),
+    Key("dictionaries", DICTIONARIES, "instead of dictionary, where it is not known which of several the attacker "
+        "holds: each with its prior, and with entries of its own where its columns have other names"),
+    Key("judge", choice(BAYES, WORST), "how several dictionaries are combined: by their priors, or the worst of them "
+        "for every row", WORST),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class DisclosePolicy(BoxPolicy):
-    """A policy for disclosure. What has a weight is an attribute, whichever of the two roles it has."""
+    """A policy for disclosure. Columns with a weight are attributes, whichever of the two roles they have."""
 
     @property
     def cuts(self) -> str:
@@ -90,88 +90,88 @@ class DisclosePolicy(BoxPolicy):
 
     @property
     def qis(self) -> tuple[str, ...]:
-        """The attributes: no line is drawn between what identifies a person and what is delicate."""
+        """The attributes: quasi-identifiers and sensitive columns are treated alike."""
         return self.named(*ATTRIBUTES)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """None that is published as it is."""
+        """Empty: no column is published as it is."""
         return ()
 
     @property
     def hierarchies(self) -> dict[str, str | tuple[str, ...]]:
-        """Those of the attributes: without one a cell is told, or not."""
+        """The hierarchies of the attributes; without one a cell is disclosed or suppressed."""
         return {c.name: c.given["hierarchy"] or _WITHOUT for c in self.columns if c.role in ATTRIBUTES}
 
     @property
     def goal(self) -> str:
-        """What is best."""
+        """What to optimize."""
         return str(self.release["goal"])
 
     @property
     def c(self) -> float:
-        """The bound of the goal, or what utility is worth."""
+        """The bound of the goal, or the price of utility."""
         return float(self.release["c"])
 
     @property
     def is_average(self) -> bool:
-        """Whether the mean of the records keeps c. The least risk - c utility is the same for each and for all."""
+        """Whether the mean of the records keeps c. With the goal both, each record and the mean have the same best."""
         return self.release["per"] == AVERAGE and self.goal != BOTH
 
     @property
     def form(self) -> str:
-        """How weights add up."""
+        """How weights are combined."""
         return str(self.release["form"])
 
     @property
     def psi(self) -> float:
-        """The loss of who is not found."""
+        """The loss of a person who is not found."""
         return float(self.release["psi"])
 
     @property
     def independent(self) -> bool:
-        """Whether the closed form of independent attributes is told beside the best."""
+        """Whether a plan also reports the closed form for independent attributes."""
         return bool(self.release["independent"])
 
     @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """Columns that are worse together."""
+    def pairs(self) -> tuple[WeightedPair, ...]:
+        """Columns that are more sensitive together."""
         return self.release["pairs"] or ()
 
     @property
-    def personal(self) -> Personal | None:
-        """People's own weights, if they have some."""
+    def personal(self) -> PersonalWeights | None:
+        """People's own weights, if the policy has them."""
         return self.release["personal"]  # type: ignore[no-any-return]
 
     @property
     def person(self) -> str | None:
-        """The column that says whose row it is, where that is asked for."""
+        """The column of persons, where weights are personal."""
         return super().person if self.personal else None
 
     @property
     def psi_of_cells(self) -> dict[str, float]:
-        """How much it weighs that a cell is told of somebody who is not found; empty where it never does."""
+        """By attribute, the weight of a cell of a person who is not found; empty where all are 0."""
         found = {c.name: float(c.given["psi"]) for c in self.columns if c.role in ATTRIBUTES}
         return found if any(found.values()) else {}
 
     @property
-    def held(self) -> tuple[Held, ...]:
-        """What the attacker may hold, one of them; none: the table itself."""
+    def dictionaries(self) -> tuple[Dictionary, ...]:
+        """The dictionaries, one of which the attacker holds; none: the table itself."""
         one = self.release["dictionary"]
-        return (Held(one, None, {}),) if one else self.release["dictionaries"] or ()
+        return (Dictionary(one),) if one else self.release["dictionaries"] or ()
 
     @property
     def judge(self) -> str:
-        """How several dictionaries are taken together."""
+        """How several dictionaries are combined."""
         return str(self.release["judge"])
 
     @property
     def is_plain(self) -> bool:
-        """Whether the loss is a weight that all share over the entries of one dictionary: then large tables do, too."""
-        return not (self.psi or self.psi_of_cells or self.personal or len(self.held) > 1)
+        """Whether the loss is one weight for all, over the entries of one dictionary: the case of large tables."""
+        return not (self.psi or self.psi_of_cells or self.personal or len(self.dictionaries) > 1)
 
     def check(self, fail: Fail) -> None:
-        """There is something to disclose, by levels that do not depend on the rows."""
+        """Refuse what cannot be chosen, or contradicts itself."""
         if not self.qis:
             raise fail("no column is a quasi-identifier or sensitive, so there is nothing to choose", "columns")
         if len(self.qis) > _MOST_ATTRIBUTES:
@@ -180,16 +180,16 @@ class DisclosePolicy(BoxPolicy):
                 "chosen together; drop some",
                 "columns",
             )
-        if (self.psi or self.psi_of_cells) and not self.held:
+        if (self.psi or self.psi_of_cells) and not self.dictionaries:
             where = ("release",) if self.psi else ("columns", next(c for c, psi in self.psi_of_cells.items() if psi))
             raise fail(
-                "with psi the table itself bounds no risk: a row may harm less where it is found than where it is not "
+                "with psi the table itself bounds no risk: a row may lose less where it is found than where it is not "
                 "(Proposition 1); name a dictionary, or leave psi out",
                 *where, "psi",
             )  # fmt: skip
         if self.independent and (self.form != "multiplicative" or not self.is_plain or self.pairs):
             raise fail(
-                'the closed form for independent attributes is one of products: it needs form = "multiplicative", '
+                'the closed form for independent attributes is a product: it needs form = "multiplicative", '
                 "and no psi, pairs, personal weights or several dictionaries",
                 "release", "independent",
             )  # fmt: skip
@@ -206,7 +206,7 @@ class DisclosePolicy(BoxPolicy):
                     "take ranges, as in ranges:10,20",
                     "columns", column.name, "hierarchy",
                 )  # fmt: skip
-            if not self.held and column.given["entry"] is not None:
+            if not self.dictionaries and column.given["entry"] is not None:
                 raise fail(
                     f"the entry of {column.name!r} is about a dictionary, and the policy names none; write dictionary "
                     "in [release]",
@@ -217,21 +217,21 @@ class DisclosePolicy(BoxPolicy):
         several = self.release["dictionaries"]
         if several is None:
             if "judge" in self.written:
-                raise fail(
-                    "judge says how several dictionaries are taken together; write dictionaries", "release", "judge"
-                )
+                raise fail("judge says how several dictionaries are combined; write dictionaries", "release", "judge")
             return
         where = ("release", "dictionaries")
         if self.release["dictionary"] is not None:
             raise fail("dictionary is for one, and dictionaries for several; leave one of the two out", *where)
-        priors = [held.prior for held in several]
+        priors = [dictionary.prior for dictionary in several]
         known = [prior for prior in priors if prior is not None]
         if self.judge == BAYES and len(known) < len(priors):
             raise fail('with judge = "bayes" each of the dictionaries needs a prior; write prior = 0.5', *where)
         if known and (len(known) < len(priors) or abs(math.fsum(known) - 1) > 1e-9):
-            raise fail("the priors of the dictionaries must add up to 1, and all or none have one", *where)
+            raise fail(
+                "the priors of the dictionaries must add up to 1, and either all of them have one or none", *where
+            )
         columns = {folded(name) for name in self.qis}
-        for name in (name for held in several for name in held.entries):
+        for name in (name for dictionary in several for name in dictionary.entries):
             if folded(name) not in columns:
                 raise fail(f"dictionaries have an entry for {name!r}, which is no column with a weight", *where)
 
@@ -246,9 +246,7 @@ class DisclosePolicy(BoxPolicy):
                     "release", "pairs",
                 )  # fmt: skip
             if both in seen:
-                raise fail(
-                    f"the pair of {' and '.join(map(repr, pair.columns))} stands in pairs twice", "release", "pairs"
-                )
+                raise fail(f"the pair of {' and '.join(map(repr, pair.columns))} is in pairs twice", "release", "pairs")
             seen.add(both)
 
     def _check_personal(self, fail: Fail) -> None:
@@ -257,14 +255,14 @@ class DisclosePolicy(BoxPolicy):
         persons = self.named("person")
         if len(persons) != 1:
             raise fail(
-                'personal needs to know whose row it is: give one column, and only one, the role "person"',
+                'personal needs a column of persons: give one column, and only one, the role "person"',
                 "release", "personal",
             )  # fmt: skip
         numbers = {c.name: c.given.get("weight") for c in self.columns if c.role in ATTRIBUTES}
-        weighed = [name for name, own in numbers.items() if isinstance(own, float) and own != WITHOUT_A_WORD]
-        if weighed or any(pair.weight != WITHOUT_A_WORD for pair in self.pairs):
+        weighed = [name for name, own in numbers.items() if isinstance(own, float) and own != DEFAULT_WEIGHT]
+        if weighed or any(pair.weight != DEFAULT_WEIGHT for pair in self.pairs):
             what = repr(weighed[0]) if weighed else "a pair"
             raise fail(
-                f"{what} has a weight, and people's own stand in its place; leave it out, or leave personal out",
+                f"{what} has a weight, which people's own weights replace; leave it out, or leave personal out",
                 "release", "personal",
             )  # fmt: skip

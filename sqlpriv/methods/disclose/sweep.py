@@ -1,4 +1,4 @@
-"""What other thresholds would give: risk, utility and levels by c, as Figures 9, 10 and 11 draw them."""
+"""Risk, utility and levels at other thresholds c, as Figures 9, 10 and 11 show them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import Attributes, asked
-from sqlpriv.methods.disclose.offers import MOST, OFFERS, average_choice, choices_at
+from sqlpriv.methods.disclose.attributes import Attributes, fetch_risk
+from sqlpriv.methods.disclose.candidates import CANDIDATES, FULL_UTILITY, average_choice, choices_at
 from sqlpriv.methods.disclose.policy import RISK, UTILITY, DisclosePolicy
 from sqlpriv.methods.labelled.axes import BoxScan
 
@@ -20,54 +20,54 @@ _POINTS = 8
 
 @dataclass(frozen=True)
 class Threshold:
-    """What a threshold gives."""
+    """Risk, utility and levels at a threshold."""
 
     c: float
     risk: float
     worst: float
     utility: float
     levels: dict[str, tuple[float, ...]]
-    """Of each attribute, the share of the rows that tell it so many steps below the top."""
+    """For each attribute, the share of the rows that disclose it so many steps below the top."""
 
     @property
     def content(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """For JSON."""
         levels = {name: list(shares) for name, shares in self.levels.items()}
         return {"c": self.c, "risk": self.risk, "worst": self.worst, "utility": self.utility, "levels": levels}
 
 
 def sweep(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> tuple[Threshold, ...]:
-    """The thresholds, the policy's own among them; table disclose_offers is there."""
+    """The results at several thresholds, the policy's own among them. Reads table disclose_candidates."""
     con, wanted = scan.source.con, _thresholds(scan, policy)
     if policy.is_average:
-        fetch(con, f"CREATE OR REPLACE TABLE {_SWEPT} AS SELECT 0e0 AS c, * FROM {OFFERS} LIMIT 0")
+        fetch(con, f"CREATE OR REPLACE TABLE {_SWEPT} AS SELECT 0e0 AS c, * FROM {CANDIDATES} LIMIT 0")
         for c in wanted:
             try:
                 chosen = f"SELECT {c!r}::DOUBLE, * EXCLUDE (gap) FROM ({average_choice(scan, policy, c)})"
-                asked(scan.source, attributes, f"INSERT INTO {_SWEPT} {chosen}")
-            except PolicyError:  # nothing keeps it
+                fetch_risk(scan.source, attributes, f"INSERT INTO {_SWEPT} {chosen}")
+            except PolicyError:  # no choice keeps c
                 continue
     else:
         fetch(con, f"CREATE OR REPLACE TABLE {_SWEPT} AS {choices_at(policy.goal, wanted)}")
-    return _come_to(scan)
+    return _summarize(scan)
 
 
 def _thresholds(scan: BoxScan, policy: DisclosePolicy) -> list[float]:
-    """Every step of utility; or losses, or prices of a step, from the least of them to the largest."""
+    """Every step of utility; or quantiles of the losses, or of the prices of a step of utility."""
     if policy.goal == RISK:
         most = inlined("_mean_of(m.utility, f.__priv_n)") if policy.is_average else "max(m.utility)"
-        joined = f"FROM {MOST} AS m JOIN {scan.frequencies} AS f ON m.number = f.rowid"
+        joined = f"FROM {FULL_UTILITY} AS m JOIN {scan.frequencies} AS f ON m.number = f.rowid"
         ((last,),) = fetch(scan.source.con, f"SELECT CAST(floor({most}) AS INTEGER) {joined}")
         found = [float(step) for step in range(int(last) + 1)]
     else:
         what = "loss" if policy.goal == UTILITY else inlined("_price_of_utility(loss, utility)")
         shares = ", ".join(f"{i}/{_POINTS}" for i in range(_POINTS + 1))
-        asked_for = f"SELECT unnest(quantile_disc({what}, [{shares}])) AS c FROM {OFFERS} WHERE isfinite({what})"
-        found = [float(c) for (c,) in fetch(scan.source.con, asked_for)]
+        quantiles = f"SELECT unnest(quantile_disc({what}, [{shares}])) AS c FROM {CANDIDATES} WHERE isfinite({what})"
+        found = [float(c) for (c,) in fetch(scan.source.con, quantiles)]
     return sorted({*found, policy.c})
 
 
-def _come_to(scan: BoxScan) -> tuple[Threshold, ...]:
+def _summarize(scan: BoxScan) -> tuple[Threshold, ...]:
     con = scan.source.con
     joined = f"FROM {_SWEPT} AS s JOIN {scan.frequencies} AS f ON s.row = f.rowid"
     means = ", ".join(inlined(f"_mean_of({value}, f.__priv_n)") for value in ("s.loss", "s.utility"))
@@ -98,7 +98,7 @@ def _by_step(
 
 
 def level_rows(thresholds: Sequence[Threshold]) -> list[dict[str, Any]]:
-    """The levels by threshold, a row each, to be drawn."""
+    """The levels by threshold, a row each, for a chart."""
     return [
         {"c": t.c, "attribute": name, "level": step, "share": share}
         for t in thresholds

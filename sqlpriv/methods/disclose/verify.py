@@ -15,8 +15,8 @@ from sqlpriv.facts import Line, shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.policy import ATTRIBUTES, BAYES, BOTH, RISK, UTILITY, WORST, DisclosePolicy
-from sqlpriv.methods.disclose.told import GIVEN, ITSELF, Terms, of_the_rule, promise, share_grid, terms_of
 from sqlpriv.methods.disclose.verify_risk import check_risk
+from sqlpriv.methods.disclose.wording import GIVEN, ITSELF, DiscloseTerms, promise, rule_warnings, share_grid, terms_of
 from sqlpriv.methods.labelled.answers import answers_mean
 from sqlpriv.methods.labelled.layout import Attribute, boxes_layout
 from sqlpriv.methods.labelled.verify_box_labels import check_labels
@@ -61,12 +61,12 @@ def verify_file(file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
         yield check_risk(file, policy, chosen)
 
 
-def declared_terms(file: ReleaseFile) -> Terms:
+def declared_terms(file: ReleaseFile) -> DiscloseTerms:
     """What a file says was asked for, and against whom."""
     about = file.about
     numbers = file.parameters
     average, cells, personal = (about[name] == "yes" for name in ("average", "psi_of_cells", "personal"))
-    return Terms(
+    return DiscloseTerms(
         about["goal"], average, numbers["c"], about["form"], numbers["psi"], cells, personal, about["dictionary"]
     )
 
@@ -135,7 +135,7 @@ def wording(file: ReleaseFile) -> Wording:
         f"utility {shown_number(numbers['utility'])}"
     )
     return Wording(
-        warnings=of_the_rule(terms),
+        warnings=rule_warnings(terms),
         before_columns=(Line(promise(terms), "claimed"), Line(figures, "claimed"), share_grid(shares)),
         after_columns=answers_mean(file),
         content={"promise": promise(terms), "shares": {n: list(s) for n, s in shares.items()}},

@@ -14,9 +14,9 @@ from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import write_attributes
+from sqlpriv.methods.disclose.attributes import write_attributes
+from sqlpriv.methods.disclose.losses import risk_of_rows
 from sqlpriv.methods.disclose.policy import UTILITY, DisclosePolicy
-from sqlpriv.methods.disclose.priced import priced
 from sqlpriv.methods.labelled.axes import Axis
 from sqlpriv.methods.labelled.layout import Attribute
 from sqlpriv.policy.file import Policy
@@ -50,12 +50,12 @@ def check_risk(file: ReleaseFile, policy: Policy | None, chosen: Sequence[Attrib
 
 def _why_not(policy: Policy | None, chosen: Sequence[Attribute]) -> str:
     """Why the risk cannot be computed from the file and the policy; empty where it can."""
-    if not isinstance(policy, DisclosePolicy) or not policy.held:
+    if not isinstance(policy, DisclosePolicy) or not policy.dictionaries:
         return "that takes the dictionary"
     if policy.personal is not None:
         return "people's weights are their own, and the release does not tell whose row it is"
-    if not all(policy.table.is_file(held.source) for held in policy.held):
-        return "the dictionary of the policy is no file" if len(policy.held) == 1 else "a dictionary is no file"
+    if not all(policy.table.is_file(dictionary.source) for dictionary in policy.dictionaries):
+        return "the dictionary of the policy is no file" if len(policy.dictionaries) == 1 else "a dictionary is no file"
     weights = {folded(c.name): c.given.get("weight") for c in policy.columns}
     given = {folded(name): words for name, words in policy.hierarchies.items()}
     for column in chosen:
@@ -91,7 +91,7 @@ def _priced(
             types[name] = original
             con.register(f"values_{a}", file.con.sql(_values(file, column)).to_arrow_table())
             values.append(f"SELECT CAST(value AS {original}) AS {quoted(name)} FROM values_{a}")
-        risk, worst = priced(source, policy, write_attributes(source, policy, axes, types, values), _ROWS)
+        risk, worst = risk_of_rows(source, policy, write_attributes(source, policy, axes, types, values), _ROWS)
         rounded = ", ".join(inlined(f"_rounded_up(CAST({number!r} AS DOUBLE))") for number in (risk, worst))
         ((most, worst_of_all),) = fetch(con, f"SELECT {rounded}")
     return risk, worst, (float(most), float(worst_of_all))

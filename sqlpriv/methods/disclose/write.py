@@ -13,10 +13,10 @@ from pathlib import Path
 from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.dictionary import PERSON, RECORDS
+from sqlpriv.methods.disclose.attributes import PERSON, RECORDS
+from sqlpriv.methods.disclose.losses import risk_of_rows
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.methods.disclose.policy import UTILITY
-from sqlpriv.methods.disclose.priced import priced
 from sqlpriv.methods.labelled.box_write import compare_release, write_boxed
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN
@@ -71,7 +71,10 @@ def compare(plan: DisclosePlan, path: Path) -> None:
         rows = f"SELECT r.{PERSON}{labels}, unnest(range(b.rows)) AS copy "
         rows += f"FROM {plan.boxes.relation} AS b JOIN {RECORDS} AS r"
         fetch(con, f"CREATE OR REPLACE TABLE {_WRITTEN_ROWS} AS {rows} ON b.class = r.number")
-    found, planned = priced(source, plan.policy, plan.attributes, _WRITTEN_ROWS), (plan.chosen.risk, plan.chosen.worst)
+    found, planned = (
+        risk_of_rows(source, plan.policy, plan.attributes, _WRITTEN_ROWS),
+        (plan.chosen.risk, plan.chosen.worst),
+    )
     if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(found, planned, strict=True)):
         raise ReleaseError("the rows that were written have another risk than those that were planned; run it again")
 

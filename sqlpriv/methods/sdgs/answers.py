@@ -21,8 +21,8 @@ from sqlpriv.facts import Line
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.labelled.read_classes import ClassRows
 from sqlpriv.methods.labelled.read_columns import Known, PublishedColumn
+from sqlpriv.methods.sdgs.declared import declared_groups, refuse_no_numbers
 from sqlpriv.methods.sdgs.groups import Group, file_of
-from sqlpriv.methods.sdgs.stated import declared_groups, refuse_no_numbers
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.rewrite.public_facts import PublicFacts

@@ -30,7 +30,7 @@ _TOO_MANY = "the table has persons with more than {0} rows, {1:,} of them; raise
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampleCounts:
     """What came of the coins of a group. For the owner alone: only what is shown is published."""
 
     relation: Relation
@@ -113,7 +113,7 @@ def write_classes(scan: Scan, rows: Relation, shown: NodeLabels, group: Group, s
     return scratch.table(f"SELECT *, {_text(named)} AS name FROM ({grouped})", "classes")
 
 
-def write_sample(scan: Scan, classes: Relation, group: Group, k: int, beta: float, prefix: str) -> Sampled:
+def write_sample(scan: Scan, classes: Relation, group: Group, k: int, beta: float, prefix: str) -> SampleCounts:
     """A sample of the classes of a group."""
     con, start = scan.source.con, literal(group.coins)
     coin = inlined(f"_coin_share(_coin_bits({literal(prefix)}, {start} || name || '|' || CAST(copy AS VARCHAR)))")
@@ -124,7 +124,7 @@ def write_sample(scan: Scan, classes: Relation, group: Group, k: int, beta: floa
     )
     found = f"sum(seen), sum(seen) FILTER (seen >= {k}), count(*) FILTER (seen >= {k})"
     rows = fetch(con, f"SELECT sum(rows) FROM {classes}")[0][0]
-    return Sampled(sample, int(rows or 0), *(int(n or 0) for n in fetch(con, f"SELECT {found} FROM {sample}")[0]))
+    return SampleCounts(sample, int(rows or 0), *(int(n or 0) for n in fetch(con, f"SELECT {found} FROM {sample}")[0]))
 
 
 def expected_rows(scan: Scan, classes: Relation, k: int, beta: float) -> float:

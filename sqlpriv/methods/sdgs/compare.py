@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
-from sqlpriv.methods.sdgs.classes import Sampled
+from sqlpriv.methods.sdgs.classes import SampleCounts
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.release.file import WRITTEN
@@ -21,7 +21,7 @@ def compare(plan: SdgsPlan, path: Path) -> None:
             _compare_group(plan, group, sampled)
 
 
-def _compare_group(plan: SdgsPlan, group: Group, sampled: Sampled) -> None:
+def _compare_group(plan: SdgsPlan, group: Group, sampled: SampleCounts) -> None:
     con, names = plan.source.con, group.columns
     if tuple(r[0] for r in fetch(con, f"DESCRIBE {group.written}")) != names:
         raise ReleaseError("the release does not have the columns it should have; nothing was published")

@@ -1,4 +1,4 @@
-"""Sampled k-anonymity as a method."""
+"""SampleCounts k-anonymity as a method."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from sqlpriv.methods.records import Records
 from sqlpriv.methods.sdgs import write
 from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
 from sqlpriv.methods.sdgs.compare import compare
+from sqlpriv.methods.sdgs.declared import declared_groups, declared_terms
 from sqlpriv.methods.sdgs.groups import GROUPS
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
 from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
-from sqlpriv.methods.sdgs.stated import declared_groups, declared_terms
-from sqlpriv.methods.sdgs.told import details, exposure, linking_beliefs, linking_posterior, promise, smooth_grid
+from sqlpriv.methods.sdgs.terms import linking_beliefs, linking_posterior
 from sqlpriv.methods.sdgs.verify import LAYOUT, differences, file_contents, verify_file
+from sqlpriv.methods.sdgs.wording import details, exposure, promise, smooth_grid
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Contents, Layout
@@ -32,7 +33,7 @@ from sqlpriv.table.source import Source
 
 
 class Sdgs(Method[SdgsPolicy, SdgsPlan]):
-    """Rows sampled by coins, generalized by a node that does not depend on them, rare ones suppressed."""
+    """Rows sampled at random, generalized by a node that does not depend on them, rare ones suppressed."""
 
     name = "sdgs"
     policy = SdgsPolicy
@@ -43,17 +44,17 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
     noise_tag = "sdgs"
     bounds_beliefs = True
     against = "presence"
-    posterior_holds = "knows all else of the person, and everybody else, in the mean over the coins"
+    posterior_holds = "knows all else of the person, and everybody else, on average over the random sample"
 
     def plan(self, source: Source, policy: SdgsPolicy, request: Request) -> SdgsPlan:
         """Scan the table, and work out the numbers."""
         self.refuse_queries(
-            request, "the error of an answer from sdgs depends on what is suppressed, so it is not told beforehand"
+            request, "the error of an answer from sdgs depends on what is suppressed, so it is not known beforehand"
         )
         return make_plan(source, policy)
 
     def write(self, plan: SdgsPlan, edition: Edition, path: Path, request: Request) -> Made:
-        """Throw the coins, and write what they leave into a new file."""
+        """Draw the sample, and write it into a new file."""
         return write.write(plan, edition, path)
 
     def compare(self, plan: SdgsPlan, path: Path) -> None:
@@ -98,7 +99,7 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
         return linking_posterior(plan.source.calls, plan.terms, plan.choices, times)
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
-        """Who knows all but one sensitive column, where its public domain says what there is."""
+        """The attacker who knows all but one sensitive column, where that column has a public domain."""
         calls, found = Calls(file.con), []
         terms = declared_terms(calls, file)
         for column in file.rows("attributes"):

@@ -15,13 +15,13 @@ from sqlpriv.methods.labelled.scan import Scan, node_of
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.classes import expected_rows, write_classes
 from sqlpriv.methods.sdgs.groups import Group
-from sqlpriv.methods.sdgs.terms import Terms, sensitivity
+from sqlpriv.methods.sdgs.terms import SdgsTerms, sensitivity
 from sqlpriv.relation import Relation
 from sqlpriv.sqltext import literal
 
 
 def draw_node(
-    scan: Scan, rows: Relation, nodes: Sequence[Mapping[str, int]], group: Group, terms: Terms, prefix: str
+    scan: Scan, rows: Relation, nodes: Sequence[Mapping[str, int]], group: Group, terms: SdgsTerms, prefix: str
 ) -> Node:
     """One of the nodes, by a coin and their scores by the rows that count; the only one, where there is one.
 

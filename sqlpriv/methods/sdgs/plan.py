@@ -1,4 +1,4 @@
-"""A release by sampled k-anonymity that could be made: the table scanned, the numbers worked out, no coin thrown."""
+"""A release by sampled k-anonymity that could be made: the table is scanned, nothing is sampled yet."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sqlpriv.methods.labelled.scan import Scan, node_of, published_columns, scan
 from sqlpriv.methods.labelled.verify_levels import folded_node
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Plan, Written
-from sqlpriv.methods.sdgs.classes import Sampled, expected_rows, refuse_kinds, refuse_too_many, write_classes
+from sqlpriv.methods.sdgs.classes import SampleCounts, expected_rows, refuse_kinds, refuse_too_many, write_classes
+from sqlpriv.methods.sdgs.declared import declared_groups
 from sqlpriv.methods.sdgs.groups import Group, file_of, groups_of
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
-from sqlpriv.methods.sdgs.stated import declared_groups
-from sqlpriv.methods.sdgs.terms import Terms, delta_curves, make_terms, smooth_curve
-from sqlpriv.methods.sdgs.told import ToldOwner, linking_posterior, owner_facts
+from sqlpriv.methods.sdgs.terms import SdgsTerms, delta_curves, linking_posterior, make_terms, smooth_curve
+from sqlpriv.methods.sdgs.wording import OwnerSummary, owner_facts
 from sqlpriv.release.file import count_rows, open_file
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.spent import Spent
@@ -45,18 +45,18 @@ _EMPTY = (
 )
 _MUCH = 0.01
 _LIKELY = (
-    "delta times the number of rows is above 0.01: that the guarantee fails for somebody is no small chance; ask for a "
+    "delta times the number of rows is above 0.01: the guarantee is not unlikely to fail for somebody; ask for a "
     "smaller delta"
 )
 _TEXT_FILES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".gz", ".zst")
 
 
 @dataclass
-class Drawn:
-    """What coins made of a plan, once they were thrown. For the owner."""
+class DrawnSample:
+    """The node and the sample of a plan, once they are drawn. For the owner."""
 
     node: Node | None = None
-    sampled: tuple[Sampled, ...] | None = None
+    sampled: tuple[SampleCounts, ...] | None = None
     """By group."""
 
 
@@ -65,10 +65,10 @@ class SdgsPlan(Plan[SdgsPolicy]):
     """What would be published, and what it guarantees."""
 
     scan: Scan
-    terms: Terms
+    terms: SdgsTerms
     known: Known
     """What may be known of the published columns."""
-    drawn: Drawn = field(default_factory=Drawn, compare=False)
+    drawn: DrawnSample = field(default_factory=DrawnSample, compare=False)
 
     def seed_parameters(self) -> dict[str, object]:
         """All that the policy says of the release, and its labels."""
@@ -104,12 +104,12 @@ class SdgsPlan(Plan[SdgsPolicy]):
 
     @cached_property
     def n_public(self) -> int:
-        """The number of rows that may be told: to readers only where the policy declares it, else to the owner."""
+        """The public number of rows: for readers only where the policy declares it, else for the owner."""
         return self.policy.n_public or int(self.source.calls.row("public_size", self.scan.rows)[0])
 
     @cached_property
     def expected(self) -> tuple[float, ...] | None:
-        """How many rows of each group are to be expected, where that does not depend on coins yet to be thrown."""
+        """How many rows of each group are to be expected, where that does not depend on a random draw to come."""
         if self.node is None or (self.policy.person is not None and self.policy.rows_each == 1):
             return None
         scan, found = self.scan, []
@@ -159,7 +159,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
         again = _read_again(written) if written is not None and written.again else None
         node = None if self.node is None else self.named(self.node)
         return owner_facts(
-            ToldOwner(
+            OwnerSummary(
                 self.policy.method,
                 self.terms,
                 node if again is None else again[0],
@@ -179,7 +179,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
 
     @property
     def posterior(self) -> float | None:
-        """What one comes to believe in a sensitive value at most who knows all else of a person; None: not known."""
+        """The most that an attacker who knows all else of a person believes in a value; None: not known."""
         return linking_posterior(self.source.calls, self.terms, self.choices)
 
     @property
@@ -208,7 +208,7 @@ def _levels(node: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {level}" for name, level in node.items())
 
 
-def _shown(sampled: Sequence[Sampled] | None) -> tuple[int, ...] | None:
+def _shown(sampled: Sequence[SampleCounts] | None) -> tuple[int, ...] | None:
     return None if sampled is None else tuple(s.shown for s in sampled)
 
 

@@ -1,4 +1,4 @@
-"""What a policy of sampled k-anonymity may say: three of four numbers, and a scheme without the data."""
+"""The policy of sampled k-anonymity: three of four numbers, and levels that do not depend on the data."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ OPTIONS: Keys = (
     Key("groups", GROUPS, "columns that are published together, each group a sample of its own, chosen without looking "
         "at the table; epsilon and delta are of one group, and add up. Without it all columns stand together"),
     Key("rows_each", number(0, 1000, whole=True), "with a person column: how many rows a person may have; without it "
-        "one row of each person is taken, by a coin"),
-    Key("n_public", number(0, 10**15, whole=True), "the number of rows that may be told, by which delta is multiplied"),
+        "one row of each person is taken at random"),
+    Key("n_public", number(0, 10**15, whole=True), "the public number of rows, by which delta is multiplied"),
 )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ class SdgsPolicy(LabelledPolicy):
 
     @property
     def n_public(self) -> int | None:
-        """The number of rows that may be told."""
+        """The public number of rows."""
         return self.release["n_public"]  # type: ignore[no-any-return]
 
     def check(self, fail: Fail) -> None:
@@ -139,7 +139,7 @@ class SdgsPolicy(LabelledPolicy):
             check_node(self.qis, node, lambda message: fail(message, "release", key))
         spelt = [sorted((name.lower(), level) for name, level in node.items()) for node in self.nodes]
         if any(spelt.count(node) > 1 for node in spelt):
-            raise fail("a node stands in nodes twice", "release", "nodes")
+            raise fail("a node is in nodes twice", "release", "nodes")
 
     def _check_groups(self, fail: Fail) -> None:
         if self.groups is None:

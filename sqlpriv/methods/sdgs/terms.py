@@ -6,7 +6,7 @@ and a row that is replaced follow from it by the macros of sql/estimates/sdgs_re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlpriv.engine import fetch
@@ -18,11 +18,13 @@ from sqlpriv.methods.sdgs.policy import SdgsPolicy
 SMOOTH = (1.0, 1.5, 2.0, 3.0, 4.0)
 """How many times epsilon the curve of a release has points at."""
 _HAIR = 1e-9
+_TIMES = 2.0
+"""A linking attacker's odds before the release, as a multiple of an even guess; the other methods use the same."""
 _POINTS = 24
 
 
 @dataclass(frozen=True)
-class Terms:
+class SdgsTerms:
     """The four numbers of the mechanism, of a row in one group; and the guarantee of all, of a row or of a person."""
 
     epsilon: float
@@ -45,7 +47,7 @@ class Terms:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """As a file states them."""
+        """As a file declares them."""
         names = ("epsilon", "delta", "k", "beta", "node_epsilon", "rows_each")
         totals = ("total_epsilon", "total_delta", "replaced_epsilon", "replaced_delta")
         return {name: float(getattr(self, name)) for name in (*names, *totals)}
@@ -56,7 +58,7 @@ class Terms:
         return {"epsilon": self.total_epsilon, "delta": self.total_delta, "k": self.k, "beta": self.beta}
 
 
-def make_terms(calls: Calls, policy: SdgsPolicy) -> Terms:
+def make_terms(calls: Calls, policy: SdgsPolicy) -> SdgsTerms:
     """The terms of a policy."""
     four = solve(calls, policy.numbers)
     groups = 1 if policy.groups is None else len(policy.groups)
@@ -108,7 +110,7 @@ def smooth_curve(calls: Calls, k: int, beta: float, epsilon: float) -> list[tupl
     return found
 
 
-def delta_curves(calls: Calls, terms: Terms) -> dict[str, list[tuple[float, float]]]:
+def delta_curves(calls: Calls, terms: SdgsTerms) -> dict[str, list[tuple[float, float]]]:
     """Delta against epsilon: for this k and beta, for others of each, and the closed bound."""
     k, beta = terms.k, terms.beta
     others = [(k, beta), *((n, beta) for n in _around(calls, k)), *((k, b) for b in _around(calls, beta))]
@@ -146,26 +148,49 @@ def sensitivity(calls: Calls, k: int, beta: float) -> float:
 
 def guaranteed(
     calls: Calls, four: Mapping[str, float], node_epsilon: float, rows_each: int, of_persons: bool, groups: int
-) -> Terms:
+) -> SdgsTerms:
     """What the four numbers guarantee for a node that costs so much, persons with so many rows, and so many groups."""
     spent = float(calls.value(f"_both_spent({four['epsilon']!r}, {node_epsilon!r})"))
     added = calls.row("sdgs_person", spent, four["delta"], rows_each)
     replaced = calls.row("sdgs_replaced", *added)
     # Groups are releases one after the other: each of the two guarantees adds up by itself, as in the ledger.
     totals = [float(n) for one in (added, replaced) for n in calls.row("sdgs_groups", *one, groups)]
-    return Terms(
+    return SdgsTerms(
         four["epsilon"], four["delta"], int(four["k"]), four["beta"], node_epsilon, rows_each, of_persons, groups,
         *totals,
     )  # fmt: skip
 
 
 def go_together(calls: Calls, four: Mapping[str, float]) -> bool:
-    """Whether four numbers that are stated are ones of the theorem: delta is no smaller than it must be."""
+    """Whether four declared numbers satisfy the theorem: delta is no smaller than it must be."""
     try:
         needed = delta_of(calls, int(four["k"]), four["beta"], four["epsilon"])
     except SqlprivError:
         return False
     return needed <= four["delta"] * (1 + _HAIR) and four["k"] == int(four["k"])
+
+
+def linking_posterior(
+    calls: Calls, terms: SdgsTerms, choices: Sequence[int | None], times: float = _TIMES
+) -> float | None:
+    """The most that an attacker who knows all else of a person comes to believe in a value; None: not known.
+
+    `choices` are the sizes of the public domains of the sensitive columns. It holds on average over the random sample:
+    with a chance of delta the value may be seen. Where a person may have several rows, the belief is that one of them
+    has it.
+    """
+    if not choices or None in choices:
+        return None
+    return max(linking_beliefs(calls, terms, size or 1, times)[1] for size in choices)
+
+
+def linking_beliefs(calls: Calls, terms: SdgsTerms, choices: int, times: float = _TIMES) -> tuple[float, float]:
+    """Belief of an attacker who knows all else of a person in one of so many values: before, and at most after."""
+    factor = float(calls.value(f"exp({terms.replaced_epsilon!r})"))
+    prior = calls.row("linking_prior", float(choices), times)[0]
+    prior = prior if terms.rows_each == 1 else calls.row("person_prior", prior, terms.rows_each)[0]
+    bounded = calls.row("posterior_bound", prior, factor)[0]
+    return float(prior), float(calls.value(f"_belief_but_for({bounded!r}, {terms.replaced_delta!r})"))
 
 
 def _listed(given: Mapping[str, float]) -> str:

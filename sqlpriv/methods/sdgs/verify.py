@@ -22,10 +22,10 @@ from sqlpriv.methods.labelled.layout import (
 from sqlpriv.methods.labelled.policy import read_node
 from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_beyond
 from sqlpriv.methods.labelled.verify_levels import check_labels, check_levels, folded_node
+from sqlpriv.methods.sdgs.declared import FOUR, declared_groups, declared_terms, wrong_groups
 from sqlpriv.methods.sdgs.groups import GROUPS, Group, file_of
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
-from sqlpriv.methods.sdgs.stated import FOUR, declared_groups, declared_terms, wrong_groups
-from sqlpriv.methods.sdgs.terms import Terms, go_together, smooth_curve
+from sqlpriv.methods.sdgs.terms import SdgsTerms, go_together, smooth_curve
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Contents, Names, one_of, plain_json
 from sqlpriv.release.verify import Check, check_all, is_close, named_by_digest, published
@@ -148,7 +148,7 @@ def _promises(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
     yield Check("larger breaches are as rare as is declared", same)
 
 
-def _wrong_counts(file: ReleaseFile, terms: Terms) -> Iterator[str]:
+def _wrong_counts(file: ReleaseFile, terms: SdgsTerms) -> Iterator[str]:
     if file.about["unit"] == "row" and terms.rows_each != 1:
         yield "rows of a person are several, and it is about rows"
     if file.about["counts"] != ("persons" if terms.of_persons and terms.rows_each == 1 else "rows"):

@@ -27,7 +27,7 @@ from sqlpriv.methods.labelled.node_labels import write_attributes, write_hierarc
 from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Edition, Made
-from sqlpriv.methods.sdgs.classes import Sampled, write_classes, write_rows, write_sample
+from sqlpriv.methods.sdgs.classes import SampleCounts, write_classes, write_rows, write_sample
 from sqlpriv.methods.sdgs.groups import GROUPS, Group
 from sqlpriv.methods.sdgs.nodes import draw_node
 from sqlpriv.methods.sdgs.plan import SdgsPlan
@@ -36,7 +36,7 @@ from sqlpriv.release.order import write_in_order
 from sqlpriv.sqltext import quoted
 
 
-def throw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[Sampled]]:
+def throw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[SampleCounts]]:
     """Throw all coins: persons' rows, the node, and then a sample of each group by its own."""
     scan, terms, scratch = plan.scan, plan.terms, plan.source.scratch
     rows = write_rows(scan, plan.policy, prefix)
@@ -74,7 +74,7 @@ def write(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
     return Made(rows, float(sum(s.shown for s in sampled)))
 
 
-def _write_rows(plan: SdgsPlan, group: Group, sampled: Sampled) -> int:
+def _write_rows(plan: SdgsPlan, group: Group, sampled: SampleCounts) -> int:
     """The rows of a group; how many there are."""
     listed = ", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(group.columns))
     copies = f"SELECT *, unnest(range(seen)) AS copy FROM {sampled.relation} WHERE seen >= {plan.terms.k}"

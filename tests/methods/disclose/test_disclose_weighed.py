@@ -216,7 +216,7 @@ def test_it_is_published_and_its_risk_verified_without_the_table(tmp_path: Path,
     policy = written_policy(tmp_path, release, TABLES, **columns)
     content = publish(policy).facts.content
     assert 0 < content["risk"] <= content["worst"]
-    assert any("how much its person minds" in text for text in content["warnings"]) is (case == "personal")
+    assert any("depends on the weights of its person" in text for text in content["warnings"]) is (case == "personal")
     with duckdb.connect(str(tmp_path / "private.duckdb"), read_only=True) as con:
         for table in ("book", "town", "minds"):
             con.execute(f"COPY {table} TO '{tmp_path / table}.csv'").fetchall()
@@ -241,17 +241,17 @@ REFUSED = {
     "a person without weights": (PERSONAL.replace(":minds", ":few"), OWN, "has no weight for an attribute"),
     "a weight twice": (PERSONAL.replace(":minds", ":twice"), OWN, "has two weights for one attribute"),
     "a weight below 0": (PERSONAL.replace(":minds", ":negative"), OWN, "a personal weight is missing, negative or no"),
-    "another attribute": (PERSONAL.replace(":minds", ":strange"), OWN, "names 1 attributes that are none of the"),
+    "another attribute": (PERSONAL.replace(":minds", ":strange"), OWN, "names 1 attributes that the policy does not"),
     "a table of something else": (PERSONAL.replace(":minds", ":bare"), OWN, "must have three columns, persons, attr"),
     "no such table": (PERSONAL.replace(":minds", ":mind"), OWN, "personal weights, 'table:mind' cannot be read"),
-    "nobody": (PERSONAL, {**OWN, "ssn": '{ role = "identifier" }'}, "personal needs to know whose row it is"),
-    "two weights for one": (PERSONAL, {**OWN, "sex": COLUMNS["sex"]}, "'sex' has a weight, and people's own stand"),
+    "nobody": (PERSONAL, {**OWN, "ssn": '{ role = "identifier" }'}, "personal needs a column of persons"),
+    "two weights for one": (PERSONAL, {**OWN, "sex": COLUMNS["sex"]}, "'sex' has a weight, which people's own weights"),
     "a pair of one": (f'{RISK}\npairs = [{{ columns = ["age", "Age"] }}]', {}, "the pair of 'age' and 'Age' needs two"),
     "a pair of nothing": (f'{RISK}\npairs = [{{ columns = ["age", "ward"] }}]', {}, "needs two columns that are quasi"),
     "a pair twice": (
         f'{RISK}\npairs = [{{ columns = ["age", "sex"] }}, {{ columns = ["sex", "age"] }}]', {}, "in pairs twice"),
     "one and several": (f"{RISK}\n{BOTH}", BY_ITSELF, "dictionary is for one, and dictionaries for several"),
-    "nothing to judge": (f'{RISK}\njudge = "bayes"', {}, "judge says how several dictionaries are taken together"),
+    "nothing to judge": (f'{RISK}\njudge = "bayes"', {}, "judge says how several dictionaries are combined"),
     "no priors": (
         'goal = "risk"\nc = 2\njudge = "bayes"\ndictionaries = [{ source = "table:book" }, { source = "table:town" }]',
         BY_ITSELF, "each of the dictionaries needs a prior"),

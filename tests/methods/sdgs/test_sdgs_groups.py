@@ -127,7 +127,7 @@ def test_it_holds_what_it_says_and_is_there_when_it_is_published_again(folder: P
     shown = show(out)
     assert shown.content["groups"] == [["age", "sex"], ["ill"]]
     told = " ".join(str(getattr(part, "text", "")) for part in shown.parts)
-    assert "published in 2 groups, each from a sample by coins of its own" in told
+    assert "published in 2 groups, each from an independent random sample" in told
     assert "A question is about columns of one group: age, sex; ill." in told
     with duckdb.connect(str(out), read_only=True) as con:
         rows = [con.execute(f"SELECT count(*) FROM {view}").fetchall()[0][0] for view in ("people", "people_2")]

@@ -162,7 +162,7 @@ def test_another_policy_is_noticed(folder: Path, tmp_path: Path) -> None:
         ({"node": "node = { age = 9, sex = 0 }"}, "level 9 of 'age', and the top of its hierarchy is 3"),
         ({"node": f"{NODES}\nnode = {{ age = 1, sex = 0 }}"}, "write node"),
         ({"node": NODES.partition("\n")[0]}, "nodes and node_epsilon go together"),
-        ({"node": NODES.replace("2, sex = 1", "1, sex = 0")}, "a node stands in nodes twice"),
+        ({"node": NODES.replace("2, sex = 1", "1, sex = 0")}, "a node is in nodes twice"),
         ({"release": "rows_each = 2"}, "no column is the person"),
         ({"columns": COLUMNS.replace("ranges:10,20", "bins:4,2")}, "the bins of 'age' are cut where the data are"),
         ({"columns": COLUMNS.replace("ranges:10,20", "table:people")}, "'age' is read from the private table"),

@@ -1,4 +1,4 @@
-"""What a file of a release by sampled k-anonymity states: its numbers, and the groups of its columns."""
+"""What a file of a release by sampled k-anonymity declares: its numbers, and the groups of its columns."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import math
 from sqlpriv.errors import ReleaseError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.sdgs.groups import GROUPS, Group, groups_of
-from sqlpriv.methods.sdgs.terms import Terms, guaranteed
+from sqlpriv.methods.sdgs.terms import SdgsTerms, guaranteed
 from sqlpriv.release.file import ReleaseFile
 
 FOUR = ("epsilon", "delta", "k", "beta")
 
 
 def declared_groups(file: ReleaseFile) -> tuple[Group, ...]:
-    """The groups that a file states; one of all columns, where it states none."""
+    """The groups that a file declares; one of all columns, where it declares none."""
     names = [str(c["name"]) for c in file.attributes]
     return groups_of(json.loads(file.about[GROUPS]) if GROUPS in file.about else [names])
 
@@ -36,7 +36,7 @@ def wrong_groups(file: ReleaseFile) -> bool:
     return any(group != [name for name in names if name in group] for group in given)
 
 
-def declared_terms(calls: Calls, file: ReleaseFile) -> Terms:
+def declared_terms(calls: Calls, file: ReleaseFile) -> SdgsTerms:
     """What the four numbers of a file guarantee."""
     refuse_no_numbers(file)
     numbers = file.parameters

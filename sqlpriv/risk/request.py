@@ -1,0 +1,212 @@
+"""What to measure the risk of: a table, the weights of its columns, and the dictionaries that attackers may hold.
+
+`open_tables` opens all of it in one working database, under names that the macros of risk are called with: `__weighted`
+is the table with the sensitivity of each record, `__dictionary_1` a dictionary, `__tree_1` a hierarchy, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlpriv.engine import fetch
+from sqlpriv.errors import InputError, PolicyError
+from sqlpriv.policy.file import Column, Policy
+from sqlpriv.risk.dictionaries import Dictionary, entry_expression, from_with_texts
+from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.table.hierarchies import Given, wide_rows
+from sqlpriv.table.named_tables import find_named
+from sqlpriv.table.private_table import open_table, settle_types
+from sqlpriv.table.source import Source, TableReference
+
+WEIGHTED, SENSITIVITY = "__weighted", "__sensitivity"
+_VALUES = "__values"
+_ATTRIBUTES = ("quasi-identifier", "sensitive")
+
+
+@dataclass(frozen=True)
+class WeightedColumn:
+    """A column of the table: the weight of its values, its hierarchy, and what a dictionary knows of it."""
+
+    name: str
+    weight: str = "1"
+    hierarchy: Given | None = None
+    entry: str | None = None
+    """A column or an expression of the dictionary; None: the column of the same name, if there is one."""
+
+
+@dataclass(frozen=True)
+class RiskRequest:
+    """Everything that the risk of a table depends on."""
+
+    table: TableReference
+    columns: Sequence[WeightedColumn]
+    dictionaries: Sequence[Dictionary]
+    """Empty: the table itself, which bounds the risk against attackers who know no more of its people."""
+    form: str = "linear"
+    psi: float = 0.0
+    pairs: Sequence[tuple[str, str, str]] = ()
+    """Two columns and the additional weight of both together."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A column of the table and what one dictionary knows of it."""
+
+    record: str
+    entry: str
+    tree: str | None
+
+    def as_map(self, **more: str) -> dict[str, str | None]:
+        """As the macros have it."""
+        return {"record": self.record, "entry": self.entry, "hierarchy": self.tree, **more}
+
+
+@dataclass(frozen=True)
+class OpenTables:
+    """The tables of a request in a working database."""
+
+    source: Source
+    request: RiskRequest
+    trees: Mapping[str, str]
+    """The table of each column's hierarchy."""
+    tables: Sequence[str]
+    """The tables of the dictionaries, in their order."""
+    links: Sequence[Sequence[Link]]
+    """For each dictionary, the columns that are compared with it."""
+
+    @property
+    def names(self) -> list[str]:
+        """The dictionaries as people call them."""
+        return [own.source for own in self.request.dictionaries] or ["the table itself"]
+
+
+def from_policy(policy: Policy, dictionaries: Sequence[Dictionary], table: TableReference | None = None) -> RiskRequest:
+    """The request with the weights and hierarchies of a policy, and with its dictionaries where none is given."""
+    columns = [column for column in policy.columns if column.role in _ATTRIBUTES]
+    if not columns:
+        raise PolicyError(
+            "the policy has neither a quasi-identifier nor a sensitive column: there is nothing to disclose"
+        )
+    weighted = [WeightedColumn(c.name, _weight(c), c.given.get("hierarchy"), c.given.get("entry")) for c in columns]
+    given = policy.release
+    if given.get("personal") or any(c.given.get("psi") for c in columns):
+        raise PolicyError(
+            "people's own weights, and psi of columns, are not supported here: `sqlpriv plan` reports the risk of the "
+            "release"
+        )
+    one = given.get("dictionary")
+    found = dictionaries or ([Dictionary(str(one))] if one else given.get("dictionaries") or ())
+    form, psi = given.get("form") or "linear", given.get("psi") or 0.0
+    pairs = [(*pair.columns, str(pair.weight)) for pair in given.get("pairs") or ()]
+    return RiskRequest(table or policy.table, weighted, found, str(form), float(psi), pairs)
+
+
+def _weight(column: Column) -> str:
+    """The one weight of all values of a column: 1 where the policy, maybe of another method, has none."""
+    weight = column.given.get("weight")
+    if isinstance(weight, str):
+        raise PolicyError(
+            f"{column.name!r} has a table of weights, which is not supported here: `sqlpriv plan` reports the risk of "
+            "the release"
+        )
+    return "1" if weight is None else str(weight)
+
+
+@contextmanager
+def open_tables(request: RiskRequest) -> Iterator[OpenTables]:
+    """Open the table, its hierarchies and the dictionaries, and compute the sensitivity of each record."""
+    names = [own.name for own in request.columns]
+    with open_table(request.table, names) as source:
+        source.known(names)
+        found = {folded(name): name for name in source.columns}
+        request = replace(request, columns=[replace(own, name=found[folded(own.name)]) for own in request.columns])
+        listed = ", ".join(quoted(own.name) for own in request.columns)
+        fetch(source.con, f"CREATE TABLE {_VALUES} AS SELECT DISTINCT {listed} FROM {source.table}")
+        settle_types(source, _VALUES)
+        tables = [
+            _open_dictionary(source, own, f"__dictionary_{n}", request.columns)
+            for n, own in enumerate(request.dictionaries, start=1)
+        ]
+        trees = _write_trees(source, request, tables)
+        known = zip(tables, request.dictionaries, strict=True) if tables else [(source.table, None)]
+        links = [_links(source, table, own, request, trees) for table, own in known]
+        weighted = with_sensitivity(source, request, trees, source.table)
+        fetch(source.con, f"CREATE TABLE {WEIGHTED} AS {weighted}")
+        yield OpenTables(source, request, trees, tables or [WEIGHTED], links)
+
+
+def _open_dictionary(source: Source, dictionary: Dictionary, table: str, columns: Sequence[WeightedColumn]) -> str:
+    """A dictionary as a view. Codes in a file keep their leading zeros, as in the table."""
+    name = dictionary.source
+    if not source.reference.is_in_database and not source.reference.is_file(name):
+        raise InputError(f"there is no file {name!r}; name the dictionary, a file or with --database a table")
+    texts = {folded(dictionary.entry(own.name, own.entry) or own.name) for own in columns}
+    compared = [c for c in _columns(source, find_named(source, name)) if folded(c) in texts]
+    fetch(source.con, f"CREATE VIEW {table} AS FROM {from_with_texts(source, name, compared)}")
+    return table
+
+
+def _columns(source: Source, table: str) -> list[str]:
+    return [str(c) for c, *_ in fetch(source.con, f"DESCRIBE FROM {table}")]
+
+
+def _links(
+    source: Source, table: str, dictionary: Dictionary | None, request: RiskRequest, trees: Mapping[str, str]
+) -> list[Link]:
+    """What the table and a dictionary share; None: the dictionary is the table itself."""
+    names = _columns(source, table)
+    links = []
+    for own in request.columns:
+        given = None if dictionary is None else dictionary.entry(own.name, own.entry)
+        known = entry_expression(names, own.name, given)
+        if known is not None:
+            links.append(Link(own.name, known, trees.get(own.name)))
+    if not links:
+        raise InputError(
+            "the dictionary has no column of the table; name what it knows of a column with --entry COLUMN=EXPRESSION"
+        )
+    return links
+
+
+def _write_trees(source: Source, request: RiskRequest, tables: Sequence[str]) -> dict[str, str]:
+    """The hierarchies as tables, for the values of the private table and of the dictionaries."""
+    trees = {}
+    for number, own in enumerate(request.columns, start=1):
+        if own.hierarchy is None:
+            continue
+        column, tree, values = quoted(own.name), f"__tree_{number}", f"__values_{number}"
+        parts = [f"SELECT {column} FROM {_VALUES}"]
+        [(kind,)] = fetch(source.con, f"SELECT column_type FROM (DESCRIBE SELECT {column} FROM {_VALUES})")
+        for table, dictionary in zip(tables, request.dictionaries, strict=True):
+            entry = dictionary.entry(own.name, own.entry) or own.name
+            if folded(entry) in map(folded, _columns(source, table)):
+                parts.append(f"SELECT TRY_CAST({quoted(entry)} AS {kind}) FROM {table}")
+        fetch(source.con, f"CREATE TABLE {values} AS {' UNION '.join(parts)}")
+        fetch(source.con, f"CREATE TABLE {tree} AS {wide_rows(source, own.hierarchy, own.name, values)}")
+        trees[own.name] = tree
+    return trees
+
+
+def with_sensitivity(source: Source, request: RiskRequest, trees: Mapping[str, str], table: str) -> str:
+    """SQL text of a table with the sensitivity of each record."""
+    spelt = {folded(own.name): quoted(own.name) for own in request.columns}
+    weights = [
+        {"attribute": quoted(own.name), "also": None, "weight": own.weight, "hierarchy": trees.get(own.name)}
+        for own in request.columns
+    ]
+    weights += [
+        {"attribute": spelt[folded(one)], "also": spelt[folded(other)], "weight": weight, "hierarchy": None}
+        for one, other, weight in request.pairs
+    ]
+    call = f"{source.need('sensitivity')}({literal(table)}, {literal(weights)}, {literal(request.form)})"
+    return f"SELECT record.*, sensitivity AS {SENSITIVITY} FROM {call}"
+
+
+def reference(data: str, database: Path | None, folder: Path) -> TableReference:
+    """The table as the command line names it; files of hierarchies are looked for in the folder."""
+    if database is None:
+        return TableReference(folder, str(Path(data).absolute()), None, {})
+    return TableReference(folder, data, str(database.absolute()), {})
