@@ -435,12 +435,21 @@ def _record_extra(on: Recorder, policy: Policy, output: str, commands: dict[str,
 
 
 _HIDDEN = re.compile(r"<(script|style|svg)\b.*?</\1>", re.DOTALL)
+_TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
+_FILE_DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
+MOST_OF_A_TABLE = 40
+"""Longer tables of a page stand beside charts of a lattice, whose nodes `lattice` tells; ties there fall either way."""
 
 
 def page_text(html: str) -> list[str]:
-    """The words of a page, line by line."""
-    text = re.sub(r"<[^>]*>", "\n", _HIDDEN.sub("", html))
-    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    """The words of a page, line by line; of long tables their length, and no digests of files, which hold a date."""
+    text = re.sub(r"<[^>]*>", "\n", _TABLE.sub(_table, _HIDDEN.sub("", html)))
+    return [_FILE_DIGEST.sub("<digest>", " ".join(line.split())) for line in text.splitlines() if line.strip()]
+
+
+def _table(found: re.Match[str]) -> str:
+    rows = found[0].count("<tr")
+    return found[0] if rows <= MOST_OF_A_TABLE else f"\n(a table of {rows} rows)\n"
 
 
 # --- what is recorded once ------------------------------------------------------------------------
