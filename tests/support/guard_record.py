@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -292,8 +293,7 @@ def answer_of(relation: Any, ordered: bool) -> dict[str, Json]:
     """The columns and rows of an answer; of a long one the first rows, and sums and digests of all."""
     columns = [f"{name} {kind}" for name, kind in zip(relation.columns, relation.types, strict=True)]
     rows = [[plain(v) for v in row] for row in relation.fetchall()]
-    if not ordered:
-        rows.sort(key=_order)
+    rows = _ties_sorted(rows) if ordered else sorted(rows, key=_order)
     if len(rows) <= MOST_ROWS:
         return {"columns": columns, "rows": rows}
     return {
@@ -308,6 +308,12 @@ def _order(row: Sequence[Json]) -> tuple[list[str], list[str]]:
     """Rows in the order of all that is no estimate, then of estimates to few digits."""
     exact = [repr(v) for v in row if not isinstance(v, float)]
     return exact, [f"{v:.5g}" for v in row if isinstance(v, float)]
+
+
+def _ties_sorted(rows: Sequence[list[Json]]) -> list[list[Json]]:
+    """Rows in their order, but for neighbours with the same estimates: which comes first may hang on a last bit."""
+    ties = groupby(rows, key=lambda row: [f"{v:.9g}" for v in row if isinstance(v, float)] or object())
+    return [row for _, tied in ties for row in sorted(tied, key=_order)]
 
 
 def _summary(values: Sequence[Json]) -> Json:
