@@ -68,15 +68,15 @@ GOLDEN = {
         TUPLES,
         "5c8e230d085dc2c44dce3085ccf072cc33bd5fd5f2bd390c6dca443c84cb1cbe",
     ),
-    "alpha_beta bag": (
-        NOISY + 'method = "alpha_beta"\np = 0.1',
+    "noisy_counts one-sided": (
+        NOISY + 'method = "noisy_counts"\np = 0.1',
         f'{{"adversary": "informed", "alpha": null, "beta": null, "d": 0.4, {DOMAIN}, "gamma": 0.5, '
         '"method": "alpha_beta", "p": 0.1, "q": 0.22222222222222235, "rate": null, "stay": 0.0}',
         TUPLES,
         "c2204b8a1ba7c2192f078a21ea202684726320ac42b3bb4fe50541da74730f7a",
     ),
-    "alpha_beta signed": (
-        NOISY.replace("0.5", "0.9") + 'method = "alpha_beta"',
+    "noisy_counts signed": (
+        NOISY.replace("0.5", "0.9") + 'method = "noisy_counts"',
         f'{{"a": 0.2721655269759086, "adversary": "informed", "alpha": null, "beta": null, "d": 0.4, {DOMAIN}, '
         '"gamma": 0.9, "method": "alpha_beta", "rate": null, "stay": 0.0}',
         TUPLES,
@@ -136,7 +136,8 @@ def test_the_bytes_that_noise_is_made_from_stay(tmp_path: Path, name: str) -> No
 def test_every_method_that_randomizes_declares_its_tag() -> None:
     """A method may be renamed; its tag may not."""
     tags = {name: method.noise_tag for name, method in METHODS.items() if method.draws}
-    assert tags == {name: name for name in ("sdgs", "alpha_beta", "frapp", "anatomy", "slicing")}
+    own = {name: name for name in ("sdgs", "alpha_beta", "frapp", "anatomy", "slicing")}
+    assert tags == {**own, "noisy_counts": "alpha_beta"}
 
 
 def test_any_change_of_the_seed_gives_other_noise() -> None:

@@ -17,16 +17,16 @@ KINDS = {
     "anatomy": 'method = "anatomy"',
     "slicing": 'method = "slicing"',
     "sdgs": 'method = "sdgs"',
-    "bag": 'method = "alpha_beta"\nduplicates = "bag"',
+    "bag": 'method = "noisy_counts"',
     "distinct": 'method = "alpha_beta"\nduplicates = "distinct"',
     "slots": 'method = "alpha_beta"\nduplicates = "slots"',
     "frapp": 'method = "frapp"',
     "disclose": 'method = "disclose"',
 }
 """How [release] begins for each kind of release."""
-METHODS = ("generalize", "mondrian", "hilbert", "anatomy", "slicing", "sdgs", "alpha_beta", "frapp", "disclose")
+METHODS = ("generalize", "mondrian", "hilbert", "anatomy", "slicing", "sdgs", "noisy_counts", "frapp", "disclose")
 """What `init --method` takes."""
-TUNED, UNTUNED = "generalize,alpha_beta,frapp", "mondrian,hilbert,anatomy,slicing,sdgs"
+TUNED, UNTUNED = "generalize,noisy_counts,frapp", "mondrian,hilbert,anatomy,slicing,sdgs"
 """What `compare --methods` is given."""
 PEOPLE_ROWS, VISITS_ROWS = 2400, 1500
 OUTPUT = "out.duckdb"

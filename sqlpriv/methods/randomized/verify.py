@@ -135,7 +135,9 @@ def _of_policy(file: ReleaseFile, section: str) -> Mapping[str, Any]:
 def _is_declared_as(declared: str, given: Mapping[str, Any]) -> bool:
     """Whether the public part of the policy says the same of a domain; of a range it has no ends."""
     kind = declared.removeprefix("level of ").partition(":")[0]
-    return kind == given.get("domain") and declared.startswith("level of ") == ("hierarchy" in given)
+    # A hierarchy without a level is for methods that generalize; in the role `published` the level is 1.
+    is_level = "hierarchy" in given and ("level" in given or given.get("role") == "published")
+    return kind == given.get("domain") and declared.startswith("level of ") == is_level
 
 
 def _is_whole(value: float) -> bool:

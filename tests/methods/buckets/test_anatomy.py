@@ -210,7 +210,7 @@ def test_rows_with_several_of_a_person_are_refused(tmp_path: Path) -> None:
         ({"a": QI, "s": SENSITIVE}, 'distinct_l = 2\nt_hierarchical = { s = { at_most = 0.5, hierarchy = "h" } }',
          "anatomy cannot judge t_hierarchical"),
         ({"a": '{ role = "quasi-identifier", hierarchy = "mask:5", level = 1 }', "s": SENSITIVE}, "distinct_l = 2",
-         "key 'level' is for alpha_beta"),
+         "key 'level' is for noisy_counts"),
     ],
 )  # fmt: skip
 def test_policies_that_make_no_sense(columns: dict[str, str], require: str, message: str) -> None:
