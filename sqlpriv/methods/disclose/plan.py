@@ -19,7 +19,7 @@ from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
 from sqlpriv.methods.disclose.told import Others, Terms, owner_facts, terms_of, warned
 from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.box_leaves import describe_boxes
+from sqlpriv.methods.labelled.box_labels import describe_boxes
 from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.labelled.scan import count_combinations, published_columns

@@ -1,6 +1,6 @@
 """Nodes as the releases that they would be, for queries: in tables of the search's own connection, one node at a time.
 
-They have the names of those of a file (write.py, labelled/leaves.py), so that one rewriting serves for both. There are
+They have the names of those of a file (labelled/layout.py), so that one rewriting serves for both. There are
 only the columns that are asked for, and each combination of cells once, with its number of rows. The labels of a
 public domain on a level are worked out once, unless published rows name them, as those of bins. A column without a
 public domain is asked as if the values that its hierarchy lists were one: that is for the owner, who wants to know
@@ -16,10 +16,12 @@ from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.shown import judge_stars, shown_rows, write_shown
 from sqlpriv.methods.labelled.answers import Counts, labelled_release
-from sqlpriv.methods.labelled.kinds import BINS, DATES, RANGES
-from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, domain_rows, ends_rows
+from sqlpriv.methods.labelled.kinds import BINS, DATES, RANGES, counted_leaves
+from sqlpriv.methods.labelled.layout import has_leaves
+from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe
 from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.read_columns import PublishedColumn
+from sqlpriv.methods.labelled.node_labels import label_rows, leaf_rows
+from sqlpriv.methods.labelled.read import PublishedColumn
 from sqlpriv.methods.labelled.scan import FREQUENCIES, Scan
 from sqlpriv.methods.lattice import Node
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -110,18 +112,22 @@ class AskedNodes:
 
     def _write_leaves(self, node: Node, column: ShownColumn) -> None:
         con, a = self._scan.source.con, self._places.get(folded(column.name))
-        ends = self._file.table(f"ends_{column.name}")
+        labels = self._file.table(f"labels_{column.name}")
         if a is not None and column.has_ends:
-            rows = ends_rows(self._scan, a, node, column, self._file.table("published"))
-            fetch(con, f"CREATE OR REPLACE TABLE {ends} AS {rows}")
+            rows = label_rows(self._scan, a, node, column, self._file.table("published"))
+            fetch(con, f"CREATE OR REPLACE TABLE {labels} AS {rows}")
         if column.domain is None:
             return
-        level = 0 if a is None else node[a]
-        table = quoted(f"__asked_{column.name}_{level}")
+        domain = quoted(self._file.catalog, "domain", column.name)
+        fetch(con, f"CREATE OR REPLACE VIEW {domain} AS FROM {column.domain}")
+        if a is None or not has_leaves(column.labels, True):
+            return
+        table = quoted(f"__asked_{column.name}_{node[a]}")
         if table not in self._labelled:
-            fetch(con, f"CREATE OR REPLACE TABLE {table} AS {domain_rows(self._scan, a, level, column, ends)}")
+            leaves = counted_leaves(leaf_rows(self._scan, a, node[a], column, labels))
+            fetch(con, f"CREATE OR REPLACE TABLE {table} AS {leaves}")
             self._labelled |= {table} if column.labels != BINS else set()
-        fetch(con, f"CREATE OR REPLACE VIEW {quoted(self._file.catalog, 'domain', column.name)} AS FROM {table}")
+        fetch(con, f"CREATE OR REPLACE VIEW {self._file.table(f'leaves_{column.name}')} AS FROM {table}")
 
 
 def _summed(columns: Sequence[str], rows: str) -> str:
