@@ -140,10 +140,6 @@ def test_no_method_imports_another() -> None:
         assert foreign == [], name
 
 
-DOMAINS = {("comparing.truth", "methods.randomized.domains"), ("comparing.truth", "methods.randomized.policy")}
-"""Public domains are read in a method's folder until they have a room below the methods."""
-
-
 def test_nobody_knows_the_inside_of_a_method() -> None:
     """What others need of a method is a question to Method or Plan, with a default, or stands in a room above."""
     folders = {path.name for path in (ROOT / "methods").iterdir() if path.is_dir()}
@@ -153,7 +149,7 @@ def test_nobody_knows_the_inside_of_a_method() -> None:
         for other in others
         if room(name) != "methods" and other.startswith("methods.") and other.split(".")[1] in folders
     }
-    assert found == DOMAINS
+    assert found == set()
 
 
 def test_plans_and_methods_are_not_asked_what_they_are() -> None:
