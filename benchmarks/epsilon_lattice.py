@@ -23,7 +23,6 @@ from rich.table import Table
 from benchmarks.data import acs_file
 from benchmarks.epsilon_claims import Adversary, Claim, Figures, adversaries, all_claims
 from benchmarks.policies import generalizing
-from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.nodes import all_nodes, lattice_of
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.stubbornness import Curve, stubbornness_curves
@@ -99,11 +98,11 @@ def measure(file: Path, origin: int = ORIGIN) -> Measured:
     with open_private(policy) as source:
         domain = scan_table(source, policy)
         nodes = all_nodes(domain, write_measures(domain))
-        ((uniform, table),) = fetch(source.con, "SELECT 1 / count(*), min(share) FROM values_0")
+        (values,) = domain.values
     # The values stand in the order of the policy: (c,2)-diversity first.
     worst = {row.node: [math.inf if w is None else float(w) for w in row.outcome.worst] for row in nodes}
     epsilon = {a: {node: w[i] for node, w in worst.items()} for i, a in enumerate(everybody, 1)}
-    shares = {"uniform": float(uniform), "table": float(table)}
+    shares = {"uniform": 1 / values.kinds, "table": values.least}
     diverse = {node: w[0] for node, w in worst.items()}
     return Measured(origin, nodes, Figures(domain.rows, shares, SIGMAS, epsilon, diverse))
 

@@ -131,6 +131,8 @@ class Stored:
     schema: str
     name: str
     columns: Mapping[str, str]
+    has_digest: bool = False
+    """Whether it is compared with a digest, beside domains, public tables and rows, which always are."""
 
 
 @dataclass(frozen=True)

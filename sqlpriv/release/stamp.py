@@ -54,9 +54,9 @@ def stamp(
 
 
 def table_digests(file: ReleaseFile, contents: Contents) -> dict[str, str]:
-    """Digests of domains, public tables and other published rows; times that read differently by zone have none."""
+    """Digests of domains, what is below labels, public tables and other rows; times that read by zone have none."""
     wanted = [(schema, table) for schema, table in sorted(file.tables) if schema in _PUBLIC]
-    wanted += [(rows.schema, rows.name) for rows in contents.rows[1:]]
+    wanted += [(t.schema, t.name) for t in (*contents.rows[1:], *(t for t in contents.tables if t.has_digest))]
     return {
         f"{schema}.{table}": rows_digest(file.con, quoted(file.catalog, schema, table))
         for schema, table in wanted

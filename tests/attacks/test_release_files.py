@@ -129,7 +129,7 @@ def test_a_database_of_others_is_not_written_over(tmp_path: Path) -> None:
         "INSERT INTO sqlpriv_release.about VALUES ('note', 'alice')",
         "UPDATE sqlpriv_release.about SET value = 'alice' WHERE name = 'objective'",
         "INSERT INTO sqlpriv_release.parameters VALUES ('true_n', 4)",
-        "INSERT INTO sqlpriv_release.hierarchy_q VALUES ('alice', '*')",
+        "INSERT INTO sqlpriv_release.labels_q SELECT 'alice', level, above FROM sqlpriv_release.labels_q LIMIT 1",
         "UPDATE sqlpriv_release.attributes SET position = 0",
         "ALTER TABLE sqlpriv_release.about ALTER value SET DEFAULT 'alice'",
         "CREATE TABLE sqlpriv_release.more (name VARCHAR, value VARCHAR CHECK (value <> 'alice')); "

@@ -12,6 +12,7 @@ from support.policies import generalize, policy_text, qi, role, write_policy
 
 from sqlpriv.errors import ReleaseError
 from sqlpriv.publishing import publish, verify
+from sqlpriv.release.file import WRITTEN
 
 COMPARE = import_module("sqlpriv.methods.generalize.compare")
 WRITE = import_module("sqlpriv.methods.generalize.write")
@@ -35,7 +36,9 @@ def columns(hierarchy: str) -> dict[str, str]:
 def labels(output: Path) -> set[str]:
     with duckdb.connect(str(output), read_only=True) as con:
         found = con.execute("SELECT DISTINCT CAST(mileage AS VARCHAR) FROM people").fetchall()
-        found += con.execute("SELECT unnest([*COLUMNS(*)]) FROM sqlpriv_release.hierarchy_mileage").fetchall()
+        found += con.execute(
+            "SELECT unnest(list_concat([label], above)) FROM sqlpriv_release.labels_mileage"
+        ).fetchall()
     return {str(label) for (label,) in found}
 
 
@@ -103,15 +106,16 @@ def test_a_range_may_end_at_the_value_of_a_suppressed_row(tmp_path: Path) -> Non
 @pytest.mark.parametrize("hierarchy", ["suppression", "bins:4,2"])
 def test_the_search_finds_what_slipped_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hierarchy: str) -> None:
     """Whatever fault there may be in what is written, the file does not take its place."""
-    written = WRITE._write_tables
+    write = WRITE.write_labelled
 
-    def slip(plan: Any) -> None:
-        written(plan)
-        for table, value in (("published", OUTLIER), ("hierarchy_mileage", f"'{OUTLIER}'")):
-            sql = f"UPDATE {WRITE.WRITTEN}.sqlpriv_release.{table} SET {{}} = {value} WHERE rowid = 0"
-            plan.source.con.execute(sql.format("mileage" if table == "published" else "value")).fetchall()
+    def slip(con: duckdb.DuckDBPyConnection, *given: Any, **named: Any) -> int:
+        count = int(write(con, *given, **named))
+        for table, value in (("published", OUTLIER), ("labels_mileage", f"'{OUTLIER}'")):
+            sql = f"UPDATE {WRITTEN}.sqlpriv_release.{table} SET {{}} = {value} WHERE rowid = 0"
+            con.execute(sql.format("mileage" if table == "published" else "label")).fetchall()
+        return count
 
-    monkeypatch.setattr(WRITE, "_write_tables", slip)
+    monkeypatch.setattr(WRITE, "write_labelled", slip)
     monkeypatch.setattr(COMPARE, "_is_the_same", lambda _: True)
     monkeypatch.setattr("sqlpriv.publishing._verified", lambda method, found, partial: method.compare(found, partial))
     path = write_policy(tmp_path, policy_text(columns(hierarchy), "k = 5", RELEASE), FEW_MILEAGES)

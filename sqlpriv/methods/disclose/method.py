@@ -7,13 +7,12 @@ from pathlib import Path
 
 from sqlpriv.methods.disclose import write
 from sqlpriv.methods.disclose.plan import DisclosePlan, plan_disclosure
-from sqlpriv.methods.disclose.policy import ATTRIBUTES, OPTIONS, ROLES, DisclosePolicy
+from sqlpriv.methods.disclose.policy import OPTIONS, ROLES, DisclosePolicy
 from sqlpriv.methods.disclose.verify import LAYOUT, differences, verify_file, wording
-from sqlpriv.methods.labelled.layout import boxes_contents
 from sqlpriv.methods.labelled.method import LabelledMethod
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.layout import Contents, Layout
+from sqlpriv.release.layout import Layout
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
@@ -46,10 +45,6 @@ class Disclose(LabelledMethod[DisclosePolicy, DisclosePlan]):
     def layout_of(self, file: ReleaseFile) -> Layout:
         """What all its files hold."""
         return LAYOUT
-
-    def contents(self, file: ReleaseFile) -> Contents:
-        """Rows, and the tables of their labels."""
-        return boxes_contents(file, ATTRIBUTES)
 
     def differences(self, file: ReleaseFile, policy: DisclosePolicy) -> Iterable[str]:
         """Where the file is not one of the policy: domains, goal and weights."""

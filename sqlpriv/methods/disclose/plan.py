@@ -19,7 +19,7 @@ from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
 from sqlpriv.methods.disclose.wording import Alternatives, DiscloseTerms, owner_facts, owner_warnings, terms_of
 from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.box_leaves import describe_boxes
+from sqlpriv.methods.labelled.box_labels import describe_boxes
 from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.boxes import Boxes
 from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names

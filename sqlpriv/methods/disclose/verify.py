@@ -19,8 +19,7 @@ from sqlpriv.methods.disclose.verify_risk import check_risk
 from sqlpriv.methods.disclose.wording import GIVEN, ITSELF, DiscloseTerms, promise, rule_warnings, share_grid, terms_of
 from sqlpriv.methods.labelled.answers import answers_mean
 from sqlpriv.methods.labelled.layout import Attribute, boxes_layout
-from sqlpriv.methods.labelled.verify_box_labels import check_labels
-from sqlpriv.methods.labelled.verify_leaves import check_domain, domains_beyond
+from sqlpriv.methods.labelled.verify import check_labels, domains_beyond
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Names, flag, one_of
@@ -51,10 +50,8 @@ def verify_file(file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
     yield named_by_digest(file)
     wrong = sorted(name for name, value in file.parameters.items() if not 0 <= value < math.inf)
     yield check_all("risk and utility are finite and not below 0", wrong)
-    columns = file.attributes
-    chosen = [c for c in columns if c["role"] in ATTRIBUTES]
-    labels = [check for c in chosen for check in (_no_nulls(file, str(c["name"])), *check_labels(file, c))]
-    labels += [check_domain(file, c, False) for c in columns if c["role"] not in ATTRIBUTES and c["has_domain"]]
+    chosen = [c for c in file.attributes if c["role"] in ATTRIBUTES]
+    labels = [*(_no_nulls(file, str(c["name"])) for c in chosen), *check_labels(file, file.attributes)]
     yield from labels
     if not wrong and all(check.passed for check in labels):
         yield from _utility(file, chosen)
@@ -113,10 +110,10 @@ def _utilities(file: ReleaseFile, chosen: Sequence[Attribute]) -> str:
     for a, column in enumerate(chosen):
         # A label is written on all levels up to its own: it is one step wherever it stands.
         listed = ", ".join(
-            f"CASE WHEN {i} <= level THEN value ELSE above[{i} - level] END AS level{i}"
+            f"CASE WHEN {i} <= level THEN label ELSE above[{i} - level] END AS level{i}"
             for i in range(int(column["levels"]) + 1)
         )
-        nodes = f"SELECT {listed} FROM {_tree(file, column)} WHERE value <> {literal(TOP)}"
+        nodes = f"SELECT {listed} FROM {_tree(file, column)} WHERE label <> {literal(TOP)}"
         if fetch(con, f"CREATE OR REPLACE TEMP TABLE disclosed_{a} AS {nodes}")[0][0]:
             weights.append({"attribute": f"a{a}", "hierarchy": f"disclosed_{a}"})
     if not weights:
@@ -143,7 +140,7 @@ def wording(file: ReleaseFile) -> Wording:
 
 
 def _tree(file: ReleaseFile, column: Attribute) -> str:
-    return file.table(f"hierarchy_{column['name']}")
+    return file.table(f"labels_{column['name']}")
 
 
 def _shares(file: ReleaseFile) -> dict[str, tuple[float, ...]]:
@@ -152,11 +149,11 @@ def _shares(file: ReleaseFile) -> dict[str, tuple[float, ...]]:
         if column["role"] not in ATTRIBUTES:
             continue
         name = str(column["name"])
-        levels = f"(SELECT value, max(level) AS level FROM {_tree(file, column)} GROUP BY value)"
+        levels = f"(SELECT label, max(level) AS level FROM {_tree(file, column)} GROUP BY label)"
         share = inlined("_share_of(count(*) FILTER (h.level = l.level), count(*))")
         rows = fetch(
             file.con,
-            f"SELECT l.level, {share} FROM {published(file)} AS p JOIN {levels} AS h ON p.{quoted(name)} = h.value "
+            f"SELECT l.level, {share} FROM {published(file)} AS p JOIN {levels} AS h ON p.{quoted(name)} = h.label "
             f"CROSS JOIN (SELECT unnest(range({int(column['levels'])} + 1)) AS level) AS l GROUP BY 1 ORDER BY 1",
         )
         found[name] = tuple(float(s) for _, s in rows)

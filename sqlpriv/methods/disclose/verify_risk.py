@@ -99,8 +99,8 @@ def _priced(
 
 def _values(file: ReleaseFile, column: Attribute) -> str:
     """The values that the file knows of a column, as texts: its domain, and those that rows show."""
-    tree = file.table(f"hierarchy_{column['name']}")
-    shown = f"SELECT value FROM {tree} WHERE level = 0 AND value <> {literal(TOP)}"
+    tree = file.table(f"labels_{column['name']}")
+    shown = f"SELECT label AS value FROM {tree} WHERE level = 0 AND label <> {literal(TOP)}"
     if not column["has_domain"]:
         return shown
     domain = quoted(file.catalog, "domain", str(column["name"]))

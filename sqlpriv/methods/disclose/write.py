@@ -1,6 +1,6 @@
 """Write a disclosure as a release, and compare it with the private table once more.
 
-The file is like that of boxes (labelled/box_write.py): every cell has a label of its own level. Its parameters are c
+The file is like that of boxes (labelled/box_labels.py): every cell has a label of its own level. Its parameters are c
 and what the release comes to. Risks are rounded up to two digits: they are computed from the dictionary, which may be
 the private table.
 """
@@ -17,7 +17,7 @@ from sqlpriv.methods.disclose.attributes import PERSON, RECORDS
 from sqlpriv.methods.disclose.losses import risk_of_rows
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.methods.disclose.policy import UTILITY
-from sqlpriv.methods.labelled.box_write import compare_release, write_boxed
+from sqlpriv.methods.labelled.box_labels import compare_boxes, write_boxes_file
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import quoted
@@ -30,14 +30,12 @@ def write_release(plan: DisclosePlan, path: Path) -> Made:
     numbers = [axis.number for axis in plan.scan.axes]
     nodes = (f"SELECT {a} AS axis, label{a} AS label, level{a} AS level FROM {plan.boxes.relation}" for a in numbers)
     shown = " UNION ".join(nodes)
-    return write_boxed(plan.scan, plan.boxes, plan.columns, shown, None, _about(plan), _numbers(plan), path)
+    return write_boxes_file(plan.scan, plan.boxes, plan.columns, shown, None, _about(plan), _numbers(plan), path)
 
 
 def _about(plan: DisclosePlan) -> dict[str, str]:
-    policy, terms = plan.policy, plan.terms
+    terms = plan.terms
     return {
-        "method": policy.method,
-        "table": policy.table.name,
         "suppressed_rows": "0",
         "counts": "rows",
         "goal": terms.goal,
@@ -62,7 +60,7 @@ def _numbers(plan: DisclosePlan) -> dict[str, float]:
 
 def compare(plan: DisclosePlan, path: Path) -> None:
     """Refuse a file with other rows, or whose rows, priced by themselves, do not come to what was planned."""
-    compare_release(plan.scan, plan.boxes, path)
+    compare_boxes(plan.scan, plan.boxes, path)
     source, con = plan.source, plan.source.con
     if plan.policy.personal is None:
         _read_written(plan, path)

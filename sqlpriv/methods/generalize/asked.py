@@ -1,6 +1,6 @@
 """Nodes as the releases that they would be, for queries: in tables of the search's own connection, one node at a time.
 
-They have the names of those of a file (write.py, labelled/leaves.py), so that one rewriting serves for both. There are
+They have the names of those of a file (labelled/layout.py), so that one rewriting serves for both. There are
 only the columns that are asked for, and each combination of cells once, with its number of rows. The labels of a
 public domain on a level are worked out once, unless published rows name them, as those of bins. A column without a
 public domain is asked as if the values that its hierarchy lists were one: that is for the owner, who wants to know
@@ -16,12 +16,13 @@ from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.shown import judge_stars, shown_rows, write_shown
 from sqlpriv.methods.labelled.answers import Counts, labelled_release
-from sqlpriv.methods.labelled.kinds import BINS, DATES, RANGES
+from sqlpriv.methods.labelled.kinds import BINS, DATES, RANGES, counted_leaves
 from sqlpriv.methods.labelled.labels import NodeLabels
-from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, domain_rows, ends_rows
+from sqlpriv.methods.labelled.layout import has_leaves
+from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe
 from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.node_labels import write_node_labels
-from sqlpriv.methods.labelled.read_columns import PublishedColumn
+from sqlpriv.methods.labelled.node_labels import label_rows, leaf_rows, write_node_labels
+from sqlpriv.methods.labelled.read import PublishedColumn
 from sqlpriv.methods.labelled.scan import Scan
 from sqlpriv.methods.lattice import Node
 from sqlpriv.relation import Relation
@@ -115,18 +116,23 @@ class AskedNodes:
 
     def _write_leaves(self, shown: NodeLabels, column: ShownColumn) -> None:
         con, a = self._scan.source.con, self._places.get(folded(column.name))
-        ends = self._file.table(f"ends_{column.name}")
+        labels = self._file.table(f"labels_{column.name}")
         if a is not None and column.has_ends:
-            rows = ends_rows(self._scan, shown, a, column, self._file.table("published"))
-            fetch(con, f"CREATE OR REPLACE TABLE {ends} AS {rows}")
+            rows = label_rows(self._scan, shown, a, column, self._file.table("published"))
+            fetch(con, f"CREATE OR REPLACE TABLE {labels} AS {rows}")
         if column.domain is None:
             return
-        scratch, key = self._scan.source.scratch, (column.name, 0 if a is None else shown.node[a])
+        domain = quoted(self._file.catalog, "domain", column.name)
+        fetch(con, f"CREATE OR REPLACE VIEW {domain} AS FROM {column.domain}")
+        if a is None or not has_leaves(column.labels, True):
+            return
+        scratch, key = self._scan.source.scratch, (column.name, shown.node[a])
         if key in self._labelled and column.labels == BINS:
             scratch.drop(self._labelled.pop(key))
         if key not in self._labelled:
-            self._labelled[key] = scratch.table(domain_rows(self._scan, shown, a, column, ends), "domain")
-        view = quoted(self._file.catalog, "domain", column.name)
+            leaves = counted_leaves(leaf_rows(self._scan, shown, a, column, labels))
+            self._labelled[key] = scratch.table(leaves, "leaves")
+        view = self._file.table(f"leaves_{column.name}")
         fetch(con, f"CREATE OR REPLACE VIEW {view} AS FROM {self._labelled[key]}")
 
 

@@ -14,8 +14,8 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalize.shown import is_binned, one_class
 from sqlpriv.methods.labelled.evaluate import evaluate
-from sqlpriv.methods.labelled.node_labels import ROWS
 from sqlpriv.methods.labelled.scan import Scan, number_rows, published_columns
+from sqlpriv.methods.labelled.write import ROWS
 from sqlpriv.relation import Relation, Scratch
 from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import folded, literal, quoted
@@ -128,7 +128,7 @@ def _refuse_labels_of_suppressed(scan: Scan, column: str, attribute: int, only: 
     given = scan.policy.hierarchies[scan.policy.qis[attribute]]
     if not binned and not (comes_from_a_table(given) and _lists_the_table(scan, attribute)):
         return
-    labels = f"SELECT unnest([*COLUMNS(*)]) AS label FROM {quoted(WRITTEN, SCHEMA, f'hierarchy_{column}')}"
+    labels = f"SELECT unnest(list_concat([label], above)) AS label FROM {quoted(WRITTEN, SCHEMA, f'labels_{column}')}"
     named = inlined(f"FROM _values_in_labels(({labels}))")
     # A label that is a value as a whole may be the name that the owner gave to a group.
     inside = "" if binned else " AND value <> label"

@@ -19,13 +19,12 @@ from sqlpriv.methods.generalize.search import search
 from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
 from sqlpriv.methods.generalize.verify import LAYOUT, differences, verify_file
 from sqlpriv.methods.labelled.answers import answers_mean
-from sqlpriv.methods.labelled.layout import labels_contents
 from sqlpriv.methods.labelled.method import LabelledMethod
 from sqlpriv.methods.labelled.scan import scan_table
 from sqlpriv.methods.lattice import Lattice
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.layout import Contents, Layout
+from sqlpriv.release.layout import Layout
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
 from sqlpriv.table.hierarchies import Hierarchy
@@ -60,10 +59,6 @@ class Generalize(LabelledMethod[GeneralizePolicy, GeneralizePlan]):
     def layout_of(self, file: ReleaseFile) -> Layout:
         """What all its files hold."""
         return LAYOUT
-
-    def contents(self, file: ReleaseFile) -> Contents:
-        """Rows, and the tables of their labels."""
-        return labels_contents(file)
 
     def differences(self, file: ReleaseFile, policy: GeneralizePolicy) -> Iterable[str]:
         """Domains, persons, suppression and the node."""

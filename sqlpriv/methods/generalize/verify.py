@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 
 from sqlpriv.engine import fetch
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
-from sqlpriv.methods.labelled.layout import COUNTED, labels_layout
-from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_beyond
-from sqlpriv.methods.labelled.verify_levels import check_labels, check_levels, folded_node
+from sqlpriv.methods.labelled.layout import COUNTED, QI, labels_layout
+from sqlpriv.methods.labelled.policy import folded_node
+from sqlpriv.methods.labelled.verify import check_labels, check_levels, domains_beyond
 from sqlpriv.methods.labelled.verify_requirements import judge_requirement
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import flag, one_of, plain_json, whole
@@ -34,14 +34,10 @@ LAYOUT = labels_layout(
 def verify_file(file: ReleaseFile) -> Iterator[Check]:
     """All checks that only a generalized release needs."""
     yield named_by_digest(file)
-    qis = [c for c in file.attributes if c["role"] == "quasi-identifier"]
-    yield check_levels(file, qis)
-    for qi in qis:
-        yield check_labels(file, qi, _has_stars(file))
-    yield from check_leaves(file, file.attributes, _has_stars(file))
-    names = [str(q["name"]) for q in qis]
+    yield check_levels(file)
+    yield from check_labels(file, file.attributes, _has_stars(file))
     if _has_stars(file):
-        yield _stars(file, names)
+        yield _stars(file, [str(c["name"]) for c in file.attributes if c["role"] == QI])
     elif _suppressed(file):
         yield Check(
             "no value that only suppressed rows have", None, "they are not in the file; publishing searched it for them"

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.facts import Line
-from sqlpriv.methods.labelled.read_classes import ClassRows
-from sqlpriv.methods.labelled.read_columns import Known, PublishedColumn
+from sqlpriv.methods.labelled.read import ClassRows, Known, PublishedColumn
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.rewrite.estimate.texts import number

@@ -12,7 +12,7 @@ from sqlpriv.engine import few_rows
 from sqlpriv.errors import PolicyError
 from sqlpriv.facts import Facts, Line, Part, shown_number
 from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.box_leaves import describe_boxes
+from sqlpriv.methods.labelled.box_labels import describe_boxes
 from sqlpriv.methods.labelled.box_policy import WARNINGS, BoxPolicy
 from sqlpriv.methods.labelled.box_scan import scan_points
 from sqlpriv.methods.labelled.boxes import Boxed, judge, judge_boxes, make_boxes, whole_table

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from sqlpriv.engine import fetch
-from sqlpriv.methods.labelled.kinds import BINS, BOXES, VALUES, WHOLE
+from sqlpriv.methods.labelled.kinds import CLOSED, VALUES, WHOLE, has_ends
 from sqlpriv.methods.records import Cell, Records, plain_type, same_value
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -72,25 +72,24 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
     """`said` is what the policy says of the column; a level there is that of labels in the place of values."""
     name, labels = str(row["name"]), str(row.get("labels", VALUES))
     kind = plain_type(str(row.get("original", row.get("type"))))
-    ends, leaves, domain = file.table(f"ends_{name}"), (SCHEMA, f"leaves_{name}"), ("domain", name)
-    has_ends = (SCHEMA, f"ends_{name}") in file.tables
+    listed = file.table(f"labels_{name}")
+    ranges = (SCHEMA, f"labels_{name}") in file.tables and has_ends(labels, str(row.get("original")))
     given: Given | None = said.get("hierarchy")
     is_top = row.get("level") is not None and row.get("level") == row.get("levels")
     if is_top or (labels == VALUES and said.get("level") is None):
         return Cell(name, kind, same_value)
-    if has_ends and labels in (BINS, BOXES):
-        return Cell(name, kind, partial(_between, ends, kind, True))
+    if ranges and labels in CLOSED:
+        return Cell(name, kind, partial(_between, listed, kind, True))
     if source is not None and given is not None:
         return Cell(name, kind, partial(_labelled, source, given, name, kind))
-    if has_ends:
-        return Cell(name, kind, partial(_between, ends, kind, WHOLE.fullmatch(kind) is not None or kind == "DATE"))
+    if ranges:
+        return Cell(name, kind, partial(_between, listed, kind, WHOLE.fullmatch(kind) is not None or kind == "DATE"))
     if _stated(file, name) == "suppression":
         return Cell(name, kind, same_value)
     if _stated(file, name) == "mask":
-        return Cell(name, kind, partial(_masked, file.table(f"hierarchy_{name}"), row.get("level")))
-    for schema, table in (leaves, domain):
-        if (schema, table) in file.tables and (schema == SCHEMA or row.get("has_domain")):
-            return Cell(name, kind, partial(_listed, quoted(file.catalog, schema, table)))
+        return Cell(name, kind, partial(_masked, listed, row.get("level")))
+    if row.get("has_domain") and (SCHEMA, f"leaves_{name}") in file.tables:
+        return Cell(name, kind, partial(_listed, file.table(f"leaves_{name}")))
     return None
 
 
@@ -106,7 +105,7 @@ def _masked(labels: str, level: int | None, values: str) -> str:
 
     Where less is left than the mask of a level leaves, the value was so short, and this is all of it.
     """
-    shown = f"(SELECT DISTINCT CAST(value AS VARCHAR) AS label, rtrim(label, '*') AS start FROM {labels})"
+    shown = f"(SELECT DISTINCT label, rtrim(label, '*') AS start FROM {labels})"
     whole = "false" if level is None else f"length(l.start) < length(l.label) - {int(level)}"
     may_be = "starts_with(v.value, l.start) AND length(v.value) <= length(l.label)"
     return (
@@ -115,11 +114,12 @@ def _masked(labels: str, level: int | None, values: str) -> str:
     )
 
 
-def _between(ends: str, kind: str, closed: bool, values: str) -> str:
+def _between(labels: str, kind: str, closed: bool, values: str) -> str:
     """Labels without ends, as the top, may be anything; of ranges that are cut, the high end is the next one's."""
     last = "<=" if closed else "<"
     value = f"TRY_CAST(v.value AS {kind})"
     within = f"(e.low IS NULL OR e.low <= {value}) AND (e.high IS NULL OR {value} {last} e.high)"
+    ends = f"(SELECT DISTINCT label, low, high FROM {labels})"
     return f"SELECT e.label, v.value FROM {ends} AS e JOIN {values} AS v ON {within}"
 
 

@@ -9,6 +9,8 @@ from sqlpriv.methods.records import SIMPLE_TYPE
 from sqlpriv.sqltext import NUMERIC_TYPE, literal
 
 VALUES, RANGES, DATES, BINS, BOXES, OTHER = "values", "ranges", "dates", "bins", "boxes", "other"
+CLOSED = (BINS, BOXES)
+"""Ranges that are named by their own ends, both of which are among their values."""
 KINDS = (VALUES, RANGES, DATES, BINS, BOXES, OTHER)
 WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 SIMPLE = SIMPLE_TYPE
@@ -35,17 +37,20 @@ def has_ends(labels: str, original: str) -> bool:
     return labels in (RANGES, DATES, BINS, BOXES) and (is_number or original in _TIMES)
 
 
-def label_ends(labels: str, original: str, source: str) -> str:
-    """A query for label, low and high of labels in column `value` of a relation, as their own words have them."""
+def named_ends(labels: str, original: str) -> tuple[str, str]:
+    """The ends that labels of a typed hierarchy name, as SQL over label, level and above.
+
+    A value is both of its own ends, and * has none.
+    """
     if labels == DATES:
-        high = "_date_to(value) - 1" if original == "DATE" else "_date_to(value)"
-        ends = "_date_from(value)", high
+        ends = "_date_from(label)", "_date_to(label) - 1" if original == "DATE" else "_date_to(label)"
     elif WHOLE.fullmatch(original):
         ends = _whole("from", original), _whole("to", original)
     else:
-        ends = "_range_from(value)", "_range_to(value)"
+        ends = "_range_from(label)", "_range_to(label)"
     low, high = (_exactly(inlined(text), original, labels) for text in ends)
-    return f"SELECT value AS label, {low} AS low, {high} AS high FROM {source} WHERE value IS NOT NULL"
+    own = f"CASE WHEN level = 0 THEN TRY_CAST(label AS {original}) WHEN len(above) > 0 THEN"
+    return f"{own} {low} END", f"{own} {high} END"
 
 
 def _exactly(end: str, original: str, labels: str) -> str:
@@ -57,10 +62,16 @@ def _exactly(end: str, original: str, labels: str) -> str:
 
 
 def _whole(side: str, original: str) -> str:
-    return f"_whole_{side}(_range_{side}(value), {literal(original)})"
+    return f"_whole_{side}(_range_{side}(label), {literal(original)})"
 
 
-def below(label: str) -> str:
-    """How many values of a domain have the same label, and their shares in all: 1 each, where there are none."""
-    same = f"OVER (PARTITION BY {label})"
-    return f"count(*) {same} AS leaves, sum(coalesce(share, CAST(1 AS DOUBLE))) {same} AS total"
+def counted_leaves(leaves: str) -> str:
+    """A query for label, value and share, with how many leaves a label has, and their shares in all.
+
+    Without shares every leaf has 1.
+    """
+    same = "OVER (PARTITION BY label)"
+    return (
+        f"SELECT label, value, share, count(*) {same} AS leaves, sum(coalesce(share, CAST(1 AS DOUBLE))) {same} "
+        f"AS total FROM ({leaves})"
+    )

@@ -1,13 +1,21 @@
-"""What the files of releases with labels hold, as data: labels of columns, ranges, and the values below them.
+"""What a generalized release holds, whoever made it: rows of labels, and for each column what its labels stand for.
 
-    published      the rows
-    attributes     each published column: type, role, level it stands on, levels there are; the type of its values, what
-                   its labels are, and whether its domain is public
-    requirements   what was required
-    hierarchy_<c>  the labels of column c that occur, with the labels above them
-    ends_<c>       where these are ranges, their ends
-    domain.<c>     the public domain of c, if there is one
-    leaves_<c>     of boxes, with a domain and a hierarchy: which values of the domain are below each label
+    published     the rows
+    attributes    each published column: type, role, level it stands on, levels there are; the type of its values, what
+                  its labels are, and whether its domain is public. Where labels of one column are on many levels, as
+                  those of boxes, it has no level
+    requirements  what was required
+    labels_<c>    of a column with a hierarchy, or in ranges: label, level, above, and where they are ranges low, high.
+                  The labels that rows have, and no other; above are those above it, up to *, which stands for anything
+    domain.<c>    the public domain of c, if there is one: value, share
+    leaves_<c>    of labels with a domain: label, value, share, and of all leaves of the label their number and their
+                  shares in all. Of one level, every value of the domain has its one label, which perhaps no row has; of
+                  many levels, a value is below several, and only labels that rows have are listed
+
+There is a table for each column, since low, high and value have the type of its values: one table would hold texts,
+which every answer would have to cast. Number and shares of the leaves are stored since an answer takes 1.5 times as
+long without them. Ranges that rows made (BOXES) may have very many values below them, and name their ends: these are
+level 1, * is level 2, and leaves are worked out on reading. Of labels that show values each value is its own leaf.
 
 Schema main holds a view of the rows under the private table's own name, with the ends of ranges beside their labels.
 """
@@ -18,9 +26,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlpriv.methods.labelled.kinds import BOXES, DATES, KINDS, OTHER, RANGES, VALUES, has_ends
-from sqlpriv.methods.labelled.view import view_of_rows
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Allowed, Contents, Layout, Names, ShownAs, Stored, one_of
+from sqlpriv.sqltext import literal, quoted
+from sqlpriv.table.hierarchies import TOP
 
 ATTRIBUTES: Mapping[str, str] = {
     "position": "INTEGER",
@@ -34,6 +43,8 @@ ATTRIBUTES: Mapping[str, str] = {
     "has_domain": "BOOLEAN",
 }
 """The columns of table attributes."""
+BOX_LEVELS = 2
+"""The level of * above ranges that rows made; theirs is 1, as if their values were on level 0."""
 COUNTED = one_of("rows", "persons")
 QI = "quasi-identifier"
 NO_NUMBERS = Names()
@@ -64,7 +75,9 @@ def boxes_layout(
     from_policy: tuple[str, ...] = (),
 ) -> Layout:
     """What the files of a method hold whose labels are of many levels, in columns of these roles."""
-    return Layout(ATTRIBUTES, about, {}, numbers, {}, lambda column: _has_labels(column, roles), requires, from_policy)
+    return Layout(
+        ATTRIBUTES, about, {}, numbers, {}, lambda column: _is_of_many_levels(column, roles), requires, from_policy
+    )
 
 
 def _is_described(column: Attribute) -> bool:
@@ -84,7 +97,7 @@ def _stands_on_a_level(column: Attribute) -> bool:
     return is_typed and (column["labels"] == VALUES) == (not is_generalized)
 
 
-def _has_labels(column: Attribute, roles: Collection[str]) -> bool:
+def _is_of_many_levels(column: Attribute, roles: Collection[str]) -> bool:
     """Columns of these roles are labels, of any level, and all else is values."""
     if not _is_described(column) or column["level"] is not None:
         return False
@@ -97,21 +110,27 @@ def _has_labels(column: Attribute, roles: Collection[str]) -> bool:
     return isinstance(column["levels"], int) and column["levels"] > 0
 
 
+def column_has_labels(column: Attribute) -> bool:
+    """Whether a column has a table of labels: one that has a level, or shows labels."""
+    return column["level"] is not None or column["labels"] != VALUES
+
+
 def column_has_ends(column: Attribute) -> bool:
     """Whether the labels of a column are ranges."""
     return has_ends(str(column["labels"]), str(column["original"]))
 
 
-def shown_ends(columns: Sequence[Attribute]) -> list[tuple[str, tuple[str, str] | None]]:
-    """The columns, each with the names of its ends, where it has some."""
-    return [
-        (str(c["name"]), (f"{c['name']}_low", f"{c['name']}_high") if column_has_ends(c) else None) for c in columns
-    ]
+def has_leaves(labels: str, has_domain: bool) -> bool:
+    """Whether a column has a table of leaves, given what its labels are."""
+    return has_domain and labels not in (VALUES, BOXES)
 
 
-def rows_shown_as(name: str, columns: Sequence[Attribute], rows: str = "published", *, boxes: bool = False) -> ShownAs:
-    """The view of a table of rows."""
-    return ShownAs(name, lambda full: view_of_rows(full, shown_ends(columns), boxes=boxes, rows=rows))
+def file_contents(file: ReleaseFile) -> Contents:
+    """The file of a method that publishes one table of rows."""
+    columns = file.attributes
+    return Contents(
+        (rows_stored(columns),), tuple(label_tables(columns)), (rows_shown_as(file.about["table"], columns),)
+    )
 
 
 def rows_stored(columns: Sequence[Attribute], table: str = "published") -> Stored:
@@ -119,60 +138,49 @@ def rows_stored(columns: Sequence[Attribute], table: str = "published") -> Store
     return Stored(SCHEMA, table, {str(c["name"]): str(c["type"]) for c in columns})
 
 
-def labels_contents(file: ReleaseFile) -> Contents:
-    """The file of a method whose columns all stand on one level."""
-    columns = file.attributes
-    return Contents(
-        (rows_stored(columns),), tuple(label_tables(columns)), (rows_shown_as(file.about["table"], columns),)
-    )
+def rows_shown_as(name: str, columns: Sequence[Attribute], rows: str = "published") -> ShownAs:
+    """The view of a table of rows."""
+    shown = [(str(c["name"]), column_has_ends(c)) for c in columns]
+    return ShownAs(name, lambda full: view_of_rows(full, shown, rows))
 
 
 def label_tables(columns: Sequence[Attribute]) -> list[Stored]:
-    """Tables of hierarchies, ends and domains of columns that stand on one level."""
-    found = []
-    for column in columns:
-        name, original = str(column["name"]), str(column["original"])
-        if column["role"] == QI:
-            above = [f"level{i}" for i in range(int(column["level"]) + 1, int(column["levels"]) + 1)]
-            found.append(Stored(SCHEMA, f"hierarchy_{name}", dict.fromkeys(["value", *above], "VARCHAR")))
-        found += _ends_table(column)
-        if column["has_domain"]:
-            found.append(_counted_domain(name, original))
-    return found
-
-
-def _ends_table(column: Attribute) -> list[Stored]:
-    if not column_has_ends(column):
-        return []
-    kind = str(column["original"])
-    return [Stored(SCHEMA, f"ends_{column['name']}", {"label": "VARCHAR", "low": kind, "high": kind})]
-
-
-def _counted_domain(name: str, kind: str) -> Stored:
-    """A domain in which every value has one label."""
-    counted = {"label": "VARCHAR", "share": "DOUBLE", "leaves": "BIGINT", "total": "DOUBLE"}
-    return Stored("domain", name, {"value": kind, **counted})
-
-
-def boxes_contents(file: ReleaseFile, roles: Collection[str] = (QI,)) -> Contents:
-    """The file of a method whose labels are of many levels, in columns of these roles."""
-    columns = file.attributes
-    view = rows_shown_as(file.about["table"], columns, boxes=True)
-    return Contents((rows_stored(columns),), tuple(_box_tables(columns, roles)), (view,))
-
-
-def _box_tables(columns: Sequence[Attribute], roles: Collection[str]) -> list[Stored]:
+    """The tables of labels, domains and leaves of these columns."""
     found = []
     for column in columns:
         name, kind = str(column["name"]), str(column["original"])
-        is_tree = column["role"] in roles and column["labels"] != BOXES
-        if is_tree:
-            nodes = {"value": "VARCHAR", "level": "INTEGER", "above": "VARCHAR[]"}
-            found.append(Stored(SCHEMA, f"hierarchy_{name}", nodes))
-        found += _ends_table(column)
-        if column["has_domain"] and column["role"] not in roles:
-            found.append(_counted_domain(name, kind))
-        elif column["has_domain"]:
+        if column_has_labels(column):
+            ends = {"low": kind, "high": kind} if column_has_ends(column) else {}
+            found.append(
+                Stored(SCHEMA, f"labels_{name}", {"label": "VARCHAR", "level": "INTEGER", "above": "VARCHAR[]", **ends})
+            )
+        if column["has_domain"]:
             found.append(Stored("domain", name, {"value": kind, "share": "DOUBLE"}))
-            found += [Stored(SCHEMA, f"leaves_{name}", {"label": "VARCHAR", "value": kind})] if is_tree else []
+        if has_leaves(str(column["labels"]), bool(column["has_domain"])):
+            counted = {"share": "DOUBLE", "leaves": "BIGINT", "total": "DOUBLE"}
+            found.append(
+                Stored(SCHEMA, f"leaves_{name}", {"label": "VARCHAR", "value": kind, **counted}, has_digest=True)
+            )
     return found
+
+
+def end_names(column: str) -> tuple[str, str]:
+    """What the ends of a column's ranges are called beside it."""
+    return f"{column}_low", f"{column}_high"
+
+
+def view_of_rows(name: str, columns: Sequence[tuple[str, bool]], rows: str = "published") -> str:
+    """The statement that makes the view of the published rows, given the columns and whether they are ranges.
+
+    * has no ends there, also where the file says what is below it: that is not what the row is.
+    """
+    listed = []
+    for column, is_range in columns:
+        listed.append(f"p.{quoted(column)}")
+        # No joins: DuckDB writes several of them down in another way once the file was closed, and views are compared.
+        below = f"FROM {quoted(SCHEMA, f'labels_{column}')} AS e WHERE e.label = p.{quoted(column)}"
+        below += f" AND e.label <> {literal(TOP)}"
+        if is_range:  # a label may be on two levels, with the same ends
+            ends = zip(("min(e.low)", "max(e.high)"), end_names(column), strict=True)
+            listed += [f"(SELECT {end} {below}) AS {quoted(shown)}" for end, shown in ends]
+    return f"CREATE VIEW {name} AS SELECT {', '.join(listed)} FROM {SCHEMA}.{rows} AS p"

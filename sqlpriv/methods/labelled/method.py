@@ -7,12 +7,14 @@ from typing import TypeVar
 
 from sqlpriv.methods.labelled.answers import open_labelled
 from sqlpriv.methods.labelled.cells import labelled_records, why_only_labels
+from sqlpriv.methods.labelled.layout import file_contents
 from sqlpriv.methods.labelled.policy import LabelledPolicy
 from sqlpriv.methods.labelled.posterior import OF_CLASSES, largest_share, posterior_by_share
 from sqlpriv.methods.method import L, Method
 from sqlpriv.methods.records import Records
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.layout import Contents
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
@@ -23,6 +25,10 @@ class LabelledMethod(Method[P, L]):
     """A method whose release is one table of labels, with what is below them."""
 
     posterior_holds = OF_CLASSES
+
+    def contents(self, file: ReleaseFile) -> Contents:
+        """Rows, and the tables of their labels."""
+        return file_contents(file)
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Each class of rows with the leaves below its labels."""

@@ -1,21 +1,22 @@
-"""The labels of a node, and the tables of a file that say which columns are published on which levels."""
+"""The labels of a node, in which every column stands on one level, and what a file tells of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from sqlpriv.engine import fetch
+from sqlpriv.errors import PolicyError
+from sqlpriv.methods.labelled.kinds import BINS, NEVER_SHOWN, named_ends
 from sqlpriv.methods.labelled.labels import NodeLabels
-from sqlpriv.methods.labelled.layout import ATTRIBUTES
+from sqlpriv.methods.labelled.layout import has_leaves
 from sqlpriv.methods.labelled.leaves import ShownColumn
-from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.labelled.scan import Scan, number_rows
+from sqlpriv.methods.labelled.write import ROWS, ColumnLabels, labelled_otherwise
 from sqlpriv.methods.lattice import Node
 from sqlpriv.relation import Relation, Scratch
-from sqlpriv.release.file import SCHEMA, WRITTEN, write_values
+from sqlpriv.release.file import SCHEMA, WRITTEN
 from sqlpriv.sqltext import folded, literal, quoted
-from sqlpriv.table.hierarchies import TOP
-
-ROWS = f"{WRITTEN}.{SCHEMA}.published"
+from sqlpriv.table.hierarchies import TOP, wide_rows
 
 
 def write_node_labels(
@@ -38,37 +39,90 @@ def write_node_labels(
     return NodeLabels(node, (scratch or scan.source.scratch).table(shown, "shown"), suppressed)
 
 
-def write_attributes(
-    scan: Scan, node: Node, columns: Sequence[ShownColumn], rows_of: Mapping[str, str] | None = None
-) -> None:
-    """Table attributes of the file that is written: each published column, its role, level and labels.
+def node_labels(
+    scan: Scan, shown: NodeLabels, columns: Sequence[ShownColumn], rows_of: Mapping[str, str] | None = None
+) -> dict[str, ColumnLabels]:
+    """What the file that is written tells of the labels of each quasi-identifier.
 
-    `rows_of`, here and below: the table of the file that has a column, where not all are in one.
+    `rows_of`: the table of the file that has a column, where not all are in one.
     """
-    con = scan.source.con
-    roles = {folded(c.name): c.role for c in scan.policy.columns}
-    place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
-    tables = dict.fromkeys([ROWS] if rows_of is None else rows_of.values())
-    kinds = {r[0]: r[1] for table in tables for r in fetch(con, f"DESCRIBE {table}")}
-    listed = []
-    for position, shown in enumerate(columns):
-        a = place.get(folded(shown.name))
-        levels = ("NULL", "NULL") if a is None else (str(node[a]), str(scan.heights[a]))
-        told = literal(shown.original), literal(shown.labels), literal(shown.domain is not None)
-        own = str(position), literal(shown.name), literal(kinds[shown.name]), literal(roles[folded(shown.name)])
-        listed.append((*own, *levels, *told))
-    write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
+    place = {folded(q): a for a, q in enumerate(scan.policy.qis)}
+    found = {}
+    for column in columns:
+        a = place.get(folded(column.name))
+        if a is None:
+            continue
+        rows = ROWS if rows_of is None else rows_of[column.name]
+        leaves = None
+        if has_leaves(column.labels, column.domain is not None):
+            leaves = leaf_rows(scan, shown, a, column, quoted(WRITTEN, SCHEMA, f"labels_{column.name}"))
+        labels = label_rows(scan, shown, a, column, rows)
+        found[column.name] = ColumnLabels(shown.node[a], scan.heights[a], labels, leaves)
+    return found
 
 
-def write_hierarchies(scan: Scan, shown: NodeLabels, rows_of: Mapping[str, str] | None = None) -> None:
-    """Tables hierarchy_<c> of the file that is written: the labels that occur in it, with those above them."""
-    node, spelt = shown.node, {folded(c): c for c in scan.source.columns}
-    for a, qi in enumerate(spelt[folded(q)] for q in scan.policy.qis):
-        above = "".join(f", above[{i}] AS level{node[a] + i}" for i in range(1, scan.heights[a] - node[a] + 1))
-        rows = ROWS if rows_of is None else rows_of[qi]
-        fetch(
-            scan.source.con,
-            f"CREATE TABLE {quoted(WRITTEN, SCHEMA, f'hierarchy_{qi}')} AS SELECT DISTINCT label AS value{above} "
-            f"FROM {shown.labels} WHERE attribute = {a} AND label IN (SELECT CAST({quoted(qi)} AS VARCHAR) FROM {rows})"
-            " ORDER BY ALL",
-        )
+def label_rows(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn, published: str) -> str:
+    """A query for the labels that are published: label, level, above, and low and high where they are ranges.
+
+    Ends are read from labels that words of the policy make; bins are named by published rows, and so are their ends.
+    """
+    labels = (
+        f"SELECT DISTINCT label, CAST({shown.node[attribute]} AS INTEGER) AS level, CAST(above AS VARCHAR[]) AS above "
+        f"FROM {shown.labels} WHERE attribute = {attribute} AND label IN "
+        f"(SELECT CAST({quoted(column.name)} AS VARCHAR) FROM {published})"
+    )
+    if not column.has_ends:
+        return labels
+    if column.labels == BINS:
+        ends = _bin_ends(scan, shown, attribute, column)
+        return f"SELECT l.*, e.low, e.high FROM ({labels}) AS l LEFT JOIN ({ends}) AS e ON l.label = e.label"
+    low, high = named_ends(column.labels, column.original)
+    return f"SELECT *, {low} AS low, {high} AS high FROM ({labels})"
+
+
+def _bin_ends(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn) -> str:
+    """The smallest and the largest published value of each bin."""
+    number = " + ".join(f"l{a}.number" for a in range(len(shown.node)))
+    cells = f"l{attribute}.label AS label, t.{quoted(column.name)} AS cell"
+    rows = number_rows(scan.policy, scan.frequencies.relation, cells, shown.labels)
+    rows += f" WHERE NOT ({shown.is_hidden(number)})"
+    return f"SELECT label, min(cell) AS low, max(cell) AS high FROM ({rows}) WHERE label IS NOT NULL GROUP BY label"
+
+
+def leaf_rows(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn, labels: str) -> str:
+    """A query for the values of a public domain with their labels under the node: label, value, share.
+
+    `labels`: the table of the labels that are published, for bins.
+    """
+    if shown.node[attribute] == scan.heights[attribute]:
+        return f"SELECT {literal(TOP)} AS label, value, share FROM {column.domain}"
+    if column.labels != BINS:
+        return _by_hierarchy(scan, shown, attribute, column)
+    # Values between bins, or of bins that are not shown, have a label that no row has.
+    within = f"LEFT JOIN {labels} AS e ON d.value BETWEEN e.low AND e.high"
+    label = f"CASE WHEN d.value IS NOT NULL THEN coalesce(e.label, {literal(NEVER_SHOWN)}) END"
+    return f"SELECT {label} AS label, d.value, d.share FROM {column.domain} AS d {within}"
+
+
+def _by_hierarchy(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn) -> str:
+    """The same by the hierarchy, which gives labels to values of the table, too."""
+    con, source, level = scan.source.con, scan.source, shown.node[attribute]
+    given = scan.policy.hierarchies[scan.policy.qis[attribute]]
+    base = source.scratch.table(f"SELECT value AS {quoted(column.name)} FROM {column.domain}", "domain")
+    wide = source.scratch.table(wide_rows(source, given, column.name, base.name), "domain_labels")
+    names = list(wide.columns)
+    labelled = (
+        f"SELECT w.{quoted(names[level])} AS label, d.value, d.share FROM {column.domain} AS d LEFT JOIN {wide} AS w "
+        f"ON CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.{quoted(names[0])}"
+    )
+    bare = fetch(con, f"SELECT count(*) FROM ({labelled}) WHERE label IS NULL AND value IS NOT NULL")[0][0]
+    if bare:
+        raise PolicyError(f"domain of {column.name!r}: {bare:,} of its values have no label in the hierarchy")
+    unlike = fetch(
+        con,
+        f"SELECT count(*) FROM {shown.labels} AS s JOIN ({labelled}) AS d ON s.value IS NOT DISTINCT FROM "
+        f"CAST(d.value AS VARCHAR) WHERE s.attribute = {attribute} AND s.label IS DISTINCT FROM d.label",
+    )[0][0]
+    if unlike:
+        raise labelled_otherwise(column.name, unlike)
+    return labelled

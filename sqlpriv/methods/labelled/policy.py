@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlpriv.errors import SqlprivError
 from sqlpriv.policy.file import Policy
@@ -48,6 +48,11 @@ def read_node(value: object) -> dict[str, int] | None:
         return None
     levels = all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= _HIGHEST for v in value.values())
     return {str(name): int(level) for name, level in value.items()} if levels else None
+
+
+def folded_node(node: Mapping[str, Any]) -> dict[str, Any]:
+    """A node by folded names."""
+    return {folded(str(name)): level for name, level in node.items()}
 
 
 def check_node(qis: Sequence[str], node: Mapping[str, int], fail: Callable[[str], SqlprivError]) -> None:

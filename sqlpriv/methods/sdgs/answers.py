@@ -19,8 +19,7 @@ from math import inf
 from sqlpriv.engine import fetch
 from sqlpriv.facts import Line
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.read_classes import ClassRows
-from sqlpriv.methods.labelled.read_columns import Known, PublishedColumn
+from sqlpriv.methods.labelled.read import ClassRows, Known, PublishedColumn
 from sqlpriv.methods.sdgs.declared import declared_groups, refuse_no_numbers
 from sqlpriv.methods.sdgs.groups import Group, file_of
 from sqlpriv.release.file import ReleaseFile
@@ -77,7 +76,7 @@ class SampledRows:
         tuples = f"SELECT DISTINCT {listed} FROM {self.shown.published}"
         counted = f"SELECT {by + ', ' if by else ''}count(*) AS n FROM ({tuples}){f' GROUP BY {by}' if by else ''}"
         copies = inlined(f"_rows_not_seen({self.k}, {float(others)!r}, coalesce(s.n, 0))") + " AS __copies"
-        domains = [f"{quoted(*self._domain(c))} AS d{i}" for i, c in enumerate(self.columns) if c in here]
+        domains = [f"{c.column.leaves} AS d{i}" for i, c in enumerate(self.columns) if c in here]
         numbers = [i for i, c in enumerate(self.columns) if c in here]
         if not numbers:
             one = f"1 AS __leaves, {_ONE} AS __weight, {_ONE} AS __total, true AS __hidden"
@@ -100,9 +99,6 @@ class SampledRows:
         for column in self.columns:
             found *= inf if column.labels is None else column.labels
         return found
-
-    def _domain(self, column: SampledColumn) -> tuple[str, ...]:
-        return column.column.domain_parts
 
 
 @dataclass(frozen=True)
@@ -130,8 +126,7 @@ def _columns(file: ReleaseFile, group: Group) -> list[SampledColumn]:
 
 def _sampled(file: ReleaseFile, column: PublishedColumn, is_at_top: bool) -> SampledColumn:
     if column.has_domain and column.why_not is None:
-        domain = quoted(*column.domain_parts)
-        labels = f"SELECT count(*) FROM (SELECT DISTINCT label FROM {domain})"
+        labels = f"SELECT count(*) FROM (SELECT DISTINCT label FROM {column.leaves})"
         return SampledColumn(column, int(fetch(file.con, labels)[0][0]))
     return SampledColumn(column, 1 if is_at_top else None)
 

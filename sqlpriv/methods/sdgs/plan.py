@@ -13,8 +13,8 @@ from sqlpriv.facts import Facts
 from sqlpriv.methods.charts import Deltas
 from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.labelled.node_labels import write_node_labels
+from sqlpriv.methods.labelled.policy import folded_node
 from sqlpriv.methods.labelled.scan import Scan, node_of, published_columns, scan_table
-from sqlpriv.methods.labelled.verify_levels import folded_node
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Plan, Written
 from sqlpriv.methods.sdgs.classes import SampleCounts, expected_rows, refuse_kinds, refuse_too_many, write_classes

@@ -19,9 +19,8 @@ from sqlpriv.methods.labelled.layout import (
     rows_shown_as,
     rows_stored,
 )
-from sqlpriv.methods.labelled.policy import read_node
-from sqlpriv.methods.labelled.verify_leaves import check_leaves, domains_beyond
-from sqlpriv.methods.labelled.verify_levels import check_labels, check_levels, folded_node
+from sqlpriv.methods.labelled.policy import folded_node, read_node
+from sqlpriv.methods.labelled.verify import check_labels, check_levels, domains_beyond
 from sqlpriv.methods.sdgs.declared import FOUR, declared_groups, declared_terms, wrong_groups
 from sqlpriv.methods.sdgs.groups import GROUPS, Group, file_of
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
@@ -64,13 +63,10 @@ def verify_file(file: ReleaseFile) -> Iterator[Check]:
     """All checks that only sampled k-anonymity needs."""
     yield named_by_digest(file)
     yield from _promises(Calls(file.con), file)
-    yield check_levels(file, [c for c in file.attributes if c["role"] == "quasi-identifier"])
+    yield check_levels(file)
     for group in declared_groups(file):
         part, columns = file_of(file, group), _columns(file, group)
-        for qi in columns:
-            if qi["role"] == "quasi-identifier":
-                yield check_labels(part, qi, has_stars=False)
-        yield from check_leaves(part, columns, has_stars=False)
+        yield from check_labels(part, columns)
         yield _classes(part, group, columns)
     yield from _claims(file)
 

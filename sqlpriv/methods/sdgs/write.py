@@ -1,13 +1,10 @@
 """Write a release by sampled k-anonymity.
 
-Schema main holds a view of the rows under the private table's own name; schema sqlpriv_release says what they are:
+The file has the layout of generalized releases (labelled/layout.py), and further
 
-    published      the rows; of several groups of columns those of the first, and the others in group_2, group_3, ...
-    attributes     each published column, as in a generalized release
+    group_2, ...   of several groups of columns the rows of all but the first
     parameters     the four numbers, what they guarantee, and n_public where the policy declares it
     smooth         points of the f-smooth guarantee: epsilon, delta, the closed bound on delta
-    hierarchy_<c>  the labels of column c that occur, with the labels above them
-    ends_<c>       where these are ranges, their ends; and domain.<c> the public domain of c, if any
 
 Nothing in it depends on the table but the published rows and, where the policy lets it be drawn, the node: no number of
 rows, no number of suppressed ones, no label that only they have. Rows are sorted by what they show.
@@ -19,20 +16,17 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlpriv.engine import fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.methods.labelled.labels import NodeLabels
-from sqlpriv.methods.labelled.leaves import ShownColumn, write_leaves
-from sqlpriv.methods.labelled.node_labels import write_attributes, write_hierarchies, write_node_labels
-from sqlpriv.methods.labelled.view import view_of_rows
+from sqlpriv.methods.labelled.node_labels import node_labels, write_node_labels
+from sqlpriv.methods.labelled.write import Rows, write_labelled
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Edition, Made
 from sqlpriv.methods.sdgs.classes import SampleCounts, write_classes, write_rows, write_sample
 from sqlpriv.methods.sdgs.groups import GROUPS, Group
 from sqlpriv.methods.sdgs.nodes import draw_node
 from sqlpriv.methods.sdgs.plan import SdgsPlan
-from sqlpriv.release.file import WRITTEN, double, write_about, write_numbers, write_reasons, write_values, written
-from sqlpriv.release.order import write_in_order
+from sqlpriv.release.file import double, write_values, written
 from sqlpriv.sqltext import quoted
 
 
@@ -54,39 +48,25 @@ def throw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[SampleCount
 
 def write(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
     """Write the release into a new file."""
-    scan, con = plan.scan, plan.source.con
+    scan, con, table = plan.scan, plan.source.con, plan.policy.table.name
     shown, sampled = throw(plan, edition.prefix)
     node = shown.node
     columns = plan.columns(node)
-    rows_of = {name: group.written for group in plan.groups for name in group.columns}
+    labels = node_labels(scan, shown, columns, {name: g.written for g in plan.groups for name in g.columns})
+    drawn = zip(plan.groups, sampled, strict=True)
+    groups = [Rows(group.table, _rows(plan, group, sample), group.view(table)) for group, sample in drawn]
     with written(con, path):
-        rows = sum(_write_rows(plan, group, sample) for group, sample in zip(plan.groups, sampled, strict=True))
-        write_about(con, _about(plan, node))
-        write_reasons(con, plan.policy.reasons)
-        write_numbers(con, _numbers(plan))
+        rows = write_labelled(con, plan.policy, groups, columns, labels, _about(plan, node), _numbers(plan))
         points = (tuple(double(n) for n in point) for point in plan.smooth)
         write_values(con, "smooth", "epsilon, delta, bound", points)
-        write_attributes(scan, node, columns, rows_of)
-        write_hierarchies(scan, shown, rows_of)
-        write_leaves(scan, shown, columns, rows_of)
-        for group in plan.groups:
-            _write_view(plan, group, columns)
     return Made(rows, float(sum(s.shown for s in sampled)))
 
 
-def _write_rows(plan: SdgsPlan, group: Group, sampled: SampleCounts) -> int:
-    """The rows of a group; how many there are."""
+def _rows(plan: SdgsPlan, group: Group, sampled: SampleCounts) -> str:
+    """A query for the rows of a group."""
     listed = ", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(group.columns))
     copies = f"SELECT *, unnest(range(seen)) AS copy FROM {sampled.relation} WHERE seen >= {plan.terms.k}"
-    return write_in_order(plan.source.con, group.written, f"SELECT {listed} FROM ({copies})")
-
-
-def _write_view(plan: SdgsPlan, group: Group, columns: Sequence[ShownColumn]) -> None:
-    """The view of the rows of a group."""
-    con, table = plan.source.con, plan.policy.table.name
-    view = quoted(WRITTEN, "main", group.view(table))
-    shown = [(c.name, c.ends if c.has_ends else None) for c in columns if c.name in group.columns]
-    fetch(con, view_of_rows(view, shown, rows=group.table))
+    return f"SELECT {listed} FROM ({copies})"
 
 
 def _numbers(plan: SdgsPlan) -> dict[str, float]:
@@ -98,8 +78,6 @@ def _numbers(plan: SdgsPlan) -> dict[str, float]:
 def _about(plan: SdgsPlan, node: Node) -> dict[str, str]:
     policy, terms = plan.policy, plan.terms
     about = {
-        "method": policy.method,
-        "table": policy.table.name,
         "node": json.dumps(plan.named(node)),
         "counts": "persons" if terms.of_persons and terms.rows_each == 1 else "rows",
         "unit": terms.unit,

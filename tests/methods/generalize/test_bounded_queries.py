@@ -294,7 +294,10 @@ LISTED = {
 }
 LISTED_PEOPLE = "CREATE TABLE people AS SELECT 30 + i % 3 AS age, ['11', '12'][i % 2 + 1] AS zip FROM range(8) AS r(i)"
 ENDS = "the ends of the ranges of 'age' are those of their labels"
+LABELS = "every label of 'age' is a label of its hierarchy"
 DOMAIN = "the domain of 'age' has a value below every label"
+ZIP = "the domain of 'zip' has a value below every label"
+DIGESTS = "domains, public tables and other rows are those of their digests"
 
 
 @pytest.fixture(scope="module")
@@ -312,14 +315,25 @@ def test_a_file_that_was_left_alone_passes(listed: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "check"),
     [
-        ("UPDATE sqlpriv_release.ends_age SET high = 35", ENDS),
-        ("INSERT INTO sqlpriv_release.ends_age VALUES ('90-99', 90, 99)", ENDS),
-        ("DELETE FROM sqlpriv_release.ends_age", ENDS),
-        ("DELETE FROM domain.age WHERE label = '30-39'", DOMAIN),
+        ("UPDATE sqlpriv_release.labels_age SET high = 35", ENDS),
+        ("UPDATE sqlpriv_release.labels_age SET low = NULL", ENDS),
+        ("INSERT INTO sqlpriv_release.labels_age VALUES ('90-99', 1, ['80-99', '*'], 90, 99)", LABELS),
+        ("DELETE FROM sqlpriv_release.labels_age", LABELS),
+        ("DELETE FROM sqlpriv_release.leaves_age WHERE label = '30-39'", DOMAIN),
+        ("DELETE FROM sqlpriv_release.leaves_age WHERE value = 33", DOMAIN),
+        ("UPDATE sqlpriv_release.leaves_age SET label = '30-39' WHERE value = 20", DOMAIN),
+        ("UPDATE sqlpriv_release.leaves_age SET label = '30-39' WHERE label = '20-29'", DOMAIN),
+        ("UPDATE sqlpriv_release.leaves_zip SET label = '1*', leaves = 3, total = 6", DIGESTS),
+        ("UPDATE sqlpriv_release.leaves_age SET label = NULL WHERE value = 20", DOMAIN),
+        ("UPDATE sqlpriv_release.leaves_age SET value = 200 WHERE value = 20", DOMAIN),
+        ("UPDATE sqlpriv_release.leaves_zip SET share = 5 WHERE value = '11'", ZIP),
+        ("INSERT INTO sqlpriv_release.leaves_age FROM sqlpriv_release.leaves_age LIMIT 1", DOMAIN),
+        ("UPDATE sqlpriv_release.leaves_age SET total = 3", DOMAIN),
+        ("UPDATE sqlpriv_release.leaves_age SET leaves = 3", DOMAIN),
         ("DELETE FROM domain.age WHERE value = 33", DOMAIN),
         ("INSERT INTO domain.age FROM domain.age LIMIT 1", DOMAIN),
-        ("UPDATE domain.age SET total = 3", DOMAIN),
-        ("UPDATE domain.zip SET share = NULL WHERE value = '11'", "the domain of 'zip' has a value below every label"),
+        ("INSERT INTO domain.age VALUES (100, NULL)", DOMAIN),
+        ("UPDATE domain.zip SET share = NULL WHERE value = '11'", ZIP),
         (
             "UPDATE sqlpriv_release.attributes SET labels = 'words' WHERE name = 'zip'",
             DECLARED,
@@ -329,6 +343,7 @@ def test_a_file_that_was_left_alone_passes(listed: Path) -> None:
             DECLARED,
         ),
         ("DROP TABLE domain.age", CONTENTS),
+        ("DROP TABLE sqlpriv_release.leaves_age", CONTENTS),
     ],
 )
 def test_a_file_that_says_other_things_of_values_fails(listed: Path, tmp_path: Path, change: str, check: str) -> None:

@@ -94,6 +94,7 @@ def test_for_people(folder: Path) -> None:
     assert "verified  k>=5 (is 6)" in done.stdout
 
 
+LABELS = "every label of 'age' is a label of its hierarchy"
 REPLACED = "CREATE OR REPLACE VIEW people AS "
 TAMPERED: dict[str, tuple[str, set[str]]] = {
     "a row changed so that k fails": (
@@ -139,16 +140,23 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
     "a sequence": ("CREATE SEQUENCE ssn START 7", {COUNTED}),
     "a value outside its hierarchy": (
         "UPDATE sqlpriv_release.published SET age = 99 WHERE age = 20",
-        {"every value of 'age' is a label of its level", NAMED},
+        {"every label of 'age' is a label of its hierarchy", NAMED},
     ),
     "a label taken from its hierarchy": (
-        "DELETE FROM sqlpriv_release.hierarchy_age WHERE value = '20'",
-        {"every value of 'age' is a label of its level"},
+        "DELETE FROM sqlpriv_release.labels_age WHERE label = '20'",
+        {"every label of 'age' is a label of its hierarchy"},
     ),
-    "a hierarchy with one level more": (
-        "ALTER TABLE sqlpriv_release.hierarchy_age ADD COLUMN level4 VARCHAR", {COUNTED},
+    "a hierarchy with another level": ("ALTER TABLE sqlpriv_release.labels_age ADD COLUMN level4 VARCHAR", {LEVELS}),
+    "a label on another level": (
+        "UPDATE sqlpriv_release.labels_age SET level = 1, above = above[2:]", {LABELS},
     ),
-    "a hierarchy taken away": ("DROP TABLE sqlpriv_release.hierarchy_age", {COUNTED}),
+    "a label with less above it": ("UPDATE sqlpriv_release.labels_age SET above = ['*']", {LABELS}),
+    "a label twice": ("INSERT INTO sqlpriv_release.labels_age FROM sqlpriv_release.labels_age LIMIT 1", {LABELS}),
+    "a label of no row": (
+        "INSERT INTO sqlpriv_release.labels_age SELECT '99', level, above FROM sqlpriv_release.labels_age LIMIT 1",
+        {LABELS},
+    ),
+    "a hierarchy taken away": ("DROP TABLE sqlpriv_release.labels_age", {COUNTED}),
     "a requirement raised": (
         "UPDATE sqlpriv_release.requirements SET threshold = 50 WHERE measure = 'k'",
         {"k>=50", TOLD},
@@ -248,7 +256,7 @@ def test_a_copy_that_was_tampered_with_fails(copy: Path, how: str) -> None:
 def test_a_view_in_the_place_of_the_rows_does_not_run(copy: Path) -> None:
     change(
         copy,
-        "ALTER TABLE sqlpriv_release.hierarchy_age RENAME TO h; DROP TABLE sqlpriv_release.published; "
+        "ALTER TABLE sqlpriv_release.labels_age RENAME TO h; DROP TABLE sqlpriv_release.published; "
         "CREATE VIEW sqlpriv_release.published AS SELECT 1 AS age",
     )
     with pytest.raises(ReleaseError, match="published is a view, which would run when it is read"):
@@ -413,13 +421,13 @@ def test_the_top_of_a_hierarchy_is_a_star_and_nothing_else(tmp_path: Path) -> No
     sql = "CREATE TABLE people AS SELECT i AS q, i // 2 AS z FROM range(8) AS r(i)"
     output = generalize(write_policy(tmp_path, policy_text({"q": qi(), "z": qi()}, "k = 2"), sql)).output
     change(output, "UPDATE sqlpriv_release.published SET q = NULL WHERE z = 0")
-    assert "every value of 'q' is a label of its level" in failing(output)
+    assert "every label of 'q' is a label of its hierarchy" in failing(output)
 
 
 def test_times_are_not_compared_across_time_zones(tmp_path: Path) -> None:
     sql = "CREATE TABLE people AS SELECT TIMESTAMPTZ '2024-01-01 00:00:00+00' AS q FROM range(4)"
     found = claims(tmp_path, {"q": qi()}, "k = 2", "", sql)
-    assert (found[NAMED], found["every value of 'q' is a label of its level"], found["k>=2"]) == (None, None, True)
+    assert (found[NAMED], found["every label of 'q' is a label of its hierarchy"], found["k>=2"]) == (None, None, True)
 
 
 def test_show_says_what_is_claimed(folder: Path) -> None:

@@ -43,7 +43,8 @@ QUERIES = (
     "SELECT sum(age) FROM people WHERE city IN ('Oslo', 'Bari')",
 )
 DIGEST = "the published rows are those of the digest"
-RANGES = "every label of {!r} is a range with its ends"
+LABELS = "every label of {!r} is a label of its hierarchy"
+ENDS = "the ends of the ranges of {!r} are those of their labels"
 
 
 def columns(cuts: str) -> dict[str, str]:
@@ -154,15 +155,26 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         {"k>=4", DIGEST},
     ),
     "a label that has no ends": (
-        f"UPDATE {PUBLISHED} SET age = '0-99' WHERE age <> '*'", {RANGES.format("age"), DIGEST},
+        f"UPDATE {PUBLISHED} SET age = '0-99' WHERE age <> '*'", {LABELS.format("age"), DIGEST},
     ),
-    "narrower ends": ("UPDATE sqlpriv_release.ends_weight SET high = high - 0.25", {RANGES.format("weight")}),
-    "wider ends": ("UPDATE sqlpriv_release.ends_born SET low = low - 1", {RANGES.format("born")}),
+    "narrower ends": ("UPDATE sqlpriv_release.labels_weight SET high = high - 0.25", {ENDS.format("weight")}),
+    "wider ends": ("UPDATE sqlpriv_release.labels_born SET low = low - 1", {ENDS.format("born")}),
     "ends of no label": (
-        "INSERT INTO sqlpriv_release.ends_age VALUES ('7-8', 7, 8)", {RANGES.format("age")},
+        "INSERT INTO sqlpriv_release.labels_age VALUES ('7-8', 1, ['*'], 7, 8)", {LABELS.format("age")},
     ),
     "a smaller star": (
-        "UPDATE sqlpriv_release.ends_age SET low = 40 WHERE label = '*'", {RANGES.format("age")},
+        "UPDATE sqlpriv_release.labels_age SET low = 40 WHERE label = '*'", {ENDS.format("age")},
+    ),
+    "a range above another": (
+        "UPDATE sqlpriv_release.labels_age SET above = ['0-99', '*'] WHERE label <> '*'", {LABELS.format("age")},
+    ),
+    "a leaf miscounted": (
+        "UPDATE sqlpriv_release.leaves_city SET leaves = leaves + 1 WHERE label = 'south'",
+        {"the domain of 'city' has a value below every label"},
+    ),
+    "a leaf with another share": (
+        "UPDATE sqlpriv_release.leaves_city SET share = 1, total = leaves WHERE label = 'south'",
+        {"the domain of 'city' has a value below every label"},
     ),
     "a leaf moved": (
         "UPDATE sqlpriv_release.leaves_city SET value = 'Turin' WHERE label = 'Bari'",
@@ -176,11 +188,10 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         "INSERT INTO domain.city VALUES ('Rome', NULL)", {"the domain of 'city' has a value below every label"},
     ),
     "another level": (
-        "UPDATE sqlpriv_release.hierarchy_city SET level = 0", {"every label of 'city' is a label of its hierarchy"},
+        "UPDATE sqlpriv_release.labels_city SET level = 0", {LABELS.format("city")},
     ),
     "a label of no row": (
-        "INSERT INTO sqlpriv_release.hierarchy_sex VALUES ('X', 0, ['*'])",
-        {"every label of 'sex' is a label of its hierarchy"},
+        "INSERT INTO sqlpriv_release.labels_sex VALUES ('X', 0, ['*'])", {LABELS.format("sex")},
     ),
     "a sentence": (
         "INSERT INTO sqlpriv_release.about VALUES ('warnings', '[]')",
