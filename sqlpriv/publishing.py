@@ -246,7 +246,7 @@ def _verified(method: AnyMethod, plan: AnyPlan, partial: Path) -> str:
 
 def _publish_file(partial: Path, draft: Draft, release: str) -> None:
     """Enter the release, then put it in its place, then finish its entry; if it cannot be put there, take that back."""
-    book, entry = draft.book, draft.known and replace(draft.known, beside=draft.entry.beside)
+    book, entry = draft.book, draft.known and replace(draft.known, coexists_because=draft.entry.coexists_because)
     if entry is not None and entry.release not in ("", release):
         raise ReleaseError(
             "this policy published other rows of the same table before, so a file that it names has changed since, and "

@@ -62,7 +62,7 @@ def make_draft(method: AnyMethod, plan: AnyPlan, given: bytes | None, book: Ledg
     spent = plan.spent()
     entry = Entry(
         now(), policy.table.name, plan.digest, seen.fingerprint.digest, policy.method, parameters, edition.name, view,
-        _views(seed), target.name, beside=policy.coexists_because or "", place=seen.place,
+        _views(seed), target.name, coexists_because=policy.coexists_because or "", place=seen.place,
         spent=spent.to_json() if spent else {},
     )  # fmt: skip
     total = _together(plan, seen, entry)

@@ -185,7 +185,9 @@ def test_what_is_best_for_the_workload_is_marked_as_read_off_the_table(tmp_path:
 
 @pytest.mark.slow
 def test_a_release_that_counts_equal_rows_once_is_not_compared(tmp_path: Path) -> None:
-    text = NOISE.replace("gamma = 0.7", 'gamma = 0.7\nduplicates = "distinct"\nuncovered = "a test"')
+    text = NOISE.replace("noisy_counts", "alpha_beta").replace(
+        "gamma = 0.7", 'gamma = 0.7\nduplicates = "distinct"\nuncovered = "a test"'
+    )
     facts = sqlpriv.compare(ready(tmp_path, text), tmp_path / "queries.sql", methods="noisy_counts", tune=False)
     (row,) = facts.content["methods"]
     assert row["refused"] == "its count(*) is the number of distinct tuples, and questions here are about rows"

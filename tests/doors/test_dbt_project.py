@@ -154,7 +154,7 @@ def test_stored_failures_hold_nobody_unless_it_is_asked_for(warehouse: duckdb.Du
         ("wrong_key", "sqlpriv: the model 'wrong_key', release.gama: unknown key 'gama'"),
         ("no_query", "sqlpriv: DuckDB cannot run the SQL of the model (ConversionException)"),
         ("no_answer", "sqlpriv: max() at line 1, column 8 cannot be estimated"),
-        ("open_stays", "with the same words in beside, and its rows have changed since"),
+        ("open_stays", "with the same words in coexists_because, and its rows have changed since"),
     ],
 )
 def test_what_cannot_be_meant_or_met_fails_the_build(project: Project, name: str, message: str) -> None:

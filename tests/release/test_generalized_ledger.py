@@ -50,7 +50,7 @@ def test_a_release_is_entered(tmp_path: Path) -> None:
     release(tmp_path)
     (entry,) = entries()
     assert (entry.table, entry.method, entry.output) == ("people", "generalize", "people-release.duckdb")
-    assert (entry.view, entry.views, entry.beside, entry.void) == (1, 1, "", "")
+    assert (entry.view, entry.views, entry.coexists_because, entry.void) == (1, 1, "", "")
     assert entry.parameters["requirements"] == ["k>=5"]
     assert entry.parameters["node"] == {"age": 0, "zip": 0}
     assert entry.release == show(tmp_path / "people-release.duckdb").content["release"]
@@ -103,9 +103,9 @@ def test_other_methods_see_the_entry_too(tmp_path: Path) -> None:
 def test_beside_lets_both_stand_and_both_say_so(tmp_path: Path) -> None:
     first = release(tmp_path).output.read_bytes()
     second = generalize(policy(tmp_path, "k = 7", f'coexists_because = "{WHY}"'), tmp_path / "second.duckdb")
-    assert [e.beside for e in entries()] == ["", WHY]
+    assert [e.coexists_because for e in entries()] == ["", WHY]
     facts = show(second.output)
-    assert facts.content["beside"] == WHY
+    assert facts.content["coexists_because"] == WHY
     assert any(WHY in getattr(part, "text", "") for part in facts.parts)
     assert verify(second.output, tmp_path / "policy.toml").passed
     assert (tmp_path / "people-release.duckdb").read_bytes() == first
@@ -121,7 +121,7 @@ def test_the_reason_is_about_one_release_and_not_about_every_change_of_the_rows(
     generalize(text, second)
     before = second.read_bytes()
     change(tmp_path, "DELETE FROM people WHERE rowid = 0")
-    with pytest.raises(ReleaseError, match=r"with the same words in beside, and its rows have changed since"):
+    with pytest.raises(ReleaseError, match=r"with the same words in coexists_because, and its rows have changed since"):
         generalize(text, second)
     assert second.read_bytes() == before
     assert len(entries()) == 2

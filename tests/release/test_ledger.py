@@ -132,19 +132,21 @@ BESIDE = 'coexists_because = "for the auditors alone, who sign for it"'
 def test_a_second_release_may_stand_beside_with_a_reason(tmp_path: Path) -> None:
     publish_with(ready(tmp_path))
     second = RELEASE.replace("0.2", "0.3")
-    with pytest.raises(ReleaseError, match=r'in \[release\] why both may coexist: beside = "..."'):
+    with pytest.raises(ReleaseError, match=r'in \[release\] why both may coexist: coexists_because = "..."'):
         publish_with(ready(tmp_path, second), output="second.duckdb")
     publish_with(ready(tmp_path, f"{second}\n{BESIDE}"), output="second.duckdb")
-    assert [e["beside"] for e in entries(tmp_path)] == ["", "for the auditors alone, who sign for it"]
+    assert [e["coexists_because"] for e in entries(tmp_path)] == ["", "for the auditors alone, who sign for it"]
     shown = run(tmp_path, "ledger", "policy.toml", "--ledger", "ledger.json")
     assert shown.returncode == 0, shown.stderr
     assert f"{entries(tmp_path)[1]['coins'][:8]} coexists with other releases: for the auditors alone" in shown.stdout
     listed = json.loads(run(tmp_path, "ledger", "policy.toml", "--ledger", "ledger.json", "--json").stdout)
-    assert listed[1]["beside"] == "for the auditors alone, who sign for it"
+    assert listed[1]["coexists_because"] == "for the auditors alone, who sign for it"
     done = run(tmp_path, "show", "second.duckdb")
     assert "It stands beside other releases of the table: for the auditors alone, who sign for it" in done.stdout
-    assert json.loads(run(tmp_path, "show", "second.duckdb", "--json").stdout)["beside"].startswith("for the auditors")
-    assert "beside" not in json.loads(run(tmp_path, "show", "people-release.duckdb", "--json").stdout)
+    assert json.loads(run(tmp_path, "show", "second.duckdb", "--json").stdout)["coexists_because"].startswith(
+        "for the auditors"
+    )
+    assert "coexists_because" not in json.loads(run(tmp_path, "show", "people-release.duckdb", "--json").stdout)
     # The reason is for that release: a third one needs its own.
     with pytest.raises(ReleaseError, match=SECOND):
         publish_with(ready(tmp_path, RELEASE.replace("0.2", "0.4")), output="third.duckdb")

@@ -277,6 +277,6 @@ def test_a_reason_that_is_added_later_is_in_the_release_and_in_the_ledger(tmp_pa
     assert rows_of(again, "FROM sqlpriv_release.reasons") == [("coexists_because", "for the auditors alone")]
     assert rows_of(again) == rows
     (entry,) = read_ledger(tmp_path / "own-ledger.db").entries
-    assert (entry.beside, entry.finished) == ("for the auditors alone", True)
+    assert (entry.coexists_because, entry.finished) == ("for the auditors alone", True)
     assert failing(again, tmp_path / "policy.toml") == set()
     assert failing(again, write(tmp_path, kind)) != set()

@@ -73,7 +73,10 @@ EXPECTED: tuple[Expected, ...] = (
     Expected("*/commands/verify*.checks*", "one verifier: other titles, and several checks in one"),
 )
 """What may differ from what was recorded, each with the reason."""
-RENAMED: tuple[tuple[str, str, str], ...] = (("*", "beside", "coexists_because"), ("bag*", "alpha_beta", "noisy_counts"))
+RENAMED: tuple[tuple[str, str, str], ...] = (
+    ("*", "beside", "coexists_because"),
+    ("bag*", "alpha_beta", "noisy_counts"),
+)
 """Names that changed: (pattern of policies, before, after), whole words of keys and texts in what was recorded."""
 
 

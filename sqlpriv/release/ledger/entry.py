@@ -30,7 +30,7 @@ class Entry:
     output: str
     release: str = ""
     """The release ID in its file."""
-    beside: str = ""
+    coexists_because: str = ""
     """Why it may coexist with other releases of the table, in the owner's words."""
     void: str = ""
     """Why it does not count: it never went out."""
@@ -49,14 +49,21 @@ class Entry:
         return self.coins[:8]
 
 
-_TEXTS = ("time", "table", "digest", "content", "method", "coins", "output", "release", "beside", "void", "place", "id")
+_TEXTS = (
+    "time", "table", "digest", "content", "method", "coins", "output", "release", "coexists_because", "void", "place",
+    "id",
+)  # fmt: skip
 
 
 def entry_of(content: object) -> Entry:
     """An entry from JSON; TypeError where it is none."""
-    if not isinstance(content, dict) or not set(content) <= {f.name for f in fields(Entry)}:
+    if not isinstance(content, dict):
         raise TypeError
-    entry = Entry(**content)
+    # A ledger outlives versions of sqlpriv: `beside` is what the reason was called before.
+    given = {"coexists_because" if name == "beside" else name: value for name, value in content.items()}
+    if not set(given) <= {f.name for f in fields(Entry)}:
+        raise TypeError
+    entry = Entry(**given)
     if not all(isinstance(getattr(entry, name), str) for name in _TEXTS):
         raise TypeError
     numbers = all(isinstance(n, int) for n in (entry.view, entry.views, entry.finished))

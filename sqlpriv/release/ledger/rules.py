@@ -37,7 +37,7 @@ def refuse_repetition(
             f"{_recorded(ledger, seen, last)}, the last of the {new.views} views of this sequence; no more can be "
             "private"
         )
-    if new.beside:
+    if new.coexists_because:
         _refuse_the_same_again(ledger, seen, new)
         return
     last = next((e for e in before if e.views == 1), before[-1])
@@ -48,7 +48,7 @@ def refuse_repetition(
             f"{where} with {last.method}. A second release made independently would expose people: what occurs in both "
             f"is almost surely true. {sequence} the release there is, void its entry if it never went out "
             f"(sqlpriv ledger void {last.name} --why ...), or write in [release] why "
-            f'both may coexist: beside = "..."{_or_add_up(total)}'
+            f'both may coexist: coexists_because = "..."{_or_add_up(total)}'
         )
     if last.parameters != new.parameters:
         changed = sorted(
@@ -97,19 +97,19 @@ def _or_add_up(total: Spent | None) -> str:
 def _refuse_the_same_again(ledger: Ledger, seen: Recognised, new: Entry) -> None:
     """The reason in `beside` is about one release, not about any number of them with new noise or other rows."""
     for last in seen.releases:
-        if last.beside != new.beside or new.views > 1:
+        if last.coexists_because != new.coexists_because or new.views > 1:
             continue
         if (last.digest, last.parameters) == (new.digest, dict(new.parameters)):
             raise ReleaseError(
                 f"{_recorded(ledger, seen, last)} by this very policy. With new noise it would be one release more, "
                 f"and the noise of both averages out: give the key of then, void its entry ({last.name}) if it never "
-                "went out, or say in beside why there may be two of them"
+                "went out, or say in coexists_because why there may be two of them"
             )
         if last.digest != new.digest and (last.output, last.method) == (new.output, new.method):
             raise ReleaseError(
-                f"{_recorded(ledger, seen, last)}, with the same words in beside, and its rows have changed since. The "
+                f"{_recorded(ledger, seen, last)}, with the same words in coexists_because, and its rows have changed since. The "
                 "words are about that release, not about one for every change: use the release there is, void its "
-                f"entry ({last.name}) if it never went out, or say in beside why there may be one more"
+                f"entry ({last.name}) if it never went out, or say in coexists_because why there may be one more"
             )
 
 

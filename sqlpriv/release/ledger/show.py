@@ -94,7 +94,7 @@ def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
     )  # fmt: skip
     costs = [(e.name, *_costs(spent)) for e in entries if (spent := spent_of(e.spent)) is not None]
     grids = (Grid(headings, rows), *([Grid(_COSTS, tuple(costs), caption=_TWO)] if costs else []))
-    said = [Line(f"{e.name} coexists with other releases: {e.beside}") for e in entries if e.beside]
+    said = [Line(f"{e.name} coexists with other releases: {e.coexists_because}") for e in entries if e.coexists_because]
     said += [Line(f"{e.name} does not count: {e.void}") for e in entries if e.void]
     said += [
         Line(f"{e.name} was begun and not finished: publish it again under its policy, or void it")
