@@ -97,7 +97,7 @@ def test_it_imports_only_from_rooms_above(name: str) -> None:
     # The base has an order of its own: the engine is the last of it.
     if own == 0:
         order = ROOMS[0]
-        below += [other for other in coexists_because if order.index(room(other)) > order.index(room(name))]
+        below += [other for other in beside if order.index(room(other)) > order.index(room(name))]
         beside = []
     assert (below, beside) == ([], []), name
 
