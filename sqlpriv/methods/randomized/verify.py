@@ -117,7 +117,8 @@ def _of_policy(file: ReleaseFile, section: str) -> Mapping[str, Any]:
 def _is_declared_as(declared: str, given: Mapping[str, Any]) -> bool:
     """Whether the public part of the policy says the same of a domain; of a range it has no ends."""
     kind = declared.removeprefix("level of ").partition(":")[0]
-    return kind == given.get("domain") and declared.startswith("level of ") == ("hierarchy" in given)
+    has_level = "hierarchy" in given and ("level" in given or given.get("role") == "published")
+    return kind == given.get("domain") and declared.startswith("level of ") == has_level
 
 
 def _is_whole(value: float) -> bool:
