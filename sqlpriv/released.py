@@ -17,7 +17,7 @@ from sqlpriv.release.change_views import add_to_file, added, drop_from_file
 from sqlpriv.release.file import ReleaseFile, readable
 from sqlpriv.release.verify import verify_release
 from sqlpriv.release.verify_views import check_views
-from sqlpriv.release.views import CONFIDENCE, View
+from sqlpriv.release.views import CONFIDENCE, View, without_comments
 
 
 def judged_file(method: Method, file: ReleaseFile, policy: Policy | None) -> Facts:
@@ -33,7 +33,7 @@ def add_view(
 
     The release is verified before and with the view, in a copy that takes its place.
     """
-    view = View(name, question.strip(), confidence)
+    view = View(name, without_comments(question), confidence)
     with readable(Path(path)):
         sql = add_to_file(Path(path), view, _method_and_facts, replace)
     return added(Path(path), view, sql)

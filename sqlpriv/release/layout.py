@@ -114,6 +114,8 @@ class Layout:
     """Whether a row of table attributes is one that the method writes."""
     requires: bool = False
     """Whether it has a table of requirements."""
+    from_policy: tuple[str, ...] = ()
+    """Words of table about that are keys of [release], too: the public part of the policy has the same ones."""
 
     @property
     def fixed_tables(self) -> dict[str, Mapping[str, str]]:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from sqlpriv.engine import fetch
+from sqlpriv.errors import SqlprivError
 from sqlpriv.facts import Facts, Line
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.keys import REASONS, read_reason
@@ -30,6 +31,8 @@ from sqlpriv.table.digest import rows_digest
 _TWIN = "__priv_twin"
 _SCHEMAS = frozenset({SCHEMA, "main", "domain", "public"})
 _UNPUBLISHED = frozenset({"identifier", "person", "drop"})
+_FIXED = "the tables that describe the release have the columns of their kind"
+_CONTENTS = "the file holds the tables of its method and nothing else"
 _WHOLE_TYPES = frozenset({"BIGINT", "HUGEINT", "INTEGER"})
 
 
@@ -90,7 +93,11 @@ def _facts(file: ReleaseFile, checks: Sequence[Check]) -> Facts:
 
 def _checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
     """From the outside inwards; what makes no sense without a check before it is asked only where that holds."""
-    layout = method.layout_of(file)
+    try:
+        layout = method.layout_of(file)
+    except (*NO_SENSE, SqlprivError):
+        yield Check(_FIXED, False, "what they hold makes no sense")
+        return
     for fixed in (_check_fixed_tables, _check_values):
         found = fixed(file, layout)
         yield found
@@ -98,10 +105,8 @@ def _checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) -> Ite
             return
     try:
         contents = method.contents(file)
-    except NO_SENSE:
-        yield Check(
-            "the file holds the tables of its method and nothing else", False, "what it declares makes no sense"
-        )
+    except (*NO_SENSE, SqlprivError):  # a table that is named, and is not there
+        yield Check(_CONTENTS, False, "what it declares is not there, or makes no sense")
         return
     tables = _check_contents(file, layout, contents)
     yield tables
@@ -109,7 +114,7 @@ def _checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) -> Ite
         return
     if policy is not None:
         yield check_all("it is a release of the policy", _not_of_policy(method, file, policy))
-    yield check_all("the public part of the policy fits the release", _policy_misfits(file, method, policy))
+    yield check_all("the public part of the policy fits the release", _policy_misfits(file, method, layout, policy))
     if TOGETHER in file.about:
         said = read_together(file.about[TOGETHER]) is not None
         title = "it says what all releases of the table cost together"
@@ -132,7 +137,7 @@ def _check_fixed_tables(file: ReleaseFile, layout: Layout) -> Check:
             wrong.append(f"{SCHEMA}.{table} is missing")
         elif (SCHEMA, table) in file.views or not _fits(file.columns(SCHEMA, table), columns):
             wrong.append(f"{SCHEMA}.{table} has other columns, or types")
-    return check_all("the tables that describe the release have the columns of their kind", wrong)
+    return check_all(_FIXED, wrong)
 
 
 def _fits(found: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
@@ -196,7 +201,7 @@ def _check_contents(file: ReleaseFile, layout: Layout, contents: Contents) -> Ch
     wrong += [f"{what} is there, and should not be" for what in _beside_tables(file)]
     if not wrong:
         wrong = [w for t in stored for w in _wrong_columns(file, t)]
-    return check_all("the file holds the tables of its method and nothing else", wrong)
+    return check_all(_CONTENTS, wrong)
 
 
 def _wrong_columns(file: ReleaseFile, table: Stored) -> Iterator[str]:
@@ -292,7 +297,7 @@ def _not_of_policy(method: Verifiable, file: ReleaseFile, policy: Policy) -> Ite
     yield from method.differences(file, policy)
 
 
-def _policy_misfits(file: ReleaseFile, method: Declared, policy: Policy | None) -> Iterator[str]:
+def _policy_misfits(file: ReleaseFile, method: Declared, layout: Layout, policy: Policy | None) -> Iterator[str]:
     """The public part of the policy has the columns, roles, requirements and numbers of the rest of the file."""
     part = declared_policy(file)
     strange = list(not_told(part, method))
@@ -305,7 +310,7 @@ def _policy_misfits(file: ReleaseFile, method: Declared, policy: Policy | None) 
     if sorted(part["require"]) != sorted(r.text if r else "" for r in declared_requirements(file)):
         yield "the requirements are others"
     yield from (f"{name} is another" for name in _other_numbers(file, part["release"]))
-    yield from (f"{name} is another" for name in _other_words(file, method, part["release"]))
+    yield from (f"{name} is another" for name in _other_words(file, method, layout, part["release"]))
     if policy is not None and part != told(policy, method, [str(c["name"]) for c in columns]):
         yield "the policy says something else"
 
@@ -319,15 +324,12 @@ def _other_numbers(file: ReleaseFile, release: Mapping[str, Any]) -> Iterator[st
             yield name
 
 
-def _other_words(file: ReleaseFile, method: Declared, release: Mapping[str, Any]) -> Iterator[str]:
-    """Words of closed lists that the file has in table about, too; what the policy does not say is the default."""
-    for key in method.options:
-        word, wanted = file.about.get(key.name), release.get(key.name, key.default)
-        if word is None or key.kind.told is None or not isinstance(wanted, str):
-            continue
-        # A word that no policy can say, such as an adversary that follows from the method, is not the policy's.
-        if key.kind.told(word) is not None and word != wanted:
-            yield key.name
+def _other_words(file: ReleaseFile, method: Declared, layout: Layout, release: Mapping[str, Any]) -> Iterator[str]:
+    """Words that the file has in table about, too; what the policy does not say is the default."""
+    defaults = {key.name: key.default for key in method.options}
+    for name in layout.from_policy:
+        if file.about[name] != release.get(name, defaults[name]):
+            yield name
 
 
 # -------------------- the digests

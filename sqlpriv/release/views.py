@@ -120,7 +120,7 @@ def _lasting(sql: str) -> str:
 
 def wanted_views(rewriter: Rewriter, given: Mapping[str, str], auto: bool) -> tuple[View, ...]:
     """The views of a policy: those it names, and with `auto` the proposed ones that it does not name."""
-    own = tuple(View(name, question.strip()) for name, question in given.items())
+    own = tuple(View(name, without_comments(question)) for name, question in given.items())
     names = {folded(view.name) for view in own}
     return (*own, *(v for v in rewriter.proposed() if folded(v.name) not in names)) if auto else own
 
@@ -167,7 +167,23 @@ def wrong_question(question: str) -> str:
     """Why a question cannot be kept, whatever it asks: it is shown on the terminals of those who read the release."""
     if steers(question.replace("\n", " ").replace("\t", " ")):
         return "the question of a view holds control characters; write it as plain text"
+    if question != without_comments(question):
+        return "the question of a view holds a comment, which nothing could verify; write it without"
     return ""
+
+
+def without_comments(question: str) -> str:
+    """A question as a release keeps it: what no answer depends on could say anything."""
+    try:
+        tokens = sqlglot.tokenize(question, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:  # it is refused when it is rewritten
+        return question.strip()
+    parts, done = [], 0
+    for token in tokens:
+        between = question[done : token.start]
+        parts += [" " if between.strip() else between, question[token.start : token.end + 1]]
+        done = token.end + 1
+    return "".join(parts).strip()
 
 
 def put_views(path: Path, made: Mapping[View, str], dropped: Sequence[str] = ()) -> None:

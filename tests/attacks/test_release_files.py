@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -195,4 +196,5 @@ def test_words_of_a_file_cannot_steer_a_terminal(tmp_path: Path, method: str, sq
         done = run(tmp_path, *command, path.name)
         assert not set("\x1b\u202e\x9b") & set(done.stdout + done.stderr)
         assert "\nverified  everything" not in done.stdout + done.stderr
-    assert STEERING not in str(show(path)) if "method" not in sql else True
+    with suppress(ReleaseError):  # it is refused, or shown without that
+        assert STEERING not in str(show(path))

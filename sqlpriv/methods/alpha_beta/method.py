@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from sqlpriv.macros.calls import Calls
@@ -21,6 +22,7 @@ from sqlpriv.methods.randomized.policy import ROLES
 from sqlpriv.methods.randomized.verify import Meaning
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.layout import Layout
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
@@ -50,6 +52,10 @@ class AlphaBeta(Randomized):
         if isinstance(mechanism, ByShares):
             return verify.check_row_weights_by_shares(file, mechanism)
         return super().check_row_weights(file, mechanism, weights)
+
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all files of its mechanism hold; the policy says against whom."""
+        return replace(super().layout_of(file), from_policy=("adversary",))
 
     def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:
         """What the numbers of a file guarantee."""

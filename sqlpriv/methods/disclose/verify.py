@@ -40,6 +40,7 @@ LAYOUT = boxes_layout(
     Names(frozenset({"c", "psi", "risk", "worst", "utility"})),
     roles=ATTRIBUTES,
     requires=False,
+    from_policy=("goal", "form"),
 )  # fmt: skip
 _HAIR = 1e-9
 _ROWS = "disclosed_rows"

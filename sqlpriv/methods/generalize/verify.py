@@ -22,10 +22,13 @@ from sqlpriv.release.verify import Check, named_by_digest, published
 from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
-LAYOUT = labels_layout({
-    "objective": one_of(*OBJECTIVES, "workload"), "node": plain_json, "suppressed_rows": whole, "kept_suppressed": flag,
-    "optimal": flag, "counts": COUNTED,
-})  # fmt: skip
+LAYOUT = labels_layout(
+    {
+        "objective": one_of(*OBJECTIVES, "workload"), "node": plain_json, "suppressed_rows": whole,
+        "kept_suppressed": flag, "optimal": flag, "counts": COUNTED,
+    },
+    from_policy=("objective",),
+)  # fmt: skip
 
 
 def verify_file(file: ReleaseFile) -> Iterator[Check]:

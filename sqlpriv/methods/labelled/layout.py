@@ -49,16 +49,22 @@ def labels_layout(
     may: Mapping[str, Allowed] | None = None,
     tables: Mapping[str, Mapping[str, str]] | None = None,
     requires: bool = True,
+    from_policy: tuple[str, ...] = (),
 ) -> Layout:
     """What the files of a method hold whose columns all stand on one level."""
-    return Layout(ATTRIBUTES, about, may or {}, numbers, tables or {}, _stands_on_a_level, requires)
+    return Layout(ATTRIBUTES, about, may or {}, numbers, tables or {}, _stands_on_a_level, requires, from_policy)
 
 
 def boxes_layout(
-    about: Mapping[str, Allowed], numbers: Names = NO_NUMBERS, *, roles: Collection[str] = (QI,), requires: bool = True
+    about: Mapping[str, Allowed],
+    numbers: Names = NO_NUMBERS,
+    *,
+    roles: Collection[str] = (QI,),
+    requires: bool = True,
+    from_policy: tuple[str, ...] = (),
 ) -> Layout:
     """What the files of a method hold whose labels are of many levels, in columns of these roles."""
-    return Layout(ATTRIBUTES, about, {}, numbers, {}, lambda column: _has_labels(column, roles), requires)
+    return Layout(ATTRIBUTES, about, {}, numbers, {}, lambda column: _has_labels(column, roles), requires, from_policy)
 
 
 def _is_described(column: Attribute) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
@@ -115,10 +116,27 @@ def _misfits(file: ReleaseFile, mechanism: type[Mechanism]) -> Iterator[str]:
         yield "the number of the view does not fit the views"
     if not set(combination_names(file)) <= public_names(file):
         yield "the combinations are no public tables of the file"
-    part = declared_policy(file)
-    given = part["release"] if isinstance(part, dict) and isinstance(part.get("release"), dict) else {}
-    if size_is_rounded(file) != ("n_public" in numbers and "n_public" not in given):
+    if size_is_rounded(file) != ("n_public" in numbers and "n_public" not in _of_policy(file, "release")):
         yield "it does not say whether n_public was declared"
+    columns = _of_policy(file, "columns")
+    for column in file.attributes:
+        given, name = columns.get(str(column["name"])), column["name"]
+        if isinstance(given, dict) and not _is_declared_as(str(column["declared"]), given):
+            yield f"the domain of {name!r} is not given as {column['declared']}"
+
+
+def _of_policy(file: ReleaseFile, section: str) -> Mapping[str, Any]:
+    """A section of the public part of the policy; empty where it cannot be read."""
+    part = declared_policy(file)
+    found = part.get(section) if isinstance(part, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _is_declared_as(declared: str, given: Mapping[str, Any]) -> bool:
+    """Whether the public part of the policy says the same of a domain; of a range it has no ends."""
+    kind = declared.removeprefix("level of ").partition(":")[0]
+    has_level = "hierarchy" in given and ("level" in given or given.get("role") == "published")
+    return kind == given.get("domain") and declared.startswith("level of ") == has_level
 
 
 def _is_whole(value: float) -> bool:
