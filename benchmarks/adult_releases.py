@@ -121,7 +121,7 @@ def _write_frapp(
     if variant.setting == DISTINCT:
         fetch(source.con, "UPDATE __tuples SET copies = 1")
     stay, move = source.calls.row("frapp_comparison", found.d, GAMMA, found.tuples, rows)
-    changed = replace(found, bound=replace(found.bound, rows=rows), mechanism=Replacement(stay, move, stay - move))
+    changed = replace(found, rows=rows, mechanism=Replacement(stay, move, rows, stay - move))
     method.write(replace(plan, calibration=changed), edition, target, Request())
 
 

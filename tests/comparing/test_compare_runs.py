@@ -188,7 +188,7 @@ def test_a_release_that_counts_equal_rows_once_is_not_compared(tmp_path: Path) -
     text = NOISE.replace("noisy_counts", "alpha_beta").replace(
         "gamma = 0.7", 'gamma = 0.7\nduplicates = "distinct"\nuncovered = "a test"'
     )
-    facts = sqlpriv.compare(ready(tmp_path, text), tmp_path / "queries.sql", methods="noisy_counts", tune=False)
+    facts = sqlpriv.compare(ready(tmp_path, text), tmp_path / "queries.sql", methods="alpha_beta", tune=False)
     (row,) = facts.content["methods"]
     assert row["refused"] == "its count(*) is the number of distinct tuples, and questions here are about rows"
 

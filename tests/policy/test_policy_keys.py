@@ -37,7 +37,7 @@ NEEDED = {
     "generalize": {},
     "mondrian": {},
     "hilbert": {},
-    "noisy_counts": {"gamma": "0.2", "k": "2"},
+    "noisy_counts": {"gamma": "0.2", "n_public": "100"},
     "alpha_beta": {"gamma": "0.2", "k": "2", "duplicates": '"slots"'},
     "frapp": {"gamma": "0.2", "k": "2"},
     "sdgs": {"epsilon": "1", "delta": "1e-6", "k": "20", "node": "{ q = 0, z = 1 }"},
@@ -273,7 +273,9 @@ def test_an_option_of_another_method_says_whose_it_is(method: str, key: Key) -> 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_option_that_nobody_knows(method: str) -> None:
     text = text_of(method, {"gama": "0.2"})
-    assert f"line {line_of(text, 'gama')}: unknown key 'gama'; there are method, output, beside" in refused(text)
+    assert f"line {line_of(text, 'gama')}: unknown key 'gama'; there are method, output, coexists_because" in refused(
+        text
+    )
 
 
 # --- the keys of columns ------------------------------------------------------------------------
@@ -284,6 +286,16 @@ def test_a_key_of_a_column_takes_what_is_inside_its_bounds(method: str, role: st
     for value in TAKEN[key.name][0]:
         if (method, value) == ("frapp", '"drop"'):
             continue  # its own message says why not
+        if (method, value) == ("noisy_counts", '"active"'):
+            assert "line 4: noisy counts need public domains" in refused(
+                text_of(method, {}, column_of(role, key, value))
+            )
+            continue
+        if key.name == "share" and method == "noisy_counts" and role != "sensitive":
+            assert "line 4: noise cannot follow the shares of 'q', which is not sensitive" in refused(
+                text_of(method, {}, column_of(role, key, value))
+            )
+            continue
         if key.name == "share" and method == "frapp":
             assert "line 4: noise that follows shares is for noisy_counts and one view of alpha_beta" in refused(
                 text_of(method, {}, column_of(role, key, value))

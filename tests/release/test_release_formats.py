@@ -16,7 +16,7 @@ from sqlpriv.methods.randomized.policy import RandomizedPolicy
 COLUMNS = {"a": published('"range:0..99"')}
 PEOPLE = "CREATE TABLE people AS SELECT i % 100 AS a FROM range(300) AS r(i)"
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'
-OLDER = "people-release.duckdb was written by sqlpriv 0.3.0, in format 1, which this version, "
+OLDER = "people-release.duckdb was written by sqlpriv 0.3.0, in format 6, which this version, "
 NEWER = "people-release.duckdb was written by sqlpriv 9.1, in format 17; this version, "
 
 
@@ -26,13 +26,13 @@ def ready(folder: Path) -> RandomizedPolicy:
 
 
 def write_older(folder: Path) -> Path:
-    """A release as format 1 had it, as far as anybody looks."""
+    """A release as format 6 had it, as far as anybody looks."""
     path = folder / "people-release.duckdb"
     with duckdb.connect() as con:
         con.execute(f"ATTACH '{path}' AS made").fetchall()
-        con.execute("CREATE SCHEMA made.release").fetchall()
-        about = "('sqlpriv', '0.3.0'), ('method', 'alpha_beta'), ('table', 'people')"
-        con.execute(f"CREATE TABLE made.release.about AS FROM (VALUES {about}) AS v(name, value)").fetchall()
+        con.execute("CREATE SCHEMA made.sqlpriv_release").fetchall()
+        about = "('format', '6'), ('sqlpriv', '0.3.0'), ('method', 'alpha_beta'), ('table', 'people')"
+        con.execute(f"CREATE TABLE made.sqlpriv_release.about AS FROM (VALUES {about}) AS v(name, value)").fetchall()
     return path
 
 

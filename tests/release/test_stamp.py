@@ -13,7 +13,7 @@ import pytest
 from support.commands import run
 from support.policies import policy_text, qi, role, write_policy
 from support.randomized_policies import KEY, noise_policy_text, rows_of
-from support.titles import NAMED
+from support.titles import DECLARED, NAMED
 
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.sections import RELEASE_KEYS
@@ -29,7 +29,6 @@ PEOPLE = (
 )
 GROUPS = "value,share\nd0,2\nd1,1\nd2,1\n"
 TOLD = "the public part of the policy fits the release"
-WHEN = "every name, word and number is one that the method declares"
 DIGEST = "the published rows are those of the digest"
 NOISY = {
     "ssn": role("identifier"),
@@ -154,15 +153,15 @@ def test_a_row_that_nobody_would_miss_is_missed(copy: Path) -> None:
     ("name", "value", "check"),
     [
         ("digest", "0-0-0-0", DIGEST),
-        ("date", "yesterday", WHEN),
-        ("date", "2026-02-30", WHEN),
-        ("date", "20260203", WHEN),
-        ("date", "2026-02-03 Mrs Smith", WHEN),
-        ("sqlpriv", "of Mrs Smith", WHEN),
-        ("sqlpriv", "", WHEN),
-        ("sqlpriv", "1.0mrssmithisill", WHEN),
-        ("sqlpriv", f"1.0{'a' * 60}!", WHEN),
-        ("policy", "Mrs Smith", TOLD),
+        ("date", "yesterday", DECLARED),
+        ("date", "2026-02-30", DECLARED),
+        ("date", "20260203", DECLARED),
+        ("date", "2026-02-03 Mrs Smith", DECLARED),
+        ("sqlpriv", "of Mrs Smith", DECLARED),
+        ("sqlpriv", "", DECLARED),
+        ("sqlpriv", "1.0mrssmithisill", DECLARED),
+        ("sqlpriv", f"1.0{'a' * 60}!", DECLARED),
+        ("policy", "Mrs Smith", DECLARED),
         ("policy", "[]", TOLD),
         ("policy", '{"columns": {}, "require": [], "release": {}}', TOLD),
     ],
@@ -209,7 +208,7 @@ def test_a_policy_that_no_release_tells_fails(copy: Path, path: tuple[str, str, 
     section, name, value = path
     part[section][name] = value
     change(copy, "policy", json.dumps(part))
-    assert failing(copy) == {TOLD}
+    assert TOLD in failing(copy)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +220,7 @@ def test_words_that_reading_the_policy_passes_over_fail(copy: Path, old: str, ne
     told = about(copy)["policy"]
     change(copy, "policy", told.replace(old, new, 1))
     assert json.loads(about(copy)["policy"]) == json.loads(told)
-    assert failing(copy) == {TOLD}
+    assert failing(copy) == {DECLARED}
 
 
 @pytest.mark.parametrize("text", ["require", "column"])
@@ -274,7 +273,7 @@ def test_a_reason_that_is_added_later_is_in_the_release_and_in_the_ledger(tmp_pa
     first = released(tmp_path, kind)
     rows = rows_of(first)
     again = released(tmp_path, kind, 'coexists_because = "for the auditors alone"')
-    assert rows_of(again, "FROM sqlpriv_release.reasons") == [("coexists_because", "for the auditors alone")]
+    assert dict(rows_of(again, "FROM sqlpriv_release.reasons"))["coexists_because"] == "for the auditors alone"
     assert rows_of(again) == rows
     (entry,) = read_ledger(tmp_path / "own-ledger.db").entries
     assert (entry.coexists_because, entry.finished) == ("for the auditors alone", True)

@@ -42,7 +42,7 @@ def calibrate(source: Source, policy: AlphaBetaPolicy, bound: Bound) -> Calibrat
         bound.d, prior, policy.gamma, policy.adversary, slots, policy.views, policy.has_source, worth[3], worth[4]
     )
     return Calibration(
-        bound=bound,
+        **vars(bound),
         gamma=policy.gamma,
         adversary=policy.adversary,
         mechanism=mechanism,
@@ -91,14 +91,14 @@ def _mechanism(source: Source, policy: AlphaBetaPolicy, prior: float, share: Fra
     if policy.has_source:
         alpha, rate = source.calls.row("alpha_beta_source_parameters", prior, float(share), policy.gamma)
         beta = source.calls.row("alpha_beta_source_noise", rate, float(share))[0]
-        return ByShares(alpha, beta, rate)
+        return ByShares(alpha, beta, policy.slots, 1, rate)
     if policy.views > 1:
         alpha, beta, persist = source.calls.row("sequence_parameters", prior, policy.gamma, policy.views)
-        return Sequence(alpha, beta, persist)
+        return Sequence(alpha, beta, policy.slots, 1, persist)
     if policy.alpha is not None and policy.beta is not None:
-        return Uniform(policy.alpha, policy.beta)
+        return Uniform(policy.alpha, policy.beta, policy.slots, 1)
     alpha, beta = source.calls.row("alpha_beta_parameters", prior, policy.gamma, policy.adversary, policy.choice)
-    return Uniform(alpha, beta)
+    return Uniform(alpha, beta, policy.slots, 1)
 
 
 def _judge(

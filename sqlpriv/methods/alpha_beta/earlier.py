@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlpriv.engine import attached, fetch
 from sqlpriv.errors import ReleaseError
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
-from sqlpriv.methods.randomized.elements import Elements
+from sqlpriv.methods.randomized.tuples import Elements
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.ledger import Entry
 from sqlpriv.sqltext import quoted

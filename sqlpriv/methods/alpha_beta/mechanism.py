@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
 
 from sqlpriv.engine import Row
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.mechanism import WEIGHTS, AllWeights, ErrorWeights, Mechanism, error_weights
+from sqlpriv.methods.randomized.mechanism import WEIGHTS, AllWeights, ErrorWeights, Mechanism
 from sqlpriv.release.file import ReleaseFile, double
 from sqlpriv.release.layout import Names
 from sqlpriv.rewrite.release import Weights
@@ -23,29 +23,28 @@ class Uniform(Mechanism):
     composes: ClassVar[bool] = False
     alpha: float
     beta: float
-
-    @property
-    def numbers(self) -> dict[str, float]:
-        """As plans list them."""
-        return {"alpha": self.alpha, "beta": self.beta}
-
-    @property
-    def seed(self) -> dict[str, float]:
-        """As noise is drawn from them."""
-        return {"alpha": self.alpha, "beta": self.beta}
+    slots: int
+    view: int
 
     @property
     def keep(self) -> str:
         """The probability that an element of the table is in the view, by uniform noise: a formula of helpers."""
         return f"_keeps({self.alpha!r}, {self.beta!r})"
 
-    def weights(self, calls: Calls, slots: int, view: int) -> AllWeights:
-        """The weights; all slots of a tuple count together for the domain."""
-        return _of_slots(calls.rows("alpha_beta_weights", self.alpha, self.beta), slots)
+    @classmethod
+    def read(cls, calls: Calls, file: ReleaseFile) -> Uniform:
+        """The mechanism of a file that names it."""
+        numbers: dict[str, Any] = {f.name: file.parameters[f.name] for f in fields(cls)}
+        return cls(**numbers | {name: int(numbers[name]) for name in ("slots", "view")})
 
-    def error_weights(self, calls: Calls, slots: int) -> ErrorWeights:
-        """Those that give the error of estimates beforehand; of a sequence, for its first view."""
-        return error_weights(calls, self.weights(calls, slots, 1))
+    def weights(self, calls: Calls) -> AllWeights:
+        """The weights; all slots of a tuple count together for the domain."""
+        return self._of_slots(calls.rows("alpha_beta_weights", self.alpha, self.beta))
+
+    def _of_slots(self, rows: list[Row]) -> AllWeights:
+        found, slots = {r[0]: Weights(*r[1:]) for r in rows}, self.slots
+        domain = found.pop("domain")
+        return AllWeights(found, {0: Weights(domain.weight * slots, domain.variance * slots, domain.skew * slots)})
 
 
 @dataclass(frozen=True)
@@ -57,34 +56,24 @@ class ByShares(Uniform):
     follows: ClassVar[Literal["nothing", "column", "tuple"]] = "tuple"
     rate: float
 
-    @property
-    def numbers(self) -> dict[str, float]:
-        """As plans list them."""
-        return {**super().numbers, "rate": self.rate}
-
-    @property
-    def seed(self) -> dict[str, float]:
-        """As noise is drawn from them."""
-        return self.numbers
-
-    def weights(self, calls: Calls, slots: int, view: int) -> AllWeights:
+    def weights(self, calls: Calls) -> AllWeights:
         """Of the domain by powers of the share; a row has those of its tuple's noise (row_weights)."""
-        rows = calls.rows("alpha_beta_source_weights", self.alpha, self.rate, slots, self.beta)
+        rows = calls.rows("alpha_beta_source_weights", self.alpha, self.rate, self.slots, self.beta)
         return AllWeights({}, {int(power): Weights(*values) for power, *values in rows})
 
-    def noise_of(self, slots: int, share: str) -> str:
+    def noise_of(self, share: str) -> str:
         """SQL for the noise of an element, from that of the share of its tuple: a formula of helpers."""
-        return f"_source_noise({double(self.rate)}, {slots}, {share})"
+        return f"_source_noise({double(self.rate)}, {self.slots}, {share})"
 
     def row_weights(self, noise: str) -> tuple[str, ...]:
         """SQL for weight, variance and skew of a row, from that of its tuple's noise: formulas of helpers."""
         alpha = double(self.alpha)
         return f"_source_weight({alpha})", f"_source_variance({alpha}, {noise})", f"_source_skew({alpha}, {noise})"
 
-    def error_weights(self, calls: Calls, slots: int) -> ErrorWeights:
+    def error_weights(self, calls: Calls) -> ErrorWeights:
         """Those that give the error of estimates beforehand: a row has those of its tuple's noise."""
-        view = self.row_weights(self.noise_of(slots, "__share"))
-        rows = calls.rows("expected_source_weights", self.alpha, self.rate, slots, self.beta)
+        view = self.row_weights(self.noise_of("__share"))
+        rows = calls.rows("expected_source_weights", self.alpha, self.rate, self.slots, self.beta)
         return ErrorWeights(
             {part: inlined(f"_of_a_row({number}, {view[0]})") for part, number in zip(WEIGHTS, view, strict=True)},
             {int(power): Weights(*numbers) for power, *numbers in rows},
@@ -103,28 +92,20 @@ class Sequence(Uniform):
     persist: float
 
     @property
-    def numbers(self) -> dict[str, float]:
-        """As plans list them."""
-        return {**super().numbers, "persist": self.persist}
+    def seed(self) -> dict[str, float]:
+        """`persist` follows from them."""
+        return {"alpha": self.alpha, "beta": self.beta}
 
-    def weights(self, calls: Calls, slots: int, view: int) -> AllWeights:
+    def weights(self, calls: Calls) -> AllWeights:
         """From the second view on a row counts by whether it is in this view, an earlier one, or both."""
-        if view == 1:
-            return super().weights(calls, slots, view)
-        return _of_slots(calls.rows("sequence_weights", self.alpha, self.beta, self.persist), slots)
+        if self.view == 1:
+            return super().weights(calls)
+        return self._of_slots(calls.rows("sequence_weights", self.alpha, self.beta, self.persist))
 
 
 MECHANISMS = (Uniform, ByShares, Sequence)
 
 
-def read_mechanism(file: ReleaseFile) -> Uniform:
+def read_mechanism(calls: Calls, file: ReleaseFile) -> Uniform:
     """The mechanism that a file declares."""
-    numbers = file.parameters
-    declared = next(m for m in MECHANISMS if m.name == file.about["mechanism"])
-    return declared(**{name: numbers[name] for name in declared.held.always})
-
-
-def _of_slots(rows: list[Row], slots: int) -> AllWeights:
-    found = {r[0]: Weights(*r[1:]) for r in rows}
-    domain = found.pop("domain")
-    return AllWeights(found, {0: Weights(domain.weight * slots, domain.variance * slots, domain.skew * slots)})
+    return next(m for m in MECHANISMS if m.name == file.about["mechanism"]).read(calls, file)

@@ -9,13 +9,13 @@ from typing import ClassVar
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta import verify
 from sqlpriv.methods.alpha_beta.calibrate import calibrate
-from sqlpriv.methods.alpha_beta.mechanism import MECHANISMS, ByShares, Uniform, read_mechanism
+from sqlpriv.methods.alpha_beta.mechanism import MECHANISMS, ByShares
 from sqlpriv.methods.alpha_beta.policy import OPTIONS, AlphaBetaPolicy
 from sqlpriv.methods.alpha_beta.slots import refuse_copies
-from sqlpriv.methods.alpha_beta.write import mechanism_of_plan, write
+from sqlpriv.methods.alpha_beta.write import write
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.calibration import Bound, Calibration
-from sqlpriv.methods.randomized.mechanism import AllWeights, ErrorWeights, Mechanism
+from sqlpriv.methods.randomized.mechanism import AllWeights, Mechanism
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.verify import Meaning
@@ -49,27 +49,15 @@ class AlphaBeta(Randomized[AlphaBetaPolicy]):
         assert isinstance(plan.policy, AlphaBetaPolicy)
         return write(plan, plan.policy, edition, request)
 
-    def mechanism_of(self, calls: Calls, file: ReleaseFile) -> Uniform:
-        """The mechanism that a file declares."""
-        return read_mechanism(file)
-
-    def declared_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
-        """By its mechanism, slots and view."""
-        return read_mechanism(file).weights(calls, int(file.parameters["slots"]), int(file.parameters["view"]))
-
-    def layout_of(self, file: ReleaseFile) -> Layout:
-        """What all files of its mechanism hold; the policy says against whom."""
-        return replace(super().layout_of(file), from_policy=("adversary",))
-
     def check_row_weights(self, file: ReleaseFile, mechanism: Mechanism, weights: AllWeights) -> Check:
         """Where noise follows shares, those of a row follow from the shares of its values."""
         if isinstance(mechanism, ByShares):
             return verify.check_row_weights_by_shares(file, mechanism)
         return super().check_row_weights(file, mechanism, weights)
 
-    def error_weights(self, plan: RandomizedPlan) -> ErrorWeights:
-        """By its mechanism; of a sequence, for its first view."""
-        return mechanism_of_plan(plan).error_weights(plan.source.calls, plan.calibration.slots)
+    def layout_of(self, file: ReleaseFile) -> Layout:
+        """What all files of its mechanism hold; the policy says against whom."""
+        return replace(super().layout_of(file), from_policy=("adversary",))
 
     def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:
         """What the numbers of a file guarantee."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.methods.randomized.policy import BOUND, RandomizedPolicy
+from sqlpriv.methods.randomized.policy import ADVERSARY, BOUND, RandomizedPolicy
 from sqlpriv.policy.keys import FILES, Fail, Key, Keys, Kind, choice, number
 
 MOST_VIEWS = 1000
@@ -22,7 +22,7 @@ def _read_duplicates(value: Any) -> str | None:
 
 OPTIONS: Keys = (
     *BOUND,
-    Key("adversary", choice("exclusive", "independent"), "whom the bound holds against", "exclusive"),
+    ADVERSARY,
     Key("parameters", choice("default", "paper", "tight"), "how alpha and beta are chosen: independent adversary only",
         "default"),
     Key("alpha", number(0, 1), "a number of your own, which is judged: rows kept beyond noise"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from sqlpriv.engine import fetch
 from sqlpriv.errors import InternalError, PolicyError
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.elements import Elements
+from sqlpriv.methods.randomized.tuples import Elements
 from sqlpriv.sqltext import literal
 from sqlpriv.table.source import Source
 

@@ -36,7 +36,7 @@ def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
 
 def meaning(calls: Calls, file: ReleaseFile) -> Meaning:
     """What the numbers of a file guarantee."""
-    numbers, mechanism, (prior, worth) = file.parameters, read_mechanism(file), _worth(calls, file)
+    numbers, mechanism, (prior, worth) = file.parameters, read_mechanism(calls, file), _worth(calls, file)
     slots, views = int(numbers["slots"]), int(numbers["views"])
     by_shares = isinstance(mechanism, ByShares)
     given = Promised(
@@ -56,7 +56,7 @@ def _worth(calls: Calls, file: ReleaseFile) -> tuple[float, Row]:
 def _keeps_bound(calls: Calls, file: ReleaseFile, prior: float, private: tuple[bool, bool]) -> bool:
     """By the macros: the noise chosen for the bound, or for one view any that is at least as private."""
     numbers, independent = file.parameters, file.about["adversary"] == "independent"
-    gamma, slots, mechanism = numbers["gamma"], int(numbers["slots"]), read_mechanism(file)
+    gamma, slots, mechanism = numbers["gamma"], int(numbers["slots"]), read_mechanism(calls, file)
     if isinstance(mechanism, Sequence) != is_sequence(file):
         return False
     if isinstance(mechanism, ByShares):
@@ -110,7 +110,7 @@ def _copies(file: ReleaseFile) -> Check:
 
 def _rows(calls: Calls, file: ReleaseFile) -> Check:
     """At least the noise is there, and at most what a table of the whole domain would leave, by six deviations."""
-    mechanism, elements = read_mechanism(file), file.parameters["elements"] * file.parameters["slots"]
+    mechanism, elements = read_mechanism(calls, file), file.parameters["elements"] * file.parameters["slots"]
     numbers = (mechanism.alpha, mechanism.beta, persist_of(mechanism))
     by_shares = isinstance(mechanism, ByShares)
     noise = _noise(file) if by_shares else calls.row("sequence_rows", *numbers, 0, 0, elements)[0]
@@ -137,7 +137,7 @@ def check_row_weights_by_shares(file: ReleaseFile, mechanism: ByShares) -> Check
         f"JOIN {quoted(file.catalog, 'domain', name)} AS d{i} ON d{i}.value IS NOT DISTINCT FROM p.{quoted(name)}"
         for i, name in enumerate(columns)
     )
-    weights = mechanism.row_weights(mechanism.noise_of(int(file.parameters["slots"]), shares))
+    weights = mechanism.row_weights(mechanism.noise_of(shares))
     alike = " AND ".join(
         f"coalesce(abs(p.__{part} - ({sql})) <= {_CLOSE} * abs({sql}), false)"
         for part, sql in zip(WEIGHTS, map(inlined, weights), strict=True)

@@ -6,6 +6,8 @@ __kept      elements of these that are in the view by a draw of their own
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlpriv.engine import fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.alpha_beta.calibrate import persist_of
@@ -15,30 +17,25 @@ from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
 from sqlpriv.methods.alpha_beta.slots import refuse_copies, write_instance
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.draws import Draws, element_text, source_draws, uniform_draws
-from sqlpriv.methods.randomized.elements import Elements
 from sqlpriv.methods.randomized.mechanism import WEIGHTS, AllWeights
 from sqlpriv.methods.randomized.plan import RandomizedPlan
+from sqlpriv.methods.randomized.tuples import Elements
 from sqlpriv.methods.randomized.write import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
 from sqlpriv.release.file import double
 from sqlpriv.sqltext import literal
 from sqlpriv.table.source import Source
 
 
-def mechanism_of_plan(plan: RandomizedPlan) -> Uniform:
-    """The mechanism that was calibrated for a plan of this method."""
-    mechanism = plan.calibration.mechanism
-    assert isinstance(mechanism, Uniform)
-    return mechanism
-
-
 def write(plan: RandomizedPlan, policy: AlphaBetaPolicy, edition: Edition, request: Request) -> Made:
     """All tables of the release, into the file that is attached."""
-    source, slots, mechanism = plan.source, plan.calibration.slots, mechanism_of_plan(plan)
-    refuse_copies(source, slots)
+    source, mechanism = plan.source, plan.calibration.mechanism
+    assert isinstance(mechanism, Uniform)
+    mechanism = replace(mechanism, view=edition.view)
+    refuse_copies(source, mechanism.slots)
     if edition.view > 1:
         read_earlier(source, policy, plan.columns, plan.elements, edition.earlier)
     write_instance(source, plan.elements, edition.slots)
-    weights = mechanism.weights(source.calls, slots, edition.view)
+    weights = mechanism.weights(source.calls)
     # Where neither k nor n_public is given, nothing public is made from the number of rows.
     size = {"n_public": plan.calibration.n_public} if policy.k is not None or policy.n_public is not None else {}
     write_facts(plan, edition, weights, {**mechanism.numbers, **size})
@@ -148,7 +145,7 @@ def _expected(plan: RandomizedPlan, mechanism: Uniform, edition: Edition) -> tup
 
 def _all_noise(plan: RandomizedPlan, mechanism: ByShares) -> float:
     """The sum of beta over all elements of the domain, from the series of the weights."""
-    weights = mechanism.weights(plan.source.calls, plan.calibration.slots, 1).domain
+    weights = mechanism.weights(plan.source.calls).domain
     total = 0.0
     for power, w in weights.items():
         sums = 1.0

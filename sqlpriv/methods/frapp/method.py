@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.frapp.calibrate import calibrate
-from sqlpriv.methods.frapp.mechanism import Replacement, replacement
+from sqlpriv.methods.frapp.mechanism import Replacement, calibrate
 from sqlpriv.methods.frapp.policy import OPTIONS, FrappPolicy
 from sqlpriv.methods.frapp.wording import ROWS_ARE_PUBLIC, details, promise
-from sqlpriv.methods.frapp.write import mechanism_of_plan, write
+from sqlpriv.methods.frapp.write import write
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.randomized.calibration import Bound, Calibration
-from sqlpriv.methods.randomized.mechanism import AllWeights, ErrorWeights, Mechanism, error_weights
+from sqlpriv.methods.randomized.mechanism import Mechanism
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.verify import Meaning
@@ -43,19 +42,6 @@ class Frapp(Randomized[FrappPolicy]):
     def write_tables(self, plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
         """All tables of the release, into the file that is attached."""
         return write(plan, edition, request)
-
-    def mechanism_of(self, calls: Calls, file: ReleaseFile) -> Replacement:
-        """With the numbers that a file declares."""
-        return replacement(calls, file.parameters["stay"], file.parameters["move"])
-
-    def declared_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
-        """By the number of rows, which a file publishes."""
-        return self.mechanism_of(calls, file).weights(calls, file.parameters["rows"])
-
-    def error_weights(self, plan: RandomizedPlan) -> ErrorWeights:
-        """By the number of rows."""
-        calls = plan.source.calls
-        return error_weights(calls, mechanism_of_plan(plan).weights(calls, plan.calibration.rows))
 
     def warnings_of(self, file: ReleaseFile) -> tuple[str, ...]:
         """The number of rows is public, too."""

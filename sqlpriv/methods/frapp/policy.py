@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.methods.randomized.policy import BOUND, RandomizedPolicy
+from sqlpriv.methods.randomized.policy import ADVERSARY, BOUND, RandomizedPolicy
 from sqlpriv.policy.keys import Fail
 
-OPTIONS = BOUND
+OPTIONS = (*BOUND, ADVERSARY)
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,16 @@ from sqlpriv.methods.randomized.write import PUBLISHED, same_weights, shown_rows
 from sqlpriv.sqltext import literal
 
 
-def mechanism_of_plan(plan: RandomizedPlan) -> Replacement:
-    """The mechanism that was calibrated for a plan of this method."""
-    mechanism = plan.calibration.mechanism
-    assert isinstance(mechanism, Replacement)
-    return mechanism
-
-
 def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
     """All tables of the release, into the file that is attached."""
-    mechanism, con, true_rows = mechanism_of_plan(plan), plan.source.con, plan.calibration.rows
-    weights = mechanism.weights(plan.source.calls, true_rows)
-    write_facts(plan, edition, weights, {"stay": mechanism.stay, "move": mechanism.move, "rows": true_rows})
+    mechanism, con = plan.calibration.mechanism, plan.source.con
+    assert isinstance(mechanism, Replacement)
+    weights = mechanism.weights(plan.source.calls)
+    write_facts(plan, edition, weights, {"stay": mechanism.stay, "move": mechanism.move, "rows": mechanism.rows})
     write_sorted(plan, _moved(plan, mechanism, edition.prefix))
     rows = shown_rows(plan, same_weights(weights.view["view"]))
     fetch(con, f"CREATE TABLE {PUBLISHED} AS {rows}", on_progress=request.on_progress)
-    return Made(int(fetch(con, f"SELECT count(*) FROM {PUBLISHED}")[0][0]), float(true_rows))
+    return Made(int(fetch(con, f"SELECT count(*) FROM {PUBLISHED}")[0][0]), mechanism.rows)
 
 
 def _moved(plan: RandomizedPlan, mechanism: Replacement, prefix: str) -> str:

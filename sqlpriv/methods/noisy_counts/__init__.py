@@ -8,7 +8,6 @@ sql/signed_bag.sql the formulas.
 policy      what [release] may say
 mechanism   one-sided (rows are kept at random, and noise is added), by public shares, or signed (noise goes both ways)
 calibrate   from (d, gamma) to the mechanism with the smaller error
-shares      the noise that the public shares of a sensitive column ask for
 best_p      the share of kept rows that is best for the owner's questions
 write       the tables of the release
 verify      whether the noise that a file declares keeps its bound

@@ -6,12 +6,11 @@ The private table gives these before any noise is drawn (randomized/questions.py
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import fmean, median
 
 from sqlpriv.errors import SqlprivError
 from sqlpriv.methods.noisy_counts.mechanism import OneSided, OneSidedByShares
-from sqlpriv.methods.randomized.mechanism import ErrorWeights
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.questions import ask
 
@@ -19,18 +18,16 @@ _TRIED = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _COARSE = _TRIED[1::2]
 
 
-def best_p(
-    plan: RandomizedPlan, weights: Callable[[RandomizedPlan], ErrorWeights], queries: Sequence[str]
-) -> float | None:
+def best_p(plan: RandomizedPlan, queries: Sequence[str]) -> float | None:
     """The share of rows to keep; None where the one that sqlpriv chooses is best, or the policy leaves no choice."""
     mechanism = plan.calibration.mechanism
     if plan.policy.release["p"] is not None or isinstance(mechanism, OneSidedByShares):
         return None
-    best, least = None, _error(plan, weights, queries)
+    best, least = None, _error(plan, queries)
     if isinstance(mechanism, OneSided):
         chosen = mechanism.p
     else:
-        errors = {p: _tried(plan, p, weights, queries) for p in _COARSE}
+        errors = {p: _tried(plan, p, queries) for p in _COARSE}
         chosen = min(_COARSE, key=lambda p: errors[p])
         if errors[chosen] >= least:
             return None
@@ -39,28 +36,26 @@ def best_p(
     # the one side, and noise on the other.
     for way in ([p for p in reversed(_TRIED) if p < chosen], [p for p in _TRIED if p > chosen]):
         for p in way:
-            error = _tried(plan, p, weights, queries)
+            error = _tried(plan, p, queries)
             if error >= least:
                 break
             best, least = p, error
     return best
 
 
-def _tried(
-    plan: RandomizedPlan, p: float, weights: Callable[[RandomizedPlan], ErrorWeights], queries: Sequence[str]
-) -> float:
+def _tried(plan: RandomizedPlan, p: float, queries: Sequence[str]) -> float:
     """The error with another p; infinite where none with it keeps the bound."""
     try:
         tried = plan.with_release({**plan.policy.release, "p": p})
     except SqlprivError:
         return math.inf
-    return math.inf if tried.refusals() else _error(tried, weights, queries)
+    return math.inf if tried.refusals() else _error(tried, queries)
 
 
-def _error(plan: RandomizedPlan, weights: Callable[[RandomizedPlan], ErrorWeights], queries: Sequence[str]) -> float:
+def _error(plan: RandomizedPlan, queries: Sequence[str]) -> float:
     """The median over the questions of the standard error of an answer; in groups, of their mean."""
     found = []
-    for asked in ask(plan, weights(plan), queries).content:
+    for asked in ask(plan, queries).content:
         errors = asked["standard_errors"] if "standard_errors" in asked else asked["median"]
         known = [error for error in errors if error is not None]
         found += [fmean(known)] if known else []

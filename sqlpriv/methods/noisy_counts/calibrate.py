@@ -10,9 +10,18 @@ from dataclasses import dataclass
 from sqlpriv.errors import PolicyError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.noisy_counts import wording
-from sqlpriv.methods.noisy_counts.mechanism import Guarantee, NoisyCountsMechanism, OneSided, OneSidedByShares, Signed
+from sqlpriv.methods.noisy_counts.mechanism import (
+    Guarantee,
+    NoisyCountsMechanism,
+    OneSided,
+    OneSidedByShares,
+    Shares,
+    Signed,
+    choose_p,
+    noise_of,
+    read_shares,
+)
 from sqlpriv.methods.noisy_counts.policy import NoisyCountsPolicy
-from sqlpriv.methods.noisy_counts.shares import Shares, choose_p, noise_of, read_shares
 from sqlpriv.methods.randomized.attackers import Attacker, list_attackers
 from sqlpriv.methods.randomized.calibration import Bound, Calibration, refuse_noise, refuse_probability
 from sqlpriv.methods.randomized.mechanism import NoiseByValue
@@ -74,7 +83,7 @@ def _by_shares(source: Source, policy: NoisyCountsPolicy, bound: Bound) -> Calib
     attackers = list_attackers(calls, bound.background, policy.gamma, given.factor, noise.factors)
     promise = wording.promise_by_shares(shares, policy.gamma, given, reveals_size=policy.reveals_size)
     details = wording.details_by_shares(calls, shares, reveals_size=policy.reveals_size)
-    mechanism = OneSidedByShares(p, max(noise.ratios), noise_by_value=noise)
+    mechanism = OneSidedByShares(p, max(noise.ratios), noise)
     return _calibration(source, policy, bound, mechanism, cost, given, attackers, (promise, details))
 
 
@@ -91,7 +100,7 @@ def _calibration(
     calls = source.calls
     hits = calls.row("small_count", bound.n_public, float(bound.tuples))[0]
     return Calibration(
-        bound=bound,
+        **vars(bound),
         gamma=policy.gamma,
         adversary=ADVERSARY,
         mechanism=mechanism,

@@ -10,11 +10,11 @@ from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.noisy_counts import verify
 from sqlpriv.methods.noisy_counts.best_p import best_p
 from sqlpriv.methods.noisy_counts.calibrate import calibrate
-from sqlpriv.methods.noisy_counts.mechanism import MECHANISMS, NoisyCountsMechanism
+from sqlpriv.methods.noisy_counts.mechanism import MECHANISMS
 from sqlpriv.methods.noisy_counts.policy import OPTIONS, NoisyCountsPolicy
-from sqlpriv.methods.noisy_counts.write import mechanism_of_plan, write
+from sqlpriv.methods.noisy_counts.write import write
 from sqlpriv.methods.randomized.calibration import Bound, Calibration
-from sqlpriv.methods.randomized.mechanism import AllWeights, ErrorWeights, Mechanism, error_weights
+from sqlpriv.methods.randomized.mechanism import Mechanism
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.plan import RandomizedPlan
 from sqlpriv.methods.randomized.verify import Meaning
@@ -41,21 +41,9 @@ class NoisyCounts(Randomized[NoisyCountsPolicy]):
         """All tables of the release, into the file that is attached."""
         return write(plan, edition, request)
 
-    def mechanism_of(self, calls: Calls, file: ReleaseFile) -> NoisyCountsMechanism:
-        """The mechanism that a file declares."""
-        return verify.read_mechanism(calls, file)
-
-    def declared_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
-        """By its mechanism."""
-        return verify.read_mechanism(calls, file).weights(calls)
-
-    def error_weights(self, plan: RandomizedPlan) -> ErrorWeights:
-        """By its mechanism."""
-        return error_weights(plan.source.calls, mechanism_of_plan(plan).weights(plan.source.calls))
-
     def best_for(self, plan: RandomizedPlan, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
         """The p with the smallest errors."""
-        p = best_p(plan, self.error_weights, queries)
+        p = best_p(plan, queries)
         return {} if p is None else {"p": p}
 
     def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:

@@ -9,8 +9,7 @@ from sqlpriv.engine import fetch
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.noisy_counts import wording
 from sqlpriv.methods.noisy_counts.calibrate import ADVERSARY, guarantee_by_shares
-from sqlpriv.methods.noisy_counts.mechanism import NoisyCountsMechanism, OneSided, OneSidedByShares, Signed
-from sqlpriv.methods.noisy_counts.shares import noise_of, read_shares
+from sqlpriv.methods.noisy_counts.mechanism import OneSided, OneSidedByShares, read_mechanism, read_shares
 from sqlpriv.methods.randomized.calibration import FINEST
 from sqlpriv.methods.randomized.read import background_of
 from sqlpriv.methods.randomized.verify import Meaning
@@ -18,17 +17,6 @@ from sqlpriv.methods.randomized.wording import size_is_rounded
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, is_close, same_number
 from sqlpriv.sqltext import quoted
-
-
-def read_mechanism(calls: Calls, file: ReleaseFile) -> NoisyCountsMechanism:
-    """The mechanism that a file declares; by shares, the noise of a value is what its public share asks for."""
-    numbers = file.parameters
-    if file.about["mechanism"] == Signed.name:
-        return Signed(numbers["a"])
-    if file.about["mechanism"] == OneSided.name:
-        return OneSided(numbers["p"], numbers["q"])
-    shares = read_shares(calls, background_of(file), numbers["gamma"])
-    return OneSidedByShares(numbers["p"], numbers["q"], noise_by_value=noise_of(calls, shares, numbers["p"]))
 
 
 def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:

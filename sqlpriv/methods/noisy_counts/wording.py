@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.noisy_counts.mechanism import Guarantee
-from sqlpriv.methods.noisy_counts.shares import Shares
+from sqlpriv.methods.noisy_counts.mechanism import Guarantee, Shares
 from sqlpriv.methods.randomized.wording import SCOPE
 
 _SIZE = "The number of rows, rounded up, is published: nothing is claimed of who is in the table at all."

@@ -26,16 +26,10 @@ from sqlpriv.release.file import double
 from sqlpriv.sqltext import literal
 
 
-def mechanism_of_plan(plan: RandomizedPlan) -> NoisyCountsMechanism:
-    """The mechanism that was calibrated for a plan of this method."""
-    mechanism = plan.calibration.mechanism
-    assert isinstance(mechanism, OneSided | Signed)
-    return mechanism
-
-
 def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
     """All tables of the release, into the file that is attached."""
-    mechanism, con, calls = mechanism_of_plan(plan), plan.source.con, plan.source.calls
+    mechanism, con, calls = plan.calibration.mechanism, plan.source.con, plan.source.calls
+    assert isinstance(mechanism, OneSided | Signed)
     weights = mechanism.weights(calls)
     write_facts(plan, edition, weights, {**mechanism.numbers, "n_public": plan.calibration.n_public})
     _write_kept(plan, mechanism, edition.prefix)

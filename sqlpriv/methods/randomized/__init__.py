@@ -6,8 +6,7 @@ calibration     from the bound that is asked for to a mechanism, what it guarant
 mechanism       how noise is made, with its numbers: a type each, which a file names; what rows weigh
 attackers       who might attack a release, and what they come to believe at most
 combinations    among how many values an attacker guesses
-tuples          the private table as tuples of numbers; outside: why rows are not in the domain
-elements        a tuple, with its slot, as one or a few whole numbers
+tuples          the private table as tuples of numbers, and as elements; outside: why rows are not in the domain
 draws           noise drawn over the domain, as SQL
 column_sets     smaller sets of columns that could be published where a policy asks for too much
 questions       how far off the answers of a release will be

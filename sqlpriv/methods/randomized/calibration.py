@@ -42,10 +42,9 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Bound):
     """What would be published: sizes, the bound, the mechanism, what it guarantees and what it costs."""
 
-    bound: Bound
     gamma: float
     adversary: str
     mechanism: Mechanism
@@ -82,26 +81,6 @@ class Calibration:
     def for_the_owner(self) -> tuple[str, ...]:
         """All warnings: also what the release must not reveal, since it depends on the private number of rows."""
         return self.warnings if self.n_public >= self.rows else (*self.warnings, wording.SIZE_IS_BELOW)
-
-    @property
-    def rows(self) -> int:
-        """How many rows the table has."""
-        return self.bound.rows
-
-    @property
-    def n_public(self) -> int:
-        """Their number as it is declared, or rounded up."""
-        return self.bound.n_public
-
-    @property
-    def tuples(self) -> int:
-        """How many tuples the domain has."""
-        return self.bound.tuples
-
-    @property
-    def d(self) -> float:
-        """The prior bound, of a person."""
-        return self.bound.d
 
     @property
     def elements(self) -> int:

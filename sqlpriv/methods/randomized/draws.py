@@ -22,7 +22,7 @@ import duckdb
 from sqlpriv.engine import fetch, open_memory
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import expand
-from sqlpriv.methods.randomized.elements import Elements
+from sqlpriv.methods.randomized.tuples import Elements
 from sqlpriv.sqltext import literal
 from sqlpriv.udfs.draws import ALIAS, poisson, register
 

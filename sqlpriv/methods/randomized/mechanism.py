@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
 from sqlpriv.macros.calls import Calls
-from sqlpriv.release.file import double
+from sqlpriv.release.file import ReleaseFile, double
 from sqlpriv.release.layout import Names
 from sqlpriv.rewrite.release import Weights
 
@@ -36,6 +36,7 @@ class NoiseByValue:
     """How many values are not covered, being as common as gamma."""
 
 
+@dataclass(frozen=True)
 class Mechanism(ABC):
     """How noise is made, with the numbers of one release. A method has one of them or several."""
 
@@ -50,15 +51,28 @@ class Mechanism(ABC):
     row_kind: ClassVar[str] = "'view'"
     """SQL for the kind of a published row: rows of a kind weigh alike (AllWeights.view)."""
 
-    @property
+    @classmethod
+    def read(cls, calls: Calls, file: ReleaseFile) -> Mechanism:
+        """The mechanism of a file that names it."""
+        return cls(**{f.name: file.parameters[f.name] for f in fields(cls)})
+
     @abstractmethod
-    def numbers(self) -> dict[str, float]:
-        """Its numbers by name, as plans list them."""
+    def weights(self, calls: Calls) -> AllWeights:
+        """What the rows of the view and the tuples of the domain weigh."""
+
+    def error_weights(self, calls: Calls) -> ErrorWeights:
+        """The weights with which the private table gives the error of estimates beforehand."""
+        return error_weights(calls, self.weights(calls))
 
     @property
-    @abstractmethod
+    def numbers(self) -> dict[str, float]:
+        """Its numbers by name, as plans list them."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name in self.held.always}
+
+    @property
     def seed(self) -> dict[str, float]:
         """Those that its noise is drawn from. Frozen: with another name or number every release would change."""
+        return self.numbers
 
     @property
     def by_value(self) -> NoiseByValue | None:

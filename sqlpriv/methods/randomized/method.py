@@ -16,7 +16,7 @@ from sqlpriv.methods.labelled.cells import labelled_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.randomized.attackers import attacker_grid, worst_posterior
 from sqlpriv.methods.randomized.calibration import Bound, Calibration
-from sqlpriv.methods.randomized.mechanism import AllWeights, ErrorWeights, Mechanism
+from sqlpriv.methods.randomized.mechanism import AllWeights, Mechanism
 from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.randomized.policy import ROLES, RandomizedPolicy
 from sqlpriv.methods.randomized.questions import ask, refuse_views
@@ -75,18 +75,6 @@ class Randomized(Method[P, RandomizedPlan]):
         """All tables of the release, into the file that is attached."""
 
     @abstractmethod
-    def mechanism_of(self, calls: Calls, file: ReleaseFile) -> Mechanism:
-        """The mechanism that a file declares, with its numbers."""
-
-    @abstractmethod
-    def declared_weights(self, calls: Calls, file: ReleaseFile) -> AllWeights:
-        """What the macros give for the parameters that a file declares."""
-
-    @abstractmethod
-    def error_weights(self, plan: RandomizedPlan) -> ErrorWeights:
-        """The weights with which the private table gives the error of estimates beforehand."""
-
-    @abstractmethod
     def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:
         """What the numbers of a file guarantee."""
 
@@ -99,10 +87,10 @@ class Randomized(Method[P, RandomizedPlan]):
         plan = make_plan(source, policy, self.calibrate)
         check_public(source, policy)
         if policy.questions:
-            refuse_views(plan, self.error_weights(plan))
+            refuse_views(plan)
         if not request.queries:
             return plan
-        return replace(plan, questions=ask(plan, self.error_weights(plan), request.queries))
+        return replace(plan, questions=ask(plan, request.queries))
 
     def write(self, plan: RandomizedPlan, edition: Edition, path: Path, request: Request) -> Made:
         """Write the release into a new file."""
@@ -127,11 +115,13 @@ class Randomized(Method[P, RandomizedPlan]):
             yield same_public(file, policy)
         calls = Calls(file.con)
         try:
-            fits = check_fits(file, declared_mechanism(file, self.mechanisms))
+            declared = declared_mechanism(file, self.mechanisms)
+            fits = check_fits(file, declared)
             yield fits
             if not fits.passed:
                 return
-            mechanism, weights = self.mechanism_of(calls, file), self.declared_weights(calls, file)
+            mechanism = declared.read(calls, file)
+            weights = mechanism.weights(calls)
             yield from check_rows(file, mechanism, weights)
             yield self.check_row_weights(file, mechanism, weights)
             yield from self.own_checks(calls, file)

@@ -20,11 +20,17 @@ from sqlpriv.methods.randomized.calibration import Calibrate, Calibration, NoBou
 from sqlpriv.methods.randomized.column_sets import GOOD_ERROR, Trials
 from sqlpriv.methods.randomized.combinations import possible_choices
 from sqlpriv.methods.randomized.draws import Alias, make_alias
-from sqlpriv.methods.randomized.elements import Elements, number_elements
 from sqlpriv.methods.randomized.facts import Alternatives, planned_facts, published_facts, refused_facts
-from sqlpriv.methods.randomized.mechanism import NoiseByValue
+from sqlpriv.methods.randomized.mechanism import ErrorWeights, NoiseByValue
 from sqlpriv.methods.randomized.policy import CALIBRATED, RandomizedPolicy
-from sqlpriv.methods.randomized.tuples import domain_digest, refuse_more_rows, table_digest, write_tuples
+from sqlpriv.methods.randomized.tuples import (
+    Elements,
+    domain_digest,
+    number_elements,
+    refuse_more_rows,
+    table_digest,
+    write_tuples,
+)
 from sqlpriv.release.ledger.spent import Spent
 from sqlpriv.sqltext import folded, literal
 from sqlpriv.table.domains import NumberedColumn, read_domains
@@ -50,6 +56,11 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
     def digest(self) -> str:
         """A digest of the tuples of the table."""
         return table_digest(self.source, self.columns)
+
+    @property
+    def error_weights(self) -> ErrorWeights:
+        """The weights with which the private table gives the error of estimates beforehand."""
+        return self.calibration.mechanism.error_weights(self.source.calls)
 
     def seed_parameters(self) -> dict[str, object]:
         """The bound, the numbers of the noise, and a digest of the domain. Frozen: noise is drawn from it."""

@@ -60,6 +60,10 @@ BOUND: Keys = (
     Key("max_rows", number(0, 10**15, whole=True), "refuse a release that would have more rows", MOST_ROWS),
 )  # fmt: skip
 """What every randomized method takes in [release]."""
+ADVERSARY = Key(
+    "adversary", choice("exclusive", "independent"), "whom the bound of slots and distinct tuples holds against",
+    "exclusive",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,9 @@ _WITHOUT = (
 )
 
 
-def ask(plan: RandomizedPlan, weights: ErrorWeights, queries: Sequence[str]) -> Facts:
+def ask(plan: RandomizedPlan, queries: Sequence[str]) -> Facts:
     """The standard errors of all answers to some queries; what a release would refuse is refused before any runs."""
-    release = _release(plan, weights)
+    release = _release(plan)
     for query in queries:
         rewrite(query, release)
     answers = [rewrite(query, release, Options(deviations=True)) for query in queries]
@@ -64,9 +64,9 @@ def ask(plan: RandomizedPlan, weights: ErrorWeights, queries: Sequence[str]) -> 
     return Facts("", [each.content() for each in found], tuple(parts))
 
 
-def refuse_views(plan: RandomizedPlan, weights: ErrorWeights) -> None:
+def refuse_views(plan: RandomizedPlan) -> None:
     """Refuse questions of [views] that no release by this plan could keep as views."""
-    release = _described(plan, weights)
+    release = _described(plan, plan.error_weights)
     for name, question in plan.policy.questions.items():
         try:
             if why := wrong_name(name, release.table) or wrong_question(question):
@@ -125,9 +125,9 @@ class _Answered:
         ]
 
 
-def _release(plan: RandomizedPlan, weights: ErrorWeights) -> Release:
+def _release(plan: RandomizedPlan) -> Release:
     """The private table as a release of itself, in which nothing was published."""
-    con = plan.source.con
+    con, weights = plan.source.con, plan.error_weights
     values = [f"d{i}.value AS {quoted(c.name)}" for i, c in enumerate(plan.columns)]
     joins = " ".join(f"JOIN {c.table} AS d{i} ON d{i}.id = t.i{i}" for i, c in enumerate(plan.columns))
     share = " * ".join(f"d{i}.share" for i, _ in enumerate(plan.columns))

@@ -6,6 +6,8 @@ __tuples    i0, i1, ... (numbers in the domains), copies
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 
 from sqlpriv.engine import fetch
 from sqlpriv.errors import PolicyError
@@ -14,6 +16,8 @@ from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.digest import digest_of
 from sqlpriv.table.domains import OTHER, NumberedColumn
 from sqlpriv.table.source import Source
+
+LIMB = 2**36
 
 
 def write_tuples(source: Source, attributes: Sequence[NumberedColumn]) -> int:
@@ -84,3 +88,60 @@ def domain_digest(source: Source, attributes: Sequence[NumberedColumn]) -> str:
         for a in attributes
     ]
     return str(fetch(source.con, f"SELECT sha256({literal('|'.join(parts))})")[0][0])
+
+
+@dataclass(frozen=True)
+class Digit:
+    """Where one attribute stands: which limb, times what, below what."""
+
+    limb: int
+    stride: int
+    size: int
+
+    def of(self, limbs: Sequence[str]) -> str:
+        """SQL for the attribute's number, from the limbs."""
+        limb = limbs[self.limb]
+        shifted = limb if self.stride == 1 else f"{limb} // {self.stride}"
+        return f"({shifted}) % {self.size}"
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The numbering of all elements: a digit for every attribute, and a last one for the slot."""
+
+    digits: tuple[Digit, ...]
+    limbs: tuple[int, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that hold an element."""
+        return [f"e{i}" for i in range(len(self.limbs))]
+
+    @property
+    def count(self) -> int:
+        """How many elements there are."""
+        return prod(self.limbs)
+
+    def number(self, ids: Sequence[str]) -> list[str]:
+        """SQL for the limbs, from the numbers of all digits."""
+        terms: list[list[str]] = [[] for _ in self.limbs]
+        for digit, number in zip(self.digits, ids, strict=True):
+            terms[digit.limb].append(f"({number}) * {digit.stride}")
+        return [" + ".join(parts) for parts in terms]
+
+
+def number_elements(sizes: Sequence[int]) -> Elements:
+    """Give every digit its place; the first attribute weighs most, so numbers sort as the tuples do.
+
+    >>> [(d.limb, d.stride) for d in number_elements([10, 2**30, 100]).digits]
+    [(0, 1073741824), (0, 1), (1, 1)]
+    """
+    groups: list[list[int]] = [[]]
+    for size in sizes:
+        if prod(groups[-1]) * size > LIMB and groups[-1]:
+            groups.append([])
+        groups[-1].append(size)
+    digits = [
+        Digit(limb, prod(group[i + 1 :]), size) for limb, group in enumerate(groups) for i, size in enumerate(group)
+    ]
+    return Elements(tuple(digits), tuple(prod(group) for group in groups))

@@ -108,7 +108,8 @@ def _refuse_the_same_again(ledger: Ledger, seen: Recognised, new: Entry) -> None
         if last.digest != new.digest and (last.output, last.method) == (new.output, new.method):
             raise ReleaseError(
                 f"{_recorded(ledger, seen, last)}, with the same words in coexists_because, and its rows have "
-                "changed since. The words are about that release, not about one for every change: use the release there is, void its "
+                "changed since. The words are about that release, not about one for every change: use the release "
+                "there is, void its "
                 f"entry ({last.name}) if it never went out, or say in coexists_because why there may be one more"
             )
 

@@ -64,7 +64,7 @@ def found(
 
     monkeypatch.setattr(best, "_error", error_of)
     plan = Plan(parse_policy(TEXT, Path(), METHODS), Signed(0.5) if p is None else OneSided(p, 0.1), most)
-    return best.best_p(cast("RandomizedPlan", plan), cast("Any", None), []), seen
+    return best.best_p(cast("RandomizedPlan", plan), []), seen
 
 
 @pytest.mark.parametrize(("least", "expected"), [(0.14, 0.1), (0.45, None), (0.52, 0.5), (0.83, 0.8), (1.0, 0.9)])

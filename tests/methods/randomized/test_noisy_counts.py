@@ -107,7 +107,7 @@ def test_a_release_that_was_tampered_with_fails(tmp_path: Path, kind: str, tampe
     ("more", "message"),
     [
         ("slots = 10", "key 'slots' is for alpha_beta; here are"),
-        ('adversary = "independent"', "key 'adversary' is for alpha_beta; here are"),
+        ('adversary = "independent"', "key 'adversary' is for alpha_beta, frapp; here are"),
         ('parameters = "paper"', "key 'parameters' is for alpha_beta; here are"),
         ("alpha = 0.4\nbeta = 0.1", "key 'alpha' is for alpha_beta; here are"),
         ("views = 2", "key 'views' is for alpha_beta; here are"),

@@ -18,7 +18,7 @@ from sqlpriv.errors import InternalError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.alpha_beta import slots as instance
-from sqlpriv.methods.randomized.elements import number_elements
+from sqlpriv.methods.randomized.tuples import number_elements
 from sqlpriv.table.source import Source
 
 PREFIX = "5a" * 32

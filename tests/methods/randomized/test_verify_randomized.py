@@ -24,6 +24,7 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.randomized.method import Randomized
 from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.methods.randomized.verify import declared_mechanism
 from sqlpriv.release.file import double, open_file
 
 PEOPLE = "CREATE TABLE people AS SELECT i AS id, i % 20 AS a, ['x', 'y', NULL][1 + i % 3] AS b FROM range(600) AS r(i)"
@@ -133,7 +134,7 @@ def weigh(path: Path) -> None:
         calls, stated = Calls(file.con), file.parameters
         method = METHODS[file.about["method"]]
         assert isinstance(method, Randomized)
-        weights = method.declared_weights(calls, file)
+        weights = declared_mechanism(file, method.mechanisms).read(calls, file).weights(calls)
     if "rate" in stated:
         _weigh_by_shares(path, stated)
     else:
