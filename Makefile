@@ -51,7 +51,7 @@ test-slow: $(DEVELOP) $(BROWSER) ## Run what `make test` leaves out and is not d
 test-1.5: $(DEVELOP_15) ## Run the tests that DuckDB 1.5.6 may answer differently, but the slow ones
 	@echo "Testing on $$($(VENV_15)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
 	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-5} $(VENV_15)/$(PYTEST) -m "not deep and not slow and not one_version" \
-		$(addprefix --ignore=tests/,policy showing reporting comparing doors/server)
+		$(addprefix --ignore=tests/,policy display reports comparison apps/server)
 
 test-peers: $(PEERS) ## Run the tests that compare with other libraries
 	@echo "Testing against $$($(VENV_PEERS)/bin/python -m pip freeze | grep -i pycanon)"
@@ -59,13 +59,13 @@ test-peers: $(PEERS) ## Run the tests that compare with other libraries
 
 # In one process: a second one would start a second Superset.
 test-bi: $(DEVELOP) $(BI) ## Run the tests with Superset, which has an environment of its own (minutes, once)
-	@$(VENV)/bin/python -m pytest -q tests/doors/bi
+	@$(VENV)/bin/python -m pytest -q tests/apps/bi
 
 test-dbt: $(DBT) $(DBT_15) ## Build the dbt project of the tests, on both DuckDB versions and on PostgreSQL
 	@for venv in $(VENV_DBT) $(VENV_DBT_15); do \
 		echo "Testing on $$($$venv/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"; \
-		$$venv/bin/python -m pytest -q tests/doors/test_dbt_project.py || exit 1; done
-	@$(VENV_DBT)/bin/python -m pytest -q tests/doors/test_dbt_elsewhere.py
+		$$venv/bin/python -m pytest -q tests/apps/test_dbt_project.py || exit 1; done
+	@$(VENV_DBT)/bin/python -m pytest -q tests/apps/test_dbt_elsewhere.py
 
 SEED ?= $(shell date +%s)
 test-deep: $(DEVELOP) ## Run every test, with ten times the random tables and another seed (minutes; SEED=... for the same)
@@ -95,7 +95,7 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 
 docs: $(DEVELOP) ## Write the parts of docs/ that come from the code: macros and keys of policies
 	@echo "Writing docs/"
-	@$(VENV)/bin/python -m sqlpriv.doors.pages docs
+	@$(VENV)/bin/python -m sqlpriv.apps.pages docs
 
 site: $(DEVELOP) ## Build the documentation as a site into build/site; a link that leads nowhere fails it
 	@echo "Building build/site"

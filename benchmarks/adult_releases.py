@@ -22,18 +22,18 @@ from typing import Any
 import duckdb
 
 from benchmarks.data import ADULT_COLUMNS, adult_folder
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import file_literal, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.frapp.mechanism import Replacement
 from sqlpriv.methods.method import Edition, Request
-from sqlpriv.methods.randomized.method import Randomized
-from sqlpriv.methods.randomized.plan import RandomizedPlan, make_plan
-from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.methods.noisy.method import Randomized
+from sqlpriv.methods.noisy.plan import RandomizedPlan, make_plan
+from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import open_private, publish
 from sqlpriv.release.coins import NoiseSeed
-from sqlpriv.sqltext import file_literal, literal, quoted
 
 ROWS, SLOTS, DISTINCT = "rows", "slots", "distinct"
 FRAPP, PAPER, TIGHT, EXCLUSIVE = "FRAPP", "alpha-beta, p = 1/2", "alpha-beta, tight", "alpha-beta, exclusive"

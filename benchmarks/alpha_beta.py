@@ -43,9 +43,9 @@ from benchmarks.adult_releases import (
 )
 from benchmarks.alpha_beta_figures import draw_cumulative, draw_estimates
 from benchmarks.data import ADULT_COLUMNS
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
-from sqlpriv.sqltext import quoted
 
 QUERIES = 304_364
 LARGE = 500

@@ -14,10 +14,10 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.timing import interleaved, stopwatch
+from sqlpriv.core.engine import fetch
 from sqlpriv.demo import hospital
-from sqlpriv.engine import fetch
-from sqlpriv.methods.bucketed.arrange import write_arranged, write_ordered
-from sqlpriv.methods.bucketed.plan import BucketPlan
+from sqlpriv.methods.split.arrange import write_arranged, write_ordered
+from sqlpriv.methods.split.plan import BucketPlan
 from sqlpriv.publishing import open_release, planned, publish, read_policy
 
 _L = 4

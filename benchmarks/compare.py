@@ -23,10 +23,10 @@ import duckdb
 
 from benchmarks.data import adult_folder
 from sqlpriv import publishing
-from sqlpriv.comparing.conversion import convert
-from sqlpriv.comparing.protection import declared_protection
-from sqlpriv.comparing.run import CompareOptions, Comparison, compare_methods
-from sqlpriv.errors import SqlprivError
+from sqlpriv.comparison.conversion import convert
+from sqlpriv.comparison.protection import declared_protection
+from sqlpriv.comparison.run import CompareOptions, Comparison, compare_methods
+from sqlpriv.core.errors import SqlprivError
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import Policy
 

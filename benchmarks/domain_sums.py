@@ -16,8 +16,8 @@ from sqlglot import exp
 
 from benchmarks.data import adult_folder
 from benchmarks.timing import interleaved
+from sqlpriv.core.sqltext import file_literal, quoted
 from sqlpriv.rewrite.domain.sums import Value, Variable, domain_sums
-from sqlpriv.sqltext import file_literal, quoted
 
 BUDGET = 1e9
 RUNS = 60

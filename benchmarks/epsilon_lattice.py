@@ -23,14 +23,14 @@ from rich.table import Table
 from benchmarks.data import acs_file
 from benchmarks.epsilon_claims import Adversary, Claim, Figures, adversaries, all_claims
 from benchmarks.policies import generalizing
+from sqlpriv.display.charts import draw, lattice_picture, stubbornness_picture
 from sqlpriv.methods.generalize.nodes import all_nodes, lattice_of
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.stubbornness import Curve, stubbornness_curves
-from sqlpriv.methods.labelled.measures import write_measures
-from sqlpriv.methods.labelled.scan import scan_table
+from sqlpriv.methods.generalized.measures import write_measures
+from sqlpriv.methods.generalized.scan import scan_table
 from sqlpriv.methods.lattice import Node, NodeRow
 from sqlpriv.publishing import open_private
-from sqlpriv.showing.charts import draw, lattice_picture, stubbornness_picture
 
 ORIGIN = 17
 SIGMAS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7)

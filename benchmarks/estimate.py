@@ -38,14 +38,14 @@ from benchmarks.adult_releases import EXCLUSIVE, SLOTS, Variant, make_release
 from benchmarks.domain_sums import adult_domain, measure_predicates
 from benchmarks.estimate_queries import COLUMNS, OF_ADULT, REGIONS, TYPICAL, described, fixture_queries
 from benchmarks.timing import Result, interleaved
-from sqlpriv.engine import STORAGE
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.engine import STORAGE
+from sqlpriv.core.errors import UnsupportedSQLError
+from sqlpriv.core.sqltext import file_literal, literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import open_release, publish
 from sqlpriv.rewrite.query import rewrite
-from sqlpriv.sqltext import file_literal, literal
 
 BARS = {"rewriting": 5.0, "n_D": 3.0, "answer": 4.0, "small": 6.0, "view": 1.5, "ask": 1.3, "publishing": 2.0}
 WHAT = {

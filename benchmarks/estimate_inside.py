@@ -19,12 +19,12 @@ from benchmarks.adult_releases import EXCLUSIVE, SLOTS, Variant, make_release
 from benchmarks.estimate_queries import OF_ADULT
 from benchmarks.timing import interleaved
 from sqlpriv import attach
+from sqlpriv.core.sqltext import file_literal, literal
 from sqlpriv.methods import METHODS
 from sqlpriv.publishing import open_release
 from sqlpriv.release.file import open_file
 from sqlpriv.release.open import OpenRelease
 from sqlpriv.release.views import Rewriter, View, make_views, put_views
-from sqlpriv.sqltext import file_literal, literal
 
 ROWS = 30_000
 

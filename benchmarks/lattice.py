@@ -27,9 +27,9 @@ from sqlpriv import load
 from sqlpriv.methods.generalize.plan import prepare
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.search import search
-from sqlpriv.methods.labelled.evaluate import evaluate
-from sqlpriv.methods.labelled.measures import write_measures
-from sqlpriv.methods.labelled.scan import scan_table
+from sqlpriv.methods.generalized.evaluate import evaluate
+from sqlpriv.methods.generalized.measures import write_measures
+from sqlpriv.methods.generalized.scan import scan_table
 from sqlpriv.publishing import open_private
 
 RUNS = 5

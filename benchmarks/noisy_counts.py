@@ -25,10 +25,10 @@ from rich.table import Table
 
 from benchmarks.data import acs_file
 from benchmarks.timing import Sample, interleaved
+from sqlpriv.core.sqltext import file_literal
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import Policy, parse_policy
 from sqlpriv.publishing import publish
-from sqlpriv.sqltext import file_literal
 
 BAR = 12.0
 COLUMNS = {

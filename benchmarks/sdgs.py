@@ -23,13 +23,13 @@ from rich.table import Table
 
 from benchmarks.data import ADULT_COLUMNS, adult_folder
 from benchmarks.timing import interleaved
+from sqlpriv.core.sqltext import file_literal
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.sdgs.classes import SampleCounts
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.methods.sdgs.write import throw
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import planned
-from sqlpriv.sqltext import file_literal
 
 BAR = 15.0
 LEVELS = (0, 3, 0, 1, 2, 1, 1, 1, 0)

@@ -28,8 +28,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 import sqlpriv
+from sqlpriv.apps.cli.main import app
 from sqlpriv.demo import hospital
-from sqlpriv.doors.cli.main import app
 
 ROWS = 2_000
 NOISY_COUNTS = 'method = "alpha_beta"\nduplicates = "bag"'

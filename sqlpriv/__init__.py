@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from sqlpriv.version import __version__
 
 if TYPE_CHECKING:
-    from sqlpriv.doors.python import attach, attack, check, compare, init, ledger, plan, publish, report
-    from sqlpriv.errors import SqlprivError
-    from sqlpriv.facts import Facts
+    from sqlpriv.apps.python import attach, attack, check, compare, init, ledger, plan, publish, report
+    from sqlpriv.core.errors import SqlprivError
+    from sqlpriv.core.facts import Facts
     from sqlpriv.macros.install import install, load
     from sqlpriv.macros.views import create_view
     from sqlpriv.publishing import open_release, read_policy, show, verify
@@ -45,24 +45,24 @@ __all__ = [
 
 # Where each name is found when it is first used: what a program does not use it need not wait for.
 _PLACES = {
-    "Facts": "sqlpriv.facts",
-    "SqlprivError": "sqlpriv.errors",
+    "Facts": "sqlpriv.core.facts",
+    "SqlprivError": "sqlpriv.core.errors",
     "add_view": "sqlpriv.released",
-    "attach": "sqlpriv.doors.python",
-    "attack": "sqlpriv.doors.python",
-    "check": "sqlpriv.doors.python",
-    "compare": "sqlpriv.doors.python",
+    "attach": "sqlpriv.apps.python",
+    "attack": "sqlpriv.apps.python",
+    "check": "sqlpriv.apps.python",
+    "compare": "sqlpriv.apps.python",
     "create_view": "sqlpriv.macros.views",
     "drop_view": "sqlpriv.released",
-    "init": "sqlpriv.doors.python",
+    "init": "sqlpriv.apps.python",
     "install": "sqlpriv.macros.install",
-    "ledger": "sqlpriv.doors.python",
+    "ledger": "sqlpriv.apps.python",
     "load": "sqlpriv.macros.install",
     "open_release": "sqlpriv.publishing",
-    "plan": "sqlpriv.doors.python",
-    "publish": "sqlpriv.doors.python",
+    "plan": "sqlpriv.apps.python",
+    "publish": "sqlpriv.apps.python",
     "read_policy": "sqlpriv.publishing",
-    "report": "sqlpriv.doors.python",
+    "report": "sqlpriv.apps.python",
     "show": "sqlpriv.publishing",
     "verify": "sqlpriv.publishing",
 }

@@ -1,5 +1,5 @@
 """`python -m sqlpriv` is the command line."""
 
-from sqlpriv.doors.cli.main import main
+from sqlpriv.apps.cli.main import main
 
 main()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlpriv.errors import InputError, PolicyError, ReleaseError
-from sqlpriv.facts import Facts, OnProgress
+from sqlpriv.core.errors import InputError, PolicyError, ReleaseError
+from sqlpriv.core.facts import Facts, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.draft import given_key, make_draft
 from sqlpriv.methods.method import Request

@@ -25,10 +25,10 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.arguments import checked
-from sqlpriv.engine import translate
-from sqlpriv.errors import InputError, PolicyError, ReleaseError
-from sqlpriv.facts import Drawn, Facts, Line, OnProgress
+from sqlpriv.core.arguments import checked
+from sqlpriv.core.engine import translate
+from sqlpriv.core.errors import InputError, PolicyError, ReleaseError
+from sqlpriv.core.facts import Drawn, Facts, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.draft import Draft, given_key, make_draft
 from sqlpriv.methods.method import AnyMethod, AnyPlan, Edition, Made, Request, Written

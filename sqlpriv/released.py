@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlpriv.arguments import checked
-from sqlpriv.errors import ReleaseError
-from sqlpriv.facts import Facts
+from sqlpriv.core.arguments import checked
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.facts import Facts
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy

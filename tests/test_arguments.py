@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 import sqlpriv
-from sqlpriv.arguments import checked
-from sqlpriv.errors import InputError
+from sqlpriv.core.arguments import checked
+from sqlpriv.core.errors import InputError
 from sqlpriv.release.open import OpenRelease
 
 FILE = "a text or a path"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from sqlpriv.engine import Row, fetch, few_rows
+from sqlpriv.core.engine import Row, fetch, few_rows
 
 
 def _settings(con: duckdb.DuckDBPyConnection) -> list[Row]:

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.one_version
 
 ROOT = Path(__file__).resolve().parents[1] / "sqlpriv"
 ROOMS = (
-    ("version", "errors", "facts", "arguments", "sqltext", "engine", "relation"),
+    ("version",),
+    ("core",),
     ("sql", "udfs"),
     ("macros",),
     ("rewrite",),
@@ -29,11 +30,11 @@ ROOMS = (
     ("released",),
     ("publishing",),
     ("dry_run",),
-    ("comparing",),
-    ("attacking",),
-    ("showing",),
-    ("reporting",),
-    ("doors",),
+    ("comparison",),
+    ("attacks",),
+    ("display",),
+    ("reports",),
+    ("apps",),
     ("dbt",),
     ("demo",),
     ("__init__", "__main__"),
@@ -94,11 +95,6 @@ def test_it_imports_only_from_rooms_above(name: str) -> None:
     own = FLOOR[room(name)]
     below = [other for other in IMPORTS[name] if FLOOR[room(other)] > own]
     beside = [other for other in IMPORTS[name] if FLOOR[room(other)] == own and room(other) != room(name)]
-    # The base has an order of its own: the engine is the last of it.
-    if own == 0:
-        order = ROOMS[0]
-        below += [other for other in beside if order.index(room(other)) > order.index(room(name))]
-        beside = []
     assert (below, beside) == ([], []), name
 
 
@@ -123,9 +119,9 @@ def test_there_is_no_cycle() -> None:
 
 
 def test_no_method_imports_another() -> None:
-    """A method is added by a folder: what two of them share stands in labelled/, randomized/, bucketed/ or above."""
+    """A method is added by a folder: what two of them share stands in generalized/, noisy/, split/ or above."""
     seam = {f"methods.{name}" for name in ("method", "charts", "lattice", "records")}
-    shared = seam | {"methods.labelled", "methods.randomized", "methods.bucketed"}
+    shared = seam | {"methods.generalized", "methods.noisy", "methods.split"}
     for name, others in IMPORTS.items():
         parts = name.split(".")
         if parts[0] != "methods" or len(parts) < 2 or f"methods.{parts[1]}" in shared:
@@ -170,7 +166,7 @@ def test_methods_are_not_asked_for_by_name() -> None:
     assert {"generalize", "alpha_beta", "frapp"} <= folders
     for name, path in MODULES.items():
         parts = name.split(".")
-        if parts[0] == "methods" and len(parts) > 1 and parts[1] in folders - {"randomized"}:
+        if parts[0] == "methods" and len(parts) > 1 and parts[1] in folders - {"noisy"}:
             continue
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if asked.search(line)]
         assert lines == [], name
@@ -179,5 +175,5 @@ def test_methods_are_not_asked_for_by_name() -> None:
 def test_the_test_sees_an_upward_import() -> None:
     """Or all of the above would prove nothing."""
     assert nearest("methods.method.Plan") == "methods.method"
-    assert FLOOR["engine"] < FLOOR["macros"] < FLOOR["methods"] < FLOOR["doors"]
-    assert "engine" in IMPORTS["macros.install"]
+    assert FLOOR["core"] < FLOOR["macros"] < FLOOR["methods"] < FLOOR["apps"]
+    assert "core.engine" in IMPORTS["macros.install"]

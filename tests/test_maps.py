@@ -64,5 +64,5 @@ def test_names_are_found_in_every_form_of_a_map() -> None:
     a line of prose, with a comma; and a semicolon: or two
     """
     assert listed(text) == ["sections.py", "page.py", "page.css", "one", "two", "package/", "three"]
-    assert "sqlpriv/doors/server" in MAPS
+    assert "sqlpriv/apps/server" in MAPS
     assert len(MAPS) > 5

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from sqlpriv.errors import SqlprivError
-from sqlpriv.relation import Relation, Scratch
+from sqlpriv.core.errors import SqlprivError
+from sqlpriv.core.relation import Relation, Scratch
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
--- Helpers of methods that publish boxes (sqlpriv/methods/labelled/boxes.py): how wide a box is on an axis, and where it is cut in half.
+-- Helpers of methods that publish boxes (sqlpriv/methods/generalized/boxes.py): how wide a box is on an axis, and where it is cut in half.
 
 -- How much of an axis a range takes: 0 is one value, 1 the whole of it. An axis of one value has no width to lose.
 CREATE MACRO _normalised_width(low, high, first, last) AS

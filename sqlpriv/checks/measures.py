@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import macro
-from sqlpriv.sqltext import literal
 
 SIZE, HISTOGRAM, RELATION, POPULATION, TABLE = "size", "histogram", "relation", "population", "table"
 """What the value of a class is computed from; TABLE: it is no value of a class but of all classes together."""

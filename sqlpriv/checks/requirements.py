@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlpriv.checks.measures import MEASURES, Measure
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import constant_value
-from sqlpriv.sqltext import literal
 
 _FORM = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*(>=|<=|>|<|==|=)\s*([-+.\deE]+)\s*")
 

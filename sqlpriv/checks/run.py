@@ -14,11 +14,11 @@ from typing import Any
 
 from sqlpriv.checks.measures import MEASURES, K
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError
-from sqlpriv.facts import Facts, Grid, Line, OnProgress, Part, shown_number
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.facts import Facts, Grid, Line, OnProgress, Part, shown_number
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from sqlpriv.engine import open_memory
+from sqlpriv.core.engine import open_memory
 
 _YEAR_STARTS = "DATE '2024-01-01'"
 

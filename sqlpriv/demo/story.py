@@ -19,13 +19,13 @@ from rich.rule import Rule
 from sqlpriv import publishing
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job, check
+from sqlpriv.core.engine import open_memory
+from sqlpriv.core.errors import UnsupportedSQLError
+from sqlpriv.core.facts import Facts, Grid, Line
+from sqlpriv.core.sqltext import literal
 from sqlpriv.demo import hospital
-from sqlpriv.engine import open_memory
-from sqlpriv.errors import UnsupportedSQLError
-from sqlpriv.facts import Facts, Grid, Line
-from sqlpriv.showing.progress import progress
-from sqlpriv.showing.terminal import show
-from sqlpriv.sqltext import literal
+from sqlpriv.display.progress import progress
+from sqlpriv.display.terminal import show
 from sqlpriv.table.source import open_source
 
 GENERALIZE = """\

@@ -7,10 +7,10 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import Row, fetch, run
+from sqlpriv.core.engine import Row, fetch, run
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import SCHEMA, inlined, macro
 from sqlpriv.macros.statements import create_statement
-from sqlpriv.sqltext import literal
 
 _ANSWERED: dict[tuple[str, str], list[Row]] = {}
 """Macros of numbers alone answer the same on any connection; a plan calls many of them often."""

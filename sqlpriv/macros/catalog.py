@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
 from sqlpriv.macros.language import Definition, Inliner, Macro, Overload, definitions, is_helper
 from sqlpriv.version import __version__
 

@@ -12,10 +12,10 @@ from pathlib import PurePath
 
 import duckdb
 
-from sqlpriv.errors import InputError, UnsupportedSQLError, refusal
+from sqlpriv.core.errors import InputError, UnsupportedSQLError, refusal
+from sqlpriv.core.sqltext import table_parts
 from sqlpriv.macros.catalog import SCHEMA, macro
 from sqlpriv.macros.language import Macro, Token, call_arguments, substitute, tokenize
-from sqlpriv.sqltext import table_parts
 
 _FILES = (".parquet", ".csv", ".tsv", ".json", ".ndjson", ".gz", ".zst")
 _CLAUSES = {"WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "ON",

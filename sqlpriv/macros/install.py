@@ -14,15 +14,15 @@ from pathlib import Path
 
 import duckdb
 
-from sqlpriv.arguments import checked
-from sqlpriv.engine import open_database, run
-from sqlpriv.errors import InstallError
+from sqlpriv.core.arguments import checked
+from sqlpriv.core.engine import open_database, run
+from sqlpriv.core.errors import InstallError
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros import catalog
 from sqlpriv.macros.catalog import SCHEMA, macros
 from sqlpriv.macros.language import Macro
 from sqlpriv.macros.prepared import prepared_macros
 from sqlpriv.macros.statements import MARK, creations
-from sqlpriv.sqltext import quoted
 from sqlpriv.udfs.rewrite import REWRITE
 from sqlpriv.version import __version__
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from string import ascii_letters
 from typing import NamedTuple
 
-from sqlpriv.errors import InternalError
+from sqlpriv.core.errors import InternalError
 
 FIELDS = ("nulls", "guarantee", "example", "expect")
 # Strings, quoted names, comments, names, numbers, and any other single character.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sqlpriv.facts import Facts, Line
+from sqlpriv.core.facts import Facts, Line
 from sqlpriv.macros.catalog import macros
 from sqlpriv.macros.language import Macro
 

@@ -21,10 +21,10 @@ from secrets import token_hex
 
 import duckdb
 
-from sqlpriv.engine import run
+from sqlpriv.core.engine import run
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import macros, texts
 from sqlpriv.macros.statements import creations
-from sqlpriv.sqltext import literal
 from sqlpriv.version import __version__
 
 # One for each version in use on this machine, and no folder that grows for ever.

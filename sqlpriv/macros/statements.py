@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import SCHEMA, macros
 from sqlpriv.macros.language import Macro
-from sqlpriv.sqltext import literal
 from sqlpriv.version import __version__
 
 # How the comment of a macro of ours starts, and its messages.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import duckdb
 
-from sqlpriv.arguments import checked
-from sqlpriv.engine import translate
-from sqlpriv.errors import InputError
+from sqlpriv.core.arguments import checked
+from sqlpriv.core.engine import translate
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.sqltext import table_parts
 from sqlpriv.macros.expand import called, expand
-from sqlpriv.sqltext import table_parts
 
 
 @checked

@@ -1,4 +1,4 @@
-"""The ways to protect a table, a folder each; labelled/, bucketed/ and randomized/ hold what several of them share.
+"""The ways to protect a table, a folder each; generalized/, split/ and noisy/ hold what several of them share.
 
 A method is added by its folder, one line here, its page in docs/ and its tests.
 """

@@ -1,4 +1,4 @@
-"""What a plan can be drawn as: the numbers of each chart. showing/charts makes pictures of them."""
+"""What a plan can be drawn as: the numbers of each chart. display/charts makes pictures of them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sqlpriv.errors import InputError, PolicyError
+from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.methods.method import AnyMethod, AnyPlan, Edition
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.coins import SHORT, NoiseSeed, fingerprint, read_key

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
 
 Node = tuple[int, ...]
 """The level of every quasi-identifier."""

@@ -16,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from sqlpriv.errors import InputError, PolicyError, ReleaseError
-from sqlpriv.facts import Facts, OnProgress
+from sqlpriv.core.errors import InputError, PolicyError, ReleaseError
+from sqlpriv.core.facts import Facts, OnProgress
 from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
 from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text

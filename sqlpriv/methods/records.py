@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sqlpriv.sqltext import folded, quoted
+from sqlpriv.core.sqltext import folded, quoted
 
 SIMPLE_TYPE = re.compile(r"[A-Z_ ]+(\([0-9]+, ?[0-9]+\))?")
 """Types that are one word or two, and are written into SQL as a file says them."""

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.compare_section import SECTION as COMPARE
 from sqlpriv.policy.compare_section import MethodOverrides, read_overrides
 from sqlpriv.policy.keys import REASONS, TEXT, Fail, Key, Keys, read_keys, refuse_unknown
 from sqlpriv.policy.line_numbers import line_of
 from sqlpriv.policy.require import read_requirements
 from sqlpriv.policy.sections import LEDGER_KEYS, READ_OPTIONS, RELEASE_KEYS, TABLE_KEYS, Budget, read_views
-from sqlpriv.sqltext import folded
 from sqlpriv.table.source import TableReference
 
 if sys.version_info >= (3, 11):

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.errors import PolicyError
-from sqlpriv.facts import steers
-from sqlpriv.sqltext import folded
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.facts import steers
+from sqlpriv.core.sqltext import folded
 
 REASONS = ("uncovered", "coexists_because", "node_is_public", "accept")
 """What an owner may give reasons for. They are the owner's own words, and are printed as such."""

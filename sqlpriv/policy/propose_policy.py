@@ -17,8 +17,8 @@ from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlpriv.errors import InputError, InternalError
-from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.core.errors import InputError, InternalError
+from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.policy.file import Declared
 from sqlpriv.policy.propose_domains import GAMMA, TIMES, with_domains
 from sqlpriv.policy.propose_roles import K, Proposal

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.file import Column, Declared, Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.policy.sections import RELEASE_KEYS
-from sqlpriv.sqltext import folded
 
 _PARTS = {"columns": dict, "require": list, "release": dict}
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from sqlpriv.checks.measures import MEASURES, Measure
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.errors import PolicyError
-from sqlpriv.sqltext import folded
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.sqltext import folded
 
 Fail = Callable[..., PolicyError]
 

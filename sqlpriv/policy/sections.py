@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.keys import FLAG, REASON, TEXT, Fail, Key, Keys, Kind, number, read_keys
-from sqlpriv.sqltext import folded
 
 _ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
 # Options of DuckDB's read_csv that a policy may give; `delimiter` is the word of most other tools for `delim`.

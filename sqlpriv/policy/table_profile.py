@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.sqltext import quoted, table_parts
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.propose_domains import GAMMA, TIMES
 from sqlpriv.policy.propose_roles import Proposal, is_postal, propose
 from sqlpriv.policy.value_lists import ValueList, lists_beside
-from sqlpriv.sqltext import quoted, table_parts
 from sqlpriv.table.profile import ColumnProfile, profile
 from sqlpriv.table.source import Source, open_source
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import SqlprivError
-from sqlpriv.sqltext import file_literal, folded, literal, quoted, table_parts
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import SqlprivError
+from sqlpriv.core.sqltext import file_literal, folded, literal, quoted, table_parts
 from sqlpriv.table.source import Source
 
 _MOST_FILES = 100

@@ -19,8 +19,9 @@ from typing import Any
 import duckdb
 from sqlglot import exp
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InputError, InternalError, ReleaseError, SqlprivError
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.install import in_transaction
 from sqlpriv.macros.statements import MARK
@@ -29,7 +30,6 @@ from sqlpriv.release.functions import SYSTEM, by_full_name, functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, Opens, open_files
 from sqlpriv.release.read import read_public
 from sqlpriv.rewrite.bind.parse import parsed
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.digest import rows_digest
 from sqlpriv.udfs.rewrite import REFUSED, REWRITE, answer_by, answering, register
 

@@ -11,14 +11,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.facts import Facts, Line
+from sqlpriv.core.errors import InputError, ReleaseError
+from sqlpriv.core.facts import Facts, Line
+from sqlpriv.core.sqltext import folded
 from sqlpriv.release.copies import copy_beside
 from sqlpriv.release.file import ReleaseFile, open_file, refuse_no_file
 from sqlpriv.release.open import Opens
 from sqlpriv.release.put import put_in_place
 from sqlpriv.release.views import Rewriter, View, make_views, put_views, stated_views
-from sqlpriv.sqltext import folded
 
 Method = TypeVar("Method", bound=Opens)
 Judge = Callable[[ReleaseFile], tuple[Method, Facts]]

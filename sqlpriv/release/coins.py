@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
 
 SHORT = 16
 """A key with fewer bytes may be guessed."""

@@ -27,11 +27,11 @@ from typing import Any, NoReturn
 
 import duckdb
 
-from sqlpriv.engine import STORAGE, attach, fetch, may_hold_a_database, open_database, open_memory, run
-from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.core.engine import STORAGE, attach, fetch, may_hold_a_database, open_database, open_memory, run
+from sqlpriv.core.errors import InputError, ReleaseError
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.release.layout import COMMON_TABLES
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.source import TableReference
 from sqlpriv.version import __version__
 

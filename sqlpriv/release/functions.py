@@ -6,7 +6,7 @@ import duckdb
 import sqlglot
 from sqlglot import TokenType
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
 
 SYSTEM = "system.main"
 """Where DuckDB keeps its own functions."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlpriv.facts import steers
+from sqlpriv.core.facts import steers
 
 Allowed = Callable[[str], bool]
 """Whether a text of table `about` is one that its name may have."""

@@ -14,10 +14,10 @@ from weakref import finalize
 
 import duckdb
 
-from sqlpriv.arguments import checked
-from sqlpriv.engine import interruptible, make_spill_folder, remove_spill_folder
-from sqlpriv.errors import InputError, InternalError, ReleaseError, SqlprivError
-from sqlpriv.errors import refusal as our_refusal
+from sqlpriv.core.arguments import checked
+from sqlpriv.core.engine import interruptible, make_spill_folder, remove_spill_folder
+from sqlpriv.core.errors import InputError, InternalError, ReleaseError, SqlprivError
+from sqlpriv.core.errors import refusal as our_refusal
 from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
 from sqlpriv.release.read import MEMORY, attach_public
 from sqlpriv.rewrite.bind.parameters import Values, as_constants

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
-from sqlpriv.engine import fetch
-from sqlpriv.sqltext import quoted
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.table.private_table import reads_apart
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
+from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, quoted
 from sqlpriv.rewrite.release import Attribute, Release
-from sqlpriv.sqltext import NUMERIC_TYPE, folded, quoted
 
 _MOST_GROUPS = 1000
 """Of a view by one column; a longer list is nothing that people read."""

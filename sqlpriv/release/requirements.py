@@ -12,12 +12,12 @@ from typing import Any
 import duckdb
 
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import macro
 from sqlpriv.policy.require import make_requirement, public_argument
 from sqlpriv.release.file import SCHEMA, WRITTEN, ReleaseFile, double
 from sqlpriv.release.layout import REQUIREMENTS
-from sqlpriv.sqltext import literal
 
 
 def write_requirements(con: duckdb.DuckDBPyConnection, requirements: Sequence[Requirement]) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
 
 _PREFIX = "sqlpriv-scratch-"
 _LOCK = "lock"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import TOGETHER

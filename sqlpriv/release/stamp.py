@@ -14,15 +14,15 @@ from typing import Any, Protocol
 
 import duckdb
 
-from sqlpriv.engine import attached, fetch
-from sqlpriv.errors import ReleaseError
-from sqlpriv.facts import Line
+from sqlpriv.core.engine import attached, fetch
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.facts import Line
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.public_part import public_part
 from sqlpriv.release.file import WRITTEN, ReleaseFile, write_digests
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.spent import Spent
-from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.digest import rows_digest
 
 _PUBLIC = ("domain", "public")

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import SqlprivError
-from sqlpriv.facts import Facts, Line
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import SqlprivError
+from sqlpriv.core.facts import Facts, Line
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.keys import REASONS, read_reason
 from sqlpriv.policy.public_part import not_public, public_part
@@ -25,7 +26,6 @@ from sqlpriv.release.order import in_order
 from sqlpriv.release.requirements import declared_requirements, required_texts
 from sqlpriv.release.stamp import declared_policy, table_digests
 from sqlpriv.release.views import TABLE, stated_views
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.digest import rows_digest
 
 _TWIN = "__priv_twin"

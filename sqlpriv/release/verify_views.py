@@ -10,14 +10,14 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.engine import attached, fetch, open_memory
-from sqlpriv.errors import PolicyError, SqlprivError
+from sqlpriv.core.engine import attached, fetch, open_memory
+from sqlpriv.core.errors import PolicyError, SqlprivError
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.open import Opens
 from sqlpriv.release.verify import Check
 from sqlpriv.release.views import COLUMNS, TABLE, Rewriter, View, stated_views, wanted_views, wrong_name, wrong_question
-from sqlpriv.sqltext import folded, literal, quoted
 
 _TWIN = "__priv_twin_of_views"
 ANOTHER = "or another version of sqlpriv made it: then add it again"

@@ -17,14 +17,14 @@ import duckdb
 import sqlglot
 from sqlglot import TokenType, exp
 
-from sqlpriv.engine import attached, fetch, open_memory
-from sqlpriv.errors import InputError, ReleaseError, SqlprivError, UnsupportedSQLError
-from sqlpriv.facts import Facts, Grid, steers
+from sqlpriv.core.engine import attached, fetch, open_memory
+from sqlpriv.core.errors import InputError, ReleaseError, SqlprivError, UnsupportedSQLError
+from sqlpriv.core.facts import Facts, Grid, steers
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.release.file import SCHEMA, ReleaseFile, open_file
 from sqlpriv.release.open import OpenRelease, Opens
 from sqlpriv.release.propose_views import proposed
 from sqlpriv.rewrite.clauses import BUDGET
-from sqlpriv.sqltext import folded, literal, quoted
 
 TABLE = "views"
 COLUMNS = {"name": "VARCHAR", "question": "VARCHAR", "confidence": "DOUBLE"}

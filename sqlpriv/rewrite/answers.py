@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.rewrite.bind.below_answers import still_aggregated
 from sqlpriv.rewrite.bind.names import Scope
 from sqlpriv.rewrite.bind.refusals import refuse
@@ -12,7 +13,6 @@ from sqlpriv.rewrite.clauses import Clauses, Item, mentions
 from sqlpriv.rewrite.estimate.form_builder import FormBuilder
 from sqlpriv.rewrite.estimate.joined_tables import Joins
 from sqlpriv.rewrite.syntax import conjuncts, direction, is_star, windowed
-from sqlpriv.sqltext import folded, quoted
 
 
 def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> Answer:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlpriv.errors import InternalError
+from sqlpriv.core.errors import InternalError
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.rewrite.bind.expressions import Expressions
 from sqlpriv.rewrite.bind.names import Names, Scope
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
@@ -23,7 +24,6 @@ from sqlpriv.rewrite.estimate.sampled_bounds import SampledFormulas, SampledSums
 from sqlpriv.rewrite.estimate.texts import ONE_DEVIATION, Texts, squared_quantile
 from sqlpriv.rewrite.release import GeneralizedRelease, NoisyRelease, SampledRelease, SplitRelease
 from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_star
-from sqlpriv.sqltext import folded, quoted
 
 BUDGET = 2e8
 ROWS = (

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.bind.names import Names, Scope
 from sqlpriv.rewrite.bind.public_queries import resolve_public
 from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.syntax import conjuncts, default_name, has_aggregates, without_parentheses
-from sqlpriv.sqltext import quoted
 
 
 def public_answer(clauses: Clauses, query: exp.Expr) -> Answer:

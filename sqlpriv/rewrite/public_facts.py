@@ -6,9 +6,9 @@ from functools import cached_property
 
 import duckdb
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import SqlprivError
-from sqlpriv.sqltext import quoted
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import SqlprivError
+from sqlpriv.core.sqltext import quoted
 
 
 class PublicFacts:

@@ -11,7 +11,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.rewrite.answers import over_answers, united_answers
 from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened, is_of_keys, with_answers_in_from
 from sqlpriv.rewrite.bind.catalog import tables_shown

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.rewrite.public_facts import PublicFacts
-from sqlpriv.sqltext import folded, quoted
 
 Cuts: TypeAlias = Mapping[str, Sequence[str]]
 """Of columns that are published in ranges of numbers without gaps: what a query compares them with, as SQL text."""

@@ -17,10 +17,10 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.calls import Calls
-from sqlpriv.sqltext import literal
 
 Depths = tuple[int, ...]
 _NUMBER_BITS, _MOST_BITS = 63, 126

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import literal
 from sqlpriv.risk.coding import Coding, Depths
-from sqlpriv.sqltext import literal
 
 
 @dataclass(frozen=True)

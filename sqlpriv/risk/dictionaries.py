@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.errors import PolicyError
-from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.source import Source
 

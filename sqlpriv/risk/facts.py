@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.risk.measure import DictionaryRisk, Risks
 from sqlpriv.risk.request import RiskRequest
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.calls import Calls
 from sqlpriv.risk.coding import Depths
-from sqlpriv.sqltext import literal
 
 UTILITY, RISK, BOTH = "utility", "risk", "both"
 _MOST_CHOICES = 20_000

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.risk.request import SENSITIVITY, WEIGHTED, Link, OpenTables, with_sensitivity
-from sqlpriv.sqltext import literal, quoted
 
 _PARTS = 10
 _SHOWN_NODES = 60

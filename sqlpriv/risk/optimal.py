@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 import duckdb
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.calls import Calls
 from sqlpriv.risk.coding import Coding, DisclosureProblem, Workspace, code
 from sqlpriv.risk.counts import count_entries, count_rows, keyed
 from sqlpriv.risk.goals import Choice, read_goal
 from sqlpriv.risk.passes import write_best_choices
 from sqlpriv.risk.record_groups import RecordGroup
-from sqlpriv.sqltext import literal
 
 
 def disclose_optimally(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
 from sqlpriv.risk.coding import Depths
 from sqlpriv.risk.counts import Lookup
 from sqlpriv.risk.goals import BOTH, Choice

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import literal
 from sqlpriv.risk.coding import Coding, Depths
 from sqlpriv.risk.counts import EntryCounts
 from sqlpriv.risk.goals import RISK, Choice, Goal
-from sqlpriv.sqltext import literal
 
 _SUM_OF_EXP = 700.0
 """Above about 709, e to the sum is infinite, and so equal for different sums."""

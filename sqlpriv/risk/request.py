@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError, PolicyError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InputError, PolicyError
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.risk.dictionaries import Dictionary, entry_expression, from_with_texts
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.private_table import open_table, settle_types

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import duckdb
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.table.source import Source
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.sqltext import quoted
 from sqlpriv.table.hierarchies import wide_rows
 from sqlpriv.table.named_tables import is_private, read_named
 from sqlpriv.table.source import Source

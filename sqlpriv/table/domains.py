@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InternalError, PolicyError, SqlprivError
-from sqlpriv.sqltext import NUMERIC_TYPE, folded, literal, quoted
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InternalError, PolicyError, SqlprivError
+from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, literal, quoted
 from sqlpriv.table.domain_labels import labels_of_level, write_labels
 from sqlpriv.table.named_tables import is_private, read_named
 from sqlpriv.table.source import Source

@@ -31,9 +31,9 @@ from itertools import combinations
 
 import duckdb
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.digest import WHOLE_TYPE, WRITTEN_ONE_WAY
 
 SIZE = 1024

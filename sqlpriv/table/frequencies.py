@@ -11,9 +11,9 @@ Private rows (`Source.private`) are read elsewhere only by
     table/domains            whether a public domain has every value (methods: leaves.read_known)
     methods: write           the rows that are published (generalize, boxes, buckets, noise)
     methods: compare         what was written against the rows it was written from
-    bucketed/arrange         Anatomy's sort, which deals single rows into buckets
-    attacking/worlds         minimality's worlds, which deal the values of a class to its rows
-    attacking/linking        a link with a truth, which asks of every row whether it was found
+    split/arrange         Anatomy's sort, which deals single rows into buckets
+    attacks/worlds         minimality's worlds, which deal the values of a class to its rows
+    attacks/linking        a link with a truth, which asks of every row whether it was found
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError
-from sqlpriv.relation import Relation
-from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.relation import Relation
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.table.private_table import reads_apart, settle_types
 from sqlpriv.table.source import Source
 

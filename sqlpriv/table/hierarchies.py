@@ -17,9 +17,9 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.engine import fetch, interruptible, open_database
-from sqlpriv.errors import InputError, InternalError, PolicyError, SqlprivError
-from sqlpriv.sqltext import folded, literal, quoted
+from sqlpriv.core.engine import fetch, interruptible, open_database
+from sqlpriv.core.errors import InputError, InternalError, PolicyError, SqlprivError
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.table.named_tables import find_named, read_named
 from sqlpriv.table.source import Source
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from secrets import token_hex
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError, SqlprivError
-from sqlpriv.sqltext import file_literal, folded, quoted, table_parts
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError, SqlprivError
+from sqlpriv.core.sqltext import file_literal, folded, quoted, table_parts
 from sqlpriv.table.fingerprint import numbering, resemblances, take_fingerprint
 from sqlpriv.table.source import Source, TableReference
 from sqlpriv.table.view_reads import Read, is_same_file, read_by

@@ -15,8 +15,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from sqlpriv.engine import fetch
-from sqlpriv.sqltext import csv_arguments, folded, quoted, reader
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import csv_arguments, folded, quoted, reader
 from sqlpriv.table.source import FILE_VIEW as _FILE
 from sqlpriv.table.source import Source, TableReference, open_source
 

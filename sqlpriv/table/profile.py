@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
 
 # Texts that point at one person, or at that person's things, whatever the column is called.
 PATTERNS: dict[str, str] = {

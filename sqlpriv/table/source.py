@@ -11,11 +11,11 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.engine import attach, fetch, is_database, open_memory, run, translate
-from sqlpriv.errors import InputError, InternalError
+from sqlpriv.core.engine import attach, fetch, is_database, open_memory, run, translate
+from sqlpriv.core.errors import InputError, InternalError
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.sqltext import reader, table_parts
 from sqlpriv.macros.calls import Calls
-from sqlpriv.relation import Relation, Scratch
-from sqlpriv.sqltext import reader, table_parts
 
 ATTACHED = "checked"
 """The name under which a database is attached."""

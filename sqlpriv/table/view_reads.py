@@ -15,9 +15,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
-from sqlpriv.sqltext import folded, literal
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.sqltext import folded, literal
 from sqlpriv.table.source import ATTACHED, Source
 
 Read = tuple[str, ...]

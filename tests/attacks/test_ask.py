@@ -11,7 +11,7 @@ import pytest
 from support.query_releases import made
 
 import sqlpriv
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.errors import ReleaseError
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from support.sampled import COLUMNS, people, sampled_policy, write_people
 
-from sqlpriv.errors import PolicyError, ReleaseError
+from sqlpriv.core.errors import PolicyError, ReleaseError
 from sqlpriv.publishing import publish
 
 SEX = 'sex = { role = "quasi-identifier", hierarchy = "suppression", domain = ["F", "M"] }'

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 from support.policies import Generalized, generalize, policy_text, qi, role, toml_text, write_policy
 
-from sqlpriv.errors import InputError, PolicyError, SqlprivError
+from sqlpriv.core.errors import InputError, PolicyError, SqlprivError
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.publishing import plan
-from sqlpriv.sqltext import quoted
 
 SECRET = "SECRET-42"
 OUR_NAMES = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sqlpriv
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 
 pytestmark = pytest.mark.one_version
 

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from support.randomized_policies import published, write_noise_policy
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.publishing import publish
 from sqlpriv.table.named_tables import is_private
 from sqlpriv.table.private_table import open_table

@@ -9,7 +9,7 @@ import pytest
 from support.policies import role
 from support.randomized_policies import KEY, publish_with, published, rows_of, write_noise_policy
 
-from sqlpriv.errors import InputError, PolicyError, ReleaseError, SqlprivError
+from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, SqlprivError
 
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.3\nslots = 2000'
 MARKER = "SECRET-42"

@@ -12,7 +12,7 @@ from support.commands import run
 from support.policies import policy_text, qi, role, write_policy
 from support.randomized_policies import publish_with, published, write_noise_policy
 
-from sqlpriv.errors import PolicyError, ReleaseError
+from sqlpriv.core.errors import PolicyError, ReleaseError
 from sqlpriv.publishing import open_release, publish, show, verify
 
 NOISY = 'method = "noisy_counts"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'

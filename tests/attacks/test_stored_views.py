@@ -10,7 +10,7 @@ import pytest
 from support.randomized_policies import publish_with, published, write_noise_policy
 
 import sqlpriv
-from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.core.errors import InputError, ReleaseError
 from sqlpriv.publishing import open_release, show, verify
 from sqlpriv.released import add_view
 

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from support.policies import generalize, policy_text, qi, role, write_policy
 
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.publishing import publish, verify
 from sqlpriv.release.file import WRITTEN
 

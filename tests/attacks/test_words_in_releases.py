@@ -15,8 +15,8 @@ import pytest
 from support.randomized_policies import publish_with, rows_of, write_noise_policy
 from support.titles import CONTENTS, DECLARED
 
-from sqlpriv.errors import PolicyError
-from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.publishing import show, verify
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 import sqlpriv
 from sqlpriv.checks.measures import AT_MOST, HISTOGRAM, MEASURES, Measure
 from sqlpriv.macros import catalog
-from sqlpriv.reporting.recheck import recheck_sql
+from sqlpriv.reports.recheck import recheck_sql
 
 MACRO = """
 -- same_value(tbl, qis, sensitive [, person]) -> chance

@@ -13,7 +13,7 @@ from support import calls
 from support.postgres import postgres
 
 import sqlpriv
-from sqlpriv.errors import InputError, UnsupportedSQLError
+from sqlpriv.core.errors import InputError, UnsupportedSQLError
 from sqlpriv.macros import dialects
 from sqlpriv.macros.dialects import DIALECTS, transpile
 from sqlpriv.macros.expand import called, expand

@@ -18,8 +18,8 @@ from support.clients import command_line, needs_command_line
 
 import sqlpriv
 from sqlpriv import __version__
+from sqlpriv.core.errors import InstallError
 from sqlpriv.demo import examples
-from sqlpriv.errors import InstallError
 from sqlpriv.macros.catalog import macros
 from sqlpriv.macros.language import Macro, Overload
 from sqlpriv.macros.statements import script

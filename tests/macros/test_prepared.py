@@ -13,7 +13,7 @@ import pytest
 from support.clients import command_line, needs_command_line
 
 import sqlpriv
-from sqlpriv.engine import STORAGE
+from sqlpriv.core.engine import STORAGE
 from sqlpriv.macros import catalog, prepared
 from sqlpriv.macros.prepared import prepared_file
 from sqlpriv.macros.statements import creations

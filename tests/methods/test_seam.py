@@ -16,15 +16,16 @@ from support.policies import write_policy
 
 import sqlpriv
 from sqlpriv import publishing
-from sqlpriv.attacking.facts import attack_facts
-from sqlpriv.attacking.run import AttackOptions, run_attacks
-from sqlpriv.attacking.target import Inputs, open_target
-from sqlpriv.comparing.facts import comparison_facts
-from sqlpriv.comparing.run import CompareOptions, compare_methods
+from sqlpriv.attacks.facts import attack_facts
+from sqlpriv.attacks.run import AttackOptions, run_attacks
+from sqlpriv.attacks.target import Inputs, open_target
+from sqlpriv.comparison.facts import comparison_facts
+from sqlpriv.comparison.run import CompareOptions, compare_methods
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InputError, ReleaseError
+from sqlpriv.core.facts import Facts, Line
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.dry_run import dry_run
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError, ReleaseError
-from sqlpriv.facts import Facts, Line
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
 from sqlpriv.policy.file import Policy
@@ -45,10 +46,9 @@ from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.release.read import describe
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
-from sqlpriv.reporting.html import render
-from sqlpriv.reporting.pages import report_policy, report_release
+from sqlpriv.reports.html import render
+from sqlpriv.reports.pages import report_policy, report_release
 from sqlpriv.rewrite.release import Release
-from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.source import Source
 
 pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("rounded_counts")]

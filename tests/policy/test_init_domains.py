@@ -9,8 +9,8 @@ import duckdb
 import pytest
 from support.drafts import drafted, written
 
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.demo import hospital
-from sqlpriv.errors import PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.propose_domains import FILL_IN, READ_OFF
 from sqlpriv.policy.propose_policy import propose_policy

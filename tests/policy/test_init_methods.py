@@ -9,8 +9,8 @@ import pytest
 from support.commands import run
 from support.drafts import drafted, written
 
+from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.demo import hospital
-from sqlpriv.errors import InputError, PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.propose_policy import propose_policy
 from sqlpriv.publishing import plan, publish, read_policy

@@ -8,11 +8,11 @@ import pytest
 from support.policies import IN_DATABASE, policy_text, qi, role, write_policy
 from support.policies import parse as read
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.sqltext import folded
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.line_numbers import key_lines
 from sqlpriv.publishing import plan, read_policy
-from sqlpriv.sqltext import folded
 
 pytestmark = pytest.mark.one_version
 

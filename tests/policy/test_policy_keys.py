@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import Policy, parse_policy
 from sqlpriv.policy.keys import Key, key_table

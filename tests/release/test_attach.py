@@ -17,7 +17,7 @@ from support.query_releases import made
 from support.releases import Made
 
 import sqlpriv
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
 from sqlpriv.publishing import open_release
 from sqlpriv.release.functions import SYSTEM, by_full_name, functions_of_duckdb
 

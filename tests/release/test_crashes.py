@@ -21,7 +21,7 @@ from support.ledgers import entries
 from support.policies import policy_text, qi, role, write_policy
 from support.randomized_policies import noise_policy_text, published, rows_of
 
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.publishing import publish, show
 from sqlpriv.release.ledger.place import ledger_path
 from sqlpriv.release.ledger.store import read_ledger

@@ -18,8 +18,8 @@ from support.golden import FILES, POLICIES, SENTENCES, golden_file, packed, publ
 from support.titles import CONTENTS, DECLARED, DIGESTS, FIXED
 
 import sqlpriv
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.demo import hospital, story
-from sqlpriv.errors import ReleaseError
 from sqlpriv.release.file import FORMAT, attach_new, written
 
 GOLDEN: dict[str, Any] = json.loads(SENTENCES.read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from support.commands import run
 from support.ledgers import entries, void
 from support.policies import Generalized, generalize, policy_text, qi, role, write_policy
 
-from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.core.errors import InputError, ReleaseError
 from sqlpriv.publishing import publish, show, verify
 from sqlpriv.release.ledger.place import ledger_path
 

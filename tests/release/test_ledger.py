@@ -17,8 +17,8 @@ from support.ledgers import void
 from support.policies import policy_text, write_policy
 from support.randomized_policies import KEY, publish_with, published, rows_of, write_noise_policy
 
-from sqlpriv.errors import InputError, PolicyError, ReleaseError
-from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.core.errors import InputError, PolicyError, ReleaseError
+from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.publishing import publish, read_policy
 from sqlpriv.release.ledger.entry import content_of
 from sqlpriv.release.ledger.place import ledger_path

@@ -11,9 +11,9 @@ import pytest
 from support.ledgers import entries
 from support.sampled import people, sampled_policy, write_people
 
+from sqlpriv.core.errors import PolicyError, ReleaseError
+from sqlpriv.core.facts import Grid, Line
 from sqlpriv.dry_run import dry_run
-from sqlpriv.errors import PolicyError, ReleaseError
-from sqlpriv.facts import Grid, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.sections import Budget
 from sqlpriv.publishing import publish, read_policy, show, verify

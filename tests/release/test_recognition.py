@@ -11,7 +11,7 @@ import pytest
 from support.ledgers import entries
 from support.policies import policy_text, qi, role, write_policy
 
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.publishing import publish
 from sqlpriv.release.ledger.place import ledger_path
 

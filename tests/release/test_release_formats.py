@@ -10,8 +10,8 @@ from support.commands import run
 from support.randomized_policies import KEY, publish_with, published, write_noise_policy
 
 from sqlpriv import publishing
-from sqlpriv.errors import ReleaseError
-from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.methods.noisy.policy import RandomizedPolicy
 
 COLUMNS = {"a": published('"range:0..99"')}
 PEOPLE = "CREATE TABLE people AS SELECT i % 100 AS a FROM range(300) AS r(i)"

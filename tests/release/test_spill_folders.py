@@ -16,7 +16,7 @@ from support.randomized_policies import noise_policy_text, published
 from typer.testing import CliRunner
 
 import sqlpriv
-from sqlpriv.doors.cli.main import app
+from sqlpriv.apps.cli.main import app
 
 PEOPLE = "CREATE TABLE people AS SELECT i % 20 AS a, i % 3 AS b FROM range(300) AS r(i)"
 FRAPP = 'method = "frapp"\ngamma = 0.6\nd = 0.1'

@@ -16,8 +16,8 @@ from support.commands import run
 from support.randomized_policies import publish_with, published, rows_of, write_noise_policy
 
 import sqlpriv
-from sqlpriv.errors import InputError, PolicyError, ReleaseError, UnsupportedSQLError
-from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, UnsupportedSQLError
+from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.publishing import open_release, plan, show, verify
 from sqlpriv.release.copies import copy_beside, remove_left_copies
 from sqlpriv.release.views import put_views

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlglot import exp
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.rewrite.aggregates import AGGREGATES, BY_VALUE, FAMILIES, ROOT, STATISTIC, Aggregate, aggregate_of
 from sqlpriv.rewrite.bind.parse import parsed
 from sqlpriv.rewrite.estimate.statistics import Moments

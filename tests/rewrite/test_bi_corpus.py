@@ -12,7 +12,7 @@ import pytest
 from support.bi_corpus import Case, cases, exact_release, private_database
 from support.releases import Made
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 

@@ -15,7 +15,7 @@ from support import predicates
 from support.predicates import Question
 from support.strategies import fewer
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.rewrite.domain.sums import DomainSums, Value, Variable, domain_sums
 
 pytestmark = pytest.mark.one_version

@@ -14,8 +14,8 @@ from support.bi_corpus import exact_release
 from support.query_releases import made
 from typer.testing import CliRunner
 
-from sqlpriv.doors.cli.main import app
-from sqlpriv.errors import InputError, UnsupportedSQLError
+from sqlpriv.apps.cli.main import app
+from sqlpriv.core.errors import InputError, UnsupportedSQLError
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 

@@ -18,7 +18,7 @@ import pytest
 from support.releases import Weighted, random_view, write_release
 from test_query_rewrite import COLUMNS, FIXTURES, PUBLIC, asked, statements
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.release.file import attach_release
 from sqlpriv.release.read import describe
 from sqlpriv.rewrite.clauses import Options

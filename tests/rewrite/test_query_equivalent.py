@@ -14,7 +14,7 @@ from support.estimates import same
 from support.query_releases import METHODS, made
 from support.releases import alpha_beta, write_release
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 

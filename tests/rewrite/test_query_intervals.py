@@ -7,7 +7,7 @@ import math
 import pytest
 from support.estimates import Oracle, quantile, same
 
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
 from sqlpriv.release.open import OpenRelease
 
 Z = quantile(0.95)

@@ -10,7 +10,7 @@ import pytest
 from support.query_releases import ODD, copies
 from support.releases import Made
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 

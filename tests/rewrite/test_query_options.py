@@ -15,8 +15,8 @@ from support.releases import Made, Weighted, alpha_beta, random_view, write_rele
 from typer.testing import CliRunner
 
 import sqlpriv
-from sqlpriv.doors.cli.main import app
-from sqlpriv.errors import InputError, ReleaseError
+from sqlpriv.apps.cli.main import app
+from sqlpriv.core.errors import InputError, ReleaseError
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 

@@ -14,7 +14,7 @@ from support import places
 from support.query_releases import COLUMNS, REGIONS
 from support.releases import alpha_beta, random_view, write_release
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 

@@ -9,7 +9,7 @@ import pytest
 from support.query_releases import COLUMNS, REGIONS
 from support.releases import alpha_beta, random_view, write_release
 
-from sqlpriv.errors import InputError, UnsupportedSQLError
+from sqlpriv.core.errors import InputError, UnsupportedSQLError
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 

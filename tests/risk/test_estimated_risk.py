@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from sqlpriv.display import charts
 from sqlpriv.risk.dictionaries import Dictionary
 from sqlpriv.risk.measure import estimated_and_true, risk_by_entries
 from sqlpriv.risk.request import RiskRequest, WeightedColumn, open_tables
-from sqlpriv.showing import charts
 from sqlpriv.table.source import TableReference
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]

@@ -15,7 +15,7 @@ from support import dictionaries
 from support.dictionaries import Risk, risks, structs
 from support.strategies import EXAMPLES
 
-from sqlpriv.errors import SqlprivError
+from sqlpriv.core.errors import SqlprivError
 from sqlpriv.risk import coding, goals, passes
 from sqlpriv.risk.coding import DisclosureProblem
 from sqlpriv.risk.optimal import disclose_optimally

@@ -12,7 +12,7 @@ import pytest
 from support.query_releases import METHODS, made
 from support.releases import Made
 
-from sqlpriv.engine import translate
+from sqlpriv.core.engine import translate
 from sqlpriv.macros.catalog import macro
 from sqlpriv.macros.statements import create_statement
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from oracles.label_ends import date_ends, range_ends
 from support.strategies import fewer
 
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.sqltext import literal
 
 Con = duckdb.DuckDBPyConnection
 

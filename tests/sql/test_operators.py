@@ -18,7 +18,7 @@ from support.agreement import close, literal
 from support.strategies import Case, fewer, quote
 
 from sqlpriv import create_view
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
 
 TESTED = {"hide", "gen", "generalize", "loss"}
 Con = duckdb.DuckDBPyConnection

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 from oracles.hard_bounds import Added, Choice, Key, Tuple
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from support.policies import generalize, policy_text, write_policy
 
 ABOVE = {"p": ("x", "*"), "q": ("x", "*"), "r": ("y", "*"), "s": ("y", "*")}

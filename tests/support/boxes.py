@@ -17,9 +17,9 @@ from oracles.epsilon import epsilon_class2_per_class
 from oracles.lattice_measures import NodeTable, class_values, violates
 from oracles.mondrian import Paths, cuts_left
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.labelled.box_plan import BoxPlan
+from sqlpriv.methods.generalized.box_plan import BoxPlan
 from sqlpriv.policy.file import Policy, parse_policy
 from sqlpriv.publishing import planned
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlpriv.doors.cli.main import main
+from sqlpriv.apps.cli.main import main
 
 
 @dataclass

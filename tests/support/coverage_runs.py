@@ -22,9 +22,9 @@ from sqlpriv.methods import METHODS
 from sqlpriv.methods.alpha_beta.earlier import write_earlier
 from sqlpriv.methods.draft import noise_seed
 from sqlpriv.methods.method import Edition, Request
-from sqlpriv.methods.randomized.method import Randomized
-from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.methods.noisy.method import Randomized
+from sqlpriv.methods.noisy.plan import RandomizedPlan
+from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.publishing import open_private
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.read import describe

@@ -204,7 +204,7 @@ class Recorder:
 
 def _run(folder: Path, arguments: Sequence[str]) -> tuple[int, str, str]:
     """The command line in this process."""
-    from sqlpriv.doors.cli.main import main
+    from sqlpriv.apps.cli.main import main
 
     out, err, before = io.StringIO(), io.StringIO(), (sys.argv, sys.stdin, os.getcwd())
     sys.argv, sys.stdin = ["sqlpriv", *arguments], io.StringIO("")

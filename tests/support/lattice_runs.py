@@ -10,11 +10,11 @@ import duckdb
 from oracles.lattice import Require
 
 from sqlpriv.checks.requirements import Requirement
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.policy.file import Column
 from sqlpriv.policy.require import make_requirement
-from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source, TableReference
 from support.lattice_cases import LatticeCase
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from oracles import lines
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.methods.generalized.box_plan import BoxPlan
 from sqlpriv.methods.hilbert.points import line_of
-from sqlpriv.methods.labelled.box_plan import BoxPlan
 from support.policies import policy_text, role, write_policy
 
 Values = tuple[object, ...]

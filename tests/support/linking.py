@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 
-from sqlpriv.sqltext import quoted
+from sqlpriv.core.sqltext import quoted
 from support.randomized_policies import rows_of
 
 Shown = Mapping[Hashable, Counter[Hashable]]

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.methods.randomized.policy import RandomizedPolicy
+from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.publishing import Published, publish, read_policy
 from support.policies import IN_DATABASE, toml_text, write_policy
 

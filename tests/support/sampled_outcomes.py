@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sqlpriv.engine import fetch
-from sqlpriv.methods.labelled.node_labels import write_node_labels
+from sqlpriv.core.engine import fetch
+from sqlpriv.methods.generalized.node_labels import write_node_labels
 from sqlpriv.methods.sdgs import classes
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.plan import SdgsPlan

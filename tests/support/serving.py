@@ -17,9 +17,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from sqlpriv.doors.server.listener import Server, serving
-from sqlpriv.doors.server.scram import PASSWORD_VARIABLE
-from sqlpriv.doors.server.settings import Log
+from sqlpriv.apps.server.listener import Server, serving
+from sqlpriv.apps.server.scram import PASSWORD_VARIABLE
+from sqlpriv.apps.server.settings import Log
 
 SECRET = "correct horse battery"
 

@@ -8,7 +8,7 @@ import hmac
 import socket
 import struct
 
-from sqlpriv.doors.server.messages import PROTOCOL, message, zero_ended
+from sqlpriv.apps.server.messages import PROTOCOL, message, zero_ended
 from support.serving import SECRET, Running
 
 Message = tuple[bytes, bytes]

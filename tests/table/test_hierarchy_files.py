@@ -10,8 +10,8 @@ import pytest
 from support.commands import run
 from support.policies import IN_DATABASE, policy_text, qi, read, role, write_policy
 
-from sqlpriv.errors import InputError, PolicyError
-from sqlpriv.methods.labelled.scan import scan_table
+from sqlpriv.core.errors import InputError, PolicyError
+from sqlpriv.methods.generalized.scan import scan_table
 from sqlpriv.publishing import open_private, plan
 
 MARKER = "SECRET-42"

@@ -14,7 +14,7 @@ from support import places
 
 import sqlpriv
 from sqlpriv.macros.catalog import inlined, macros
-from sqlpriv.methods.randomized.draws import make_alias
+from sqlpriv.methods.noisy.draws import make_alias
 
 FOLDER = places.ROOT / "udfs"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.alpha_beta.mechanism import ByShares, Sequence, Uniform
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
 from sqlpriv.methods.alpha_beta.wording import Promised, details, promise
-from sqlpriv.methods.randomized.attackers import list_attackers
-from sqlpriv.methods.randomized.calibration import Bound, Calibration, refuse_probability
-from sqlpriv.methods.randomized.wording import warnings_of_policy
+from sqlpriv.methods.noisy.attackers import list_attackers
+from sqlpriv.methods.noisy.calibration import Bound, Calibration, refuse_probability
+from sqlpriv.methods.noisy.wording import warnings_of_policy
 from sqlpriv.table.source import Source
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlpriv.engine import attached, fetch
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.engine import attached, fetch
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
-from sqlpriv.methods.randomized.tuples import Elements
+from sqlpriv.methods.noisy.tuples import Elements
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.ledger import Entry
-from sqlpriv.sqltext import quoted
 from sqlpriv.table.domains import NumberedColumn
 from sqlpriv.table.source import Source
 

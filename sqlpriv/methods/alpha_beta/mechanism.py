@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
-from sqlpriv.engine import Row
+from sqlpriv.core.engine import Row
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.mechanism import WEIGHTS, AllWeights, ErrorWeights, Mechanism
+from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights, ErrorWeights, Mechanism
 from sqlpriv.release.file import ReleaseFile, double
 from sqlpriv.release.layout import Names
 from sqlpriv.rewrite.release import Weights

@@ -14,11 +14,11 @@ from sqlpriv.methods.alpha_beta.policy import OPTIONS, AlphaBetaPolicy
 from sqlpriv.methods.alpha_beta.slots import refuse_copies
 from sqlpriv.methods.alpha_beta.write import write
 from sqlpriv.methods.method import Edition, Made, Request
-from sqlpriv.methods.randomized.calibration import Bound, Calibration
-from sqlpriv.methods.randomized.mechanism import AllWeights, Mechanism
-from sqlpriv.methods.randomized.method import Randomized
-from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.verify import Meaning
+from sqlpriv.methods.noisy.calibration import Bound, Calibration
+from sqlpriv.methods.noisy.mechanism import AllWeights, Mechanism
+from sqlpriv.methods.noisy.method import Randomized
+from sqlpriv.methods.noisy.plan import RandomizedPlan
+from sqlpriv.methods.noisy.verify import Meaning
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Layout
 from sqlpriv.release.verify import Check

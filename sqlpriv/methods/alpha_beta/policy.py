@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.methods.randomized.policy import ADVERSARY, BOUND, RandomizedPolicy
+from sqlpriv.methods.noisy.policy import ADVERSARY, BOUND, RandomizedPolicy
 from sqlpriv.policy.keys import FILES, Fail, Key, Keys, Kind, choice, number
 
 MOST_VIEWS = 1000

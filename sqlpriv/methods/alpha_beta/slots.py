@@ -8,11 +8,11 @@ reveals that there is a first one; so each row takes a random free slot, and all
 
 from __future__ import annotations
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InternalError, PolicyError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InternalError, PolicyError
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.randomized.tuples import Elements
-from sqlpriv.sqltext import literal
+from sqlpriv.methods.noisy.tuples import Elements
 from sqlpriv.table.source import Source
 
 _DOUBLINGS = 20

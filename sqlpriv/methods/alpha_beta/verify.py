@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sqlpriv.engine import Row, fetch
+from sqlpriv.core.engine import Row, fetch
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.alpha_beta.calibrate import linking_factor, persist_of, prior_of_element
 from sqlpriv.methods.alpha_beta.mechanism import ByShares, Sequence, Uniform, read_mechanism
 from sqlpriv.methods.alpha_beta.wording import Promised, details, promise
-from sqlpriv.methods.randomized.mechanism import WEIGHTS
-from sqlpriv.methods.randomized.read import is_sequence
-from sqlpriv.methods.randomized.verify import ROW_WEIGHTS, Meaning
+from sqlpriv.methods.noisy.mechanism import WEIGHTS
+from sqlpriv.methods.noisy.read import is_sequence
+from sqlpriv.methods.noisy.verify import ROW_WEIGHTS, Meaning
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, is_close, published, same_number
-from sqlpriv.sqltext import quoted
 
 _CLOSE = 1e-9
 

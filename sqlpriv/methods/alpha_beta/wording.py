@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.methods.randomized.wording import SCOPE
+from sqlpriv.methods.noisy.wording import SCOPE
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.alpha_beta.calibrate import persist_of
 from sqlpriv.methods.alpha_beta.earlier import read_earlier
@@ -16,13 +17,12 @@ from sqlpriv.methods.alpha_beta.mechanism import ByShares, Sequence, Uniform
 from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
 from sqlpriv.methods.alpha_beta.slots import refuse_copies, write_instance
 from sqlpriv.methods.method import Edition, Made, Request
-from sqlpriv.methods.randomized.draws import Draws, element_text, source_draws, uniform_draws
-from sqlpriv.methods.randomized.mechanism import WEIGHTS, AllWeights
-from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.tuples import Elements
-from sqlpriv.methods.randomized.write import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
+from sqlpriv.methods.noisy.draws import Draws, element_text, source_draws, uniform_draws
+from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights
+from sqlpriv.methods.noisy.plan import RandomizedPlan
+from sqlpriv.methods.noisy.tuples import Elements
+from sqlpriv.methods.noisy.write import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
 from sqlpriv.release.file import double
-from sqlpriv.sqltext import literal
 from sqlpriv.table.source import Source
 
 

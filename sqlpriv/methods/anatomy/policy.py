@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from sqlpriv.checks.measures import DISTINCT_L
-from sqlpriv.methods.bucketed.policy import BucketedPolicy
+from sqlpriv.methods.split.policy import BucketedPolicy
 from sqlpriv.policy.keys import Fail
 
 _WANTED = DISTINCT_L.name

@@ -16,13 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlpriv.engine import Row, fetch
-from sqlpriv.errors import InputError, InternalError, PolicyError
+from sqlpriv.core.engine import Row, fetch
+from sqlpriv.core.errors import InputError, InternalError, PolicyError
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.methods.disclose.entries import described, write_entries
 from sqlpriv.methods.disclose.policy import DisclosePolicy
-from sqlpriv.methods.labelled.axes import Axis, BoxScan
+from sqlpriv.methods.generalized.axes import Axis, BoxScan
 from sqlpriv.risk.dictionaries import from_with_texts
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table, wide_rows
 from sqlpriv.table.source import Source
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.attributes import PERSON, RECORDS, Attributes, candidate_weights, fetch_risk
 from sqlpriv.methods.disclose.entries import dictionaries_argument
 from sqlpriv.methods.disclose.personal_weights import person_arguments
 from sqlpriv.methods.disclose.policy import DisclosePolicy
-from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.sqltext import literal
+from sqlpriv.methods.generalized.axes import BoxScan
 
 CANDIDATES, FULL_UTILITY = "disclose_candidates", "disclose_full_utility"
 _COUNTED = "disclose_counted_candidates"

@@ -2,15 +2,16 @@
 
 chosen   for each combination of the table: row, labels, depths, entries, loss, utility, gap
 classed  every combination as a class of its own
-boxes    its labels with their levels, as in labelled/boxes.py
+boxes    its labels with their levels, as in generalized/boxes.py
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.attributes import RECORDS, Attributes, candidate_weights, fetch_risk, naming_attributes
 from sqlpriv.methods.disclose.candidates import (
@@ -23,11 +24,10 @@ from sqlpriv.methods.disclose.candidates import (
 )
 from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
-from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.boxes import Boxes
+from sqlpriv.methods.generalized.axes import BoxScan
+from sqlpriv.methods.generalized.boxes import Boxes
 from sqlpriv.risk.coding import DisclosureProblem
 from sqlpriv.risk.optimal import disclose_optimally
-from sqlpriv.sqltext import literal
 from sqlpriv.table.hierarchies import TOP
 
 CHOSEN, _BEST = "chosen", "disclose_best"

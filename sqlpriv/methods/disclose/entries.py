@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InternalError, PolicyError, SqlprivError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InternalError, PolicyError, SqlprivError
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.methods.disclose.policy import DisclosePolicy
-from sqlpriv.methods.labelled.axes import Axis
+from sqlpriv.methods.generalized.axes import Axis
 from sqlpriv.risk.dictionaries import Dictionary, entry_expression, from_with_texts
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.source import Source
 

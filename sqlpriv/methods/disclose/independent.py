@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.attributes import RECORDS, Attributes, fetch_risk
 from sqlpriv.methods.disclose.candidates import CANDIDATES
 from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.losses import risk_of_rows
 from sqlpriv.methods.disclose.policy import DisclosePolicy
-from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.sqltext import literal
+from sqlpriv.methods.generalized.axes import BoxScan
 
 _CHOSEN, _ROWS, _CHOSEN_CELLS = "disclose_independent", "disclose_independent_rows", "disclose_independent_cells"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.attributes import Attributes, WeightedAttribute, fetch_risk, paired
 from sqlpriv.methods.disclose.entries import ENTRIES, entry_tables, priors
 from sqlpriv.methods.disclose.personal_weights import person_arguments
 from sqlpriv.methods.disclose.policy import DisclosePolicy
-from sqlpriv.sqltext import literal
 from sqlpriv.table.source import Source
 
 _SENSITIVITIES, _PHI, _PSI = "disclose_sensitivities", "disclose_phi", "disclose_psi"

@@ -9,7 +9,7 @@ from sqlpriv.methods.disclose import write
 from sqlpriv.methods.disclose.plan import DisclosePlan, plan_disclosure
 from sqlpriv.methods.disclose.policy import OPTIONS, ROLES, DisclosePolicy
 from sqlpriv.methods.disclose.verify import LAYOUT, differences, verify_file, wording
-from sqlpriv.methods.labelled.method import LabelledMethod
+from sqlpriv.methods.generalized.method import LabelledMethod
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Layout

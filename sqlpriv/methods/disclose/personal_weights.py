@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.methods.disclose.attributes import PERSON, paired, shown_weight
 from sqlpriv.methods.disclose.entries import described
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.risk.dictionaries import from_with_texts
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.source import Source
 
 PERSONAL_WEIGHTS = "disclose_personal_weights"

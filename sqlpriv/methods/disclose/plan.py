@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlpriv.errors import PolicyError
-from sqlpriv.facts import Facts
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.facts import Facts
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.charts import Sweep
 from sqlpriv.methods.disclose.attributes import Attributes, read_attributes
 from sqlpriv.methods.disclose.candidates import write_candidates
@@ -18,14 +19,13 @@ from sqlpriv.methods.disclose.personal_weights import PERSONAL_WEIGHTS, write_pe
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
 from sqlpriv.methods.disclose.wording import Alternatives, DiscloseTerms, owner_facts, owner_warnings, terms_of
-from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.box_labels import describe_boxes
-from sqlpriv.methods.labelled.box_scan import scan_points
-from sqlpriv.methods.labelled.boxes import Boxes
-from sqlpriv.methods.labelled.leaves import ShownColumn, refuse_names
-from sqlpriv.methods.labelled.scan import published_columns, scan_values
+from sqlpriv.methods.generalized.axes import BoxScan
+from sqlpriv.methods.generalized.box_labels import describe_boxes
+from sqlpriv.methods.generalized.box_scan import scan_points
+from sqlpriv.methods.generalized.boxes import Boxes
+from sqlpriv.methods.generalized.leaves import ShownColumn, refuse_names
+from sqlpriv.methods.generalized.scan import published_columns, scan_values
 from sqlpriv.methods.method import Plan, Request, Written
-from sqlpriv.sqltext import quoted
 from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.source import Source
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.disclose.keys import (
     AT_LEAST_0,
     DEFAULT_WEIGHT,
@@ -16,11 +17,10 @@ from sqlpriv.methods.disclose.keys import (
     PersonalWeights,
     WeightedPair,
 )
-from sqlpriv.methods.labelled.box_policy import PUBLIC, BoxPolicy
+from sqlpriv.methods.generalized.box_policy import PUBLIC, BoxPolicy
 from sqlpriv.policy.domains import COARSE_KEYS
 from sqlpriv.policy.keys import FLAG, TEXT, Fail, Key, Keys, choice
 from sqlpriv.risk.dictionaries import Dictionary
-from sqlpriv.sqltext import folded
 
 RISK, UTILITY, BOTH = "risk", "utility", "both"
 RECORD, AVERAGE = "record", "average"

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.attributes import Attributes, fetch_risk
 from sqlpriv.methods.disclose.candidates import CANDIDATES, FULL_UTILITY, average_choice, choices_at
 from sqlpriv.methods.disclose.policy import RISK, UTILITY, DisclosePolicy
-from sqlpriv.methods.labelled.axes import BoxScan
+from sqlpriv.methods.generalized.axes import BoxScan
 
 _SWEPT = "disclose_swept"
 _POINTS = 8

@@ -10,22 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from sqlpriv.engine import fetch
-from sqlpriv.facts import Line, shown_number
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.facts import Line, shown_number
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.policy import ATTRIBUTES, BAYES, BOTH, RISK, UTILITY, WORST, DisclosePolicy
 from sqlpriv.methods.disclose.verify_risk import check_risk
 from sqlpriv.methods.disclose.wording import GIVEN, ITSELF, DiscloseTerms, promise, rule_warnings, share_grid, terms_of
-from sqlpriv.methods.labelled.answers import answers_mean
-from sqlpriv.methods.labelled.layout import Attribute, boxes_layout
-from sqlpriv.methods.labelled.verify import check_labels, domains_beyond
+from sqlpriv.methods.generalized.answers import answers_mean
+from sqlpriv.methods.generalized.layout import Attribute, boxes_layout
+from sqlpriv.methods.generalized.verify import check_labels, domains_beyond
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Names, flag, one_of
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check, check_all, named_by_digest, published
-from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
 _GOALS = (RISK, UTILITY, BOTH)

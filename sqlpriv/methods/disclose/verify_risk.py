@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.engine import fetch, open_memory
-from sqlpriv.errors import SqlprivError
-from sqlpriv.facts import shown_number
+from sqlpriv.core.engine import fetch, open_memory
+from sqlpriv.core.errors import SqlprivError
+from sqlpriv.core.facts import shown_number
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.attributes import write_attributes
 from sqlpriv.methods.disclose.losses import risk_of_rows
 from sqlpriv.methods.disclose.policy import UTILITY, DisclosePolicy
-from sqlpriv.methods.labelled.axes import Axis
-from sqlpriv.methods.labelled.layout import Attribute
+from sqlpriv.methods.generalized.axes import Axis
+from sqlpriv.methods.generalized.layout import Attribute
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check, published
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table
 from sqlpriv.table.source import Source
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.independent import Independent
 from sqlpriv.methods.disclose.policy import BAYES, RISK, UTILITY, WORST, DisclosePolicy

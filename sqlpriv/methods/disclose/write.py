@@ -1,6 +1,6 @@
 """Write a disclosure as a release, and compare it with the private table once more.
 
-The file is like that of boxes (labelled/box_labels.py): every cell has a label of its own level. Its parameters are c
+The file is like that of boxes (generalized/box_labels.py): every cell has a label of its own level. Its parameters are c
 and what the release comes to. Risks are rounded up to two digits: they are computed from the dictionary, which may be
 the private table.
 """
@@ -10,17 +10,17 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from sqlpriv.engine import attached, fetch
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.engine import attached, fetch
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.attributes import PERSON, RECORDS
 from sqlpriv.methods.disclose.losses import risk_of_rows
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.methods.disclose.policy import UTILITY
-from sqlpriv.methods.labelled.box_labels import compare_boxes, write_boxes_file
+from sqlpriv.methods.generalized.box_labels import compare_boxes, write_boxes_file
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN
-from sqlpriv.sqltext import quoted
 
 _WRITTEN_ROWS = "disclose_written"
 

@@ -11,10 +11,10 @@ from typing import ClassVar
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.frapp.policy import FrappPolicy
 from sqlpriv.methods.frapp.wording import ROWS_ARE_PUBLIC, details, promise
-from sqlpriv.methods.randomized.attackers import list_attackers
-from sqlpriv.methods.randomized.calibration import Bound, Calibration, refuse_probability
-from sqlpriv.methods.randomized.mechanism import AllWeights, Mechanism
-from sqlpriv.methods.randomized.wording import warnings_of_policy
+from sqlpriv.methods.noisy.attackers import list_attackers
+from sqlpriv.methods.noisy.calibration import Bound, Calibration, refuse_probability
+from sqlpriv.methods.noisy.mechanism import AllWeights, Mechanism
+from sqlpriv.methods.noisy.wording import warnings_of_policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Names
 from sqlpriv.rewrite.release import Weights

@@ -12,11 +12,11 @@ from sqlpriv.methods.frapp.policy import OPTIONS, FrappPolicy
 from sqlpriv.methods.frapp.wording import ROWS_ARE_PUBLIC, details, promise
 from sqlpriv.methods.frapp.write import write
 from sqlpriv.methods.method import Edition, Made, Request
-from sqlpriv.methods.randomized.calibration import Bound, Calibration
-from sqlpriv.methods.randomized.mechanism import Mechanism
-from sqlpriv.methods.randomized.method import Randomized
-from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.verify import Meaning
+from sqlpriv.methods.noisy.calibration import Bound, Calibration
+from sqlpriv.methods.noisy.mechanism import Mechanism
+from sqlpriv.methods.noisy.method import Randomized
+from sqlpriv.methods.noisy.plan import RandomizedPlan
+from sqlpriv.methods.noisy.verify import Meaning
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, is_close, same_number
 from sqlpriv.table.source import Source

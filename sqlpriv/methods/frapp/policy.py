@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.methods.randomized.policy import ADVERSARY, BOUND, RandomizedPolicy
+from sqlpriv.methods.noisy.policy import ADVERSARY, BOUND, RandomizedPolicy
 from sqlpriv.policy.keys import Fail
 
 OPTIONS = (*BOUND, ADVERSARY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlpriv.methods.randomized.wording import SCOPE
+from sqlpriv.methods.noisy.wording import SCOPE
 
 ROWS_ARE_PUBLIC = "frapp publishes as many rows as the table has, so their number is public"
 

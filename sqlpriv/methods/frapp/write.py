@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.frapp.mechanism import Replacement
 from sqlpriv.methods.method import Edition, Made, Request
-from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.write import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
-from sqlpriv.sqltext import literal
+from sqlpriv.methods.noisy.plan import RandomizedPlan
+from sqlpriv.methods.noisy.write import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
 
 
 def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:

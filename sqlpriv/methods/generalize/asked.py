@@ -1,6 +1,6 @@
 """Nodes as the releases that they would be, for queries: in tables of the search's own connection, one node at a time.
 
-They have the names of those of a file (labelled/layout.py), so that one rewriting serves for both. There are
+They have the names of those of a file (generalized/layout.py), so that one rewriting serves for both. There are
 only the columns that are asked for, and each combination of cells once, with its number of rows. The labels of a
 public domain on a level are worked out once, unless published rows name them, as those of bins. A column without a
 public domain is asked as if the values that its hierarchy lists were one: that is for the owner, who wants to know
@@ -12,23 +12,23 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.relation import Relation
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.shown import judge_stars, shown_rows, write_shown
-from sqlpriv.methods.labelled.answers import Counts, labelled_release
-from sqlpriv.methods.labelled.kinds import BINS, DATES, RANGES, counted_leaves
-from sqlpriv.methods.labelled.labels import NodeLabels
-from sqlpriv.methods.labelled.layout import has_leaves
-from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe
-from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.node_labels import label_rows, leaf_rows, write_node_labels
-from sqlpriv.methods.labelled.read import PublishedColumn
-from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.generalized.answers import Counts, labelled_release
+from sqlpriv.methods.generalized.kinds import BINS, DATES, RANGES, counted_leaves
+from sqlpriv.methods.generalized.labels import NodeLabels
+from sqlpriv.methods.generalized.layout import has_leaves
+from sqlpriv.methods.generalized.leaves import Known, ShownColumn, describe
+from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.node_labels import label_rows, leaf_rows, write_node_labels
+from sqlpriv.methods.generalized.read import PublishedColumn
+from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node
-from sqlpriv.relation import Relation
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.release import GeneralizedRelease
-from sqlpriv.sqltext import folded, quoted
 from sqlpriv.table.private_table import reads_apart
 
 _COPIES = "__priv_n"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods.generalize.plan import GeneralizePlan, make_plan
 from sqlpriv.methods.generalize.policy import WORKLOAD
 from sqlpriv.methods.method import Request

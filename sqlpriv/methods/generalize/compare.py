@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlpriv.engine import attached, fetch
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.engine import attached, fetch
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalize.shown import is_binned, one_class
-from sqlpriv.methods.labelled.evaluate import evaluate
-from sqlpriv.methods.labelled.scan import Scan, number_rows, published_columns
-from sqlpriv.methods.labelled.write import ROWS
-from sqlpriv.relation import Relation, Scratch
+from sqlpriv.methods.generalized.evaluate import evaluate
+from sqlpriv.methods.generalized.scan import Scan, number_rows, published_columns
+from sqlpriv.methods.generalized.write import ROWS
 from sqlpriv.release.file import SCHEMA, WRITTEN
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table
 
 

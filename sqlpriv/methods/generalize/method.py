@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.facts import OnProgress
+from sqlpriv.core.facts import OnProgress
 from sqlpriv.methods.generalize import write
 from sqlpriv.methods.generalize.best import best_node
 from sqlpriv.methods.generalize.compare import compare
@@ -18,9 +18,9 @@ from sqlpriv.methods.generalize.policy import OPTIONS, ROLES, WORKLOAD, Generali
 from sqlpriv.methods.generalize.search import search
 from sqlpriv.methods.generalize.stubbornness import stubbornness_curves
 from sqlpriv.methods.generalize.verify import LAYOUT, differences, verify_file
-from sqlpriv.methods.labelled.answers import answers_mean
-from sqlpriv.methods.labelled.method import LabelledMethod
-from sqlpriv.methods.labelled.scan import scan_table
+from sqlpriv.methods.generalized.answers import answers_mean
+from sqlpriv.methods.generalized.method import LabelledMethod
+from sqlpriv.methods.generalized.scan import scan_table
 from sqlpriv.methods.lattice import Lattice
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.release.file import ReleaseFile

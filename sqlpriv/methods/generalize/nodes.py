@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sqlpriv.checks.measures import TABLE
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods.generalize.objectives import make_objective
 from sqlpriv.methods.generalize.policy import OBJECTIVES
 from sqlpriv.methods.generalize.refusals import holds
 from sqlpriv.methods.generalize.search import is_valid, nodes_total, of_middle_height
-from sqlpriv.methods.labelled.evaluate import allowance, evaluate, rules_out
-from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.generalized.evaluate import allowance, evaluate, rules_out
+from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Lattice, Node, NodeRow, Outcome
 
 MOST_LISTED = 200_000

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.evaluate import COSTS
-from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.generalized.evaluate import COSTS
+from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node, Outcome
 
 Array = npt.NDArray[np.float64]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
-from sqlpriv.facts import Facts, Grid, Line, OnProgress, Part, shown_number
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.facts import Facts, Grid, Line, OnProgress, Part, shown_number
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.charts import SearchCharts
 from sqlpriv.methods.generalize.nodes import all_nodes, lattice_of
@@ -21,13 +22,12 @@ from sqlpriv.methods.generalize.refusals import not_met, unreachable
 from sqlpriv.methods.generalize.search import Found, Searched, look_at, nodes_total, search
 from sqlpriv.methods.generalize.shown import Stars, is_binned, judge_stars, write_shown
 from sqlpriv.methods.generalize.workload import Workload, workload_objective
-from sqlpriv.methods.labelled.evaluate import evaluate
-from sqlpriv.methods.labelled.labels import NodeLabels
-from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
-from sqlpriv.methods.labelled.measures import ClassMeasure, write_measures
-from sqlpriv.methods.labelled.scan import Scan, node_of, published_columns, scan_table
+from sqlpriv.methods.generalized.evaluate import evaluate
+from sqlpriv.methods.generalized.labels import NodeLabels
+from sqlpriv.methods.generalized.leaves import Known, ShownColumn, describe, read_known, refuse_names
+from sqlpriv.methods.generalized.measures import ClassMeasure, write_measures
+from sqlpriv.methods.generalized.scan import Scan, node_of, published_columns, scan_table
 from sqlpriv.methods.method import Plan, Request, Written
-from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sqlpriv.errors import InputError
-from sqlpriv.methods.labelled.policy import LabelledPolicy, check_node, read_node
+from sqlpriv.core.errors import InputError
+from sqlpriv.methods.generalized.policy import LabelledPolicy, check_node, read_node
 from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
 from sqlpriv.policy.keys import FLAG, HIERARCHY, Fail, Key, Keys, Kind, share
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import sqlglot
 
-from sqlpriv.errors import PolicyError, UnsupportedSQLError
+from sqlpriv.core.errors import PolicyError, UnsupportedSQLError
+from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.rewrite.bind.parse import statements_in_place
-from sqlpriv.sqltext import folded
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sqlpriv.facts import shown_number
+from sqlpriv.core.facts import shown_number
 from sqlpriv.methods.generalize.search import Searched
-from sqlpriv.methods.labelled.evaluate import allowance
-from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.generalized.evaluate import allowance
+from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node, Outcome
 
 

@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlpriv.checks.measures import TABLE
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods.generalize.objectives import Objective, make_objective
-from sqlpriv.methods.labelled.evaluate import allowance, evaluate, rules_out
-from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.generalized.evaluate import allowance, evaluate, rules_out
+from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node, Outcome
 
 MOST_NODES = 10**7

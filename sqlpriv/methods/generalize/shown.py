@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlpriv.checks.measures import POPULATION, TABLE
-from sqlpriv.engine import fetch
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalize.refusals import holds
-from sqlpriv.methods.labelled.evaluate import class_ctes, evaluate, write_nodes
-from sqlpriv.methods.labelled.kinds import NEVER_SHOWN, without_values
-from sqlpriv.methods.labelled.labels import NodeLabels
-from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.node_labels import write_node_labels
-from sqlpriv.methods.labelled.scan import Scan, number_rows
+from sqlpriv.methods.generalized.evaluate import class_ctes, evaluate, write_nodes
+from sqlpriv.methods.generalized.kinds import NEVER_SHOWN, without_values
+from sqlpriv.methods.generalized.labels import NodeLabels
+from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.node_labels import write_node_labels
+from sqlpriv.methods.generalized.scan import Scan, number_rows
 from sqlpriv.methods.lattice import Node, Outcome
-from sqlpriv.relation import Relation, Scratch
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.hierarchies import TOP
 from sqlpriv.table.private_table import reads_apart
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 from sqlpriv.checks.measures import CLASS1, CLASS2, CLASS3, HISTOGRAM, Measure
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.relation import Relation
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.evaluate import evaluate
-from sqlpriv.methods.labelled.measures import ClassMeasure, epsilon_of_classes
-from sqlpriv.methods.labelled.scan import Scan
+from sqlpriv.methods.generalized.evaluate import evaluate
+from sqlpriv.methods.generalized.measures import ClassMeasure, epsilon_of_classes
+from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node
-from sqlpriv.relation import Relation
 
 Curve = list[tuple[float, float]]
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.methods.generalize.policy import OBJECTIVES, GeneralizePolicy
-from sqlpriv.methods.labelled.layout import COUNTED, QI, labels_layout
-from sqlpriv.methods.labelled.policy import folded_node
-from sqlpriv.methods.labelled.verify import check_labels, check_levels, domains_beyond
-from sqlpriv.methods.labelled.verify_requirements import judge_requirement
+from sqlpriv.methods.generalized.layout import COUNTED, QI, labels_layout
+from sqlpriv.methods.generalized.policy import folded_node
+from sqlpriv.methods.generalized.verify import check_labels, check_levels, domains_beyond
+from sqlpriv.methods.generalized.verify_requirements import judge_requirement
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import flag, one_of, plain_json, whole
 from sqlpriv.release.verify import Check, named_by_digest, published
-from sqlpriv.sqltext import literal, quoted
 from sqlpriv.table.hierarchies import TOP
 
 LAYOUT = labels_layout(

@@ -25,24 +25,24 @@ import numpy as np
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.errors import InputError, InternalError, PolicyError, UnsupportedSQLError
+from sqlpriv.core.errors import InputError, InternalError, PolicyError, UnsupportedSQLError
+from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.generalize.asked import AskedNode, AskedNodes
 from sqlpriv.methods.generalize.least import Counts, counts_rows
 from sqlpriv.methods.generalize.objectives import Array, Objective
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalize.queries import Query, other_columns
 from sqlpriv.methods.generalize.shown import is_binned
-from sqlpriv.methods.labelled.evaluate import allowance
-from sqlpriv.methods.labelled.leaves import Known
-from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.methods.labelled.scan import Scan, published_columns
+from sqlpriv.methods.generalized.evaluate import allowance
+from sqlpriv.methods.generalized.leaves import Known
+from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.scan import Scan, published_columns
 from sqlpriv.methods.lattice import Node, Outcome
 from sqlpriv.release.open import run_rewritten
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import GeneralizedRelease, Release
-from sqlpriv.sqltext import folded
 
 _Group = tuple[Any, ...]
 _SLACK = 1e-9

@@ -1,4 +1,4 @@
-"""Write a node as a release, in the layout of generalized releases (labelled/layout.py).
+"""Write a node as a release, in the layout of generalized releases (generalized/layout.py).
 
 Of what only suppressed rows have, the file tells their number alone.
 """
@@ -10,9 +10,9 @@ from pathlib import Path
 
 from sqlpriv.methods.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalize.shown import shown_rows
-from sqlpriv.methods.labelled.node_labels import node_labels
-from sqlpriv.methods.labelled.scan import published_columns
-from sqlpriv.methods.labelled.write import Rows, write_labelled
+from sqlpriv.methods.generalized.node_labels import node_labels
+from sqlpriv.methods.generalized.scan import published_columns
+from sqlpriv.methods.generalized.write import Rows, write_labelled
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import written
 

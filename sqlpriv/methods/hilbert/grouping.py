@@ -1,6 +1,6 @@
 """The points of a table grouped along the line: best for k, and merged where more is required.
 
-What is judged is what a reader sees: classes that show the same labels are one (labelled/boxes.py).
+What is judged is what a reader sees: classes that show the same labels are one (generalized/boxes.py).
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.methods.generalized.axes import BoxScan
+from sqlpriv.methods.generalized.boxes import Boxes, boxed_rows, make_boxes
+from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes
+from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.hilbert.merge import merge_failing
 from sqlpriv.methods.hilbert.points import line_of
-from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.boxes import Boxes, boxed_rows, make_boxes
-from sqlpriv.methods.labelled.evaluate import class_columns, judged_ctes
-from sqlpriv.methods.labelled.measures import ClassMeasure
-from sqlpriv.relation import Relation, Scratch
 
 if TYPE_CHECKING:
     from sqlpriv.methods.hilbert.merge import Flags

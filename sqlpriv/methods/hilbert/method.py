@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from sqlpriv.methods.generalized.axes import BoxScan
+from sqlpriv.methods.generalized.box_method import BoxMethod
+from sqlpriv.methods.generalized.box_plan import Divided
+from sqlpriv.methods.generalized.box_policy import CUTS
+from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.hilbert.grouping import group_points
-from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.box_method import BoxMethod
-from sqlpriv.methods.labelled.box_plan import Divided
-from sqlpriv.methods.labelled.box_policy import CUTS
-from sqlpriv.methods.labelled.measures import ClassMeasure
 from sqlpriv.methods.method import Request
 
 

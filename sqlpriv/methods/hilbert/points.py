@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from sqlpriv.engine import fetch, interruptible, translate
+from sqlpriv.core.engine import fetch, interruptible, translate
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.axes import Axis, BoxScan, Trees
-from sqlpriv.relation import Relation, Scratch
+from sqlpriv.methods.generalized.axes import Axis, BoxScan, Trees
 
 if TYPE_CHECKING:
     from sqlpriv.udfs.line import Extents, Line, Values

@@ -32,10 +32,10 @@ from collections.abc import Sequence
 
 from sqlpriv.checks.measures import RELATION, SIZE
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.axes import Axis, BoxScan
-from sqlpriv.methods.labelled.boxes import is_empty, is_range, merged_spans, nodes_over, of_numbers, spans
-from sqlpriv.methods.labelled.evaluate import class_columns, judged_ctes
-from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.methods.generalized.axes import Axis, BoxScan
+from sqlpriv.methods.generalized.boxes import is_empty, is_range, merged_spans, nodes_over, of_numbers, spans
+from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes
+from sqlpriv.methods.generalized.measures import ClassMeasure
 
 _BELOW, _AT, _ABOVE, _SIDE = 0, 1, 2, 3
 """The sides of a median, and the first child of a tree. Where NULL is parted from numbers, it is above them."""

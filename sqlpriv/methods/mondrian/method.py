@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.box_method import BoxMethod
-from sqlpriv.methods.labelled.box_plan import BoxPlan, Divided
-from sqlpriv.methods.labelled.boxes import box_rows
-from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.methods.generalized.axes import BoxScan
+from sqlpriv.methods.generalized.box_method import BoxMethod
+from sqlpriv.methods.generalized.box_plan import BoxPlan, Divided
+from sqlpriv.methods.generalized.boxes import box_rows
+from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.method import Request
 from sqlpriv.methods.mondrian.policy import OPTIONS
 from sqlpriv.methods.mondrian.rounds import cut_in_rounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlpriv.methods.labelled.box_policy import CUTS
+from sqlpriv.methods.generalized.box_policy import CUTS
 from sqlpriv.policy.keys import Key, Keys, Kind
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sqlpriv.engine import fetch
-from sqlpriv.facts import OnProgress
-from sqlpriv.methods.labelled.axes import BoxScan
-from sqlpriv.methods.labelled.measures import ClassMeasure
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.facts import OnProgress
+from sqlpriv.core.relation import Relation
+from sqlpriv.methods.generalized.axes import BoxScan
+from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.mondrian.cuts import COPIES, WORK, Cutter
-from sqlpriv.relation import Relation
 
 _SORTED = (6, 12)
 """After which rounds the points are sorted by their partitions."""

@@ -1,6 +1,6 @@
 """The p of noisy counts that is best for the owner's own questions: by the errors that their answers will have.
 
-The private table gives these before any noise is drawn (randomized/questions.py), so that no p looks better by luck.
+The private table gives these before any noise is drawn (noisy/questions.py), so that no p looks better by luck.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, median
 
-from sqlpriv.errors import SqlprivError
+from sqlpriv.core.errors import SqlprivError
+from sqlpriv.methods.noisy.plan import RandomizedPlan
+from sqlpriv.methods.noisy.questions import ask
 from sqlpriv.methods.noisy_counts.mechanism import OneSided, OneSidedByShares
-from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.questions import ask
 
 _TRIED = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _COARSE = _TRIED[1::2]

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.noisy.attackers import Attacker, list_attackers
+from sqlpriv.methods.noisy.calibration import Bound, Calibration, refuse_noise, refuse_probability
+from sqlpriv.methods.noisy.mechanism import NoiseByValue
+from sqlpriv.methods.noisy.wording import warnings_of_policy
 from sqlpriv.methods.noisy_counts import wording
 from sqlpriv.methods.noisy_counts.mechanism import (
     Guarantee,
@@ -22,10 +26,6 @@ from sqlpriv.methods.noisy_counts.mechanism import (
     read_shares,
 )
 from sqlpriv.methods.noisy_counts.policy import NoisyCountsPolicy
-from sqlpriv.methods.randomized.attackers import Attacker, list_attackers
-from sqlpriv.methods.randomized.calibration import Bound, Calibration, refuse_noise, refuse_probability
-from sqlpriv.methods.randomized.mechanism import NoiseByValue
-from sqlpriv.methods.randomized.wording import warnings_of_policy
 from sqlpriv.table.source import Source
 
 ADVERSARY = "informed"

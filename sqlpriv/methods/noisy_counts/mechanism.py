@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.randomized.attackers import Background, row_prior
-from sqlpriv.methods.randomized.mechanism import AllWeights, Mechanism, NoiseByValue
-from sqlpriv.methods.randomized.read import background_of
+from sqlpriv.methods.noisy.attackers import Background, row_prior
+from sqlpriv.methods.noisy.mechanism import AllWeights, Mechanism, NoiseByValue
+from sqlpriv.methods.noisy.read import background_of
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Names
 from sqlpriv.rewrite.release import Weights

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import Edition, Made, Request
+from sqlpriv.methods.noisy.calibration import Bound, Calibration
+from sqlpriv.methods.noisy.mechanism import Mechanism
+from sqlpriv.methods.noisy.method import Randomized
+from sqlpriv.methods.noisy.plan import RandomizedPlan
+from sqlpriv.methods.noisy.verify import Meaning
 from sqlpriv.methods.noisy_counts import verify
 from sqlpriv.methods.noisy_counts.best_p import best_p
 from sqlpriv.methods.noisy_counts.calibrate import calibrate
 from sqlpriv.methods.noisy_counts.mechanism import MECHANISMS
 from sqlpriv.methods.noisy_counts.policy import OPTIONS, NoisyCountsPolicy
 from sqlpriv.methods.noisy_counts.write import write
-from sqlpriv.methods.randomized.calibration import Bound, Calibration
-from sqlpriv.methods.randomized.mechanism import Mechanism
-from sqlpriv.methods.randomized.method import Randomized
-from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.verify import Meaning
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sqlpriv.methods.randomized.policy import BOUND, RandomizedPolicy
+from sqlpriv.core.sqltext import folded
+from sqlpriv.methods.noisy.policy import BOUND, RandomizedPolicy
 from sqlpriv.policy.keys import Fail, Key, Keys, number
-from sqlpriv.sqltext import folded
 
 MOST_ROWS_EACH = 1000
 OPTIONS: Keys = (

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.noisy.calibration import FINEST
+from sqlpriv.methods.noisy.read import background_of
+from sqlpriv.methods.noisy.verify import Meaning
+from sqlpriv.methods.noisy.wording import size_is_rounded
 from sqlpriv.methods.noisy_counts import wording
 from sqlpriv.methods.noisy_counts.calibrate import ADVERSARY, guarantee_by_shares
 from sqlpriv.methods.noisy_counts.mechanism import OneSided, OneSidedByShares, read_mechanism, read_shares
-from sqlpriv.methods.randomized.calibration import FINEST
-from sqlpriv.methods.randomized.read import background_of
-from sqlpriv.methods.randomized.verify import Meaning
-from sqlpriv.methods.randomized.wording import size_is_rounded
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, is_close, same_number
-from sqlpriv.sqltext import quoted
 
 
 def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:

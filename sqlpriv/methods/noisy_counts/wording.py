@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.noisy.wording import SCOPE
 from sqlpriv.methods.noisy_counts.mechanism import Guarantee, Shares
-from sqlpriv.methods.randomized.wording import SCOPE
 
 _SIZE = "The number of rows, rounded up, is published: nothing is claimed of who is in the table at all."
 

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import math
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.method import Edition, Made, Request
+from sqlpriv.methods.noisy.draws import Draws, element_text, uniform_draws
+from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights
+from sqlpriv.methods.noisy.plan import RandomizedPlan
+from sqlpriv.methods.noisy.write import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
 from sqlpriv.methods.noisy_counts.mechanism import NoisyCountsMechanism, OneSided, OneSidedByShares, Signed
-from sqlpriv.methods.randomized.draws import Draws, element_text, uniform_draws
-from sqlpriv.methods.randomized.mechanism import WEIGHTS, AllWeights
-from sqlpriv.methods.randomized.plan import RandomizedPlan
-from sqlpriv.methods.randomized.write import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
 from sqlpriv.release.file import double
-from sqlpriv.sqltext import literal
 
 
 def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:

@@ -16,17 +16,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from sqlpriv.engine import fetch
-from sqlpriv.facts import Line
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.facts import Line
+from sqlpriv.core.sqltext import NUMERIC_TYPE, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.read import ClassRows, Known, PublishedColumn
+from sqlpriv.methods.generalized.read import ClassRows, Known, PublishedColumn
 from sqlpriv.methods.sdgs.declared import declared_groups, refuse_no_numbers
 from sqlpriv.methods.sdgs.groups import Group, file_of
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.rewrite.public_facts import PublicFacts
 from sqlpriv.rewrite.release import Attribute, Cuts, Release, SampledRelease
-from sqlpriv.sqltext import NUMERIC_TYPE, quoted
 
 _ONE = "1e0"
 

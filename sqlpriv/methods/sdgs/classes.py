@@ -12,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.kinds import without_enums
-from sqlpriv.methods.labelled.labels import NodeLabels
-from sqlpriv.methods.labelled.scan import Scan, number_rows, published_columns
+from sqlpriv.methods.generalized.kinds import without_enums
+from sqlpriv.methods.generalized.labels import NodeLabels
+from sqlpriv.methods.generalized.scan import Scan, number_rows, published_columns
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
-from sqlpriv.relation import Relation, Scratch
-from sqlpriv.sqltext import folded, literal, quoted
 from sqlpriv.table.digest import WRITTEN_ONE_WAY
 from sqlpriv.table.frequencies import COUNT
 

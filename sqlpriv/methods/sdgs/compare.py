@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlpriv.engine import attached, fetch
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.engine import attached, fetch
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.sdgs.classes import SampleCounts
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.release.file import WRITTEN
-from sqlpriv.sqltext import quoted
 
 
 def compare(plan: SdgsPlan, path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.sdgs.groups import GROUPS, Group, groups_of
 from sqlpriv.methods.sdgs.terms import SdgsTerms, guaranteed

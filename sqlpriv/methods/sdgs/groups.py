@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.release.file import SCHEMA, WRITTEN, ReleaseFile
-from sqlpriv.sqltext import quoted
 
 ROWS = "published"
 GROUPS = "groups"

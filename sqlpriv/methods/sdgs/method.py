@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.engine import fetch
-from sqlpriv.facts import Line
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.facts import Line
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.labelled.cells import labelled_records
+from sqlpriv.methods.generalized.cells import labelled_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.records import Records
 from sqlpriv.methods.sdgs import write
@@ -28,7 +29,6 @@ from sqlpriv.release.layout import Contents, Layout
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Release
-from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import Source
 
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.relation import Relation
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.labelled.node_labels import write_node_labels
-from sqlpriv.methods.labelled.scan import Scan, node_of
+from sqlpriv.methods.generalized.node_labels import write_node_labels
+from sqlpriv.methods.generalized.scan import Scan, node_of
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.classes import expected_rows, write_classes
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.terms import SdgsTerms, sensitivity
-from sqlpriv.relation import Relation
-from sqlpriv.sqltext import literal
 
 
 def draw_node(

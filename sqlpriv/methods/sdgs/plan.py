@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError
-from sqlpriv.facts import Facts
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.facts import Facts
+from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.charts import Deltas
-from sqlpriv.methods.labelled.leaves import Known, ShownColumn, describe, read_known, refuse_names
-from sqlpriv.methods.labelled.node_labels import write_node_labels
-from sqlpriv.methods.labelled.policy import folded_node
-from sqlpriv.methods.labelled.scan import Scan, node_of, published_columns, scan_table
+from sqlpriv.methods.generalized.leaves import Known, ShownColumn, describe, read_known, refuse_names
+from sqlpriv.methods.generalized.node_labels import write_node_labels
+from sqlpriv.methods.generalized.policy import folded_node
+from sqlpriv.methods.generalized.scan import Scan, node_of, published_columns, scan_table
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Plan, Written
 from sqlpriv.methods.sdgs.classes import SampleCounts, expected_rows, refuse_kinds, refuse_too_many, write_classes
@@ -26,7 +27,6 @@ from sqlpriv.methods.sdgs.wording import OwnerSummary, owner_facts
 from sqlpriv.release.file import count_rows, open_file
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.spent import Spent
-from sqlpriv.sqltext import folded
 from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.hierarchies import comes_from_a_table
 from sqlpriv.table.named_tables import private_reads, reads_private

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import PolicyError, SqlprivError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError, SqlprivError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.sdgs.policy import SdgsPolicy

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.labelled.layout import (
+from sqlpriv.methods.generalized.layout import (
     COUNTED,
     Attribute,
     label_tables,
@@ -19,8 +20,8 @@ from sqlpriv.methods.labelled.layout import (
     rows_shown_as,
     rows_stored,
 )
-from sqlpriv.methods.labelled.policy import folded_node, read_node
-from sqlpriv.methods.labelled.verify import check_labels, check_levels, domains_beyond
+from sqlpriv.methods.generalized.policy import folded_node, read_node
+from sqlpriv.methods.generalized.verify import check_labels, check_levels, domains_beyond
 from sqlpriv.methods.sdgs.declared import FOUR, declared_groups, declared_terms, wrong_groups
 from sqlpriv.methods.sdgs.groups import GROUPS, Group, file_of
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
@@ -28,7 +29,6 @@ from sqlpriv.methods.sdgs.terms import SdgsTerms, go_together, smooth_curve
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Contents, Names, one_of, plain_json
 from sqlpriv.release.verify import Check, check_all, is_close, named_by_digest, published
-from sqlpriv.sqltext import folded, quoted
 
 _NUMBERS = frozenset({
     "epsilon", "delta", "k", "beta", "node_epsilon", "rows_each", "total_epsilon", "total_delta", "replaced_epsilon",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.facts import Facts, Grid, Line, Part
+from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.methods.method import Written
 from sqlpriv.methods.sdgs.classes import SampleCounts
 from sqlpriv.methods.sdgs.groups import Group

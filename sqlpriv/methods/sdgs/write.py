@@ -1,6 +1,6 @@
 """Write a release by sampled k-anonymity.
 
-The file has the layout of generalized releases (labelled/layout.py), and further
+The file has the layout of generalized releases (generalized/layout.py), and further
 
     group_2, ...   of several groups of columns the rows of all but the first
     parameters     the four numbers, what they guarantee, and n_public where the policy declares it
@@ -16,10 +16,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlpriv.errors import ReleaseError
-from sqlpriv.methods.labelled.labels import NodeLabels
-from sqlpriv.methods.labelled.node_labels import node_labels, write_node_labels
-from sqlpriv.methods.labelled.write import Rows, write_labelled
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.sqltext import quoted
+from sqlpriv.methods.generalized.labels import NodeLabels
+from sqlpriv.methods.generalized.node_labels import node_labels, write_node_labels
+from sqlpriv.methods.generalized.write import Rows, write_labelled
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Edition, Made
 from sqlpriv.methods.sdgs.classes import SampleCounts, write_classes, write_rows, write_sample
@@ -27,7 +28,6 @@ from sqlpriv.methods.sdgs.groups import GROUPS, Group
 from sqlpriv.methods.sdgs.nodes import draw_node
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.release.file import double, write_values, written
-from sqlpriv.sqltext import quoted
 
 
 def throw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[SampleCounts]]:

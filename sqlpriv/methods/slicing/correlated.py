@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
-from sqlpriv.engine import fetch
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.bucketed.layout import SENSITIVE
-from sqlpriv.sqltext import quoted
+from sqlpriv.methods.split.layout import SENSITIVE
 from sqlpriv.table.source import Source
 
 _MANY, _PARTS = 32, 16

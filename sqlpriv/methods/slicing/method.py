@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sqlpriv.errors import PolicyError
-from sqlpriv.methods.bucketed.layout import QI, SENSITIVE, Layout
-from sqlpriv.methods.bucketed.method import Bucketed
-from sqlpriv.methods.bucketed.numbers import Sides
-from sqlpriv.methods.bucketed.plan import BucketPlan, Promise, make_plan, spelt_roles
-from sqlpriv.methods.bucketed.write import Words
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.slicing.correlated import correlated_groups
 from sqlpriv.methods.slicing.policy import OPTIONS, SlicingPolicy
+from sqlpriv.methods.split.layout import QI, SENSITIVE, Layout
+from sqlpriv.methods.split.method import Bucketed
+from sqlpriv.methods.split.numbers import Sides
+from sqlpriv.methods.split.plan import BucketPlan, Promise, make_plan, spelt_roles
+from sqlpriv.methods.split.write import Words
 from sqlpriv.release.layout import Names
 from sqlpriv.release.verify import Check
-from sqlpriv.sqltext import folded
 from sqlpriv.table.source import Source
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlpriv.methods.bucketed.policy import PUBLISHED, BucketedPolicy
+from sqlpriv.core.sqltext import folded
+from sqlpriv.methods.split.policy import PUBLISHED, BucketedPolicy
 from sqlpriv.policy.keys import GROUPS, Fail, Key, Keys, check_groups, number
-from sqlpriv.sqltext import folded
 
 _MOST = 10**9
 

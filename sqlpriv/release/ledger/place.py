@@ -12,7 +12,7 @@ import stat
 import sys
 from pathlib import Path
 
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.errors import ReleaseError
 
 ENVIRONMENT = "SQLPRIV_LEDGER"
 _NAME = "ledger.db"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.policy.sections import Budget
 from sqlpriv.release.file import released_there
 from sqlpriv.release.ledger.entry import Entry

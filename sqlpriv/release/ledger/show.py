@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sqlpriv.facts import Facts, Grid, Line
+from sqlpriv.core.facts import Facts, Grid, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.sections import Budget

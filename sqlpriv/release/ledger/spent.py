@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.facts import Grid, Line, Part
+from sqlpriv.core.facts import Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 
 UNITS = ("row", "person")

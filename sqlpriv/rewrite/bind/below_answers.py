@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import folded
 from sqlpriv.rewrite.bind.flatten import ONLY_SUMS, Flattening
 from sqlpriv.rewrite.bind.names import Ctes, Scope, with_ctes
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Aggregated, Rows, Shown, marked
 from sqlpriv.rewrite.syntax import aggregated, default_name, has_windows, is_star, outside_subqueries, windowed
-from sqlpriv.sqltext import folded
 
 
 def flattened(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sqlpriv.core.sqltext import folded
 from sqlpriv.rewrite.release import Release
-from sqlpriv.sqltext import folded
 
 SCHEMA = "information_schema"
 SCHEMAS = frozenset({"main", "public"})

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.bind.names import Names, Scope
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, Rows, Shown, column, exists, table
 from sqlpriv.rewrite.syntax import conjuncts, without_parentheses
-from sqlpriv.sqltext import quoted
 
 _JOIN = "a join of estimates with the private table"
 _INSTEAD = "aggregate the private table once, or join all group keys of the estimates by ="

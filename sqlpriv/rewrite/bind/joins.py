@@ -20,7 +20,8 @@ from math import prod
 
 from sqlglot import exp
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.bind.flatten import Flattening
 from sqlpriv.rewrite.bind.names import Columns, Names, Scope
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_self_join
@@ -39,7 +40,6 @@ from sqlpriv.rewrite.bind.relations import (
 )
 from sqlpriv.rewrite.release import Attribute
 from sqlpriv.rewrite.syntax import without_parentheses
-from sqlpriv.sqltext import quoted
 
 MOST_ROWS = 10_000_000
 

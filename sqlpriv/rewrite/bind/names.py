@@ -11,14 +11,14 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.rewrite.bind.catalog import SCHEMA, SCHEMAS
 from sqlpriv.rewrite.bind.flatten import Flattening
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.bind.relations import Answer, Relation, Shown
 from sqlpriv.rewrite.release import Release
 from sqlpriv.rewrite.syntax import PREFIX
-from sqlpriv.sqltext import folded, quoted
 
 Columns: TypeAlias = dict[str, Shown]
 Ctes: TypeAlias = Mapping[str, tuple[exp.CTE, "Ctes"]]

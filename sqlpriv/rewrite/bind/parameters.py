@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import sqlglot
 from sqlglot import TokenType, exp, parse_one
 
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
 from sqlpriv.rewrite.bind.refusals import place, refuse
 
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any] | None

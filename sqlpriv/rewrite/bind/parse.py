@@ -11,7 +11,7 @@ from itertools import zip_longest
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.rewrite.aggregates import UNKNOWN_NAMES
 from sqlpriv.rewrite.bind.parameters import Bound, bind_parameters, move_back, numbered
 from sqlpriv.rewrite.bind.refusals import INSTEAD_OF_STATEMENTS, STATEMENTS, refuse

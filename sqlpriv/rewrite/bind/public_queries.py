@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.rewrite.bind.catalog import SCHEMA, SCHEMAS, catalog_view
 from sqlpriv.rewrite.bind.functions import PUBLIC_NODES, allowed, misread
 from sqlpriv.rewrite.bind.names import Ctes, Names, Scope, by_name, with_ctes
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_other_parts, unknown
 from sqlpriv.rewrite.bind.relations import Read, Rows, Shown, column, distinct_names
 from sqlpriv.rewrite.syntax import SELECT_ARGS, UNION_ARGS, aggregated, default_name, has_aggregates, is_star
-from sqlpriv.sqltext import folded, quoted
 
 _INNER_JOINS = {"", "INNER", "CROSS"}
 _JOINS = {*_INNER_JOINS, "LEFT", "LEFT OUTER", "SEMI", "ANTI"}

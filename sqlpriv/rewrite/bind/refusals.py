@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.rewrite.aggregates import FAMILIES
 
 _EXTREMES = (

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.rewrite.syntax import without_parentheses
-from sqlpriv.sqltext import folded, quoted
 
 VALUE = "value"
 SCALAR = "__priv_scalar"

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import folded
 from sqlpriv.rewrite.bind.catalog import SCHEMAS
 from sqlpriv.rewrite.bind.expressions import Expressions
 from sqlpriv.rewrite.bind.joins import PublicSide, join_answers, left_join, public_side, semi_join
@@ -17,7 +18,6 @@ from sqlpriv.rewrite.bind.names import Columns, Ctes, Names, Reader, Scope, by_n
 from sqlpriv.rewrite.bind.public_queries import is_public_relation, public_relation
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_other_parts, refuse_self_join, unknown
 from sqlpriv.rewrite.bind.relations import VALUE, Answer, Read, Relation, Rows, Shown, column, marked
-from sqlpriv.sqltext import folded
 
 _SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {
     exp.Table: {"this", "alias", "db", "catalog"},

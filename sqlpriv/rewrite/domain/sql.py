@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.domain.eliminate import Order, Step, Table
 from sqlpriv.rewrite.domain.factors import BIT, GROUP, NUMBER, ONLY, WHERE, Factors, Term
 from sqlpriv.rewrite.domain.variables import bits
 from sqlpriv.rewrite.syntax import PREFIX
-from sqlpriv.sqltext import quoted
 
 BIGINT_BOUND = 2**63
 HUGEINT_BOUND = 10**36

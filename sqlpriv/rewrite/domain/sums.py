@@ -13,7 +13,7 @@ from math import inf
 
 from sqlglot import exp
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.rewrite.domain.eliminate import Order, best_order
 from sqlpriv.rewrite.domain.factors import Factors, build
 from sqlpriv.rewrite.domain.sql import write

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.generators.duckdb import DuckDBGenerator
 
-from sqlpriv.errors import UnsupportedSQLError
+from sqlpriv.core.errors import UnsupportedSQLError
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.rewrite.syntax import PREFIX
-from sqlpriv.sqltext import folded, quoted
 
 # What gives a name to rows inside a subquery.
 _NAMING = (exp.Table, exp.Subquery, exp.CTE, exp.Values, exp.Unnest)

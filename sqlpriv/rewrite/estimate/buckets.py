@@ -23,6 +23,7 @@ from itertools import product
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.estimate.classes import HIGH, LOW, MEAN, Classes
 from sqlpriv.rewrite.estimate.hard_bounds import HardSums
 from sqlpriv.rewrite.estimate.joined_tables import Joins
@@ -30,7 +31,6 @@ from sqlpriv.rewrite.estimate.summands import Summands
 from sqlpriv.rewrite.estimate.sums import ESTIMATE
 from sqlpriv.rewrite.estimate.texts import Texts, formula
 from sqlpriv.rewrite.release import SplitRelease
-from sqlpriv.sqltext import quoted
 
 _EXTREME = {LOW: "min", HIGH: "max"}
 _BETTER = {LOW: "greatest", HIGH: "least"}

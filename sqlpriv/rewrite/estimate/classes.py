@@ -16,6 +16,7 @@ from math import prod
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.domain.sums import TooWideError
 from sqlpriv.rewrite.estimate.joined_tables import Joins
 from sqlpriv.rewrite.estimate.ranges import cut_points, refuse_uncut, with_ends
@@ -23,7 +24,6 @@ from sqlpriv.rewrite.estimate.summands import Summands
 from sqlpriv.rewrite.estimate.sums import ESTIMATE
 from sqlpriv.rewrite.estimate.texts import VIEW, formula
 from sqlpriv.rewrite.release import ClassRelease
-from sqlpriv.sqltext import quoted
 
 LOW, HIGH, MEAN = "low", "high", "mean "
 _INFINITE = {LOW: "CAST('-inf' AS DOUBLE)", HIGH: "CAST('inf' AS DOUBLE)"}

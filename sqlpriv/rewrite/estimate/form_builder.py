@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.aggregates import AVERAGE, BY_VALUE, STATISTIC, Aggregate, aggregate_of
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node
 from sqlpriv.rewrite.bind.relations import SCALAR, Answer, AnswerColumn, mark
@@ -36,7 +37,6 @@ from sqlpriv.rewrite.estimate.sums import SUMS, Frame
 from sqlpriv.rewrite.estimate.texts import Texts
 from sqlpriv.rewrite.estimate.windows import WindowParts, window_form
 from sqlpriv.rewrite.syntax import AGGREGATES, GROUPING, without_parentheses
-from sqlpriv.sqltext import quoted
 
 _ROUNDING = (exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast)
 _RISING = (*_ROUNDING, exp.Coalesce, exp.Greatest, exp.Least, exp.Exp, exp.Sqrt, exp.Ln, exp.Cbrt, exp.Nullif)

@@ -17,11 +17,11 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.bind.names import Names
 from sqlpriv.rewrite.bind.relations import VALUE, Read, column
 from sqlpriv.rewrite.release import Release
 from sqlpriv.rewrite.syntax import conjuncts, without_parentheses
-from sqlpriv.sqltext import quoted
 
 _INTEGERS = frozenset({
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",

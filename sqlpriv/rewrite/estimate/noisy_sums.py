@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.bind.relations import VALUE
 from sqlpriv.rewrite.domain.sums import DomainSums, TooWideError, Value, Variable, domain_sums
 from sqlpriv.rewrite.estimate.forms import times
@@ -26,7 +27,6 @@ from sqlpriv.rewrite.estimate.summands import Kept, Moment, Summands
 from sqlpriv.rewrite.estimate.sums import ESTIMATE, SUMS, Computed, Frame, Sums
 from sqlpriv.rewrite.estimate.texts import VIEW, Texts, number
 from sqlpriv.rewrite.release import NoisyRelease, Weights
-from sqlpriv.sqltext import quoted
 
 _WEIGHT, _VARIANCE, _SKEW = "weight", "variance", "skew"
 # The kinds of columns: over view and domain, then over the view alone.

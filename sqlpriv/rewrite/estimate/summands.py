@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import NUMERIC_TYPE
 from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.estimate.joined_tables import Copies
 from sqlpriv.rewrite.estimate.texts import Texts
 from sqlpriv.rewrite.release import Attribute, Release
 from sqlpriv.rewrite.syntax import without_parentheses
-from sqlpriv.sqltext import NUMERIC_TYPE
 
 _TRUTHS = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,

@@ -9,9 +9,9 @@ from statistics import NormalDist
 from sqlglot import exp
 from sqlglot.generators.duckdb import DuckDBGenerator
 
-from sqlpriv.errors import InputError
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros import catalog
-from sqlpriv.sqltext import quoted
 
 VIEW = "__priv_v"
 ALONE = re.compile(r'[\w.]+|"\w+"[.]"\w+"')

@@ -9,7 +9,7 @@ import pytest
 from support.commands import run
 from support.disclosures import BOOK, COLUMNS, FILE, NORTH, PEOPLE, RISK, checks, written_policy
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.publishing import plan, planned, publish, read_policy

@@ -14,7 +14,7 @@ from support.disclosures import FILE, NORTH, RISK, checks, written_policy
 from support.titles import CONTENTS, DECLARED, OF_POLICY, PUBLIC_PART
 
 import sqlpriv
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.publishing import open_release, publish
 
 pytestmark = pytest.mark.slow

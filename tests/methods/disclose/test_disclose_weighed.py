@@ -16,7 +16,7 @@ from support.commands import run
 from support.disclosures import BOOK, COLUMNS, FILE, PEOPLE, RISK, checks, written_policy
 from support.policies import write_policy
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.publishing import planned, publish, read_policy

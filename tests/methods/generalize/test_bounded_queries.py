@@ -14,7 +14,7 @@ import pytest
 from support.policies import generalize, policy_text, qi, role, write_policy
 from support.titles import CONTENTS, DECLARED, OF_POLICY
 
-from sqlpriv.errors import PolicyError, ReleaseError, UnsupportedSQLError
+from sqlpriv.core.errors import PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.publishing import open_release, show, verify
 from sqlpriv.release.open import OpenRelease
 

@@ -18,7 +18,7 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalize.nodes import all_nodes, minimal_nodes
 from sqlpriv.methods.generalize.plan import prepare
 from sqlpriv.methods.generalize.search import is_valid, search
-from sqlpriv.methods.labelled.evaluate import evaluate
+from sqlpriv.methods.generalized.evaluate import evaluate
 
 SCHEMA = "memory.given"
 

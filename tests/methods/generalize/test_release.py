@@ -24,10 +24,10 @@ from support.lattice_runs import write_case
 from support.policies import Generalized, generalize, policy_text, qi, role, write_policy
 from support.strategies import EXAMPLES
 
-from sqlpriv.errors import InternalError, PolicyError, ReleaseError
+from sqlpriv.core.errors import InternalError, PolicyError, ReleaseError
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.expand import expand
 from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.sqltext import quoted
 from sqlpriv.table.source import TableReference
 
 METHOD = import_module("sqlpriv.methods.generalize.method")
@@ -582,7 +582,7 @@ def evaluate(*given, evaluated=searching.evaluate, **named):
         print("searching", flush=True)
     return evaluated(*given, **named)
 searching.evaluate = evaluate
-importlib.import_module("sqlpriv.doors.cli.main").main()
+importlib.import_module("sqlpriv.apps.cli.main").main()
 """
     process = subprocess.Popen(
         [sys.executable, "-c", script, "publish", "policy.toml"],

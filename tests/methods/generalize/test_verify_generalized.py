@@ -13,7 +13,7 @@ from support.commands import run
 from support.policies import generalize, policy_text, qi, role, write_policy
 from support.titles import OF_POLICY
 
-from sqlpriv.errors import ReleaseError
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.publishing import show, verify
 
 PEOPLE = """

@@ -11,10 +11,10 @@ from support.boxes import check_boxes, random_case
 from support.line_releases import some_rows, sql_of
 from support.strategies import EXAMPLES
 
-from sqlpriv.engine import fetch
-from sqlpriv.errors import InputError, PolicyError
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InputError, PolicyError
+from sqlpriv.methods.generalized.box_plan import BoxPlan
 from sqlpriv.methods.hilbert import points
-from sqlpriv.methods.labelled.box_plan import BoxPlan
 from sqlpriv.publishing import open_release, plan, planned, publish, read_policy, show, verify
 
 PUBLIC = {

@@ -11,10 +11,10 @@ from oracles import mondrian
 from support.boxes import check_boxes, classes_found, random_case
 from support.strategies import EXAMPLES
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.labelled import scan
+from sqlpriv.methods.generalized import scan
 from sqlpriv.methods.mondrian import cuts, rounds
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import planned

@@ -13,7 +13,7 @@ from support.commands import run
 from support.policies import policy_text, qi, role, write_policy
 from support.titles import CONTENTS, DECLARED, PUBLIC_PART, SHOWN
 
-from sqlpriv.errors import PolicyError
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.publishing import open_release, plan, publish, verify
 
 PEOPLE = """

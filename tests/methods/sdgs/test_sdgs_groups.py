@@ -17,7 +17,7 @@ from support.sampled_outcomes import Distribution, slipped, thrown
 from support.titles import OF_POLICY
 
 import sqlpriv
-from sqlpriv.errors import PolicyError, SqlprivError, UnsupportedSQLError
+from sqlpriv.core.errors import PolicyError, SqlprivError, UnsupportedSQLError
 from sqlpriv.methods.sdgs.write import throw
 from sqlpriv.publishing import open_release, plan, publish, read_policy, show, verify
 from sqlpriv.release.open import OpenRelease

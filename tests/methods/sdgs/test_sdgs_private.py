@@ -14,13 +14,13 @@ from scipy.stats import binom
 from support.sampled import plan_of, sampled_policy, write_people
 from support.sampled_outcomes import Distribution, slipped, thrown
 
-from sqlpriv.engine import fetch
-from sqlpriv.methods.labelled.node_labels import write_node_labels
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.relation import Relation
+from sqlpriv.methods.generalized.node_labels import write_node_labels
 from sqlpriv.methods.sdgs.classes import expected_rows, write_classes, write_rows, write_sample
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.methods.sdgs.terms import sensitivity
 from sqlpriv.publishing import publish, read_policy
-from sqlpriv.relation import Relation
 
 Rows = list[tuple[int, int, str, str]]
 TABLE: Rows = [

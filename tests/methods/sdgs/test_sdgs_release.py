@@ -15,8 +15,8 @@ from support.sampled import COLUMNS, people, plan_of, sampled_policy, write_peop
 from support.titles import OF_POLICY
 
 import sqlpriv
-from sqlpriv.errors import PolicyError, ReleaseError, SqlprivError
-from sqlpriv.facts import shown_number
+from sqlpriv.core.errors import PolicyError, ReleaseError, SqlprivError
+from sqlpriv.core.facts import shown_number
 from sqlpriv.publishing import open_release, plan, publish, read_policy, show, verify
 
 OUT = "sqlpriv_release"

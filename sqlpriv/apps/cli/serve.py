@@ -1,0 +1,65 @@
+"""The command that serves releases to PostgreSQL clients: psql, BI tools, and every driver that speaks its protocol."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sqlpriv.apps.cli.options import named_tables, print_text
+from sqlpriv.core.errors import InputError
+
+
+def serve_command(
+    # Hidden in the list of arguments, where typer would show the type; the line of usage has it.
+    releases: Annotated[list[Path], typer.Argument(metavar="RELEASE", hidden=True)],
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Where to listen; 0 takes any that is free.")
+    ] = 5433,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than this machine's need --cert.")
+    ] = "127.0.0.1",
+    user: Annotated[str, typer.Option(metavar="NAME", help="Who may log in.")] = "analyst",
+    password_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its first line; else SQLPRIV_SERVE_PASSWORD is the password.")
+    ] = None,
+    cert: Annotated[Path | None, typer.Option(metavar="FILE", help="A certificate for TLS, in PEM format.")] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
+    connections: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="How many clients at once.")] = 32,
+    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How long a statement may take.")] = 60.0,
+    memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="What DuckDB may use, for all releases together.")
+    ] = "2GB",
+    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="DuckDB's, for each release.")] = None,
+    max_message: Annotated[
+        int, typer.Option(min=1024, max=1 << 30, metavar="BYTES", help="The largest message a client may send.")
+    ] = 1 << 20,
+    public: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=FILE", help="A public table to join. May be repeated.")
+    ] = None,
+    domain_extremes: Annotated[
+        bool, typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain.")
+    ] = False,
+) -> None:
+    """Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds."""
+    try:
+        from sqlpriv.apps.server.listener import serving
+        from sqlpriv.apps.server.settings import Limits
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.partition(".")[0] != "psycopg":
+            raise
+        raise InputError("serving needs more packages: pip install 'sqlpriv[server]'") from None
+    limits = Limits(connections=connections, seconds=timeout, largest=max_message, memory=memory, threads=threads)
+    tables = named_tables(public or [])
+    with serving(
+        releases, host=host, port=port, user=user, password_file=password_file, cert=cert, key=key, limits=limits,
+        public=tables, domain_extremes=domain_extremes,
+    ) as server:  # fmt: skip
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: server.stop())
+        listed = ", ".join(sorted(server.tables))
+        print_text(f"Serving {listed} at {host}, port {server.port}. Ctrl-C ends it. Ask with")
+        print_text(f'  psql "host={host} port={server.port} user={user} dbname=sqlpriv"')
+        server.run()

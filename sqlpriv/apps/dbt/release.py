@@ -1,0 +1,103 @@
+"""The materialization `private_release`: what a model selects is published by its policy, through `publish`.
+
+The rows that the model selects are the private table. They are read into memory and nowhere else: no relation of the
+warehouse ever holds them.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import duckdb
+
+from sqlpriv.apps.dbt.policies import key_file, model_policy
+from sqlpriv.apps.dbt.warehouse import copied_tables, inner_schema
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InputError, PolicyError, refusal
+from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.publishing import publish
+from sqlpriv.release.file import ReleaseFile, attach_release
+from sqlpriv.release.show import show_release
+from sqlpriv.released import method_of
+
+_ONE_AT_A_TIME = Lock()
+"""dbt's threads would find the ledger locked by each other."""
+COMMENT = "A table of a release by sqlpriv: it is dropped when the model is built again."
+"""The comment of every table that is copied into the warehouse."""
+_MOST_LISTED = 3
+_EVERY_RELEASE = {"about", "published"}
+"""Tables that every release has."""
+
+
+def publish_model(con: duckdb.DuckDBPyConnection, request: dict[str, Any], folder: Path) -> None:
+    """Publish a model of the project in `folder`, attach the file, and say which of its tables to copy where."""
+    schema = inner_schema(request["schema"], request["name"])
+    _refuse_foreign_tables(con, request["database"], schema)
+    rows = _private_rows(con, request["sql"])
+    policy = model_policy(request["name"], request["policy"], request["columns"], rows.column_names, folder)
+    key = key_file(request["name"], request["policy"], policy, folder)
+    policy.table.path(str(policy.output)).parent.mkdir(parents=True, exist_ok=True)
+    with _ONE_AT_A_TIME:
+        done = publish(policy.holding(rows), key_file=key)
+    catalog = f"sqlpriv_{secrets.token_hex(8)}"
+    file = attach_release(con, done.written.output, catalog)
+    request["catalog"] = catalog
+    request["schema"], request["comment"] = schema, COMMENT
+    request["tables"] = {original: quoted(called) for original, called in copied_tables(file).items()}
+    request["messages"] = [f"{file.about['table']}, by {policy.method}: {_guarantee(file)}", *done.written.warnings]
+
+
+def _refuse_foreign_tables(con: duckdb.DuckDBPyConnection, database: str, schema: str) -> None:
+    """The schema is dropped and made anew for each release: one that holds anything but an earlier one is left alone.
+
+    A name says nothing, since anybody may call a table `published`: ours have our comment.
+    """
+    here = f"database_name = {literal(database)} AND lower(schema_name) = lower({literal(schema)})"
+    others = [f"SELECT table_name FROM duckdb_tables() WHERE {here} AND comment IS DISTINCT FROM {literal(COMMENT)}"]
+    others += [
+        f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE {here}" for kind in ("view", "sequence", "function", "type")
+    ]
+    held = sorted({str(name) for (name,) in fetch(con, " UNION ALL ".join(others))})
+    if held:
+        listed = ", ".join(map(repr, held[:_MOST_LISTED])) + (" and more" if len(held) > _MOST_LISTED else "")
+        raise InputError(
+            f"the schema {schema!r} is where the tables of this release would go, and it holds what is of no release: "
+            f"{listed}; move that elsewhere, or give the model an alias"
+            f"{_or_drop(database, schema) if set(held) >= _EVERY_RELEASE else ''}"
+        )
+
+
+def _or_drop(database: str, schema: str) -> str:
+    """What to do with the tables of a release that was built before tables had our comment."""
+    return (
+        "; if it was built by an earlier version of sqlpriv, see that nothing of yours is in it and run "
+        f"DROP SCHEMA {quoted(database, schema)} CASCADE once: the release stays in its file"
+    )
+
+
+def detach(con: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> None:
+    """Detach the release file, once its tables are in the warehouse."""
+    fetch(con, f"DETACH {request['catalog']}")
+
+
+def _guarantee(file: ReleaseFile) -> str:
+    """What the release guarantees, in a sentence or two: by its method, or by what was required."""
+    content = show_release(method_of(file), file).content
+    promised = content.get("guarantee") or content.get("promise")
+    return promised or "; ".join(f"{r['requirement']}: {r['guarantee']}" for r in content["requirements"])
+
+
+def _private_rows(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
+    """What the model selects, as an Arrow table; DuckDB's own words may hold cells, so they are not passed on."""
+    try:
+        return con.sql(sql).to_arrow_table()  # not by execute(): of that DuckDB 2.0 warns that the rows are copied
+    except duckdb.Error as error:
+        if ours := refusal(error):
+            raise InputError(ours) from None
+        raise PolicyError(
+            f"DuckDB cannot run the SQL of the model ({type(error).__name__}); what it says may hold values, so run "
+            "the compiled SQL yourself to see it"
+        ) from None

@@ -1,0 +1,318 @@
+"""The commands as Python calls, `sqlpriv.check` and others. Each returns Facts and prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from sqlpriv import publishing
+from sqlpriv.attacks.background import Knowledge
+from sqlpriv.attacks.facts import attack_facts
+from sqlpriv.attacks.minimality import WORLDS
+from sqlpriv.attacks.run import AttackOptions, run_attacks
+from sqlpriv.attacks.target import Columns, Inputs, open_target
+from sqlpriv.checks import requirements
+from sqlpriv.checks.run import Job
+from sqlpriv.checks.run import check as run_check
+from sqlpriv.comparison.facts import comparison_facts
+from sqlpriv.comparison.run import CompareOptions, compare_methods
+from sqlpriv.core.arguments import checked
+from sqlpriv.core.errors import InputError
+from sqlpriv.core.facts import Facts, OnProgress
+from sqlpriv.display.charts import attacks_picture, comparison_picture, if_any, pictures_of, ready
+from sqlpriv.methods import METHODS
+from sqlpriv.policy.file import Policy
+from sqlpriv.policy.propose_policy import check_target, propose_policy, write_policy
+from sqlpriv.release.attach import attach as attach_release
+from sqlpriv.release.ledger.show import show_ledger
+from sqlpriv.rewrite.clauses import BUDGET
+from sqlpriv.table.source import open_source
+
+
+@checked
+def attach(
+    con: duckdb.DuckDBPyConnection,
+    release: str | Path,
+    *,
+    public: Mapping[str, Any] | None = None,
+    budget: float = BUDGET,
+) -> None:
+    """Attach a release to your own connection: `FROM priv.ask('SELECT ...')` then answers there, in any SQL around it.
+
+    `public` names tables that questions may join: files (Parquet, CSV, JSON), data frames or Arrow tables.
+    """
+    attach_release(con, METHODS, Path(release), public or {}, budget)
+
+
+@checked
+def attack(
+    data: Any,
+    second: str | Path | None = None,
+    *,
+    policy: Policy | str | Path | None = None,
+    second_policy: Policy | str | Path | None = None,
+    qis: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    person: str | None = None,
+    database: str | Path | None = None,
+    dictionary: Any = None,
+    truth: str | None = None,
+    negations: int = 2,
+    implications: int = 2,
+    worlds: int = WORLDS,
+    show_values: bool = False,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Run what an attacker would on a release or a table, and report it.
+
+    `data` is a release file, or a table as `check` takes it: then `qis` and `sensitive` say what attackers know and
+    want, or `policy` does. The policy also names the private table, whose numbers are shown next to those of a release.
+    With a `second` release of the same table, the two are intersected; `second_policy` is its policy, where it has
+    other hierarchies. `dictionary` is what an attacker holds, a file or a data frame, and `truth` its column that
+    identifies persons, if the private table has that column, too.
+    """
+    read, more = (
+        p if p is None or isinstance(p, Policy) else publishing.read_policy(p) for p in (policy, second_policy)
+    )
+    other, held = (None if path is None else Path(path) for path in (second, database))
+    columns = Columns(_names(qis), _names(sensitive), person)
+    asked = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
+    with open_target(Inputs(data, other, read, more, held, columns, dictionary)) as target:
+        found = run_attacks(target, asked, on_progress)
+        facts = attack_facts(target, found)
+    return replace(facts, pictures=if_any(attacks_picture, facts.title, found))
+
+
+@checked
+def check(
+    data: Any,
+    qis: str | Sequence[str] | Sequence[Sequence[str]],
+    sensitive: str | Sequence[str] = (),
+    *,
+    person: str | None = None,
+    require: str | Sequence[str] = (),
+    database: str | Path | None = None,
+    read_options: Mapping[str, Any] | None = None,
+    worst: int = 5,
+    show_values: bool = False,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Report every privacy model on a table, and judge it against requirements.
+
+    `data` is a file, with `database` a table of it, or a data frame of pandas or polars, an Arrow table or a DuckDB
+    relation. `qis` is one combination of columns, or a list of combinations. `read_options` are those of read_csv.
+
+    >>> import duckdb, sqlpriv
+    >>> people = duckdb.sql("FROM (VALUES (13053, 'flu'), (13053, 'cancer')) AS v(zip, disease)")
+    >>> found = sqlpriv.check(people, "zip", "disease", require=["k>=2", "distinct_l>=3"])
+    >>> [(r["requirement"], r["value"], r["passed"]) for r in found.content["requirements"]]
+    [('k>=2', 2.0, True), ('distinct_l>=3', 2.0, False)]
+    """
+    job = Job(
+        qis=_combinations(qis),
+        sensitive=_names(sensitive),
+        person=person,
+        requirements=tuple(requirements.parse(text) for text in _names(require)),
+        worst=worst,
+        show_values=show_values,
+    )
+    with open_source(data, None if database is None else Path(database), read_options) as source:
+        return run_check(source, job, on_progress).facts()
+
+
+@checked
+def init(
+    data: Any,
+    output: str | Path = "policy.toml",
+    *,
+    method: str | None = None,
+    database: str | Path | None = None,
+    name: str | None = None,
+    force: bool = False,
+) -> Facts:
+    """Look at a table and write a policy for it, for you to review; without a method one is proposed.
+
+    `data` is what `check` takes; a data frame, an Arrow table or a relation is called `name` in the policy.
+
+    >>> import duckdb, sqlpriv
+    >>> people = duckdb.sql("SELECT 20 + i % 40 AS age, i % 3 = 0 AS ill FROM range(400) AS r(i)")
+    >>> proposed = sqlpriv.init(people, "policy.toml", name="people", method="generalize")
+    >>> [(column["name"], column["role"]) for column in proposed.content["columns"]]
+    [('age', 'quasi-identifier'), ('ill', 'quasi-identifier')]
+    """
+    target, held = Path(output), None if database is None else Path(database)
+    given = str(data) if isinstance(data, Path) else data
+    if isinstance(given, str) and name is not None:
+        raise InputError("a table of a file or a database has its name already: leave `name` out")
+    check_target(target, given, held, force)
+    proposed = propose_policy(given, held, target.parent, METHODS, method, name)
+    write_policy(proposed, target)
+    return proposed.facts()
+
+
+@checked
+def plan(
+    policy: Policy | str | Path,
+    *,
+    data: Any = None,
+    queries: Sequence[str] = (),
+    time_limit: float | None = None,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """What a policy would publish, guarantee and cost; nothing is written.
+
+    `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names. `queries` are
+    questions to the release: the standard errors of their answers are reported, for the owner alone.
+
+    >>> import duckdb, sqlpriv
+    >>> policy = '''
+    ... table   = { source = "people.csv" }
+    ... columns = { age = { role = "quasi-identifier", hierarchy = "ranges:10", domain = "range:20..59" } }
+    ... require = { k = 5 }
+    ... release = { method = "generalize", output = "people.duckdb" }'''
+    >>> _ = Path("policy.toml").write_text(policy)
+    >>> people = duckdb.sql("SELECT 20 + i % 40 AS age FROM range(80) AS r(i)")
+    >>> planned = sqlpriv.plan("policy.toml", data=people)
+    >>> planned.content["node"], planned.content["classes"]
+    ({'age': 1}, 4)
+    """
+    read = _policy(policy, data)
+    return publishing.plan(
+        read, queries=queries, time_limit=time_limit, on_progress=on_progress, pictures_of=pictures_of
+    )
+
+
+@checked
+def publish(
+    policy: Policy | str | Path,
+    output: str | Path | None = None,
+    *,
+    data: Any = None,
+    key_file: str | Path | None = None,
+    ledger_file: str | Path | None = None,
+    force: bool = False,
+    time_limit: float | None = None,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Publish a table under its policy and enter it in the ledger; what was published, for the owner.
+
+    `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names: the release
+    has it under that name, and the ledger recognises it by its rows. The same rows, policy and key again give the
+    release that is there.
+
+    >>> import duckdb, sqlpriv
+    >>> policy = '''
+    ... table   = { source = "people.csv" }
+    ... columns = { age = { role = "quasi-identifier", hierarchy = "ranges:10", domain = "range:20..59" } }
+    ... require = { k = 5 }
+    ... release = { method = "generalize", output = "people.duckdb" }'''
+    >>> _ = Path("policy.toml").write_text(policy)
+    >>> people = duckdb.sql("SELECT 20 + i % 40 AS age FROM range(80) AS r(i)")
+    >>> sqlpriv.publish("policy.toml", data=people).content["rows"]
+    80
+    >>> with sqlpriv.open_release("people.duckdb") as release:
+    ...     release.sql("SELECT count(*) AS n FROM people WHERE age < 25").fetchall()
+    [(10.0, 0.0, 20.0)]
+    """
+    target, key, own_ledger = (None if file is None else Path(file) for file in (output, key_file, ledger_file))
+    read = _policy(policy, data)
+    return publishing.publish(read, target, key, own_ledger, on_progress, force=force, time_limit=time_limit).facts
+
+
+@checked
+def compare(
+    policy: Policy | str | Path,
+    workload: str | Path | None = None,
+    *,
+    methods: str | Sequence[str] = (),
+    data: Any = None,
+    seed: int = 0,
+    key_file: str | Path | None = None,
+    time_limit: float | None = None,
+    tune: bool = True,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Compare methods on a workload at the protection of a policy: errors, bounds, protection and cost of each.
+
+    `workload` is a file of questions; without it 500 counts are made up by `seed`. `methods` are a list, or a text
+    with commas between them; all, if none is named. Nothing is published: each release
+    is made in a scratch place that the ledger does not count, asked, and removed. For the owner alone, since all of it
+    is made from the private table.
+    """
+    queries, key = (None if file is None else Path(file) for file in (workload, key_file))
+    asked = CompareOptions(queries, seed, key, time_limit, tune)
+    found = compare_methods(_policy(policy, data), methods, asked, on_progress)
+    return replace(comparison_facts(found), pictures=if_any(comparison_picture, found.rows))
+
+
+@checked
+def report(
+    target: str | Path,
+    output: str | Path | None = None,
+    *,
+    policy: Policy | str | Path | None = None,
+    compare: str | Path | None = None,
+    workload: str | Path | None = None,
+    charts: str | Path | None = None,
+    show_values: bool = False,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Write the page that a steward signs: of a release, of a policy (.toml), or of both; with `compare` of two.
+
+    A page of a release alone shows what its file holds. With the policy it is also about the private table.
+    """
+    from sqlpriv.reports import html, pages
+
+    path = Path(target)
+    page = Path(f"{path.stem}-report.html") if output is None else Path(output)
+    html.refuse_target(page)
+    folder, questions = (None if given is None else Path(given) for given in (charts, workload))
+    if compare is not None:
+        if policy is not None or workload is not None or path.suffix == ".toml":
+            raise InputError("two releases are compared by their files alone: leave policy and workload out")
+        return html.write_page(pages.report_two(path, Path(compare)), page, folder)
+    of_policy = path.suffix == ".toml"
+    if policy is None and not of_policy:
+        if workload is not None or show_values:
+            raise InputError("questions and values are of the private table: give the policy of the release, too")
+        return html.write_page(pages.report_release(path), page, folder)
+    if policy is not None and of_policy:
+        raise InputError(f"{path.name} is a policy already; give a release, or leave `policy` out")
+    ready()
+    read = _policy(path if policy is None else policy, None)
+    made = pages.report_policy(read, None if of_policy else path, questions, show_values, on_progress)
+    return html.write_page(made, page, folder)
+
+
+def _policy(policy: Policy | str | Path, data: Any) -> Policy:
+    read = policy if isinstance(policy, Policy) else publishing.read_policy(policy)
+    if isinstance(data, (str, Path)):
+        raise InputError(
+            "a file is named by the policy, in [table]; data is a data frame, an Arrow table or a relation"
+        )
+    return read.holding(data)
+
+
+@checked
+def ledger(policy: Policy | str | Path | None = None, ledger_file: str | Path | None = None) -> Facts:
+    """What has been released from the table of a policy; without one, all that the ledger holds."""
+    read = policy if policy is None or isinstance(policy, Policy) else publishing.read_policy(policy)
+    return show_ledger(read, None if ledger_file is None else Path(ledger_file))
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _combinations(qis: str | Sequence[str] | Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    """One combination, or several: a list of names is one, a list of lists is several."""
+    if isinstance(qis, str):
+        return ((qis,),)
+    alone = [isinstance(q, str) for q in qis]
+    if not alone or (any(alone) and not all(alone)):
+        raise InputError("qis is a list of column names, or a list of such lists: write ['zip', 'age']")
+    return (_names([str(q) for q in qis]),) if all(alone) else tuple(_names(q) for q in qis)

@@ -1,0 +1,83 @@
+"""Tables that one step hands to the next, and the one place where their names are made.
+
+A step that makes a table returns it as a `Relation`, and a step that reads one is given it: nobody reads a table by a
+name that was only agreed on. Names come from a `Scratch`, and are free again when its scope ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+import duckdb
+
+from sqlpriv.core.engine import fetch, run
+
+_PREFIX = "__scratch_"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table or view of a connection. As text it is its name, ready for FROM."""
+
+    con: duckdb.DuckDBPyConnection
+    name: str
+    written: int | None = None
+    """How many rows it was made with, where it was made as a table."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    @cached_property
+    def columns(self) -> Mapping[str, str]:
+        """The columns with their types; the database is asked once, when they are first needed."""
+        return {row[0]: row[1] for row in fetch(self.con, f"DESCRIBE FROM {self.name}")}
+
+    def count(self) -> int:
+        """How many rows it has now."""
+        return int(fetch(self.con, f"SELECT count(*) FROM {self.name}")[0][0])
+
+
+class Scratch:
+    """Makes the temporary tables of a connection: ordinary tables of its database, so that they have row numbers.
+
+    The tables of the outermost scope go with the connection. A table is numbered after the last one that is still
+    there, so the same steps make the same names, and what is remembered of their SQL serves again.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self.con = con
+        self._own: dict[str, int] = {}
+        self._used: list[int] = []
+        """The numbers of all tables that are there, ascending; all scopes of the connection share the list."""
+
+    def table(self, query: str, hint: str) -> Relation:
+        """The rows of a query as a table; `hint` is a word for its name, so that people can read the SQL."""
+        number = self._used[-1] + 1 if self._used else 1
+        name = f"{_PREFIX}{hint}_{number}"
+        ((rows,),) = fetch(self.con, f"CREATE TABLE {name} AS {query}")
+        self._own[name] = number
+        self._used.append(number)
+        return Relation(self.con, name, int(rows))
+
+    def drop(self, *relations: Relation) -> None:
+        """Drop tables of this scope before its end."""
+        if not relations:
+            return
+        numbers = [self._own.pop(relation.name) for relation in relations]
+        for number in numbers:
+            self._used.remove(number)
+        run(self.con, "; ".join(f"DROP TABLE {relation.name}" for relation in relations))
+
+    @contextmanager
+    def nested(self) -> Iterator[Scratch]:
+        """A scope of its own: what is made in it is dropped at its end, however that comes about."""
+        inner = Scratch(self.con)
+        inner._used = self._used
+        try:
+            yield inner
+        finally:
+            with suppress(duckdb.ConnectionException):  # closed, and everything with it
+                inner.drop(*(Relation(self.con, name) for name in list(inner._own)))

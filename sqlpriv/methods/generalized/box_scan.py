@@ -1,0 +1,135 @@
+"""Scan a table for methods that publish boxes: its quasi-identifiers as axes, and its combinations as points."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import InternalError, PolicyError
+from sqlpriv.core.relation import Relation
+from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.methods.generalized.axes import Axis, BoxScan, Trees, packs_of
+from sqlpriv.methods.generalized.box_policy import PUBLIC, BoxPolicy
+from sqlpriv.methods.generalized.box_trees import write_trees
+from sqlpriv.methods.generalized.kinds import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
+from sqlpriv.methods.generalized.labels import check_hierarchies
+from sqlpriv.methods.generalized.leaves import Known, read_known
+from sqlpriv.methods.generalized.scan import ScannedTable, published_columns
+from sqlpriv.table.frequencies import COUNT
+from sqlpriv.table.hierarchies import Hierarchy
+
+_NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
+"""Types of which every value is a double, and no two the same."""
+
+
+def scan_points(found: ScannedTable, policy: BoxPolicy) -> BoxScan:
+    """The combinations of a table as points."""
+    known = read_known(found, published_columns(found))
+    axes, forest, hierarchies = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
+    points = _points(found, axes, forest)
+    _refuse_uncovered(found, points, axes, hierarchies)
+    return BoxScan(found.frequencies, policy, found.values, points, axes, forest, known)
+
+
+def _axis(found: ScannedTable, policy: BoxPolicy, known: Known, number: int) -> Axis:
+    """What a quasi-identifier is cut by."""
+    column = next(c for c in found.source.columns if folded(c) == folded(policy.qis[number]))
+    given, original = policy.hierarchies.get(policy.qis[number]), known.types[column]
+    word = given.partition(":")[0] if isinstance(given, str) else ""
+    is_ordered = has_ends(BOXES, original)
+    if policy.cuts != PUBLIC and is_ordered and (given is None or word in (RANGES, DATES, BINS)):
+        return _ordered(found, number, column, original)
+    if word == BINS:
+        raise PolicyError(
+            f"the bins of {column!r} are read from the data, and so are no public cut points; take ranges, as in "
+            'ranges:10,20, or cuts = "data"'
+        )
+    if given is None and is_ordered:
+        return _halves(found, policy, known, number, column)
+    labels = word if word in (RANGES, DATES) else OTHER
+    return Axis(number, column, original, labels, given or "suppression", 0)
+
+
+def _ordered(found: ScannedTable, number: int, column: str, original: str) -> Axis:
+    """An axis that may be cut anywhere; refused where its values have no place on a line of doubles."""
+    axis, name = Axis(number, column, original, BOXES), quoted(column)
+    value = axis.number_of(name)
+    is_odd = f"NOT isfinite({name})" if original in ("FLOAT", "DOUBLE", "DATE", "TIMESTAMP") else "false"
+    # The nearest number that an axis has may be none of the type.
+    moved = f"TRY({axis.typed(value)}) IS DISTINCT FROM {name}"
+    is_moved = "false" if _NUMBERED_EXACTLY.fullmatch(original) else moved
+    ((odd, moves, first, last),) = fetch(
+        found.source.con,
+        f"SELECT bool_or({is_odd}), bool_or({is_moved}), min(TRY({value})), max(TRY({value})) FROM {found.frequencies}",
+    )
+    if odd:
+        raise PolicyError(
+            f"{column!r} holds values that are infinite or no number, and no range holds them; make them NULL, or give "
+            "the column a hierarchy of its own"
+        )
+    if moves:
+        raise PolicyError(
+            f"values of {column!r} have more digits than can be cut rightly; round them, or give the column a hierarchy"
+        )
+    first, last = float(first or 0), float(last or 0)
+    if last - first == float("inf"):
+        raise PolicyError(f"the values of {column!r} are too far apart to be compared; make them smaller")
+    return Axis(
+        number, column, original, BOXES, first=first, last=last, has_nulls=folded(column) in found.frequencies.with_null
+    )
+
+
+def _halves(found: ScannedTable, policy: BoxPolicy, known: Known, number: int, column: str) -> Axis:
+    """An axis that is a public range, to be halved."""
+    given = next(c.given for c in policy.columns if c.name == policy.qis[number]).get("domain")
+    is_range = isinstance(given, str) and given.startswith("range:") and column in known.domains
+    original = known.types[column]
+    if not is_range or not (WHOLE.fullmatch(original) or original == "DATE"):
+        raise PolicyError(
+            f"{column!r} has no public cut points: it needs a hierarchy, or a domain such as range:0..99 that holds "
+            'its values; or take cuts = "data"'
+        )
+    axis = Axis(number, column, original, BOXES, None, 0)
+    value = axis.number_of("value")
+    ((first, last),) = fetch(found.source.con, f"SELECT min({value}), max({value}) FROM {known.domains[column]}")
+    return Axis(number, column, original, BOXES, None, 0, float(first), float(last))
+
+
+def _points(found: ScannedTable, axes: Sequence[Axis], forest: Trees | None) -> Relation:
+    """The combinations as points."""
+    policy, columns, joins = found.policy, ["t.rowid AS row"], []
+    for axis in axes:
+        cell = f"t.{quoted(axis.column)}"
+        if axis.is_ordered:
+            columns.append(f"{axis.number_of(cell)} AS v{axis.number}")
+            continue
+        assert forest is not None
+        # An inner join would say the same, but after many DuckDB thinks that no row is left, and then looks the leaves
+        # up in the table, not the values of the table among the leaves.
+        joins.append(
+            f" LEFT JOIN {forest.leaves} AS l{axis.number} ON l{axis.number}.axis = {axis.number} AND "
+            f"CAST({cell} AS VARCHAR) IS NOT DISTINCT FROM l{axis.number}.value"
+        )
+    for p in packs_of(axes):
+        ways = [f"((l{x.number}.way >> {x.zeros}) << {x.offset})" for x in axes if not x.is_ordered and x.pack == p]
+        columns.append(f"{' | '.join(ways)} AS b{p}")
+    for j, (column, values) in enumerate(zip(policy.sensitive, found.values, strict=True)):
+        columns.append(f"v{j}.id AS s{j}")
+        joins.append(f" JOIN {values.relation} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
+    columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
+    listed = ", ".join([*columns, f"t.{COUNT} AS n"])
+    rows = f"SELECT {listed} FROM {found.frequencies} AS t{''.join(joins)}"
+    return found.source.scratch.table(rows, "points")
+
+
+def _refuse_uncovered(
+    found: ScannedTable, points: Relation, axes: Sequence[Axis], hierarchies: Sequence[Hierarchy]
+) -> None:
+    """Refuse hierarchies that lack a value of the table: its points have no way to a leaf."""
+    if not hierarchies:
+        return
+    nowhere = " OR ".join(f"b{p} IS NULL" for p in packs_of(axes))
+    if fetch(found.source.con, f"SELECT count(*) FROM {points} WHERE {nowhere}")[0][0]:
+        check_hierarchies(found.frequencies, hierarchies)
+        raise InternalError("a value of the table has no leaf in its hierarchy")

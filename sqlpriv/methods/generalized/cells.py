@@ -1,0 +1,146 @@
+"""What the cells of a release stand for: which values a label may be, and where the answer comes from.
+
+A column that shows its values is what it says. Ranges name their ends, and masks their start. The policy's hierarchy
+labels any value, and a public domain lists them. Of labels of which nobody says what is below them, nothing can be
+compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.methods.generalized.kinds import CLOSED, VALUES, WHOLE, has_ends
+from sqlpriv.methods.records import Cell, Records, plain_type, same_value
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.stamp import declared_policy
+from sqlpriv.table.hierarchies import Given, wide_rows
+from sqlpriv.table.source import Source
+
+
+def labelled_records(
+    file: ReleaseFile, names: Sequence[str], source: Source | None, policy: Policy | None, also: str | None = None
+) -> Records:
+    """The rows of a release of labels, by those of its columns that are named.
+
+    Where its columns stand in several tables, it is the one that has most of them; and `also`, which is not compared.
+    """
+    wanted = {folded(n) for n in names}
+    rows = [row for row in file.rows("attributes") if folded(str(row["name"])) in wanted]
+    table = _home(file, wanted, also)
+    here = {folded(c) for c in file.columns(SCHEMA, table)}
+    rows = [row for row in rows if folded(str(row["name"])) in here]
+    given = {} if policy is None else {folded(c.name): c.given for c in policy.columns}
+    found = [(str(r["name"]), _cell(file, r, source, given.get(folded(str(r["name"])), {}))) for r in rows]
+    return Records(
+        file.table(table),
+        tuple(cell for _, cell in found if cell is not None),
+        tuple(name for name, cell in found if cell is None),
+        file.about.get("kept_suppressed") == "yes",
+    )
+
+
+def why_only_labels(file: ReleaseFile) -> str | None:
+    """Why a sensitive value cannot be counted in the classes of a release: it shows labels in the place of some.
+
+    All of a class may have the label `*`, and nothing is known of any of them. And where each cell has a level of its
+    own, labels of different rows stand for the same person: rows of equal labels are not all among which one is found.
+    """
+    columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
+    hidden = [str(c["name"]) for c in columns if c["role"] == "sensitive" and c.get("labels", VALUES) != VALUES]
+    if not hidden:
+        return None
+    return (
+        f"{file.name} shows labels of {', '.join(hidden)}, and not the values: that all in a class have one label does "
+        "not tell what they have, and people are not found by equal labels alone"
+    )
+
+
+def _home(file: ReleaseFile, wanted: set[str], also: str | None) -> str:
+    """The table of rows with most of these columns: a release may publish groups of columns apart, each a sample."""
+    tables = ["published", *sorted(t for schema, t in file.tables if schema == SCHEMA and t.startswith("group_"))]
+    columns = {table: {folded(c) for c in file.columns(SCHEMA, table)} for table in tables}
+    able = [table for table in tables if also is None or folded(also) in columns[table]]
+    return max(able, key=lambda table: len(columns[table] & wanted))
+
+
+def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said: Mapping[str, Any]) -> Cell | None:
+    """`said` is what the policy says of the column; a level there is that of labels in the place of values."""
+    name, labels = str(row["name"]), str(row.get("labels", VALUES))
+    kind = plain_type(str(row.get("original", row.get("type"))))
+    listed = file.table(f"labels_{name}")
+    ranges = (SCHEMA, f"labels_{name}") in file.tables and has_ends(labels, str(row.get("original")))
+    given: Given | None = said.get("hierarchy")
+    is_top = row.get("level") is not None and row.get("level") == row.get("levels")
+    if is_top or (labels == VALUES and said.get("level") is None):
+        return Cell(name, kind, same_value)
+    if ranges and labels in CLOSED:
+        return Cell(name, kind, partial(_between, listed, kind, True))
+    if source is not None and given is not None:
+        return Cell(name, kind, partial(_labelled, source, given, name, kind))
+    if ranges:
+        return Cell(name, kind, partial(_between, listed, kind, WHOLE.fullmatch(kind) is not None or kind == "DATE"))
+    if _stated(file, name) == "suppression":
+        return Cell(name, kind, same_value)
+    if _stated(file, name) == "mask":
+        return Cell(name, kind, partial(_masked, listed, row.get("level")))
+    if row.get("has_domain") and (SCHEMA, f"leaves_{name}") in file.tables:
+        return Cell(name, kind, partial(_listed, file.table(f"leaves_{name}")))
+    return None
+
+
+def _stated(file: ReleaseFile, name: str) -> str:
+    """The kind of hierarchy that the release says a column has."""
+    part = declared_policy(file)
+    said = part.get("columns", {}).get(name, {}) if isinstance(part, dict) else {}
+    return str(said.get("hierarchy", ""))
+
+
+def _masked(labels: str, level: int | None, values: str) -> str:
+    """Of masked texts, as of an American postcode, anybody sees what they may be: no longer, with the same start.
+
+    Where less is left than the mask of a level leaves, the value was so short, and this is all of it.
+    """
+    shown = f"(SELECT DISTINCT label, rtrim(label, '*') AS start FROM {labels})"
+    whole = "false" if level is None else f"length(l.start) < length(l.label) - {int(level)}"
+    may_be = "starts_with(v.value, l.start) AND length(v.value) <= length(l.label)"
+    return (
+        f"SELECT l.label, v.value FROM {shown} AS l JOIN {values} AS v "
+        f"ON CASE WHEN {whole} THEN v.value = l.start ELSE {may_be} END"
+    )
+
+
+def _between(labels: str, kind: str, closed: bool, values: str) -> str:
+    """Labels without ends, as the top, may be anything; of ranges that are cut, the high end is the next one's."""
+    last = "<=" if closed else "<"
+    value = f"TRY_CAST(v.value AS {kind})"
+    within = f"(e.low IS NULL OR e.low <= {value}) AND (e.high IS NULL OR {value} {last} e.high)"
+    ends = f"(SELECT DISTINCT label, low, high FROM {labels})"
+    return f"SELECT e.label, v.value FROM {ends} AS e JOIN {values} AS v ON {within}"
+
+
+def _listed(table: str, values: str) -> str:
+    return (
+        f"SELECT DISTINCT CAST(d.label AS VARCHAR) AS label, v.value FROM {table} AS d JOIN {values} AS v "
+        "ON CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM v.value"
+    )
+
+
+def _labelled(source: Source, given: Given, name: str, kind: str, values: str) -> str:
+    """By the hierarchy of the policy, all labels of a value. What it does not cover is no value of the table."""
+    column, con = quoted(name), source.con
+    fetch(
+        con,
+        f"CREATE OR REPLACE TABLE __values AS SELECT DISTINCT CAST(value AS {kind}) AS {column} FROM {values}",
+    )
+    fetch(con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, given, name, '__values')}")
+    first = quoted(str(fetch(con, "DESCRIBE FROM __wide")[0][0]))
+    listed = f"SELECT {first} AS value, unnest(list_value(*COLUMNS(*))) AS label FROM __wide"
+    return (
+        f"SELECT DISTINCT w.label, v.value FROM ({listed}) AS w JOIN {values} AS v "
+        "ON w.value IS NOT DISTINCT FROM v.value"
+    )

@@ -1,0 +1,293 @@
+"""Judge a batch of nodes in one query: base x nodes, one GROUP BY into classes, one into nodes.
+
+The number of a class is node * numbers + (sum of the label numbers), so all classes of all nodes stand in one column
+and the formulas of sql/ treat them like the classes of one table. That every node holds the whole table keeps the
+shares right that some formulas take from the histogram they are given.
+
+Nodes that generalize the attribute with the most values start from a base in which it is generalized already, which
+is much smaller, often: the two bases are read side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, TABLE
+from sqlpriv.core.engine import Row, fetch
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.scan import Scan, ScannedTable
+from sqlpriv.methods.lattice import Node, Outcome
+
+COSTS = ("loss", "entropy", "volume")
+
+
+def evaluate(
+    scan: Scan,
+    measures: Sequence[ClassMeasure],
+    nodes: Sequence[Node],
+    *,
+    with_costs: bool = False,
+    base: Relation | None = None,
+) -> list[Outcome]:
+    """The outcomes of the nodes, in their order; of another base than the table's, if one is given."""
+    if not nodes:
+        return []
+    with scan.source.scratch.nested() as scratch:
+        rows = fetch(scan.source.con, _query(scan, measures, write_nodes(scratch, nodes), with_costs, base))
+    return [_outcome(r, len(measures)) for r in sorted(rows, key=lambda r: int(r[0]))]
+
+
+def _outcome(row: Row, measures: int) -> Outcome:
+    _, suppressed, ruled_out, classes, all_classes, squares, all_squares, logs, all_logs, table_fails, *rest = row
+    return Outcome(
+        int(suppressed),
+        int(ruled_out),
+        int(classes),
+        int(all_classes),
+        int(squares),
+        int(all_squares),
+        float(logs),
+        float(all_logs),
+        bool(table_fails),
+        tuple(int(x) for x in rest[:measures]),
+        tuple(rest[measures : 2 * measures]),
+        tuple(float(x) for x in rest[2 * measures : 2 * measures + len(COSTS)]),
+        tuple(rest[2 * measures + len(COSTS) :]),
+    )
+
+
+def write_nodes(scratch: Scratch, nodes: Sequence[Node]) -> Relation:
+    """Nodes that a query looks at: node, level<a>, levels counted from 1 as list entries are."""
+    # Lists as texts are read fastest. For a parameter DuckDB 1.5 first imports pandas, and a Ctrl-C meanwhile is lost.
+    levels = "".join(
+        f", unnest(CAST('{[level + 1 for level in column]}' AS BIGINT[])) AS level{a}"
+        for a, column in enumerate(zip(*nodes, strict=True))
+    )
+    return scratch.table(f"SELECT unnest(range({len(nodes)})) AS node{levels}", "nodes")
+
+
+def class_ctes(
+    scan: Scan,
+    measures: Sequence[ClassMeasure],
+    nodes: Relation,
+    costs: Sequence[str] = (),
+    base: Relation | None = None,
+) -> str:
+    """The common table expressions up to __priv_classes: one row a class of a node, with every value and `fails`."""
+    attributes = range(len(scan.heights))
+    number = " + ".join(f"a{a}[level{a}]" for a in attributes)
+    node = f"CAST(node AS {scan.number_type}) * {scan.numbers}"
+    columns = class_columns(scan, measures)
+    columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in costs]
+    # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
+    columns += [f"n * ({_top(c, attributes)}) AS top_{c}" for c in costs]
+    rows = f"SELECT {node} + {number} AS class, {', '.join(columns)} FROM "
+    if base is None and not costs and scan.rolled:
+        attribute, rolled = scan.rolled
+        level = f"level{attribute}"
+        rows = f"{rows} {scan.base}, {nodes} WHERE {level} = 1 UNION ALL {rows} {rolled}, {nodes} WHERE {level} > 1"
+    else:
+        rows += f"{base or (scan.costs if costs else scan.base)}, {nodes}"
+    populations = [_population(scan, m, nodes, number, node) for m in measures if m.kind == POPULATION]
+    return judged_ctes(scan, measures, rows, costs, populations, f"class // {scan.numbers}")
+
+
+def judged_ctes(
+    scan: ScannedTable,
+    measures: Sequence[ClassMeasure],
+    rows: str,
+    costs: Sequence[str] = (),
+    populations: Sequence[str] = (),
+    node: str = "0",
+) -> str:
+    """The same of any classes: `rows` is a query for class, s<j>, holder where there are persons, n, and costs."""
+    used, person = _used(measures), scan.policy.person is not None
+    parts = [f"__priv_rows AS ({rows})", *_sizes(used, costs, person)]
+    for j in used:
+        parts += _histogram(j, [m for m in measures if m.sensitive == j], person)
+    parts += [f"__priv_relation_{m.number} AS ({m.sql})" for m in measures if m.kind == RELATION]
+    return ", ".join([*parts, *populations, *_classes(scan, measures, used, costs, node)])
+
+
+def class_columns(scan: ScannedTable, measures: Sequence[ClassMeasure]) -> list[str]:
+    """What is read of a row beside its class."""
+    return [f"s{j}" for j in _used(measures)] + (["holder"] if scan.policy.person is not None else []) + ["n"]
+
+
+def _used(measures: Sequence[ClassMeasure]) -> list[int]:
+    """The sensitive columns that are judged, by number."""
+    return sorted({m.sensitive for m in measures if m.sensitive is not None})
+
+
+def _top(cost: str, attributes: range) -> str:
+    return str(len(attributes)) if cost == "loss" else " + ".join(f"{cost}{a}[-1]" for a in attributes)
+
+
+def _sizes(used: Sequence[int], costs: Sequence[str], person: bool) -> list[str]:
+    """Rows of each class, its size in rows or persons, and its costs; without persons also the counts by value."""
+    counts = [
+        f"__priv_counts_{j} AS MATERIALIZED ("
+        f"SELECT class, s{j} AS value, CAST(sum(n) AS BIGINT) AS n FROM __priv_rows GROUP BY class, s{j})"
+        for j in (() if person else used)
+    ]
+    # Cast, because the sum of whole numbers is a HUGEINT to DuckDB, and slow.
+    size = "count(DISTINCT holder)" if person else "CAST(sum(n) AS BIGINT)"
+    sums = "".join(f", sum({c}) AS {c}, sum(top_{c}) AS top_{c}" for c in costs)
+    # Counts by value are fewer than rows and have to be made anyway, but they do not carry costs.
+    origin = f"__priv_counts_{used[0]}" if counts and not costs else "__priv_rows"
+    sizes = f"SELECT class, {size} AS size, CAST(sum(n) AS BIGINT) AS rows{sums} FROM {origin} GROUP BY class"
+    return [*counts, f"__priv_sizes AS MATERIALIZED ({sizes})"]
+
+
+def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[str]:
+    """The histogram of a sensitive column with all aggregates over it, and what the relations read."""
+    if person:
+        held = f"__priv_held_{j} AS MATERIALIZED (SELECT DISTINCT class, s{j} AS value, holder FROM __priv_rows)"
+        parts = [held, f"__priv_histogram_{j} AS ({inlined(f'FROM _concentrated(_tallied(__priv_held_{j}))')})"]
+    else:
+        parts = [
+            f"__priv_histogram_{j} AS (SELECT class, value, n, n AS members, n AS r, size, size AS pairs "
+            f"FROM __priv_counts_{j} JOIN __priv_sizes USING (class))"
+        ]
+    values = next(m.values for m in measures)
+    if any(m.kind == RELATION for m in measures):
+        parts += _relation_inputs(j, values, person)
+    aggregates = [m for m in measures if m.kind == HISTOGRAM]
+    if aggregates:
+        ranked = any("place" in m.sql for m in aggregates)
+        place = ", row_number() OVER (PARTITION BY class ORDER BY r DESC) AS place" if ranked else ""
+        terms = "".join(f", {sql} AS {name}" for name, sql in dict(t for m in aggregates for t in m.terms).items())
+        listed = ", ".join(f"{m.sql} AS {m.column}" for m in aggregates)
+        # Materialized, because DuckDB computes slowly with what comes right out of a join.
+        parts.append(
+            f"__priv_joined_{j} AS MATERIALIZED (SELECT h.*, v.* EXCLUDE (value, id) FROM "
+            f"(SELECT *{place} FROM __priv_histogram_{j}) AS h JOIN {values} AS v ON h.value = v.id)"
+        )
+        parts.append(
+            f"__priv_measured_{j} AS (SELECT class, size, {listed} FROM (SELECT *{terms} FROM __priv_joined_{j}) "
+            "GROUP BY class, size)"
+        )
+    return parts
+
+
+def _relation_inputs(j: int, values: Relation | None, person: bool) -> list[str]:
+    """The histogram with the values themselves, and who holds what, as sql/checks/epsilon_privacy.sql wants them."""
+    texts = (
+        f"__priv_texts_{j} AS (SELECT h.* REPLACE (v.value AS value) "
+        f"FROM __priv_histogram_{j} AS h JOIN {values} AS v ON h.value = v.id)"
+    )
+    item = "CAST(v.value AS VARCHAR) AS item"
+    if person:
+        holdings = (
+            f"SELECT h.class, CAST(size AS BIGINT) AS size, {item}, CAST(holder AS VARCHAR) AS holder, 1 AS n "
+            f"FROM __priv_held_{j} AS h JOIN __priv_sizes AS z ON h.class = z.class "
+            f"JOIN {values} AS v ON h.value = v.id"
+        )
+    else:
+        holdings = (
+            f"SELECT class, CAST(size AS BIGINT) AS size, {item}, NULL AS holder, n "
+            f"FROM __priv_histogram_{j} AS h JOIN {values} AS v ON h.value = v.id"
+        )
+    return [texts, f"__priv_holdings_{j} AS ({holdings})"]
+
+
+def _population(scan: Scan, measure: ClassMeasure, nodes: Relation, number: str, node: str) -> str:
+    i = measure.number
+    counted = "count(DISTINCT holder)" if scan.policy.person is not None else "sum(n)"
+    return (
+        f"__priv_population_{i} AS (SELECT {node} + {number} AS class, {counted} AS people{i} "
+        f"FROM {measure.population}, {nodes} WHERE {number} IS NOT NULL GROUP BY 1)"
+    )
+
+
+def _classes(
+    scan: ScannedTable, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str], node: str
+) -> list[str]:
+    """The values of all classes; x<i>, the rows that fail requirement i; and `kept`, the rows that fail none."""
+    measured = [j for j in used if any(m.kind == HISTOGRAM and m.sensitive == j for m in measures)]
+    joined = [m for m in measures if m.kind in {RELATION, POPULATION}]
+    if len(measured) == 1 and not joined and not costs and scan.policy.person is None:
+        # Every class has a value, so the histogram alone has all classes, and a join is saved.
+        classes = f"(SELECT *, size AS rows FROM __priv_measured_{measured[0]}) AS z"
+    else:
+        classes = "__priv_sizes AS z"
+        classes += "".join(f" LEFT JOIN __priv_measured_{j} AS measured_{j} USING (class)" for j in measured)
+        classes += "".join(
+            f" LEFT JOIN __priv_{m.kind}_{m.number} AS {m.kind}_{m.number} USING (class)" for m in joined
+        )
+    judged = [m for m in measures if m.kind != TABLE]
+    values = "".join(f", {_value(m)} AS {m.column}" for m in judged)
+    kept = "".join(f", {c}, top_{c}" for c in costs)
+    failing = "".join(f", CASE WHEN {m.fails} THEN rows ELSE 0 END AS x{m.number}" for m in judged)
+    ruling = [m for m in judged if rules_out(scan, m)]
+    ruled_out = "rows - kept" if ruling == judged else _most_rows(ruling)
+    return [
+        f"__priv_values AS (SELECT class, z.size, z.rows{kept}{values} FROM {classes})",
+        f"__priv_judged AS (SELECT *{failing} FROM __priv_values)",
+        f"__priv_classes AS (SELECT {node} AS node, *, rows - {_most_rows(judged)} AS kept, "
+        f"kept = 0 AS fails, {ruled_out} AS ruled_out FROM __priv_judged)",
+    ]
+
+
+def _most_rows(measures: Sequence[ClassMeasure]) -> str:
+    """The rows of a class that fails any of the requirements, else 0."""
+    return f"greatest({', '.join(['0', *(f'x{m.number}' for m in measures)])})"
+
+
+def _value(measure: ClassMeasure) -> str:
+    if measure.kind == HISTOGRAM:
+        return measure.column
+    if measure.kind == RELATION:
+        return f"relation_{measure.number}.value"
+    return measure.sql
+
+
+def allowance(scan: ScannedTable) -> int:
+    """How many rows may be suppressed. The share is taken as written: 0.1 is a tenth, not the double next to it."""
+    return int(Fraction(str(scan.policy.suppression)) * scan.rows)
+
+
+def rules_out(scan: ScannedTable, measure: ClassMeasure) -> bool:
+    """Whether a node that fails this requirement closes all nodes below it."""
+    return measure.monotone_suppressed if allowance(scan) > 0 else measure.monotone
+
+
+_SUMS = """node, sum(rows - kept) AS suppressed, sum(ruled_out) AS ruled_out,
+count(nullif(kept, 0)) AS classes, count(*) AS all_classes,
+sum(kept * kept) AS squares, sum(rows * rows) AS all_squares,
+sum(kept * ln(greatest(kept, 1))) AS size_logs, sum(rows * ln(rows)) AS all_size_logs"""
+_TABLE_SUMS = """count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
+coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""
+
+
+def _query(
+    scan: Scan, measures: Sequence[ClassMeasure], nodes: Relation, with_costs: bool, base: Relation | None
+) -> str:
+    costs = COSTS if with_costs else ()
+    tables = [m for m in measures if m.kind == TABLE]
+    sums = [_SUMS, "false AS table_fails"]
+    sums += ["0" if m.kind == TABLE else f"sum(x{m.number})" for m in measures]
+    sums += [_over_classes(m, m.column, m.column) for m in measures]
+    sums += [f"sum(CASE WHEN fails THEN top_{c} ELSE {c} END)" for c in costs]
+    if with_costs:
+        sums += [_over_classes(m, f"CASE WHEN NOT fails THEN {m.column} END", f"p{m.number}") for m in measures]
+    found = f"SELECT {', '.join([*sums, *([_TABLE_SUMS] if tables else [])])} FROM __priv_classes GROUP BY node"
+    if tables:
+        found = _with_tables(found, tables, with_costs)
+    return f"WITH {class_ctes(scan, measures, nodes, costs, base)} {found}"
+
+
+def _over_classes(measure: ClassMeasure, value: str, name: str) -> str:
+    """The worst value of the classes of a node; what is about the whole table is filled in later."""
+    return f"CAST(NULL AS DOUBLE) AS {name}" if measure.kind == TABLE else f"{measure.worst}({value}) AS {name}"
+
+
+def _with_tables(nodes: str, tables: Sequence[ClassMeasure], with_costs: bool) -> str:
+    """The nodes with the values that are about the table as a whole."""
+    filled = [f"{m.sql} AS {name}" for m in tables for name in [m.column, f"p{m.number}"][: 1 + with_costs]]
+    fails = " OR ".join(f"coalesce({m.fails}, false)" for m in tables)
+    filled_nodes = f"SELECT * EXCLUDE (uniques, size) REPLACE ({', '.join(filled)}) FROM ({nodes})"
+    return f"SELECT * REPLACE ({fails} AS table_fails) FROM ({filled_nodes})"

@@ -1,0 +1,186 @@
+"""What a generalized release holds, whoever made it: rows of labels, and for each column what its labels stand for.
+
+    published     the rows
+    attributes    each published column: type, role, level it stands on, levels there are; the type of its values, what
+                  its labels are, and whether its domain is public. Where labels of one column are on many levels, as
+                  those of boxes, it has no level
+    requirements  what was required
+    labels_<c>    of a column with a hierarchy, or in ranges: label, level, above, and where they are ranges low, high.
+                  The labels that rows have, and no other; above are those above it, up to *, which stands for anything
+    domain.<c>    the public domain of c, if there is one: value, share
+    leaves_<c>    of labels with a domain: label, value, share, and of all leaves of the label their number and their
+                  shares in all. Of one level, every value of the domain has its one label, which perhaps no row has; of
+                  many levels, a value is below several, and only labels that rows have are listed
+
+There is a table for each column, since low, high and value have the type of its values: one table would hold texts,
+which every answer would have to cast. Number and shares of the leaves are stored since an answer takes 1.5 times as
+long without them. Ranges that rows made (BOXES) may have very many values below them, and name their ends: these are
+level 1, * is level 2, and leaves are worked out on reading. Of labels that show values each value is its own leaf.
+
+Schema main holds a view of the rows under the private table's own name, with the ends of ranges beside their labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.methods.generalized.kinds import BOXES, DATES, KINDS, OTHER, RANGES, VALUES, has_ends
+from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.layout import Allowed, Contents, Layout, Names, ShownAs, Stored, one_of
+from sqlpriv.table.hierarchies import TOP
+
+ATTRIBUTES: Mapping[str, str] = {
+    "position": "INTEGER",
+    "name": "VARCHAR",
+    "type": "VARCHAR",
+    "role": "VARCHAR",
+    "level": "INTEGER",
+    "levels": "INTEGER",
+    "original": "VARCHAR",
+    "labels": "VARCHAR",
+    "has_domain": "BOOLEAN",
+}
+"""The columns of table attributes."""
+BOX_LEVELS = 2
+"""The level of * above ranges that rows made; theirs is 1, as if their values were on level 0."""
+COUNTED = one_of("rows", "persons")
+QI = "quasi-identifier"
+NO_NUMBERS = Names()
+_ROLES = (QI, "sensitive", "other")
+Attribute = Mapping[str, Any]
+"""A row of table attributes."""
+
+
+def labels_layout(
+    about: Mapping[str, Allowed],
+    numbers: Names = NO_NUMBERS,
+    *,
+    may: Mapping[str, Allowed] | None = None,
+    tables: Mapping[str, Mapping[str, str]] | None = None,
+    requires: bool = True,
+    from_policy: tuple[str, ...] = (),
+) -> Layout:
+    """What the files of a method hold whose columns all stand on one level."""
+    return Layout(ATTRIBUTES, about, may or {}, numbers, tables or {}, _stands_on_a_level, requires, from_policy)
+
+
+def boxes_layout(
+    about: Mapping[str, Allowed],
+    numbers: Names = NO_NUMBERS,
+    *,
+    roles: Collection[str] = (QI,),
+    requires: bool = True,
+    from_policy: tuple[str, ...] = (),
+) -> Layout:
+    """What the files of a method hold whose labels are of many levels, in columns of these roles."""
+    return Layout(
+        ATTRIBUTES, about, {}, numbers, {}, lambda column: _is_of_many_levels(column, roles), requires, from_policy
+    )
+
+
+def _is_described(column: Attribute) -> bool:
+    described = isinstance(column["has_domain"], bool) and bool(column["original"]) and bool(column["type"])
+    return column["role"] in _ROLES and column["labels"] in KINDS and described
+
+
+def _stands_on_a_level(column: Attribute) -> bool:
+    """A column that is not generalized shows its values, and what shows values is not generalized."""
+    if not _is_described(column) or column["labels"] == BOXES:
+        return False
+    levels = (column["level"], column["levels"])
+    if (column["role"] == QI) != all(isinstance(n, int) for n in levels) or (column["role"] != QI and any(levels)):
+        return False
+    is_generalized = column["level"] is not None and column["level"] > 0
+    is_typed = is_generalized or column["type"] in (column["original"], "VARCHAR")
+    return is_typed and (column["labels"] == VALUES) == (not is_generalized)
+
+
+def _is_of_many_levels(column: Attribute, roles: Collection[str]) -> bool:
+    """Columns of these roles are labels, of any level, and all else is values."""
+    if not _is_described(column) or column["level"] is not None:
+        return False
+    if column["role"] not in roles:
+        return column["labels"] == VALUES and column["levels"] is None and column["type"] == column["original"]
+    if column["type"] != "VARCHAR" or column["labels"] not in (BOXES, RANGES, DATES, OTHER):
+        return False
+    if column["labels"] == BOXES:
+        return column["levels"] is None and has_ends(BOXES, str(column["original"]))
+    return isinstance(column["levels"], int) and column["levels"] > 0
+
+
+def column_has_labels(column: Attribute) -> bool:
+    """Whether a column has a table of labels: one that has a level, or shows labels."""
+    return column["level"] is not None or column["labels"] != VALUES
+
+
+def column_has_ends(column: Attribute) -> bool:
+    """Whether the labels of a column are ranges."""
+    return has_ends(str(column["labels"]), str(column["original"]))
+
+
+def has_leaves(labels: str, has_domain: bool) -> bool:
+    """Whether a column has a table of leaves, given what its labels are."""
+    return has_domain and labels not in (VALUES, BOXES)
+
+
+def file_contents(file: ReleaseFile) -> Contents:
+    """The file of a method that publishes one table of rows."""
+    columns = file.attributes
+    return Contents(
+        (rows_stored(columns),), tuple(label_tables(columns)), (rows_shown_as(file.about["table"], columns),)
+    )
+
+
+def rows_stored(columns: Sequence[Attribute], table: str = "published") -> Stored:
+    """A table of rows."""
+    return Stored(SCHEMA, table, {str(c["name"]): str(c["type"]) for c in columns})
+
+
+def rows_shown_as(name: str, columns: Sequence[Attribute], rows: str = "published") -> ShownAs:
+    """The view of a table of rows."""
+    shown = [(str(c["name"]), column_has_ends(c)) for c in columns]
+    return ShownAs(name, lambda full: view_of_rows(full, shown, rows))
+
+
+def label_tables(columns: Sequence[Attribute]) -> list[Stored]:
+    """The tables of labels, domains and leaves of these columns."""
+    found = []
+    for column in columns:
+        name, kind = str(column["name"]), str(column["original"])
+        if column_has_labels(column):
+            ends = {"low": kind, "high": kind} if column_has_ends(column) else {}
+            found.append(
+                Stored(SCHEMA, f"labels_{name}", {"label": "VARCHAR", "level": "INTEGER", "above": "VARCHAR[]", **ends})
+            )
+        if column["has_domain"]:
+            found.append(Stored("domain", name, {"value": kind, "share": "DOUBLE"}))
+        if has_leaves(str(column["labels"]), bool(column["has_domain"])):
+            counted = {"share": "DOUBLE", "leaves": "BIGINT", "total": "DOUBLE"}
+            found.append(
+                Stored(SCHEMA, f"leaves_{name}", {"label": "VARCHAR", "value": kind, **counted}, has_digest=True)
+            )
+    return found
+
+
+def end_names(column: str) -> tuple[str, str]:
+    """What the ends of a column's ranges are called beside it."""
+    return f"{column}_low", f"{column}_high"
+
+
+def view_of_rows(name: str, columns: Sequence[tuple[str, bool]], rows: str = "published") -> str:
+    """The statement that makes the view of the published rows, given the columns and whether they are ranges.
+
+    * has no ends there, also where the file says what is below it: that is not what the row is.
+    """
+    listed = []
+    for column, is_range in columns:
+        listed.append(f"p.{quoted(column)}")
+        # No joins: DuckDB writes several of them down in another way once the file was closed, and views are compared.
+        below = f"FROM {quoted(SCHEMA, f'labels_{column}')} AS e WHERE e.label = p.{quoted(column)}"
+        below += f" AND e.label <> {literal(TOP)}"
+        if is_range:  # a label may be on two levels, with the same ends
+            ends = zip(("min(e.low)", "max(e.high)"), end_names(column), strict=True)
+            listed += [f"(SELECT {end} {below}) AS {quoted(shown)}" for end, shown in ends]
+    return f"CREATE VIEW {name} AS SELECT {', '.join(listed)} FROM {SCHEMA}.{rows} AS p"

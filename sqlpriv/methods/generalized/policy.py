@@ -1,0 +1,66 @@
+"""What policies share of methods that publish labels: where the hierarchies come from, and what a node is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sqlpriv.core.errors import SqlprivError
+from sqlpriv.core.sqltext import folded
+from sqlpriv.policy.file import Policy
+
+# Hierarchies that need a number or a date, or leave it to the owner's SQL.
+_TYPED = ("ranges", "dates", "bins")
+_HIGHEST = 1000  # no hierarchy has so many levels
+
+
+@dataclass(frozen=True)
+class LabelledPolicy(Policy):
+    """A policy whose quasi-identifiers have hierarchies."""
+
+    coarsens: ClassVar[bool] = True
+
+    @property
+    def suppression(self) -> float:
+        """The share of the rows that may be left out: none, unless a method has such an option."""
+        return 0.0
+
+    @property
+    def hierarchies(self) -> dict[str, str | tuple[str, ...]]:
+        """Where the hierarchy of each quasi-identifier comes from."""
+        return {c.name: c.given["hierarchy"] for c in self.columns if c.role == "quasi-identifier"}
+
+    @property
+    def by_text(self) -> tuple[str, ...]:
+        """The quasi-identifiers whose hierarchy goes by text."""
+        return tuple(q for q, given in self.hierarchies.items() if hierarchy_by_text(given))
+
+
+def hierarchy_by_text(hierarchy: str | tuple[str, ...]) -> bool:
+    """Whether a hierarchy is one of texts: it needs no number or date, and no SQL of the owner."""
+    return isinstance(hierarchy, str) and hierarchy.partition(":")[0] not in _TYPED
+
+
+def read_node(value: object) -> dict[str, int] | None:
+    """The levels of a node by the names of columns; None where it is none."""
+    if not isinstance(value, Mapping) or not value:
+        return None
+    levels = all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= _HIGHEST for v in value.values())
+    return {str(name): int(level) for name, level in value.items()} if levels else None
+
+
+def folded_node(node: Mapping[str, Any]) -> dict[str, Any]:
+    """A node by folded names."""
+    return {folded(str(name)): level for name, level in node.items()}
+
+
+def check_node(qis: Sequence[str], node: Mapping[str, int], fail: Callable[[str], SqlprivError]) -> None:
+    """A node names every quasi-identifier once, and nothing else."""
+    named, wanted = [folded(name) for name in node], {folded(q): q for q in qis}
+    strange = [name for name in node if folded(name) not in wanted]
+    if strange:
+        raise fail(f"{strange[0]!r} is no quasi-identifier, so it has no level; there are {', '.join(qis)}")
+    missing = [q for key, q in wanted.items() if named.count(key) != 1]
+    if missing:
+        raise fail(f"the node needs one level for each quasi-identifier, also for {missing[0]!r}")

@@ -1,0 +1,355 @@
+"""Read a generalized release: the values below the labels of a column, and classes of rows with these leaves.
+
+Three things may say which values a cell stands for. A column that is not generalized shows its values. A public domain
+lists them, with the labels above them. And ranges of numbers or dates name their ends: whole numbers and days between
+them are listed, all others cut where a query compares them (rewrite/estimate/cuts.py). What no such thing says, cannot
+be asked.
+
+A suppressed row stands for any value of a public domain. Without one, it is estimated as if it were spread like the
+published rows, and bounded as if it could have any value: Attribute.unlisted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalized.kinds import BOXES, CLOSED, SIMPLE, VALUES, WHOLE, counted_leaves, has_ends
+from sqlpriv.methods.generalized.layout import QI
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.rewrite.release import Cuts, end_of
+from sqlpriv.table.hierarchies import TOP
+
+_MOST_BELOW = 10_000_000
+_ONE = "1e0"
+_NOT_PUBLIC = (
+    "it is published as labels, and which values are below them is not public; read it with plain SQL, or publish it "
+    "with a domain for this column"
+)
+_UNREADABLE = "it is published as text, from which values of its type cannot be read; read it with plain SQL"
+_SHORT = "its values are published in ranges, and its type is not among those that can be cut; publish it as DOUBLE"
+
+
+def counted(copies: str | None) -> str:
+    """How many rows of the table some published rows are; `copies` names the column that says it, if one does."""
+    return "count(*)" if copies is None else f"CAST(sum({copies}) AS BIGINT)"
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """A relation of leaves, to be read as d, and what its columns are: of a leaf, or of all leaves of its label."""
+
+    relation: str
+    label: str | None = None
+    """What is equal to the label of a cell; None where all cells have all leaves."""
+    weight: str = _ONE
+    leaves: str = "1"
+    total: str = _ONE
+    ending: str | None = None
+    value: str = "d.value"
+
+    def read_as(self, name: str) -> Leaves:
+        """The same under another name than d."""
+
+        def renamed(text: str) -> str:
+            return text.replace("d.", f"{name}.")
+
+        return Leaves(
+            self.relation,
+            None if self.label is None else renamed(self.label),
+            renamed(self.weight),
+            renamed(self.leaves),
+            renamed(self.total),
+            None if self.ending is None else renamed(self.ending),
+            renamed(self.value),
+        )
+
+
+@dataclass(frozen=True)
+class Known:
+    """Of a column: how many values are known, whether NULL is one, and their weights in all, for a suppressed row."""
+
+    size: int
+    has_null: bool
+    total: str
+    """As SQL."""
+
+
+class PublishedColumn:
+    """A published column, and where the leaves below its labels come from."""
+
+    def __init__(self, file: ReleaseFile, row: dict[str, object], copies: str | None = None) -> None:
+        self._file = file
+        self._copies = copies
+        self.name, self._type, original = str(row["name"]), str(row["type"]), str(row["original"])
+        # Anybody may have written the file, so nothing is taken for a type that could be more than one.
+        self.kind = original if SIMPLE.fullmatch(original) else self._type
+        self._is_unreadable = self.kind != original
+        self.is_generalized_at_all = row["role"] == QI
+        self.shows_values = row["labels"] == VALUES
+        self.has_domain = bool(row["has_domain"])
+        self._labels = str(row["labels"])
+        self._domain = quoted(file.catalog, "domain", self.name)
+        # A label may be on two levels, with the same ends.
+        self._ends = f"(SELECT DISTINCT label, low, high FROM {file.table(f'labels_{self.name}')})"
+        self.published = file.table("published")
+
+    @cached_property
+    def has_ends(self) -> bool:
+        """Whether every label names its ends, so that its leaves are known without a domain."""
+        if self.shows_values or not has_ends(self._labels, self.kind):
+            return False
+        bare = f"SELECT count(*) FROM {self._ends} WHERE low IS NULL OR high IS NULL OR low > high"
+        return not fetch(self._file.con, bare)[0][0]
+
+    @property
+    def is_listed_by_ends(self) -> bool:
+        """Whether the values between two ends can be listed: whole numbers, and days."""
+        return self.has_ends and (WHOLE.fullmatch(self.kind) is not None or self.kind == "DATE")
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its ranges have too many values to list."""
+        return self.has_ends and not self.has_domain and not self.is_listed_by_ends and self.why_not is None
+
+    @cached_property
+    def why_not(self) -> str | None:
+        """Why nothing can be asked of it."""
+        if self._is_unreadable:
+            return _UNREADABLE
+        if self.shows_values or self.has_domain:
+            return None
+        if not self.has_ends:
+            return _NOT_PUBLIC
+        if self.is_listed_by_ends:
+            below = fetch(self._file.con, f"SELECT sum({self._width}) FROM {self._ends}")[0][0] or 0
+            return None if below <= _MOST_BELOW else f"its ranges have {int(below):,} values, too many to list"
+        is_number = NUMERIC_TYPE.fullmatch(self.kind) is not None and self.kind != "FLOAT"
+        return None if is_number or self.kind == "TIMESTAMP" else _SHORT
+
+    @property
+    def _width(self) -> str:
+        ends = ("low", "high") if self.kind == "DATE" else ("CAST(low AS HUGEINT)", "CAST(high AS HUGEINT)")
+        return f"{ends[1]} - {ends[0]} + 1"
+
+    @property
+    def cell(self) -> str:
+        """A published cell as what it is told by: the value itself, where it shows values, and its label, else."""
+        if self.shows_values and self._type != self.kind:
+            # Stars, which are no values, are taken for NULL here, and never looked at.
+            return f"TRY_CAST({quoted(self.name)} AS {self.kind})"
+        return quoted(self.name) if self.shows_values else f"CAST({quoted(self.name)} AS VARCHAR)"
+
+    @property
+    def domain(self) -> str:
+        """The values that are known of it, as a relation with a column `value`."""
+        if self.why_not is not None:
+            kind = self.kind if SIMPLE.fullmatch(self.kind) else "VARCHAR"
+            return f"(SELECT CAST(NULL AS {kind}) AS value WHERE false)"
+        if self.has_domain:
+            return self._domain
+        below = self.below([])
+        return f"(SELECT DISTINCT {below.value} AS value FROM {below.relation} AS d)"
+
+    def below(self, cuts: list[str]) -> Leaves:
+        """The leaves below its labels."""
+        if self.shows_values:
+            return Leaves(f"(SELECT DISTINCT {self.cell} AS value FROM {self.published})")
+        if self.has_domain:
+            return Leaves(self.leaves, "d.label", f"coalesce(d.share, {_ONE})", "d.leaves", "d.total")
+        nulls = f"WHERE EXISTS (FROM {self.published} WHERE {quoted(self.name)} IS NULL)"
+        if self.is_cut:
+            null = f"SELECT NULL, NULL, {_ONE}, 1, {_ONE}, NULL {nulls}"
+            pieces = _cut_leaves(self._ends, self.kind, cuts, self._labels in CLOSED)
+            rows = f"({self._with_null(pieces, 'value, weight, leaves, total, ending')} UNION ALL {null})"
+            return Leaves(rows, "d.label", "d.weight", "d.leaves", "d.total", "d.ending")
+        if self.kind == "DATE":
+            listed = "unnest(range(CAST(low AS TIMESTAMP), CAST(high AS TIMESTAMP) + INTERVAL 1 DAY, INTERVAL 1 DAY))"
+        else:
+            # By their distances: the next number may be none of the type.
+            listed = f"low + unnest(range(CAST({self._width} AS BIGINT)))"
+        values = f"SELECT label, CAST({listed} AS {self.kind}) AS value, {self._width} AS leaves FROM {self._ends}"
+        rows = f"({self._with_null(values, 'value, leaves')} UNION ALL SELECT NULL, NULL, 1 {nulls})"
+        return Leaves(rows, "d.label", leaves="d.leaves", total="CAST(d.leaves AS DOUBLE)")
+
+    @property
+    def leaves(self) -> str:
+        """The values of its domain with the labels above them: label, value, share, and leaves and total of the label.
+
+        A value is there once for every label above it.
+        """
+        if self.shows_values:
+            one = f"CAST(1 AS BIGINT) AS leaves, coalesce(share, {_ONE}) AS total"
+            return f"(SELECT CAST(value AS VARCHAR) AS label, value, share, {one} FROM {self._domain})"
+        if self._labels != BOXES:
+            return self._file.table(f"leaves_{self.name}")
+        star = literal(TOP)
+        within = f"{self._ends} AS e JOIN {self._domain} AS d ON d.value BETWEEN e.low AND e.high"
+        leaves = (
+            f"SELECT e.label, d.value, d.share FROM {within} WHERE e.label <> {star} UNION ALL SELECT {star}, "
+            f"value, share FROM {self._domain} WHERE EXISTS (FROM {self._ends} WHERE label = {star}) UNION ALL "
+            f"SELECT NULL, NULL, share FROM {self._domain} WHERE value IS NULL"
+        )
+        return f"({counted_leaves(leaves)})"
+
+    def _with_null(self, rows: str, columns: str) -> str:
+        """Leaves by their ends, for boxes with NULL below *, which is the label of rows with and without a value."""
+        if self._labels != BOXES:
+            return rows
+        star = f"label = {literal(TOP)}"
+        counted = f"SELECT * REPLACE (leaves + CASE WHEN {star} THEN 1 ELSE 0 END AS leaves) FROM ({rows})"
+        filled = {"value": "NULL", "weight": "0e0", "ending": "NULL"}
+        null = ", ".join(filled.get(name, name) for name in columns.split(", "))
+        return f"{counted} UNION ALL SELECT DISTINCT label, {null} FROM ({counted}) WHERE {star}"
+
+    def hidden(self, cuts: list[str], starred: str, known: Known) -> Leaves:
+        """What a suppressed row may have, as far as is known: the domain, or else what published rows have."""
+        if self.has_domain:
+            share = f"coalesce(d.share, {_ONE})"
+            return Leaves(self._domain, None, share, str(known.size), known.total)
+        below = self.below(cuts)
+        seen = f"SELECT {self.cell} AS cell, {counted(self._copies)} AS n FROM {self.published} "
+        seen += f"WHERE NOT ({starred}) GROUP BY 1"
+        label = below.label or below.value
+        spread = inlined(f"_spread(s.n, {below.weight}, {below.total})")
+        return Leaves(
+            f"(SELECT {below.value} AS value, sum({spread}) AS weight, "
+            f"{below.ending or 'NULL'} AS ending FROM ({seen}) AS s JOIN {below.relation} AS d "
+            f"ON s.cell IS NOT DISTINCT FROM {label} GROUP BY ALL)",
+            None,
+            "d.weight",
+            "1",
+            known.total,
+            "d.ending" if below.ending else None,
+        )
+
+
+def _cut_leaves(ends: str, kind: str, cuts: list[str], closed: bool) -> str:
+    """Ranges of numbers without gaps, cut at points: each piece by a value inside it, and by its ends.
+
+    Between two neighbouring points all values compare alike, so the middle stands for them in conditions; what is
+    summed is least and greatest at the ends, which are listed with the middle as what is compared. They weigh nothing:
+    estimates are those of the middle, by the length of the piece. The points themselves are values, too.
+
+    A query for label, value, weight and end; `closed`: whether ranges have their upper end, too.
+    """
+    if kind == "TIMESTAMP":
+        low, high = "epoch_us(low)", "epoch_us(high)"
+        points = [f"epoch_us(TRY_CAST({cut} AS TIMESTAMP))" for cut in cuts]
+        shown, middle = "make_timestamp(CAST({} AS BIGINT))", "(a + b) // 2"
+        number = "BIGINT"
+    else:
+        low, high, number = "CAST(low AS DOUBLE)", "CAST(high AS DOUBLE)", "DOUBLE"
+        points = [f"TRY_CAST({cut} AS DOUBLE)" for cut in cuts]
+        shown, middle = "CAST({} AS DOUBLE)", "(a / 2 + b / 2)"
+    listed = f"CAST([{', '.join(points)}] AS {number}[])"
+    inside = f"list_filter({listed}, lambda p: p > {low} AND p < {high})"
+    marks = f"list_sort(list_distinct(list_concat([{low}, {high}], {inside})))"
+    ranges = f"SELECT label, {low} AS first, {high} AS last, {marks} AS marks FROM {ends}"
+    # A piece has its middle, that with both ends, and its first point.
+    ranges = f"SELECT *, 4 * (len(marks) - 1) + {int(closed)} AS n FROM ({ranges})"
+    numbered = f"SELECT *, unnest(range(1, len(marks))) AS i FROM ({ranges})"
+    pieces = f"SELECT label, n, first, last, marks[i] AS a, marks[i + 1] AS b FROM ({numbered})"
+    share = "(b - a) / CAST(last - first AS DOUBLE)"
+    rows = [
+        f"SELECT label, n, {middle} AS value, {share} AS weight, {middle} AS ending FROM ({pieces})",
+        f"SELECT label, n, {middle}, 0e0, a FROM ({pieces})",
+        f"SELECT label, n, {middle}, 0e0, b FROM ({pieces})",
+        f"SELECT label, n, a, 0e0, a FROM ({pieces})",
+        f"SELECT label, 1, first, 1e0, first FROM ({ranges}) WHERE first = last",
+    ]
+    if closed:
+        rows.append(f"SELECT label, n, last, 0e0, last FROM ({ranges}) WHERE first < last")
+    value, ending = shown.format("value"), shown.format("ending")
+    return (
+        f"SELECT label, {value} AS value, weight, n AS leaves, 1e0 AS total, {ending} AS ending "
+        f"FROM ({' UNION ALL '.join(rows)})"
+    )
+
+
+@dataclass(frozen=True)
+class ClassRows:
+    """The relation of classes and leaves."""
+
+    published: str
+    columns: list[PublishedColumn]
+    known: dict[str, Known]
+    gone: str | None
+    """How many suppressed rows are left out, as SQL; None where none are."""
+    starred: str
+    """Which published rows are suppressed ones, kept with stars."""
+    copies: str | None = None
+    """The column that says for how many rows of the table a published row stands, where it is not one."""
+
+    def relation(self, mentioned: frozenset[str], cuts: Cuts, every: bool) -> str:
+        """As RowsOf: classes of published rows, those of rows with stars, and that of rows which are left out."""
+        columns = [c for c in self.columns if c.name in mentioned]
+        if not columns:
+            rows = counted(self.copies)
+            copies = f"(SELECT {rows} + {self.gone or 0} FROM {self.published})"
+            one = f"1 AS __leaves, {_ONE} AS __weight, {_ONE} AS __total, false AS __hidden"
+            return f"SELECT 0 AS __unit, {copies} AS __copies, {one}"
+        kept = self.starred != "false"
+        below = [None if c.shows_values else c.below(list(cuts.get(c.name, ()))) for c in columns]
+        parts = [self._part(columns, below, f"NOT ({self.starred})" if kept else "", "row_number() OVER ()", "false")]
+        if kept or self.gone or every:
+            hidden = [c.hidden(list(cuts.get(c.name, ())), self.starred, self.known[c.name]) for c in columns]
+            stars = [h if c.is_generalized_at_all else None for c, h in zip(columns, hidden, strict=True)]
+            parts += [self._part(columns, stars, self.starred, "-row_number() OVER ()", "true")] if kept else []
+            # Where no row is left out, these leaves show which groups there could be.
+            parts += [self._part(columns, hidden, None, "0", "true")] if self.gone or every else []
+        return " UNION ALL ".join(parts)
+
+    def _part(
+        self, columns: list[PublishedColumn], leaves: Sequence[Leaves | None], where: str | None, unit: str, hidden: str
+    ) -> str:
+        """Classes by the cells of the columns, each with its leaves; a column without leaves shows its values.
+
+        `where` says which published rows; None is for one class of all rows that are left out.
+        """
+        read = [found and found.read_as(f"d{i}") for i, found in enumerate(leaves)]
+        listed = []
+        for i, (column, own) in enumerate(zip(columns, read, strict=True)):
+            listed.append(f"{own.value if own else f'c.l{i}'} AS {quoted(column.name)}")
+            if column.is_cut:
+                listed.append(f"{(own.ending if own else None) or f'c.l{i}'} AS {quoted(end_of(column.name))}")
+        there = [own for own in read if own is not None]
+        products = [
+            f"{' * '.join([first, *map(text, there)])} AS __{name}"
+            for name, first, text in (
+                ("leaves", "1", _leaves), ("weight", _ONE, _weight), ("total", _ONE, _total),
+            )
+        ]  # fmt: skip
+        of_class = ("c.unit", "c.copies") if where is not None else (unit, self.gone or "0")
+        listed += [f"{of_class[0]} AS __unit", f"{of_class[1]} AS __copies", f"{hidden} AS __hidden", *products]
+        sources = [f"{found.relation} AS d{i}" for i, found in enumerate(leaves) if found is not None]
+        if where is None:
+            return f"SELECT {', '.join(listed)} FROM {', '.join(sources)}"
+        cells = ", ".join([*(f"{c.cell} AS l{i}" for i, c in enumerate(columns)), *filter(None, [self.copies])])
+        shown = [i for i, found in enumerate(read) if found is None or found.label is not None]
+        by = ", ".join(f"l{i}" for i in shown)
+        classes = f"SELECT {unit} AS unit, {by + ', ' if by else ''}{counted(self.copies)} AS copies "
+        classes += f"FROM (SELECT {cells} FROM {self.published}{f' WHERE {where}' if where else ''})"
+        classes += f" GROUP BY {by}" if by else ""
+        joins = "".join(
+            f" JOIN {found.relation} AS d{i} ON c.l{i} IS NOT DISTINCT FROM {own.label}" if own.label else
+            f" CROSS JOIN {found.relation} AS d{i}"
+            for i, (found, own) in enumerate(zip(leaves, read, strict=True)) if found is not None and own is not None
+        )  # fmt: skip
+        return f"SELECT {', '.join(listed)} FROM ({classes}) AS c{joins}"
+
+
+def _leaves(found: Leaves) -> str:
+    return found.leaves
+
+
+def _weight(found: Leaves) -> str:
+    return found.weight
+
+
+def _total(found: Leaves) -> str:
+    return found.total

@@ -1,0 +1,253 @@
+"""The private table as the search sees it: its frequencies, by numbered labels.
+
+Labels are numbered per attribute and level and multiplied by a radix, so that the sum over the attributes of a row
+names its class. All of it is tables in a database in memory: private, and gone with the connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.relation import Relation
+from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalized.labels import Labels, number_labels, number_type
+from sqlpriv.methods.generalized.policy import LabelledPolicy
+from sqlpriv.policy.file import Policy
+from sqlpriv.table.frequencies import COUNT, Frequencies, count_combinations
+from sqlpriv.table.hierarchies import Hierarchy, make_hierarchies
+from sqlpriv.table.source import Source
+
+FEW = 200_000
+"""Up to so many rows, to plan a query or to share it among threads is most of the work."""
+
+_PUBLISHED = ("quasi-identifier", "sensitive", "other")
+_READ = ("quasi-identifier", "sensitive", "other", "person")
+
+Sums = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class SensitiveValues:
+    """The values of a sensitive column, numbered in their order: id, value, share of the table, kinds."""
+
+    relation: Relation
+    kinds: int
+    """How many there are."""
+    least: float
+    """The smallest share of one."""
+
+
+@dataclass(frozen=True)
+class ScannedTable:
+    """A table under its policy, by the combinations of its values."""
+
+    frequencies: Frequencies
+    policy: LabelledPolicy
+    values: tuple[SensitiveValues, ...]
+    """Of each sensitive column."""
+
+    @property
+    def source(self) -> Source:
+        """The open table."""
+        return self.frequencies.source
+
+    @property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return self.frequencies.rows
+
+    @property
+    def combinations(self) -> int:
+        """How many combinations of values it has."""
+        return self.frequencies.combinations
+
+    @property
+    def is_small(self) -> bool:
+        """Whether there are few combinations."""
+        return self.combinations <= FEW
+
+
+@dataclass(frozen=True)
+class Scan(ScannedTable):
+    """What is known of the table before any node is looked at."""
+
+    hierarchies: tuple[Hierarchy, ...]
+    labels: Labels
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """The level of the top, for each quasi-identifier."""
+        return tuple(h.height for h in self.hierarchies)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers the classes of one node need."""
+        return self.labels.numbers
+
+    @property
+    def number_type(self) -> str:
+        """The SQL type of the number of a class."""
+        return number_type(self.numbers)
+
+    @cached_property
+    def loss(self) -> Sums:
+        """The losses of all cells when nothing is suppressed, summed by attribute and level."""
+        return _sums(self.source, self.costed_leaves, len(self.heights), "loss")
+
+    @cached_property
+    def entropy(self) -> Sums:
+        """The same of the entropy."""
+        return _sums(self.source, self.costed_leaves, len(self.heights), "entropy")
+
+    @cached_property
+    def volume(self) -> Sums:
+        """The same of the logarithm of the number of values that a label stands for."""
+        return _sums(self.source, self.costed_leaves, len(self.heights), "volume")
+
+    @cached_property
+    def costed_leaves(self) -> Relation:
+        """The leaves with their losses and other costs; made when they are first asked for."""
+        found = self.labels
+        costed = inlined(f"FROM _lattice_costs({found.steps}, {found.relation}, {found.leaves})")
+        return self.source.scratch.table(costed, "costed_leaves")
+
+    @cached_property
+    def base(self) -> Relation:
+        """The frequencies by numbers, what nodes are evaluated on: a<i>, the class numbers of attribute i by level;
+        s<j>, the number of the value of sensitive column j; holder, where there are persons; n."""
+        return _numbered(self, "base", self.labels.leaves, ())
+
+    @cached_property
+    def costs(self) -> Relation:
+        """The base with the costs of the cells."""
+        return _numbered(self, "costs", self.costed_leaves, ("loss", "entropy", "volume"))
+
+    @cached_property
+    def rolled(self) -> tuple[int, Relation] | None:
+        """An attribute, and a relation like the base in which it stands on level 1, where that is much smaller."""
+        return _roll_up(self)
+
+
+def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> Scan:
+    """Read the table once, make the hierarchies, check that they fit, and number their labels.
+
+    `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
+    """
+    found = scan_values(source, policy, others)
+    hierarchies = make_hierarchies(source, policy.hierarchies, found.frequencies.relation.name)
+    labels = number_labels(found.frequencies, hierarchies)
+    return Scan(found.frequencies, policy, found.values, hierarchies, labels)
+
+
+def scan_values(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> ScannedTable:
+    """Read the table once, and number its sensitive values."""
+    check_columns(source, policy)
+    found = count_combinations(source, policy.qis, [*policy.sensitive, *others], policy.person)
+    return ScannedTable(found, policy, tuple(_number_values(found, column) for column in policy.sensitive))
+
+
+def check_columns(source: Source, policy: Policy) -> None:
+    """Every column of the table has a role, and every role a column: new columns never slip into a release."""
+    named = {folded(c.name): c.name for c in policy.columns}
+    present = {folded(c): c for c in source.columns}
+    missing = [name for key, name in named.items() if key not in present]
+    if missing:
+        raise PolicyError(f"the policy names {_listed(missing)}, but {source.label} has no such column")
+    unnamed = [name for key, name in present.items() if key not in named]
+    if unnamed:
+        raise PolicyError(
+            f"{source.label} has {_listed(unnamed)}, which the policy does not name; "
+            'give each a role ("drop" leaves it out of the release)'
+        )
+    reserved = [c.name for c in policy.columns if folded(c.name).startswith("__priv_") and c.role in _READ]
+    if reserved:
+        raise PolicyError(f"{_listed(reserved)}: names that start with __priv_ are reserved")
+
+
+def _listed(names: list[str]) -> str:
+    return f"the column{'s' if len(names) > 1 else ''} {', '.join(repr(n) for n in names)}"
+
+
+def published_columns(scan: ScannedTable) -> list[str]:
+    """The columns of the release, in the order of the private table."""
+    names = {folded(n): n for n in scan.policy.named(*_PUBLISHED)}
+    return [c for c in scan.source.columns if folded(c) in names]
+
+
+def node_of(scan: Scan, given: Mapping[str, int]) -> tuple[int, ...]:
+    """The node that the policy names, with levels that there are."""
+    wanted = {folded(name): level for name, level in given.items()}
+    node = tuple(wanted[folded(q)] for q in scan.policy.qis)
+    for name, level, height in zip(scan.policy.qis, node, scan.heights, strict=True):
+        if level > height:
+            raise PolicyError(f"the node asks for level {level} of {name!r}, and the top of its hierarchy is {height}")
+    return node
+
+
+def number_rows(
+    policy: LabelledPolicy,
+    table: Relation | str,
+    columns: str,
+    leaves: Relation,
+    attributes: Collection[int] | None = None,
+) -> str:
+    """A query of `columns` over a table t, its quasi-identifiers, all or some, joined with their leaves l0, l1, ..."""
+    joins = "".join(
+        f" JOIN {leaves} AS l{i} ON l{i}.attribute = {i} "
+        f"AND CAST(t.{quoted(q)} AS VARCHAR) IS NOT DISTINCT FROM l{i}.value"
+        for i, q in enumerate(policy.qis)
+        if attributes is None or i in attributes
+    )
+    return f"SELECT {columns} FROM {table} AS t{joins}"
+
+
+def _numbered(scan: Scan, hint: str, leaves: Relation, costs: Sequence[str]) -> Relation:
+    """The frequencies by numbers, with these costs."""
+    policy = scan.policy
+    columns = [f"l{i}.numbers AS a{i}" for i in range(len(policy.qis))]
+    columns += [f"l{i}.{cost} AS {cost}{i}" for cost in costs for i in range(len(policy.qis))]
+    columns += [f"v{j}.id AS s{j}" for j in range(len(policy.sensitive))]
+    columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
+    rows = number_rows(policy, scan.frequencies.relation, ", ".join([*columns, f"t.{COUNT} AS n"]), leaves)
+    for j, (column, values) in enumerate(zip(policy.sensitive, scan.values, strict=True)):
+        rows += f" JOIN {values.relation} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value"
+    return scan.source.scratch.table(rows, hint)
+
+
+def _roll_up(scan: Scan) -> tuple[int, Relation] | None:
+    """Nodes above level 1 of the attribute with the most values need not start from single values."""
+    policy, base = scan.policy, scan.base
+    fewer = [(seen[0] / seen[1], -a) for a, seen in enumerate(scan.labels.seen) if len(seen) > 2]
+    if not fewer:
+        return None
+    attribute = -max(fewer)[1]
+    kept = [f"s{j}" for j in range(len(policy.sensitive))] + (["holder"] if policy.person else [])
+    grouped = ", ".join([f"a{a}[{2 if a == attribute else 1}]" for a in range(len(policy.qis))] + kept)
+    # One row stands for its group: its number is quicker to find and join than its lists are to aggregate.
+    groups = f"SELECT min(rowid) AS one, CAST(sum(n) AS BIGINT) AS n FROM {base} GROUP BY {grouped}"
+    rows = f"SELECT b.* REPLACE (g.n AS n) FROM ({groups}) AS g JOIN {base} AS b ON b.rowid = g.one"
+    rolled = scan.source.scratch.table(rows, "rolled")
+    return (attribute, rolled) if (rolled.written or 0) < 0.6 * scan.combinations else None
+
+
+def _number_values(found: Frequencies, column: str) -> SensitiveValues:
+    """Number the values of a sensitive column in their order, NULL last."""
+    values = inlined(f"FROM _lattice_values(({found.totals(column)}), {found.total()})")
+    relation = found.source.scratch.table(values, "values")
+    kinds, least = fetch(found.source.con, f"SELECT count(*), min(share) FROM {relation}")[0]
+    return SensitiveValues(relation, int(kinds), float(least))
+
+
+def _sums(source: Source, leaves: Relation, attributes: int, cost: str) -> Sums:
+    """The sum of a cost over all rows, by attribute and level."""
+    found = fetch(
+        source.con,
+        f"SELECT attribute, level, sum(rows * {cost}[level + 1]) FROM (SELECT attribute, rows, {cost}, "
+        f"unnest(range(0, len({cost}))) AS level FROM {leaves} WHERE rows > 0) GROUP BY ALL ORDER BY ALL",
+    )
+    return tuple(tuple(float(total) for attribute, _, total in found if attribute == i) for i in range(attributes))

@@ -1,0 +1,92 @@
+"""Every example in README and docs/ runs, in a folder where the files it names exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import duckdb
+import pytest
+from support import places
+from support.commands import run
+
+import sqlpriv
+from sqlpriv.apps.pages import page_text
+from sqlpriv.demo import examples
+
+pytestmark = pytest.mark.one_version
+
+ROOT = places.ROOT
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+RUN_ELSEWHERE = {"ci.md", "dbt.md", "README.md"}  # by test_recipes.py; the dbt project has what the others show
+BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [(language, re.sub(f"^{indent}", "", text, flags=re.MULTILINE)) for indent, language, text in found]
+
+
+def test_there_are_many() -> None:
+    """Or the tests below would prove nothing."""
+    languages = [language for page in PAGES for language, _ in blocks(page)]
+    assert {"sql", "sh", "toml"} <= set(languages)
+    assert len(languages) >= 50
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = blocks(page)
+    con = duckdb.connect()
+    if any(language == "sql" for language, _ in found):
+        sqlpriv.load(con)
+    examples.create(con)
+    con.execute("COPY patients TO 'patients.csv'").fetchall()
+    for language, text in found:
+        if language == "sql":
+            for statement in filter(str.strip, re.sub(r"--.*", "", text).split(";")):
+                assert con.execute(statement).fetchall() is not None
+        elif language == "python":
+            exec(compile(text, str(page), "exec"), {})
+        elif language == "sh":
+            run_lines(text)
+        elif language == "toml":
+            Path("policy.toml").write_text(text, encoding="utf-8")
+        elif language in {"yaml", "jinja"}:
+            assert page.name in RUN_ELSEWHERE, f"{page.name}: nothing runs its ```{language}"
+        else:
+            pytest.fail(f"{page.name}: nothing runs ```{language}")
+    con.close()
+
+
+def run_lines(text: str) -> None:
+    for line in text.splitlines():
+        command = shlex.split(line, comments=True)
+        if not command or command[0] == "make":  # CI runs the Makefile itself
+            continue
+        assert command[0] == "sqlpriv", line
+        done = run(Path.cwd(), *command[1:])
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+def test_the_makefile_has_the_targets_that_the_readme_names() -> None:
+    named = re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert named
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in named)
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda p: p.name)
+def test_what_is_written_from_the_code_is_up_to_date(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == page_text(page.name, text), "run `make docs`"
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    links = [(p, to) for p in PAGES for to in re.findall(r"\]\(([^)#:]+)\)", p.read_text(encoding="utf-8"))]
+    assert len(links) >= 20
+    for page, target in links:
+        assert (page.parent / target).exists(), f"{page.name} -> {target}"
