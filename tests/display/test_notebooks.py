@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import duckdb
 import pytest
-from reporting.conftest import BY_METHOD, NOISE, POLICY, VALUES
+from reports.conftest import BY_METHOD, NOISE, POLICY, VALUES
 
 import sqlpriv
 from sqlpriv.core.facts import Facts, Grid

@@ -152,7 +152,7 @@ def test_a_second_release_may_stand_beside_with_a_reason(tmp_path: Path) -> None
 
 
 def test_an_empty_reason_is_none(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="beside must be a reason in one line"):
+    with pytest.raises(PolicyError, match="coexists_because must be a reason in one line"):
         ready(tmp_path, f'{RELEASE}\ncoexists_because = " "')
 
 

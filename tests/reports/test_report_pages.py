@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from reporting.conftest import BY_METHOD, NOISE, VALUES
+from reports.conftest import BY_METHOD, NOISE, VALUES
 from support.clients import command_line, needs_command_line
 from support.commands import run
 

@@ -212,7 +212,7 @@ def test_views_with_other_weights_answer_together(tmp_path: Path) -> None:
     files = [
         write_release(
             tmp_path / f"v{i}.duckdb", COLUMNS, random_view(COLUMNS, 90 + i, i), weights[i], public=PUBLIC,
-            view_number=f"{i + 1} of 2",
+            view_number=i + 1,
         )
         for i in range(2)
     ]  # fmt: skip

@@ -27,9 +27,7 @@ def test_views_of_a_sequence_answer_together(tmp_path: Path) -> None:
     """The mean of their estimates, with the variance of a mean."""
     weights = alpha_beta(0.4, 0.02)
     files = [
-        write_release(
-            tmp_path / f"v{i}.duckdb", COLUMNS, random_view(COLUMNS, 100 + i, i), weights, view_number=f"{i} of 3"
-        )
+        write_release(tmp_path / f"v{i}.duckdb", COLUMNS, random_view(COLUMNS, 100 + i, i), weights, view_number=i)
         for i in (1, 2, 3)
     ]
     query = "SELECT count(*) AS n FROM people WHERE age > 26"
@@ -50,11 +48,11 @@ def test_views_of_a_sequence_answer_together(tmp_path: Path) -> None:
 
 def test_views_of_different_sequences_are_not_combined(tmp_path: Path) -> None:
     weights = alpha_beta(0.4, 0.02)
-    first = write_release(tmp_path / "a.duckdb", COLUMNS, [], weights, view_number="1 of 2")
-    again = write_release(tmp_path / "b.duckdb", COLUMNS, [], weights, view_number="1 of 2")
-    other = write_release(tmp_path / "c.duckdb", COLUMNS, [], weights, table="others", view_number="2 of 2")
+    first = write_release(tmp_path / "a.duckdb", COLUMNS, [], weights, view_number=1)
+    again = write_release(tmp_path / "b.duckdb", COLUMNS, [], weights, view_number=1)
+    other = write_release(tmp_path / "c.duckdb", COLUMNS, [], weights, table="others", view_number=2)
     wider = {**COLUMNS, "score": ("INTEGER", list(range(10)))}
-    domain = write_release(tmp_path / "d.duckdb", wider, [], weights, view_number="2 of 2")
+    domain = write_release(tmp_path / "d.duckdb", wider, [], weights, view_number=2)
     for second, message in (
         (again, "given twice"),
         (other, "their table differ"),
@@ -191,7 +189,7 @@ def test_the_command_has_all_options(release: Made, tmp_path: Path) -> None:
         random_view(COLUMNS, 9, 2),
         alpha_beta(0.4, 0.02),
         public=REGIONS,
-        view_number="2 of 2",
+        view_number=2,
     )
     done = CliRunner().invoke(
         app, ["query", str(release.path), "SELECT count(*) AS n FROM people", "--with", str(other.path)]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlpriv
+from sqlpriv.methods import METHODS
 from support.randomized_policies import KEY
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "golden"
@@ -108,7 +109,7 @@ def publish_golden(name: str, folder: Path) -> Path:
 
 
 def _draws(name: str) -> bool:
-    return name.startswith(("noisy_counts", "alpha_beta", "frapp", "sdgs"))
+    return METHODS[name.partition(",")[0]].draws
 
 
 def sentences(path: Path) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def write_release(
     cross: tuple[float, float] = (0.0, 0.0),
     shares: Sequence[Sequence[float]] | None = None,
     public: Mapping[str, tuple[Mapping[str, str], Sequence[Tuple]]] | None = None,
-    view_number: str = "1 of 1",
+    view_number: int = 1,
 ) -> Made:
     """Write a release of `columns` (name to type and domain values) whose view holds these tuples."""
     own, of_domain = weights
@@ -91,14 +91,16 @@ def write_release(
     with duckdb.connect(config={"threads": 1}) as con:
         # Not by its own name: a file called release.duckdb would make the schema `release` ambiguous.
         con.execute(f"ATTACH '{path}' AS made (STORAGE_VERSION 'v1.0.0'); USE made").fetchall()
-        for schema in ("sqlpriv_release", "domain", "public", "priv"):
+        for schema in ("sqlpriv_release", "domain", "public"):
             con.execute(f"CREATE SCHEMA {schema}").fetchall()
         con.execute("CREATE TABLE sqlpriv_release.about (name VARCHAR, value VARCHAR)").fetchall()
         about = [("method", "frapp" if any(cross) else "alpha_beta"), ("format", str(FORMAT)), ("table", table)]
-        about += [("guarantee", "none: a test"), ("counts", "rows"), ("view", view_number)]
+        about.append(("counts", "rows"))
         insert(con, "sqlpriv_release.about", about)
         con.execute("CREATE TABLE sqlpriv_release.parameters (name VARCHAR, value DOUBLE)").fetchall()
-        insert(con, "sqlpriv_release.parameters", [("cross_estimate", cross[0]), ("cross_square", cross[1])])
+        insert(con, "sqlpriv_release.parameters", [
+            ("cross_estimate", cross[0]), ("cross_square", cross[1]), ("view", float(view_number)),
+        ])  # fmt: skip
         con.execute(
             "CREATE TABLE sqlpriv_release.attributes "
             "(position INTEGER, name VARCHAR, type VARCHAR, size BIGINT, declared VARCHAR)"

@@ -1,8 +1,8 @@
 """Write a disclosure as a release, and compare it with the private table once more.
 
-The file is like that of boxes (generalized/box_labels.py): every cell has a label of its own level. Its parameters are c
-and what the release comes to. Risks are rounded up to two digits: they are computed from the dictionary, which may be
-the private table.
+The file is like that of boxes (generalized/box_labels.py): every cell has a label of its own level. Its parameters are
+c, and the risk and utility of the release. Risks are rounded up to two digits: they are computed from the dictionary,
+which may be the private table.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from methods.randomized.test_coverage import MANY, POLICIES, asked_of, lowest
+from methods.noisy.test_coverage import MANY, POLICIES, asked_of, lowest
 from support.coverage_numbers import Asked, Found
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]
