@@ -56,7 +56,9 @@ MODELS: Mapping[str, tuple[Mapping[str, Any], dict[str, Any]]] = {
         {"release": {"epsilon": 2, "k": 12, "beta": 0.4, "node": NODE, "node_is_public": "made up"}, "key_file": "key"},
     ),
     "noisy_counts": (NOISY, {"release": NOISE, "key_file": "key"}),
-    "alpha_beta": (NOISY, {"release": {**NOISE, "duplicates": "slots", "slots": 200}, "key_file": "key"}),
+    "alpha_beta": (
+        NOISY, {"release": {**NOISE, "duplicates": "slots", "slots": 200, "uncovered": "made up"}, "key_file": "key"},
+    ),
     "frapp": (NOISY, {"release": NOISE, "key_file": "key"}),
     "anatomy": (APART, {"release": {}, **L, "key_file": "key"}),
     "slicing": (APART, {"release": {"groups": [["zip", "age", "sex"], ["illness"]]}, **L, "key_file": "key"}),

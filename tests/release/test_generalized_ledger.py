@@ -134,7 +134,7 @@ def test_the_reason_must_be_said(tmp_path: Path) -> None:
     for reason in ('""', '" "', "true"):
         done = run(policy(tmp_path, "k = 7", f"coexists_because = {reason}").parent, "publish", "policy.toml")
         assert done.returncode == 2
-        assert "beside must be a reason in one line" in done.stderr
+        assert "coexists_because must be a reason in one line" in done.stderr
 
 
 def test_the_same_again_is_the_release_that_is_there(tmp_path: Path) -> None:

@@ -149,7 +149,11 @@ def test_the_page_is_checked_again_without_any_macro(
     release = folder / f"{name}.duckdb"
     if name not in {"labels", "noise"}:
         (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
-        text = NOISE.replace('"frapp"', '"alpha_beta"') if name == "alpha_beta" else BY_METHOD[name]
+        text = (
+            NOISE.replace('"frapp"', '"alpha_beta"\nduplicates = "distinct"')
+            if name == "alpha_beta"
+            else BY_METHOD[name]
+        )
         (tmp_path / "policy.toml").write_text(text, encoding="utf-8")
         release = tmp_path / "release.duckdb"
         sqlpriv.publish(tmp_path / "policy.toml", release, ledger_file=tmp_path / "ledger.db", force=True)

@@ -429,8 +429,8 @@ def test_an_old_release_is_replaced(tmp_path: Path) -> None:
         ("run", duckdb.IOException("disk full of SECRET-42"), ReleaseError),
         ("attach_new", RuntimeError("a bug"), RuntimeError),
         ("_publish_file", KeyboardInterrupt(), KeyboardInterrupt),
-        ("_write_tables", duckdb.IOException("disk full of SECRET-42"), InternalError),
-        ("_write_tables", KeyboardInterrupt(), KeyboardInterrupt),
+        ("write_labelled", duckdb.IOException("disk full of SECRET-42"), InternalError),
+        ("write_labelled", KeyboardInterrupt(), KeyboardInterrupt),
         ("write_shown", KeyboardInterrupt(), KeyboardInterrupt),
         ("compare", OSError("no space"), ReleaseError),
         ("compare", KeyboardInterrupt(), KeyboardInterrupt),
@@ -439,7 +439,7 @@ def test_an_old_release_is_replaced(tmp_path: Path) -> None:
 def test_a_failure_in_the_middle_leaves_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, failure: BaseException, raised: type
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise failure
 
     path = write_policy(tmp_path, policy_text(COLUMNS, REQUIRE, SUPPRESSION), PEOPLE)

@@ -146,7 +146,7 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
         "DELETE FROM sqlpriv_release.labels_age WHERE label = '20'",
         {"every label of 'age' is a label of its hierarchy"},
     ),
-    "a hierarchy with another level": ("ALTER TABLE sqlpriv_release.labels_age ADD COLUMN level4 VARCHAR", {LEVELS}),
+    "a hierarchy with another level": ("ALTER TABLE sqlpriv_release.labels_age ADD COLUMN level4 VARCHAR", {COUNTED}),
     "a label on another level": (
         "UPDATE sqlpriv_release.labels_age SET level = 1, above = above[2:]", {LABELS},
     ),
@@ -219,7 +219,7 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
     ),
     "the levels of an attribute": (
         "UPDATE sqlpriv_release.attributes SET levels = 9 WHERE name = 'age'",
-        {COUNTED},
+        {LABELS},
     ),
     "a quasi-identifier that is none any more": (
         "UPDATE sqlpriv_release.attributes SET role = 'other', level = NULL, levels = NULL WHERE name = 'age'",

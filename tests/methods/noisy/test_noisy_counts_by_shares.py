@@ -378,7 +378,11 @@ SHARED_AGE = '{ role = "sensitive", domain = [1, 2], share = [5, 4], outside = "
 @pytest.mark.parametrize(
     ("columns", "release", "message"),
     [
-        ({"sex": SHARED_SEX}, "", "cannot follow the shares of 'sex', which is not sensitive: who knows it would find"),
+        (
+            {"sex": SHARED_SEX},
+            "",
+            "cannot follow the shares of 'sex', which is not sensitive: an attacker who knows it would find",
+        ),
         ({"age": SHARED_AGE}, "", "follows the shares of one column, and 'age' has some: leave out those of 'ill'"),
         ({}, "d = 0.1", "the shares of 'ill' say what is believed beforehand: leave out d"),
         ({}, "k = 2", "the shares of 'ill' say what is believed beforehand: leave out k"),

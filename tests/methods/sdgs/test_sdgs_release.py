@@ -117,7 +117,7 @@ def test_what_publish_prints(tmp_path: Path) -> None:
         f"INSERT INTO {OUT}.about VALUES ('suppressed_rows', '17')",
         f"DELETE FROM {OUT}.about WHERE name = 'unit'",
         f"INSERT INTO {OUT}.about VALUES ('together', '{{}}')",
-        f"INSERT INTO {OUT}.labels_age SELECT '80-99', level, above FROM {OUT}.labels_age LIMIT 1",
+        f"INSERT INTO {OUT}.labels_age SELECT '80-99', level, above, low, high FROM {OUT}.labels_age LIMIT 1",
         f"CREATE TABLE {OUT}.left_out AS SELECT 1 AS n",
         f"UPDATE {OUT}.attributes SET level = 1 WHERE name = 'age'",
     ],
