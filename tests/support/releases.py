@@ -91,7 +91,7 @@ def write_release(
     with duckdb.connect(config={"threads": 1}) as con:
         # Not by its own name: a file called release.duckdb would make the schema `release` ambiguous.
         con.execute(f"ATTACH '{path}' AS made (STORAGE_VERSION 'v1.0.0'); USE made").fetchall()
-        for schema in ("sqlpriv_release", "domain", "public"):
+        for schema in ("sqlpriv_release", "domain", "public", "priv"):
             con.execute(f"CREATE SCHEMA {schema}").fetchall()
         con.execute("CREATE TABLE sqlpriv_release.about (name VARCHAR, value VARCHAR)").fetchall()
         about = [("method", "frapp" if any(cross) else "alpha_beta"), ("format", str(FORMAT)), ("table", table)]
