@@ -32,7 +32,7 @@ from sqlpriv.apps.cli.main import app
 from sqlpriv.demo import hospital
 
 ROWS = 2_000
-NOISY_COUNTS = 'method = "alpha_beta"\nduplicates = "bag"'
+NOISY_COUNTS = 'method = "noisy_counts"'
 """The lines of a policy that choose noisy counts."""
 QUERY = "SELECT sex, count(*) AS n, avg(length_of_stay) AS stay FROM hospital WHERE diagnosis = 'Stroke' GROUP BY sex"
 _TABLE = """
