@@ -8,6 +8,7 @@ file and stays a claim (`passed` is None).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
@@ -358,7 +359,7 @@ def _check_digests(file: ReleaseFile, contents: Contents) -> Check:
 
 def is_close(found: float | None, wanted: float) -> bool:
     """The same number, but for the last digits; also where numbers are tiny, since domains are large."""
-    return found is not None and (found == wanted or abs(found - wanted) <= 1e-9 * max(abs(found), abs(wanted)))
+    return found is not None and math.isclose(found, wanted, rel_tol=1e-9)
 
 
 def same_number(file: ReleaseFile, name: str, wanted: float) -> Check:

@@ -21,6 +21,7 @@ import sqlpriv
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.demo import hospital, story
 from sqlpriv.release.file import FORMAT, attach_new, written
+from sqlpriv.release.verify import is_close
 
 GOLDEN: dict[str, Any] = json.loads(SENTENCES.read_text(encoding="utf-8"))
 
@@ -175,3 +176,10 @@ def test_the_release_of_the_demo_is_small_and_opens_in_an_older_client(tmp_path:
     found = subprocess.run(counted, capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr) == (0, "")
     assert int(found.stdout) == done.content["rows"] - done.content["suppressed_rows"]
+
+
+def test_an_infinite_number_is_close_to_no_other() -> None:
+    """A tampered weight or epsilon of infinity would else pass for any number that it is compared with."""
+    assert not any(is_close(found, 5.0) for found in (float("inf"), float("-inf"), float("nan"), None))
+    assert is_close(5.0 + 1e-12, 5.0)
+    assert is_close(float("inf"), float("inf"))
