@@ -26,8 +26,8 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import file_literal, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.frapp.mechanism import Replacement
 from sqlpriv.methods.method import Edition, Request
+from sqlpriv.methods.noisy.frapp.mechanism import Replacement
 from sqlpriv.methods.noisy.method import Randomized
 from sqlpriv.methods.noisy.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.noisy.policy import RandomizedPolicy

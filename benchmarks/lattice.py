@@ -24,10 +24,10 @@ import duckdb
 from benchmarks.data import ADULT_COLUMNS, acs_file, adult_folder
 from benchmarks.policies import generalizing
 from sqlpriv import load
-from sqlpriv.methods.generalize.plan import prepare
-from sqlpriv.methods.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.generalize.search import search
 from sqlpriv.methods.generalized.evaluate import evaluate
+from sqlpriv.methods.generalized.generalize.plan import prepare
+from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalized.generalize.search import search
 from sqlpriv.methods.generalized.measures import write_measures
 from sqlpriv.methods.generalized.scan import scan_table
 from sqlpriv.publishing import open_private

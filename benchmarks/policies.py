@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
 from sqlpriv.policy.file import parse_policy
 
 

@@ -98,7 +98,7 @@ list_aggr(list_transform(map_entries(_node(node)), lambda entry, place: concat('
   ' len(labels) AS width, labels[1] AS leaf, labels[', entry['value'], ' + 1] AS label FROM ',
   _labels_of(_hierarchy_name(_hierarchies(hierarchies), entry['key'])))), 'string_agg', ' UNION ALL ');
 
--- What a table costs, from its sums; the lattice search (sqlpriv/methods/generalize/objectives.py) asks for these, too. There some
+-- What a table costs, from its sums; the lattice search (sqlpriv/methods/generalized/generalize/objectives.py) asks for these, too. There some
 -- rows may be suppressed: they are one class more that may be anything, and each is as if it were in a class of the whole table.
 CREATE MACRO _average_class_size(rows, classes, suppressed) AS (rows / (classes + CASE WHEN suppressed > 0 THEN 1 ELSE 0 END));
 CREATE MACRO _discernibility(squares, suppressed, rows) AS (squares + suppressed * rows);

@@ -1,4 +1,4 @@
--- Helpers of the lattice search (sqlpriv/methods/generalize/): labels and values numbered, and what they cost. They read tables
+-- Helpers of the lattice search (sqlpriv/methods/generalized/generalize/): labels and values numbered, and what they cost. They read tables
 -- that the search has made; hierarchy.sql says what steps and labels are, and what is wrong with them.
 
 -- The labels of hierarchy.sql with their number on their level. Labels that the table has come first, so that their numbers

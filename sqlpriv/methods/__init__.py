@@ -1,21 +1,20 @@
-"""The ways to protect a table, a folder each; generalized/, split/ and noisy/ hold what several of them share.
+"""The ways to protect a table, by family; each family holds what its methods share, and a folder for each of them.
+
+generalized/    labels in place of values: generalize, mondrian, hilbert
+noisy/          rows among random noise: noisy_counts, alpha_beta, frapp
+split/          columns published apart from each other: anatomy, slicing
+sdgs/           a random sample, generalized
+disclose/       of each record as much as its risk allows
+method          the base class of all; records: what attacks ask of a release; lattice, charts: what can be drawn
 
 A method is added by its folder, one line here, its page in docs/ and its tests.
 """
 
-from sqlpriv.methods import (
-    alpha_beta,
-    anatomy,
-    disclose,
-    frapp,
-    generalize,
-    hilbert,
-    mondrian,
-    noisy_counts,
-    sdgs,
-    slicing,
-)
+from sqlpriv.methods import disclose, sdgs
+from sqlpriv.methods.generalized import generalize, hilbert, mondrian
 from sqlpriv.methods.method import Methods
+from sqlpriv.methods.noisy import alpha_beta, frapp, noisy_counts
+from sqlpriv.methods.split import anatomy, slicing
 
 METHODS: Methods = {
     m.name: m

@@ -299,7 +299,9 @@ def test_what_cannot_be_drawn_is_told_and_the_nodes_are_kept(tmp_path: Path) -> 
 
 def test_a_library_that_is_missing_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
-    monkeypatch.setattr("sqlpriv.methods.generalize.method.prepare", lambda *_: pytest.fail("the work began"))
+    monkeypatch.setattr(
+        "sqlpriv.methods.generalized.generalize.method.prepare", lambda *_: pytest.fail("the work began")
+    )
     monkeypatch.setattr("sqlpriv.publishing.planned", lambda *_: pytest.fail("the work began"))
     ready(tmp_path)
     done = run(tmp_path, "lattice", "policy.toml", "--charts", "pictures", "--csv", "nodes.csv")

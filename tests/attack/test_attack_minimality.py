@@ -14,7 +14,7 @@ from support.policies import generalize, policy_text, qi, role, write_policy
 
 import sqlpriv
 from sqlpriv.attacks.minimality import ATTACK
-from sqlpriv.methods.mondrian.method import METHOD as MONDRIAN
+from sqlpriv.methods.generalized.mondrian.method import METHOD as MONDRIAN
 from sqlpriv.publishing import planned, publish, read_policy
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]

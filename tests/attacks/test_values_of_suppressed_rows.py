@@ -14,8 +14,8 @@ from sqlpriv.core.errors import ReleaseError
 from sqlpriv.publishing import publish, verify
 from sqlpriv.release.file import WRITTEN
 
-COMPARE = import_module("sqlpriv.methods.generalize.compare")
-WRITE = import_module("sqlpriv.methods.generalize.write")
+COMPARE = import_module("sqlpriv.methods.generalized.generalize.compare")
+WRITE = import_module("sqlpriv.methods.generalized.generalize.write")
 OUTLIER = "7654321"
 # 400 cars that are driven, and one that was driven round the earth 191 times.
 CARS = f"""

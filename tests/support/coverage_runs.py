@@ -19,9 +19,9 @@ from unittest.mock import patch
 import duckdb
 
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.alpha_beta.earlier import write_earlier
 from sqlpriv.methods.draft import noise_seed
 from sqlpriv.methods.method import Edition, Request
+from sqlpriv.methods.noisy.alpha_beta.earlier import write_earlier
 from sqlpriv.methods.noisy.method import Randomized
 from sqlpriv.methods.noisy.plan import RandomizedPlan
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
@@ -105,7 +105,7 @@ class Runs:
         def read_earlier(source: Source, _policy: object, attributes: Any, elements: Any, _entries: object) -> None:
             assert write_earlier(source, f"{before}.{SCHEMA}.published", attributes, elements) == 0
 
-        with patch("sqlpriv.methods.alpha_beta.write.read_earlier", read_earlier):
+        with patch("sqlpriv.methods.noisy.alpha_beta.write.read_earlier", read_earlier):
             self.method.write_tables(plan, Edition(view, prefix, slots, ""), Request())
 
     def _expected(self, asked: Asked, views: tuple[int, ...], names: Sequence[str]) -> dict[tuple[Row, str], Found]:

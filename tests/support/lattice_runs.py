@@ -12,7 +12,7 @@ from oracles.lattice import Require
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
 from sqlpriv.policy.file import Column
 from sqlpriv.policy.require import make_requirement
 from sqlpriv.table.source import Source, TableReference

@@ -11,7 +11,7 @@ from oracles import lines
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.methods.generalized.box_plan import BoxPlan
-from sqlpriv.methods.hilbert.points import line_of
+from sqlpriv.methods.generalized.hilbert.points import line_of
 from support.policies import policy_text, role, write_policy
 
 Values = tuple[object, ...]

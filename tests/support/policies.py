@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import publish, read_policy
 

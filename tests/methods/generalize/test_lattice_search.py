@@ -15,10 +15,10 @@ from support.lattice_runs import source_of, write_case
 from support.strategies import fewer
 
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.generalize.nodes import all_nodes, minimal_nodes
-from sqlpriv.methods.generalize.plan import prepare
-from sqlpriv.methods.generalize.search import is_valid, search
 from sqlpriv.methods.generalized.evaluate import evaluate
+from sqlpriv.methods.generalized.generalize.nodes import all_nodes, minimal_nodes
+from sqlpriv.methods.generalized.generalize.plan import prepare
+from sqlpriv.methods.generalized.generalize.search import is_valid, search
 
 SCHEMA = "memory.given"
 

@@ -27,14 +27,14 @@ from support.strategies import EXAMPLES
 from sqlpriv.core.errors import InternalError, PolicyError, ReleaseError
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.expand import expand
-from sqlpriv.methods.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
 from sqlpriv.table.source import TableReference
 
-METHOD = import_module("sqlpriv.methods.generalize.method")
-PLAN = import_module("sqlpriv.methods.generalize.plan")
+METHOD = import_module("sqlpriv.methods.generalized.generalize.method")
+PLAN = import_module("sqlpriv.methods.generalized.generalize.plan")
 PUBLISHING = import_module("sqlpriv.publishing")
 FILE = import_module("sqlpriv.release.file")
-WRITE = import_module("sqlpriv.methods.generalize.write")
+WRITE = import_module("sqlpriv.methods.generalized.generalize.write")
 Row = tuple[object, ...]
 
 
@@ -576,7 +576,7 @@ def test_control_c_leaves_nothing(tmp_path: Path) -> None:
     script = """
 import importlib, itertools, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-searching, number = importlib.import_module("sqlpriv.methods.generalize.search"), itertools.count()
+searching, number = importlib.import_module("sqlpriv.methods.generalized.generalize.search"), itertools.count()
 def evaluate(*given, evaluated=searching.evaluate, **named):
     if next(number) == 1:
         print("searching", flush=True)

@@ -14,7 +14,7 @@ from support.strategies import EXAMPLES
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.methods.generalized.box_plan import BoxPlan
-from sqlpriv.methods.hilbert import points
+from sqlpriv.methods.generalized.hilbert import points
 from sqlpriv.publishing import open_release, plan, planned, publish, read_policy, show, verify
 
 PUBLIC = {

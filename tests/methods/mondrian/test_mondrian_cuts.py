@@ -15,7 +15,7 @@ from sqlpriv.core.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.generalized import scan
-from sqlpriv.methods.mondrian import cuts, rounds
+from sqlpriv.methods.generalized.mondrian import cuts, rounds
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import planned
 

@@ -283,7 +283,7 @@ def test_noise_that_is_off_is_not_published(
 
 def test_records_that_get_lost_are_not_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = write_noise_policy(tmp_path, COLUMNS, 'method = "frapp"\nd = 0.001\ngamma = 0.9', PEOPLE)
-    writing = import_module("sqlpriv.methods.frapp.write")
+    writing = import_module("sqlpriv.methods.noisy.frapp.write")
     moved = writing._moved
     monkeypatch.setattr(writing, "_moved", lambda *given: f"FROM ({moved(*given)}) LIMIT 1999")
     with pytest.raises(ReleaseError, match=r"1,999 rows came out where about 2,000 were to be expected"):

@@ -8,8 +8,8 @@ import pytest
 
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.alpha_beta.policy import AlphaBetaPolicy
-from sqlpriv.methods.noisy_counts.policy import NoisyCountsPolicy
+from sqlpriv.methods.noisy.alpha_beta.policy import AlphaBetaPolicy
+from sqlpriv.methods.noisy.noisy_counts.policy import NoisyCountsPolicy
 from sqlpriv.policy.file import Policy, parse_policy
 
 pytestmark = pytest.mark.one_version

@@ -17,7 +17,7 @@ from scipy import stats
 from sqlpriv.core.errors import InternalError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.alpha_beta import slots as instance
+from sqlpriv.methods.noisy.alpha_beta import slots as instance
 from sqlpriv.methods.noisy.tuples import number_elements
 from sqlpriv.table.source import Source
 

@@ -15,7 +15,7 @@ from support.titles import DIGESTS
 
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.slicing.correlated import correlated_groups
+from sqlpriv.methods.split.slicing.correlated import correlated_groups
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import Published, open_private, open_release, plan, publish, read_policy, show, verify
 
@@ -152,7 +152,7 @@ def test_contingency_is_that_of_its_definition(seed: int) -> None:
         (a, (a + draw.choice([0, 0, 1])) % 4 if draw.random() < 0.5 else draw.randrange(4))
         for a in (draw.randrange(5) for _ in range(60))
     ]
-    from sqlpriv.methods.slicing.correlated import _contingency
+    from sqlpriv.methods.split.slicing.correlated import _contingency
 
     with duckdb.connect() as con:
         con.execute(f"CREATE TABLE __codes AS FROM (VALUES {', '.join(map(str, pairs))}) AS v(c0, c1)").fetchall()

@@ -1,5 +1,0 @@
-"""Anatomy (Xiao and Tao 2006): quasi-identifiers and sensitive values in two tables, by groups of different values."""
-
-from sqlpriv.methods.anatomy.method import METHOD
-
-__all__ = ["METHOD"]

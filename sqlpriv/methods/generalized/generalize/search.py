@@ -1,0 +1,289 @@
+"""The best node, proven: which nodes to look at, and when no other can be better.
+
+Two facts close nodes without looking. A node that fails a monotone requirement (by too many rows, with suppression)
+closes all below it. A node whose bound (objectives.py) is not below the best cost closes itself and, as bounds grow
+upwards, all above it. The search ends when nothing is open; then the best node is the optimum. Until then the smallest
+bound of the open nodes says how much better an unseen node could be.
+
+Order matters only for speed. A greedy path from the bottom to the top finds a first good node. Then, where all
+requirements are monotone, the highest open nodes are looked at, since each that fails closes the most; where some are
+not, also those with the lowest bounds; and always the neighbours of the best node.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlpriv.checks.measures import TABLE
+from sqlpriv.core.errors import PolicyError
+from sqlpriv.methods.generalized.evaluate import allowance, evaluate, rules_out
+from sqlpriv.methods.generalized.generalize.objectives import Objective, make_objective
+from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.scan import Scan
+from sqlpriv.methods.lattice import Node, Outcome
+
+MOST_NODES = 10**7
+FEWEST_BOUNDED = 100
+"""Fewer nodes are asked sooner than what they must cost at least."""
+_BATCH = 32
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A valid node with its cost."""
+
+    node: Node
+    cost: float
+    loss: float
+    outcome: Outcome
+
+
+@dataclass
+class Searched:
+    """The result of a search: the best node, if any, and how much of the lattice was looked at."""
+
+    best: Found | None
+    nodes_total: int
+    nodes_evaluated: int = 0
+    pruned_by_requirement: int = 0
+    pruned_by_bound: int = 0
+    bound: float | None = None
+    seen: dict[Node, Outcome] = field(default_factory=dict)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether nothing was left open."""
+        return self.bound is None
+
+
+def nodes_total(scan: Scan) -> int:
+    """How many nodes the lattice has; too many are refused, because even listing them would not end."""
+    total = 1
+    for height in scan.heights:
+        total *= height + 1
+    if total > MOST_NODES:
+        raise PolicyError(
+            f"the lattice has {total:,} nodes, more than {MOST_NODES:,}: give hierarchies fewer levels, "
+            "or make some quasi-identifiers coarser before"
+        )
+    return total
+
+
+def search(
+    scan: Scan,
+    measures: tuple[ClassMeasure, ...],
+    objective: Objective,
+    time_limit: float | None = None,
+    on_progress: Callable[[float], None] | None = None,
+) -> Searched:
+    """Find the node with the smallest cost that meets all requirements."""
+    start = time.monotonic()
+    if objective.ask_before is not None and nodes_total(scan) >= FEWEST_BOUNDED:
+        objective = replace(objective, before=objective.ask_before(time_limit))
+    return _Search(scan, measures, objective).run(start, time_limit, on_progress)
+
+
+def look_at(scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective, node: Node) -> Searched:
+    """One node, with its costs; the best there is if it meets the requirements."""
+    return _Search(scan, measures, objective).look_at(node)
+
+
+class _Search:
+    def __init__(self, scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective) -> None:
+        total = nodes_total(scan)
+        self._scan = scan
+        self._measures = measures
+        self._objective = objective
+        self._by_loss = objective if objective.name == "loss" else make_objective(scan, "loss")
+        assert self._by_loss.before is not None
+        self._loss = self._by_loss.before
+        shape = self._loss.shape
+        self._bound = np.zeros(shape) if objective.before is None else objective.before.copy()
+        self._open: Mask = np.ones(shape, dtype=bool)
+        self._order = np.arange(total).reshape(shape)
+        self._answer = Searched(None, total)
+        self._allowance = allowance(scan)
+        self._all_rule_out = all(m.kind != TABLE and rules_out(scan, m) for m in measures)
+
+    def look_at(self, node: Node) -> Searched:
+        """Evaluate one node and no other."""
+        self._look_at([node])
+        return self._answer
+
+    def run(self, start: float, time_limit: float | None, on_progress: Callable[[float], None] | None) -> Searched:
+        """Evaluate until nothing is open, or the time since the start is over."""
+        self._look_at(self._greedy_path())
+        while (candidates := self._candidates()).any():
+            if time_limit is not None and time.monotonic() - start > time_limit:
+                self._answer.bound = float(self._bound[candidates].min())
+                break
+            if on_progress:
+                on_progress(1 - float(candidates.sum()) / self._answer.nodes_total)
+            self._look_at(self._choose(candidates))
+        closed = self._answer.nodes_total - self._answer.nodes_evaluated - self._answer.pruned_by_requirement
+        self._answer.pruned_by_bound = closed if self._answer.bound is None else closed - int(self._candidates().sum())
+        return self._answer
+
+    def _candidates(self) -> Mask:
+        """Open nodes that could still be better than the best, or win a tie with it."""
+        best = self._answer.best
+        if best is None:
+            return self._open
+        slack = _slack(best.cost)
+        ties = (self._bound <= best.cost + slack) & (
+            (self._loss < best.loss - 1e-12)
+            | ((self._loss <= best.loss + 1e-12) & (self._order < self._order[best.node]))
+        )
+        better: Mask = self._open & ((self._bound < best.cost - slack) | ties)
+        return better
+
+    def _choose(self, candidates: Mask) -> list[Node]:
+        chosen: dict[Node, None] = {}
+        best = self._answer.best
+        if best is not None:
+            chosen.update(dict.fromkeys(n for n in _below(best.node) if candidates[n]))
+        if self._objective.before is None:
+            chosen.update(dict.fromkeys(of_middle_height(candidates)))
+        else:
+            if self._all_rule_out or any(rules_out(self._scan, m) for m in self._measures):
+                highest = _maximal(candidates)
+                chosen.update(dict.fromkeys(_nodes(highest, self._bound, _BATCH)))
+            if not self._all_rule_out:
+                chosen.update(dict.fromkeys(_nodes(candidates, self._bound, _BATCH)))
+        return list(chosen)
+
+    def _greedy_path(self) -> list[Node]:
+        """From the bottom, always to the neighbour above that costs least, up to the top."""
+        costs = self._loss if self._objective.before is None else self._objective.before
+        node = (0,) * costs.ndim
+        path = [node]
+        while above := list(_above(node, costs.shape)):
+            node = min(above, key=lambda n: (float(costs[n]), float(self._loss[n]), n))
+            path.append(node)
+        return path
+
+    def _look_at(self, nodes: list[Node]) -> None:
+        outcomes = dict(zip(nodes, evaluate(self._scan, self._measures, nodes), strict=True))
+        self._answer.nodes_evaluated += len(nodes)
+        if self._objective.before is None:
+            for node, bound in self._objective.bounds(outcomes).items():
+                self._raise_bound(node, bound)
+        for node, outcome in outcomes.items():
+            self._open[node] = False
+            if outcome.ruled_out > self._allowance or outcome.ruled_out == self._scan.rows:
+                self._close_below(node)
+        self._answer.seen.update(outcomes)
+        self._compare({n: o for n, o in outcomes.items() if is_valid(self._scan, o)})
+
+    def _compare(self, valid: dict[Node, Outcome]) -> None:
+        best = math.inf if self._answer.best is None else self._answer.best.cost
+        errors = self._objective.asked(valid, best) if self._objective.asked and valid else None
+        costed = with_costs(self._scan, self._measures, self._promising(valid, best, errors))
+        self._answer.seen.update(costed)
+        losses = self._by_loss.costs(costed)
+        costs = losses if self._objective is self._by_loss else errors or self._objective.costs(costed)
+        for node, outcome in costed.items():
+            found = Found(node, costs[node], losses[node], outcome)
+            if self._answer.best is None or _is_better(found, self._answer.best):
+                self._answer.best = found
+
+    def _promising(
+        self, valid: dict[Node, Outcome], best: float, errors: dict[Node, float] | None
+    ) -> dict[Node, Outcome]:
+        """Those that may become the best, as far as is known without the costs of their cells."""
+        by_cells = self._objective.by_cells
+        costs = errors or (self._objective.bounds(valid) if by_cells else self._objective.costs(valid))
+        if not by_cells:
+            best = min([best, *costs.values()])
+        return {node: valid[node] for node, cost in costs.items() if cost <= best + _slack(best)}
+
+    def _raise_bound(self, node: Node, bound: float) -> None:
+        above = self._bound[tuple(slice(level, None) for level in node)]
+        np.maximum(above, bound, out=above)
+
+    def _close_below(self, node: Node) -> None:
+        below = self._open[tuple(slice(0, level + 1) for level in node)]
+        self._answer.pruned_by_requirement += int(below.sum())
+        below[...] = False
+
+
+def is_valid(scan: Scan, outcome: Outcome) -> bool:
+    """Whether a node meets all requirements: not too many rows suppressed, and not all."""
+    few = outcome.suppressed <= allowance(scan) and outcome.suppressed < scan.rows
+    return few and not outcome.table_fails
+
+
+def with_costs(scan: Scan, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome]) -> dict[Node, Outcome]:
+    """The outcomes with their costs: known from the columns where nothing is suppressed, else from another look."""
+    whole = {n: _whole_costs(scan, n, o) for n, o in outcomes.items() if o.suppressed == 0}
+    partly = [n for n in outcomes if n not in whole]
+    return whole | dict(zip(partly, evaluate(scan, measures, partly, with_costs=True), strict=True))
+
+
+def _whole_costs(scan: Scan, node: Node, outcome: Outcome) -> Outcome:
+    sums = tuple(
+        float(sum(c[level] for c, level in zip(cost, node, strict=True)))
+        for cost in (scan.loss, scan.entropy, scan.volume)
+    )
+    return replace(outcome, costs=sums)
+
+
+def _is_better(one: Found, other: Found) -> bool:
+    slack = _slack(other.cost)
+    if abs(one.cost - other.cost) > slack:
+        return one.cost < other.cost
+    if abs(one.loss - other.loss) > 1e-12:
+        return one.loss < other.loss
+    return one.node < other.node
+
+
+def _slack(cost: float) -> float:
+    return 1e-12 * max(1.0, abs(cost)) if math.isfinite(cost) else 0.0
+
+
+def _maximal(candidates: Mask) -> Mask:
+    """The candidates with no candidate directly above."""
+    covered = np.zeros_like(candidates)
+    for axis in range(candidates.ndim):
+        lower = [slice(None)] * candidates.ndim
+        upper = [slice(None)] * candidates.ndim
+        lower[axis], upper[axis] = slice(0, -1), slice(1, None)
+        covered[tuple(lower)] |= candidates[tuple(upper)]
+    return candidates & ~covered
+
+
+def of_middle_height(candidates: Mask) -> list[Node]:
+    """Some candidates of middle height: one that fails closes what is below, one that holds what is above."""
+    flat = np.flatnonzero(candidates)
+    heights = np.array(np.unravel_index(flat, candidates.shape)).sum(axis=0)
+    distance = np.abs(heights - np.median(heights))
+    level = flat[distance <= distance.min()]
+    return [_node(i, candidates.shape) for i in level[:: max(1, len(level) // _BATCH)][:_BATCH]]
+
+
+def _nodes(mask: Mask, bound: npt.NDArray[np.float64], most: int) -> list[Node]:
+    """At most so many nodes of the mask, lowest bounds first."""
+    flat = np.flatnonzero(mask)
+    if len(flat) > most:
+        order = np.argsort(bound.reshape(-1)[flat], kind="stable")
+        flat = flat[order[:most]]
+    return [_node(i, mask.shape) for i in flat]
+
+
+def _node(index: np.intp, shape: tuple[int, ...]) -> Node:
+    return tuple(int(level) for level in np.unravel_index(index, shape))
+
+
+def _above(node: Node, shape: tuple[int, ...]) -> Iterable[Node]:
+    return ((*node[:a], level + 1, *node[a + 1 :]) for a, level in enumerate(node) if level + 1 < shape[a])
+
+
+def _below(node: Node) -> Iterable[Node]:
+    return ((*node[:a], level - 1, *node[a + 1 :]) for a, level in enumerate(node) if level > 0)

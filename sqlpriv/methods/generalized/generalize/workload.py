@@ -1,0 +1,270 @@
+"""The mean error of the owner's own queries, answered by the release that a node would be: an objective.
+
+A query asks for one number, alone or in each group. Its estimate is what the release of the node answers through
+the one rewriter (rewrite/); the truth is what the same rewriter makes of the table as it is, each value a class of its
+own. The error of a query is the mean of |estimate - truth| over the groups that have a number in truth; a number that
+the release does not give counts as 0. A node whose release refuses a query, because all of a column is below one label
+and nobody knows which values these are, has an infinite error.
+
+Where nothing is suppressed, an estimate depends on the levels of the columns alone that the query mentions. From these
+estimates follows what the error of a count is at least (least.py), so that few nodes are asked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import sqlglot
+from sqlglot import exp
+
+from sqlpriv.core.errors import InputError, InternalError, PolicyError, UnsupportedSQLError
+from sqlpriv.core.sqltext import folded
+from sqlpriv.methods.generalized.evaluate import allowance
+from sqlpriv.methods.generalized.generalize.asked import AskedNode, AskedNodes
+from sqlpriv.methods.generalized.generalize.least import Counts, counts_rows
+from sqlpriv.methods.generalized.generalize.objectives import Array, Objective
+from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
+from sqlpriv.methods.generalized.generalize.queries import Query, other_columns
+from sqlpriv.methods.generalized.generalize.shown import is_binned
+from sqlpriv.methods.generalized.leaves import Known
+from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.scan import Scan, published_columns
+from sqlpriv.methods.lattice import Node, Outcome
+from sqlpriv.release.open import run_rewritten
+from sqlpriv.rewrite.bind.relations import Answer
+from sqlpriv.rewrite.clauses import Options
+from sqlpriv.rewrite.query import rewrite
+from sqlpriv.rewrite.release import GeneralizedRelease, Release
+
+_Group = tuple[Any, ...]
+_SLACK = 1e-9
+_ESTIMATES = Options(intervals=False)
+_MOST_LEVELS = 100
+"""A query whose columns have more combinations of levels is not asked at all of them beforehand."""
+_BEFOREHAND = 0.25
+"""Of the time of a search, so much may go into bounds."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A query, the columns that it mentions, and the true numbers by group."""
+
+    query: Query
+    mentioned: frozenset[str]
+    truth: dict[_Group, float]
+
+
+class Workload:
+    """The mean error of nodes."""
+
+    def __init__(
+        self,
+        scan: Scan,
+        policy: GeneralizePolicy,
+        measures: tuple[ClassMeasure, ...],
+        known: Known,
+        queries: Sequence[Query],
+    ) -> None:
+        self._con, self._scan, self._policy = scan.source.con, scan, policy
+        self._qis = policy.qis
+        self._counts: dict[int, Counts] = {}
+        """What counts are where nothing is suppressed, by query, as far as it was asked beforehand."""
+        read = {folded(c) for c in (*policy.qis, *policy.sensitive, *other_columns(policy, queries))}
+        columns = [c for c in published_columns(scan) if folded(c) in read]
+        self._columns = columns
+        self._nodes = AskedNodes(scan, policy, measures, known, columns)
+        self._found: dict[tuple[int, tuple[int, ...]], float] = {}
+        """The errors of queries where nothing is suppressed, by the levels of what they mention."""
+        self._rewritten: dict[Hashable, Answer] = {}
+        self._refusals: dict[int, str] = {}
+        """What the rewriter said of a query when it last had no answer."""
+        self._unanswered: dict[Node, int] = {}
+        self._usual = [0.0] * len(queries)
+        """The error of each query at the last node."""
+        table = self._nodes.opened((0,) * len(policy.qis), 0).release
+        self._asked = [self._true(query, table) for query in queries]
+        # What cannot be asked of a column that is generalized cannot be a workload.
+        lowest = self._nodes.opened(tuple(min(h, 1) for h in scan.heights), 0).release
+        for query in queries:
+            _rewritten(query, lowest)
+
+    def errors(self, outcomes: Mapping[Node, Outcome], enough: float = math.inf) -> dict[Node, float]:
+        """The mean over the queries of the mean of |estimate - truth|.
+
+        Of a node that has more than `enough`, or than another of these nodes, it may be less than it is, yet more than
+        that: once its errors are too many, no further query is asked.
+        """
+        found = {node: self._least_error(node, outcome.suppressed) for node, outcome in outcomes.items()}
+        for node in sorted(outcomes, key=lambda n: (found[n], n)):
+            if found[node] <= enough + _slack(enough):
+                found[node] = self._error(node, outcomes[node].suppressed, enough)
+                enough = min(enough, found[node])
+        return found
+
+    def least_errors(self, time_limit: float | None) -> Array | None:
+        """What the errors of all nodes are at least; None where nothing is known of any query."""
+        until = math.inf if time_limit is None else time.monotonic() + _BEFOREHAND * time_limit
+        shape = tuple(h + 1 for h in self._scan.heights)
+        least, most = np.zeros(shape), allowance(self._scan)
+        for i, asked in enumerate(self._asked):
+            axes = self._axes(asked)
+            levels = list(itertools.product(*(range(shape[a]) for a in axes)))
+            if time.monotonic() > until or len(levels) > _MOST_LEVELS or not self._is_bounded(asked, axes):
+                continue
+            whole = self._whole(asked, axes, levels)
+            self._counts[i] = found = Counts(asked.truth, whole, self._policy.keep_suppressed)
+            errors = np.array([found.least_error(at, most) for at in levels]) / len(self._asked)
+            least += errors.reshape([shape[a] if a in axes else 1 for a in range(len(shape))])
+        return least if self._counts else None
+
+    def _axes(self, asked: _Asked) -> list[int]:
+        """The quasi-identifiers that a query mentions, by number."""
+        return [a for a, q in enumerate(self._qis) if folded(q) in asked.mentioned]
+
+    def _is_bounded(self, asked: _Asked, axes: Sequence[int]) -> bool:
+        return counts_rows(asked.query.text) and not any(is_binned(self._scan, a) for a in axes)
+
+    def _whole(
+        self, asked: _Asked, axes: Sequence[int], all_levels: Sequence[tuple[int, ...]]
+    ) -> dict[tuple[int, ...], dict[_Group, float]]:
+        """The estimates of a query where nothing is suppressed, as far as releases do not refuse it."""
+        columns = [c for c in self._columns if folded(c) in asked.mentioned] or self._columns[:1]
+        found = {}
+        for levels in all_levels:
+            at = dict(zip(axes, levels, strict=True))
+            opened = self._nodes.opened(tuple(at.get(a, 0) for a in range(len(self._qis))), 0, columns)
+            with suppress(PolicyError):
+                found[levels] = self._estimates(asked, opened)
+        return found
+
+    def _least_error(self, node: Node, suppressed: int) -> float:
+        """What is known of the error of a node that was judged, and not yet asked."""
+        known = (
+            counts.least_error(tuple(node[a] for a in self._axes(self._asked[i])), suppressed)
+            for i, counts in self._counts.items()
+        )
+        return sum(known) / len(self._asked)
+
+    def refuse_unanswered(self, node: Node) -> None:
+        """Refuse the best node, if its release would not answer all queries: then none would."""
+        if node in self._unanswered:
+            why = self._refusals[self._unanswered[node]]
+            raise PolicyError(f"no node that meets the policy answers the workload: {why}")
+
+    def _error(self, node: Node, suppressed: int, enough: float) -> float:
+        levels = {folded(q): level for q, level in zip(self._qis, node, strict=True)}
+        keys = [
+            (i, tuple(levels[folded(q)] for q in self._qis if folded(q) in asked.mentioned))
+            for i, asked in enumerate(self._asked)
+        ]
+        known = self._found if suppressed == 0 else {}
+        opened = None
+        errors: dict[int, float] = {}
+        # Those with the largest errors first: they show soonest that a node is none of the best.
+        for i in sorted(range(len(keys)), key=lambda i: -self._usual[i]):
+            if keys[i] not in known:
+                opened = opened or self._nodes.opened(node, suppressed)
+                known[keys[i]] = self._of_query(i, opened)
+            errors[i] = self._usual[i] = known[keys[i]]
+            if errors[i] == math.inf and i in self._refusals:
+                self._unanswered[node] = i
+            if sum(errors.values()) / len(keys) > enough + _slack(enough):
+                break
+        return sum(error for _, error in sorted(errors.items())) / len(keys)
+
+    def _of_query(self, i: int, opened: AskedNode) -> float:
+        asked = self._asked[i]
+        try:
+            found = self._estimates(asked, opened)
+        except PolicyError as refused:
+            self._refusals[i] = str(refused)
+            return math.inf
+        return _mean([abs(found.get(group, 0.0) - true) for group, true in asked.truth.items()])
+
+    def _estimates(self, asked: _Asked, opened: AskedNode) -> dict[_Group, float]:
+        key = asked.query, opened.shape
+        if key not in self._rewritten:
+            self._rewritten[key] = _rewritten(asked.query, opened.release)
+        return self._numbers(asked.query, self._rewritten[key])
+
+    def _true(self, query: Query, table: GeneralizedRelease) -> _Asked:
+        mentioned: set[str] = set()
+
+        def noted(columns: frozenset[str], *rest: Any) -> str:
+            mentioned.update(map(folded, columns))
+            return table.rows(columns, *rest)
+
+        answer = _rewritten(query, replace(table, rows=noted))
+        mentioned |= {folded(a.name) for a in table.attributes if a.domain in answer.sql}
+        if sum(not c.exact for c in answer.columns) != 1:
+            raise PolicyError(f"{query.name} must ask for one number, as in SELECT count(*), alone or in each group")
+        truth = self._numbers(query, answer)
+        if not truth:
+            raise PolicyError(f"{query.name}: the table has no number to compare an estimate with")
+        if not all(map(math.isfinite, truth.values())):
+            raise PolicyError(f"{query.name}: its answer is not finite, so that no estimate can be near it")
+        return _Asked(query, frozenset(mentioned), truth)
+
+    def _numbers(self, query: Query, answer: Answer) -> dict[_Group, float]:
+        """The number of each group."""
+        try:
+            columns = [c.to_pylist() for c in run_rewritten(self._con, answer.sql).columns]
+        except (InputError, InternalError) as error:
+            raise PolicyError(f"{query.name}: {error}") from None
+        exact = [c.exact for c in answer.columns]
+        found = {}
+        for row in zip(*columns, strict=True):
+            ((value,), group) = ([v for v, e in zip(row, exact, strict=True) if e is want] for want in (False, True))
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+                raise PolicyError(f"{query.name} must ask for a number, and its answer is of another type")
+            if not math.isnan(value):
+                found[tuple(map(str, group))] = float(value)
+        return found
+
+
+def workload_objective(workload: Workload) -> Objective:
+    """The objective."""
+    return Objective(
+        "workload",
+        None,
+        "NULL",
+        asked=workload.errors,
+        ask_before=workload.least_errors,
+        refuse=workload.refuse_unanswered,
+    )
+
+
+def _rewritten(query: Query, release: Release) -> Answer:
+    try:
+        return rewrite(query.text, replace(release, table=_called(query, release.table)), _ESTIMATES)
+    except UnsupportedSQLError as error:
+        raise PolicyError(f"{query.name}: {error}") from None
+
+
+def _called(query: Query, table: str) -> str:
+    """What a query calls the table: one query after another is about the same one, so any name will do."""
+    try:
+        tree = sqlglot.parse_one(query.text, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        return table
+    own = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
+    names = {t.name for t in tree.find_all(exp.Table) if folded(t.name) not in own}
+    return names.pop() if len(names) == 1 else table
+
+
+def _slack(enough: float) -> float:
+    return _SLACK * max(1.0, enough)
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)

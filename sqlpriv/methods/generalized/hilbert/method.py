@@ -1,0 +1,27 @@
+"""Classes along a Hilbert curve as a method."""
+
+from __future__ import annotations
+
+from sqlpriv.methods.generalized.axes import BoxScan
+from sqlpriv.methods.generalized.box_method import BoxMethod
+from sqlpriv.methods.generalized.box_plan import Divided
+from sqlpriv.methods.generalized.box_policy import CUTS
+from sqlpriv.methods.generalized.hilbert.grouping import group_points
+from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.method import Request
+
+
+class Hilbert(BoxMethod):
+    """Neighbours on the curve together, in the classes of k rows or more that lose least."""
+
+    name = "hilbert"
+    options = (CUTS,)
+
+    def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Divided:
+        """Group the points along the curve, and merge what does not hold."""
+        grouped = group_points(scan, measures)
+        told = {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
+        return Divided(grouped.classed, told)
+
+
+METHOD = Hilbert()

@@ -1,5 +1,0 @@
-"""Slicing (Li et al. 2012): groups of columns published apart, inside buckets of rows."""
-
-from sqlpriv.methods.slicing.method import METHOD
-
-__all__ = ["METHOD"]
