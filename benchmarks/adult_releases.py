@@ -33,7 +33,7 @@ from sqlpriv.methods.noisy.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import open_private, publish
-from sqlpriv.release.coins import NoiseSeed
+from sqlpriv.publishing.noise import NoiseSeed
 
 ROWS, SLOTS, DISTINCT = "rows", "slots", "distinct"
 FRAPP, PAPER, TIGHT, EXCLUSIVE = "FRAPP", "alpha-beta, p = 1/2", "alpha-beta, tight", "alpha-beta, exclusive"

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from sqlpriv.core.facts import Facts
     from sqlpriv.macros.install import install, load
     from sqlpriv.macros.views import create_view
-    from sqlpriv.publishing import open_release, read_policy, show, verify
-    from sqlpriv.released import add_view, drop_view
+    from sqlpriv.publishing import add_view, drop_view, open_release, read_policy, show, verify
 
 __all__ = [
     "Facts",
@@ -47,13 +46,13 @@ __all__ = [
 _PLACES = {
     "Facts": "sqlpriv.core.facts",
     "SqlprivError": "sqlpriv.core.errors",
-    "add_view": "sqlpriv.released",
+    "add_view": "sqlpriv.publishing",
     "attach": "sqlpriv.apps.python",
     "attack": "sqlpriv.apps.python",
     "check": "sqlpriv.apps.python",
     "compare": "sqlpriv.apps.python",
     "create_view": "sqlpriv.macros.views",
-    "drop_view": "sqlpriv.released",
+    "drop_view": "sqlpriv.publishing",
     "init": "sqlpriv.apps.python",
     "install": "sqlpriv.macros.install",
     "ledger": "sqlpriv.apps.python",

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from sqlpriv.release.coins import read_key
+from sqlpriv.publishing.noise import read_key
 
 pytestmark = pytest.mark.skipif("SQLPRIV_RANDOM" in os.environ, reason="keys come from the operating system")
 

@@ -19,8 +19,8 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.records import VALUE, Records
 from sqlpriv.policy.file import Policy
+from sqlpriv.publishing import method_of
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.released import method_of
 from sqlpriv.table.source import Source
 
 ATTACK = "intersection of two releases"

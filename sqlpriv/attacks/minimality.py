@@ -23,7 +23,6 @@ from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.method import AnyMethod, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.public_part import public_part
-from sqlpriv.release.stamp import declared_policy
 from sqlpriv.table.source import Source
 
 ATTACK = "minimality"
@@ -81,7 +80,7 @@ def _why_not(target: Target, most: int) -> str | None:
     if target.private is None or target.policy is None:
         return "what the search would have chosen in other worlds takes the quasi-identifiers of all: give --policy"
     names = [str(row["name"]) for row in target.files[0].rows("attributes")]
-    if declared_policy(target.files[0]) != public_part(target.policy, target.method, names):
+    if target.files[0].policy != public_part(target.policy, target.method, names):
         return "the policy says something else than the one that the release was made by, so its search is another"
     return None if most else "no world is looked at, as is asked for"
 

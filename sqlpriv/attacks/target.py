@@ -24,8 +24,8 @@ from sqlpriv.core.sqltext import folded
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
+from sqlpriv.publishing import method_of
 from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
-from sqlpriv.released import method_of
 from sqlpriv.table.hierarchies import make_hierarchies
 from sqlpriv.table.source import Source, open_source
 

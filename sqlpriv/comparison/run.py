@@ -28,13 +28,13 @@ from sqlpriv.core.engine import translate
 from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, SqlprivError
 from sqlpriv.core.facts import OnProgress
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.draft import first_edition, given_key
 from sqlpriv.methods.method import AnyPlan, Request, Written
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.coins import read_key
-from sqlpriv.release.file import WRITTEN, ReleaseFile, remove_partial
+from sqlpriv.publishing.draft import first_edition, given_key
+from sqlpriv.publishing.noise import read_key
+from sqlpriv.release.file import WRITTEN, ReleaseFile
 from sqlpriv.release.ledger.entry import now
-from sqlpriv.release.scratch import scratch_folder
+from sqlpriv.release.place import remove_partial, scratch_folder
 
 _MOST_TUNED = 12
 """So many questions decide what is best for a workload: that is to take some hundredths of the time of all."""

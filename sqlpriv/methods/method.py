@@ -1,7 +1,7 @@
 """The seam: what a method is to the rest of the house. Everything else treats all methods alike.
 
 A method declares what its policy may say (roles and options, as data), and does four things: plan a release, write it,
-verify it from its file, and open it for queries. publishing.py calls them in the one order that is safe. All other
+verify it from its file, and open it for queries. publishing/path.py calls them in the one order that is safe. All other
 questions (what attackers find, what could be tuned, what can be drawn) have a default: a method answers those that it
 has an answer to.
 """
@@ -26,7 +26,7 @@ from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Contents, Layout
 from sqlpriv.release.ledger import Entry
-from sqlpriv.release.ledger.spent import Spent
+from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Release
@@ -121,7 +121,7 @@ class Plan(ABC, Generic[P]):
     def seed_parameters(self) -> Mapping[str, object]:
         """What the release is made from besides the rows and the key: the same for all views of a sequence.
 
-        The noise is drawn from it (release/coins.py), and the ledger recognises the release by it. Never add to it or
+        The noise is drawn from it (publishing/noise.py), and the ledger recognises the release by it. Never add to it or
         rename in it: releases of earlier versions would get other noise.
         """
 
@@ -177,7 +177,7 @@ class Method(ABC, Generic[P, L]):
     draws: bool = False
     """Whether it randomizes, and so has a key."""
     noise_tag: str = ""
-    """Under which name its noise is drawn (release/coins.py); its name, unless it was renamed since."""
+    """Under which name its noise is drawn (publishing/noise.py); its name, unless it was renamed since."""
     bounds_beliefs: bool = False
     """Whether random noise bounds what anybody comes to believe: no published row is certain to be a person's."""
     against: str = LINKING

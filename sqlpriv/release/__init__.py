@@ -1,1 +1,14 @@
-"""A release: its file, the ledger that knows it, and how it is read and asked."""
+"""A release: its file, how it is written, verified, shown and queried, and the ledger that records it.
+
+layout         what a file holds, declared as data: names, numbers, tables
+file           the file itself: open for reading, its tables written
+write          what every method writes: rows in order, and, last, date, policy and digests
+requirements   what was required of the table, in the file and in words
+verify         a file judged by its layout, its digests and its policy; then the method is asked
+show           what a release says of itself, in sentences
+views          questions kept in the file as SQL views; verify_views: whether each is what its question becomes
+read           what the rewriter needs to know of a file
+open           a release that answers SQL; attach: the same in a connection of the user's
+place          copies and scratch folders that do not outlive their use, and the last rename
+ledger/        the releases of an owner's tables, and which may follow them
+"""

@@ -17,7 +17,8 @@ from threading import Lock
 from typing import Any
 
 import duckdb
-from sqlglot import exp
+import sqlglot
+from sqlglot import TokenType, exp
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, InternalError, ReleaseError, SqlprivError
@@ -26,13 +27,19 @@ from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.install import in_transaction
 from sqlpriv.macros.statements import MARK
 from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release, refuse_no_file
-from sqlpriv.release.functions import SYSTEM, by_full_name, functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, Opens, open_files
 from sqlpriv.release.read import read_public
 from sqlpriv.rewrite.bind.parse import parsed
 from sqlpriv.table.digest import rows_digest
 from sqlpriv.udfs.rewrite import REFUSED, REWRITE, answer_by, answering, register
 
+SYSTEM = "system.main"
+"""Where DuckDB keeps its own functions."""
+# After these a word with a parenthesis is a type, a list of columns, FILTER (...), or has its place already.
+_NO_CALL_AFTER = frozenset(
+    {TokenType.DOT, TokenType.ALIAS, TokenType.DCOLON, TokenType.R_PAREN, TokenType.VAR, TokenType.IDENTIFIER}
+)
+_NO_NAME = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
 _SETTINGS = (
     "integer_division", "ieee_floating_point_ops", "default_collation", "default_null_order", "default_order",
     "scalar_subquery_error_on_multiple_rows", "order_by_non_integer_literal",
@@ -266,3 +273,33 @@ def _settings(con: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
 def _state(path: Path) -> tuple[int, int, int]:
     found = path.stat()
     return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+# -------------------- functions by their full names: a macro of the user's does not take the place of DuckDB's own
+
+
+def functions_of_duckdb(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Those that can be called by a full name: no operators, nor overlay, which has words between its arguments."""
+    asked = "FROM duckdb_functions() WHERE internal AND database_name = 'system' AND schema_name = 'main'"
+    listed = {str(name) for (name,) in fetch(con, f"SELECT DISTINCT function_name {asked}")}
+    return frozenset(name for name in listed if name.isidentifier() and name != "overlay")
+
+
+def by_full_name(sql: str, names: frozenset[str]) -> str:
+    """The same SQL with `system.main.sum(x)` for `sum(x)`.
+
+    >>> names = frozenset({"sum", "sqrt", "filter"})
+    >>> by_full_name('SELECT sum("a") FILTER (WHERE sqrt("b") > 1) AS "sum" FROM t AS sum(a)', names)
+    'SELECT system.main.sum("a") FILTER (WHERE system.main.sqrt("b") > 1) AS "sum" FROM t AS sum(a)'
+    """
+    tokens = sqlglot.tokenize(sql, dialect="duckdb")
+    parts, done = [], 0
+    for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        if after.token_type is not TokenType.L_PAREN or token.token_type in _NO_NAME:
+            continue
+        if before is not None and before.token_type in _NO_CALL_AFTER:
+            continue
+        if token.text.lower() in names:
+            parts += [sql[done : token.start], f"{SYSTEM}."]
+            done = token.start
+    return "".join([*parts, sql[done:]])

@@ -17,13 +17,14 @@ written, and only then renamed: a crash leaves the old release or none.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import duckdb
 
@@ -46,6 +47,8 @@ _OTHER_KINDS = frozenset({".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjso
 """Names that promise a file of another kind."""
 _BLOCK = 16384
 """Bytes of a block: with DuckDB's usual 262,144 a release of many small tables is ten times as large."""
+M = TypeVar("M")
+"""A method, as far as the caller needs to know it."""
 
 
 def check_target(output: Path, table: TableReference) -> None:
@@ -95,12 +98,6 @@ def _opened(path: Path) -> Iterator[ReleaseFile]:
         yield ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), path.name)
 
 
-def remove_partial(partial: Path) -> None:
-    """Remove a release that is not finished, with what DuckDB keeps beside it."""
-    for path in (partial, partial.with_name(partial.name + ".wal")):
-        path.unlink(missing_ok=True)
-
-
 @contextmanager
 def written(con: duckdb.DuckDBPyConnection, path: Path) -> Iterator[None]:
     """A new file attached for writing, as `release_file`, with its schemas.
@@ -130,26 +127,21 @@ def attach_new(con: duckdb.DuckDBPyConnection, path: Path) -> None:
 def write_about(con: duckdb.DuckDBPyConnection, about: Mapping[str, str]) -> None:
     """Table about of the file that is written."""
     facts = {"format": str(FORMAT), "sqlpriv": __version__, **about}
-    write_values(con, "about", "name, value", ((literal(k), literal(v)) for k, v in facts.items()))
+    write_common(con, "about", ((literal(k), literal(v)) for k, v in facts.items()))
 
 
 def write_numbers(con: duckdb.DuckDBPyConnection, numbers: Mapping[str, float]) -> None:
     """Table parameters of the file that is written."""
-    _write_typed(con, "parameters", ((literal(k), double(v)) for k, v in numbers.items()))
+    write_common(con, "parameters", ((literal(k), double(v)) for k, v in numbers.items()))
 
 
 def write_reasons(con: duckdb.DuckDBPyConnection, reasons: Mapping[str, str | None]) -> None:
     """Table reasons of the file that is written: those that the owner gives."""
-    _write_typed(con, "reasons", ((literal(k), literal(v)) for k, v in reasons.items() if v))
+    write_common(con, "reasons", ((literal(k), literal(v)) for k, v in reasons.items() if v))
 
 
-def write_digests(con: duckdb.DuckDBPyConnection, digests: Mapping[str, str]) -> None:
-    """Table digests of the file that is written."""
-    _write_typed(con, "digests", ((literal(k), literal(v)) for k, v in digests.items()))
-
-
-def _write_typed(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple[str, ...]]) -> None:
-    """One of the tables that every release has, which may be empty."""
+def write_common(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple[str, ...]]) -> None:
+    """One of the tables that every release has, which may be empty; cells as SQL."""
     columns = ", ".join(f"{name} {kind}" for name, kind in COMMON_TABLES[table].items())
     fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.{table} ({columns})")
     if listed := ", ".join(f"({', '.join(row)})" for row in rows):
@@ -157,7 +149,7 @@ def _write_typed(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tupl
 
 
 def write_values(con: duckdb.DuckDBPyConnection, table: str, columns: str, rows: Iterable[tuple[str, ...]]) -> None:
-    """A small table of the file that is written; cells as SQL."""
+    """A small table of the method's own in the file that is written; cells as SQL."""
     listed = ", ".join(f"({', '.join(row)})" for row in rows)
     fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.{table} AS FROM (VALUES {listed}) AS v({columns})")
 
@@ -180,24 +172,25 @@ class ReleaseFile:
         return quoted(self.catalog, SCHEMA, name)
 
     @cached_property
+    def _is_view(self) -> dict[tuple[str, str], bool]:
+        """Schema and name of every table and view in the file, with whether it is a view."""
+        of_file = f"database_name = {literal(self.catalog)}"
+        listed = fetch(
+            self.con,
+            f"SELECT schema_name, table_name, false FROM duckdb_tables() WHERE {of_file} UNION ALL "
+            f"SELECT schema_name, view_name, true FROM duckdb_views() WHERE NOT internal AND {of_file}",
+        )
+        return {(str(schema), str(name)): bool(is_view) for schema, name, is_view in listed}
+
+    @cached_property
     def tables(self) -> frozenset[tuple[str, str]]:
         """Schema and name of every table and view in the file."""
-        return frozenset(
-            (str(schema), str(table))
-            for schema, table in fetch(
-                self.con,
-                "SELECT schema_name, table_name FROM duckdb_tables() "
-                f"WHERE database_name = {literal(self.catalog)} UNION ALL "
-                "SELECT schema_name, view_name FROM duckdb_views() "
-                f"WHERE NOT internal AND database_name = {literal(self.catalog)}",
-            )
-        )
+        return frozenset(self._is_view)
 
     @cached_property
     def views(self) -> frozenset[tuple[str, str]]:
         """Schema and name of every view in the file."""
-        asked = f"FROM duckdb_views() WHERE NOT internal AND database_name = {literal(self.catalog)}"
-        return frozenset((str(s), str(v)) for s, v in fetch(self.con, f"SELECT schema_name, view_name {asked}"))
+        return frozenset(name for name, is_view in self._is_view.items() if is_view)
 
     @cached_property
     def is_ours(self) -> bool:
@@ -240,6 +233,21 @@ class ReleaseFile:
                 "the same key"
             )
         raise ReleaseError(f"{written}; this version, {__version__}, reads format {FORMAT}: upgrade it")
+
+    def method_among(self, methods: Mapping[str, M]) -> M:
+        """The method that made the release."""
+        name = self.about.get("method", "")
+        if name not in methods:
+            raise ReleaseError(f"{self.name} is a release by {name!r}, which this version does not know; upgrade it")
+        return methods[name]
+
+    @cached_property
+    def policy(self) -> Any:
+        """The public part of the policy; None where it cannot be read."""
+        try:
+            return json.loads(self.about["policy"])
+        except (KeyError, ValueError, RecursionError):
+            return None
 
     @cached_property
     def parameters(self) -> dict[str, float]:

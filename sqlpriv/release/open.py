@@ -16,7 +16,7 @@ import duckdb
 
 from sqlpriv.core.arguments import checked
 from sqlpriv.core.engine import interruptible, make_spill_folder, remove_spill_folder
-from sqlpriv.core.errors import InputError, InternalError, ReleaseError, SqlprivError
+from sqlpriv.core.errors import InputError, InternalError, SqlprivError
 from sqlpriv.core.errors import refusal as our_refusal
 from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
 from sqlpriv.release.read import MEMORY, attach_public
@@ -187,13 +187,9 @@ def open_files(
     try:
         names = [f"release_{i}" if i else catalog for i in range(len(paths))]
         files = [attach_release(con, path, name) for name, path in zip(names, paths, strict=True)]
-        method = files[0].about.get("method", "")
-        if method not in methods:
-            raise ReleaseError(
-                f"{paths[0].name} is a release by {method!r}, which this version does not know; upgrade it"
-            )
+        method = files[0].method_among(methods)
         with readable(paths[0]):
-            release = methods[method].open(files)
+            release = method.open(files)
         release = replace(release, public={**release.public, **attach_public(con, public, release, aside)})
         con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
         con.execute("SET lock_configuration = true").fetchall()

@@ -6,17 +6,16 @@ A method gives its own part as `Wording`; what all releases have in common is sa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import TOGETHER
-from sqlpriv.release.ledger.spent import posteriors, read_together, total_parts
+from sqlpriv.release.ledger.entry import WORDS, read_together
 from sqlpriv.release.requirements import described_requirements
-from sqlpriv.release.stamp import declared_policy, stamped_line
-from sqlpriv.release.views import with_views
+from sqlpriv.release.views import declared_views
 
 _REASONS = {
     "uncovered": "Why it was published although an attacker is not covered",
@@ -24,6 +23,7 @@ _REASONS = {
     "node_is_public": "Why the levels do not depend on the table",
     "accept": "Why it was accepted",
 }
+_PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def show_release(method: Described, file: ReleaseFile) -> Facts:
     content: dict[str, Any] = {
         **file.about,
         **file.reasons,
-        "policy": declared_policy(file),
+        "policy": file.policy,
         **({"guarantee": words.guarantee, "details": list(words.details)} if words.guarantee else {}),
         "parameters": file.parameters,
         "columns": columns,
@@ -70,23 +70,44 @@ def show_release(method: Described, file: ReleaseFile) -> Facts:
     parts += [Line(f"{r['requirement']}: {r['guarantee']}", "claimed") for r in requirements]
     parts += words.before_columns
     parts += [Line(f'{_REASONS[name]}, in the owner\'s words: "{text}"') for name, text in file.reasons.items()]
-    parts += [_columns(content["columns"]), *words.after_columns]
+    shown = content["columns"]  # those of the method's own, where it has others
+    names = [n for n in (shown[0] if shown else {}) if n != "position"]
+    parts += [Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in shown)), *words.after_columns]
     parts += [Line(f"public tables: {', '.join(public)}")] if public else []
-    parts += [stamped_line(file), Line(f"Whether it holds: sqlpriv verify {file.name}")]
-    facts = Facts(f"{file.name}  {file.about['method']}", content, tuple(parts), words.warnings)
-    return with_views(_with_together(facts, file), file)
+    parts.append(Line(f"published on {file.about['date']} with sqlpriv {file.about['sqlpriv']}"))
+    parts.append(Line(f"Whether it holds: sqlpriv verify {file.name}"))
+    if TOGETHER in file.about:
+        _add_together(file, content, parts)
+    views = declared_views(file)
+    content["views"] = [asdict(view) for view in views]
+    if views:
+        rows = tuple((view.name, " ".join(view.question.split())) for view in views)
+        parts.append(Grid(("view", "question"), rows, folded=("question",)))
+    return Facts(f"{file.name}  {file.about['method']}", content, tuple(parts), words.warnings)
 
 
-def _columns(columns: list[dict[str, Any]]) -> Grid:
-    names = [n for n in (columns[0] if columns else {}) if n != "position"]
-    return Grid(tuple(names), tuple(tuple(c[n] for n in names) for c in columns))
-
-
-def _with_together(facts: Facts, file: ReleaseFile) -> Facts:
-    """With what it and the releases before it let one believe together."""
-    total = read_together(file.about[TOGETHER]) if TOGETHER in file.about else None
+def _add_together(file: ReleaseFile, content: dict[str, Any], parts: list[Part]) -> None:
+    """What it and the releases before it cost together, and the posterior beliefs after all of them."""
+    total = read_together(file.about[TOGETHER])
     if total is None:
-        return facts
+        return
     calls = Calls(file.con)
-    content = {**facts.content, TOGETHER: {**total.to_json(), "posteriors": posteriors(calls, total)}}
-    return Facts(facts.title, content, (*facts.parts, *total_parts(calls, total)), facts.warnings)
+    costs = {kind: pair for kind in WORDS if (pair := total.of(kind)) is not None}
+    posteriors = []
+    for prior in _PRIORS:
+        beliefs = {}
+        for kind, (epsilon, delta) in costs.items():
+            bounded = calls.row("posterior_bound", prior, float(calls.value(f"exp({epsilon!r})")))[0]
+            beliefs[kind] = float(calls.value(f"_belief_but_for({bounded!r}, {delta!r})"))
+        posteriors.append({"prior": prior, **beliefs})
+    content[TOGETHER] = {**total.to_json(), "posteriors": posteriors}
+    listed = "; ".join(
+        f"({epsilon:.4g}, {delta:.3g}) when a {total.unit} is {WORDS[kind]}" for kind, (epsilon, delta) in costs.items()
+    )
+    text = f"Together with the releases before it, {total.releases} in all, it is differential privacy: {listed}."
+    grid = Grid(
+        ("belief before", *(f"after, {WORDS[kind]}" for kind in costs)),
+        tuple((f"{row['prior']:g}", *(f"{row[kind]:.3g}" for kind in costs)) for row in posteriors),
+        caption=f"the most that one comes to believe about a {total.unit} from all of them, knowing all others",
+    )
+    parts += [Line(text), grid]

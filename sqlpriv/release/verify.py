@@ -21,12 +21,11 @@ from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.keys import REASONS, read_reason
 from sqlpriv.policy.public_part import not_public, public_part
 from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile
-from sqlpriv.release.layout import ABOUT, TOGETHER, Contents, Layout, ShownAs, Stored, plain_json
-from sqlpriv.release.ledger.spent import read_together
-from sqlpriv.release.order import in_order
+from sqlpriv.release.layout import ABOUT, TOGETHER, Contents, Layout, Stored, plain_json
+from sqlpriv.release.ledger.entry import read_together
 from sqlpriv.release.requirements import declared_requirements, required_texts
-from sqlpriv.release.stamp import declared_policy, table_digests
-from sqlpriv.release.views import TABLE, stated_views
+from sqlpriv.release.views import TABLE, declared_views
+from sqlpriv.release.write import in_order, table_digests
 from sqlpriv.table.digest import rows_digest
 
 _TWIN = "__priv_twin"
@@ -72,13 +71,9 @@ def verify_release(
     method: Verifiable, file: ReleaseFile, policy: Policy | None, more: Callable[[], Iterable[Check]] = tuple
 ) -> Facts:
     """All checks as facts; `more` are asked for where all of these hold."""
-    found = list(_checks(method, file, policy))
-    if all(c.passed is not False for c in found):
-        found += more()
-    return _facts(file, found)
-
-
-def _facts(file: ReleaseFile, checks: Sequence[Check]) -> Facts:
+    checks = list(_checks(method, file, policy))
+    if all(c.passed is not False for c in checks):
+        checks += more()
     passed = all(c.passed is not False for c in checks)
     marks = {True: "verified", False: "FAILS", None: "claimed"}
     lines = tuple(Line(c.check + (f" ({c.found})" if c.found else ""), marks[c.passed]) for c in checks)
@@ -88,8 +83,8 @@ def _facts(file: ReleaseFile, checks: Sequence[Check]) -> Facts:
         "passed": passed,
         "checks": [asdict(c) for c in checks],
     }
-    said = "holds what it says" if passed else "does NOT hold what it says"
-    return Facts(f"{file.name}: {said}, as far as the file alone can tell", content, lines, passed=passed)
+    result = "holds what it says" if passed else "does NOT hold what it says"
+    return Facts(f"{file.name}: {result}, as far as the file alone can tell", content, lines, passed=passed)
 
 
 def _checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
@@ -150,7 +145,18 @@ def _fits(found: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
 
 def _check_values(file: ReleaseFile, layout: Layout) -> Check:
     """Names are known and stand once, their values are ones that they may have, and columns are numbered."""
-    wrong = [*_wrong_about(file, layout), *_wrong_numbers(file, layout), *_wrong_reasons(file)]
+    always, may = {**ABOUT, **layout.about}, {**layout.about_if_any, TOGETHER: plain_json}
+    about, numbers, reasons = (file.rows(table) for table in ("about", "parameters", "reasons"))
+    wrong = [*_wrong_names("about", about, always, may)]
+    for row in about:
+        name, value = row["name"], row["value"]
+        allowed = always.get(name) or may.get(name)
+        if allowed is not None and not (isinstance(value, str) and allowed(value)):
+            wrong.append(f"{name} is none that a release may have")
+    wrong += _wrong_names("parameters", numbers, layout.numbers.always, layout.numbers.may)
+    wrong += [f"{r['name']} is no number" for r in numbers if r["value"] is None or r["value"] != r["value"]]
+    wrong += _wrong_names("reasons", reasons, (), REASONS)
+    wrong += [f"the reason for {r['name']} is no reason in words" for r in reasons if read_reason(r["text"]) is None]
     listed = file.rows("attributes")
     if not listed or sorted(c["position"] for c in listed if c["position"] is not None) != [*range(len(listed))]:
         wrong.append(f"{SCHEMA}.attributes does not number the columns")
@@ -160,30 +166,10 @@ def _check_values(file: ReleaseFile, layout: Layout) -> Check:
     return check_all("every name, word and number is one that the method declares", wrong)
 
 
-def _wrong_about(file: ReleaseFile, layout: Layout) -> Iterator[str]:
-    always, may = {**ABOUT, **layout.about}, {**layout.about_if_any, TOGETHER: plain_json}
-    rows = [(r["name"], r["value"]) for r in file.rows("about")]
-    yield from _wrong_names("about", [str(n) for n, _ in rows], set(always), set(may))
-    for name, value in rows:
-        allowed = always.get(name) or may.get(name)
-        if allowed is not None and not (isinstance(value, str) and allowed(value)):
-            yield f"{name} is none that a release may have"
-
-
-def _wrong_numbers(file: ReleaseFile, layout: Layout) -> Iterator[str]:
-    rows = file.rows("parameters")
-    yield from _wrong_names("parameters", [str(r["name"]) for r in rows], layout.numbers.always, layout.numbers.may)
-    yield from (f"{r['name']} is no number" for r in rows if r["value"] is None or r["value"] != r["value"])
-
-
-def _wrong_reasons(file: ReleaseFile) -> Iterator[str]:
-    rows = file.rows("reasons")
-    yield from _wrong_names("reasons", [str(r["name"]) for r in rows], (), REASONS)
-    yield from (f"the reason for {r['name']} is no reason in words" for r in rows if read_reason(r["text"]) is None)
-
-
-def _wrong_names(table: str, found: Sequence[str], always: Iterable[str], may: Iterable[str]) -> Iterator[str]:
-    needed = set(always)
+def _wrong_names(
+    table: str, rows: Sequence[Mapping[str, Any]], always: Iterable[str], may: Iterable[str]
+) -> Iterator[str]:
+    found, needed = [str(row["name"]) for row in rows], set(always)
     yield from (f"{SCHEMA}.{table} has an unknown {n!r}" for n in sorted(set(found) - needed - set(may)))
     yield from (f"{SCHEMA}.{table} has no {n!r}" for n in sorted(needed - set(found)))
     yield from (f"{SCHEMA}.{table} has {n!r} twice" for n in sorted({n for n in found if found.count(n) > 1}))
@@ -192,7 +178,7 @@ def _wrong_names(table: str, found: Sequence[str], always: Iterable[str], may: I
 def _check_contents(file: ReleaseFile, layout: Layout, contents: Contents) -> Check:
     """No table or view beyond those of the method, none missing, each of its kind; nothing else that holds a value."""
     stored = (*contents.rows, *contents.tables)
-    shown = {*(("main", v.name) for v in contents.views), *(("main", v.name) for v in stated_views(file))}
+    shown = {*(("main", v.name) for v in contents.views), *(("main", v.name) for v in declared_views(file))}
     tables = {*((SCHEMA, name) for name in layout.fixed_tables), *((t.schema, t.name) for t in stored)}
     tables |= {(SCHEMA, TABLE)} & file.tables
     wrong = [f"{s}.{t} is there, and should not be" for s, t in sorted(file.tables - tables - shown)]
@@ -200,17 +186,15 @@ def _check_contents(file: ReleaseFile, layout: Layout, contents: Contents) -> Ch
     wrong += [f"{s}.{t} is a view, and should be a table" for s, t in sorted(file.views & tables)]
     wrong += [f"{s}.{t} is a table, and should be a view" for s, t in sorted((shown & file.tables) - file.views)]
     wrong += [f"{what} is there, and should not be" for what in _beside_tables(file)]
-    if not wrong:
-        wrong = [w for t in stored for w in _wrong_columns(file, t)]
+    if wrong:
+        return check_all(_CONTENTS, wrong)
+    for table in stored:
+        columns = file.columns(table.schema, table.name)
+        if list(columns.items()) != list(table.columns.items()):
+            extra = [c for c in columns if c not in table.columns]
+            differs = f"{extra[0]!r} should not be there" if extra else "columns differ"
+            wrong.append(f"{table.schema}.{table.name}: {differs}")
     return check_all(_CONTENTS, wrong)
-
-
-def _wrong_columns(file: ReleaseFile, table: Stored) -> Iterator[str]:
-    found = file.columns(table.schema, table.name)
-    if list(found.items()) == list(table.columns.items()):
-        return
-    extra = [c for c in found if c not in table.columns]
-    yield f"{table.schema}.{table.name}: " + (f"{extra[0]!r} should not be there" if extra else "columns differ")
 
 
 def _beside_tables(file: ReleaseFile) -> list[str]:
@@ -240,25 +224,23 @@ def _beside_tables(file: ReleaseFile) -> list[str]:
 
 def _check_shown(file: ReleaseFile, contents: Contents) -> Check:
     """The views of the rows are those that are written; compared by their SQL, never run."""
-    wrong, stored = [], (*contents.rows, *contents.tables)
-    fetch(file.con, f"ATTACH ':memory:' AS {_TWIN}")
+    con, wrong, stored = file.con, [], (*contents.rows, *contents.tables)
+    fetch(con, f"ATTACH ':memory:' AS {_TWIN}")
     try:
         for schema in sorted({t.schema for t in stored if t.schema != "main"}):
-            fetch(file.con, f"CREATE SCHEMA {quoted(_TWIN, schema)}")
+            fetch(con, f"CREATE SCHEMA {quoted(_TWIN, schema)}")
         for table in stored:
             empty = f"AS FROM {quoted(file.catalog, table.schema, table.name)} LIMIT 0"
-            fetch(file.con, f"CREATE TABLE {quoted(_TWIN, table.schema, table.name)} {empty}")
-        wrong = [f"main.{view.name} is another view" for view in contents.views if not _same_view(file, view)]
+            fetch(con, f"CREATE TABLE {quoted(_TWIN, table.schema, table.name)} {empty}")
+        for view in contents.views:
+            fetch(con, view.statement(quoted(_TWIN, "main", view.name)))
+            named = f"FROM duckdb_views() WHERE schema_name = 'main' AND view_name = {literal(view.name)}"
+            found = fetch(con, f"SELECT sql {named} AND database_name = {literal(file.catalog)}")
+            if found != fetch(con, f"SELECT sql {named} AND database_name = {literal(_TWIN)}"):
+                wrong.append(f"main.{view.name} is another view")
     finally:
-        fetch(file.con, f"DETACH {_TWIN}")
+        fetch(con, f"DETACH {_TWIN}")
     return check_all("the views in main show the published rows", wrong)
-
-
-def _same_view(file: ReleaseFile, view: ShownAs) -> bool:
-    fetch(file.con, view.statement(quoted(_TWIN, "main", view.name)))
-    here = f"FROM duckdb_views() WHERE schema_name = 'main' AND view_name = {literal(view.name)} AND database_name ="
-    found, wanted = (fetch(file.con, f"SELECT sql {here} {literal(c)}") for c in (file.catalog, _TWIN))
-    return found == wanted
 
 
 def _check_order(file: ReleaseFile, rows: Stored) -> Check:
@@ -300,37 +282,28 @@ def _not_of_policy(method: Verifiable, file: ReleaseFile, policy: Policy) -> Ite
 
 def _policy_misfits(file: ReleaseFile, method: Declared, layout: Layout, policy: Policy | None) -> Iterator[str]:
     """The public part of the policy has the columns, roles, requirements and numbers of the rest of the file."""
-    part = declared_policy(file)
+    part = file.policy
     strange = list(not_public(part, method))
     if strange:
         yield from strange
         return
-    columns = file.attributes
-    if {name: given["role"] for name, given in part["columns"].items()} != {str(c["name"]): c["role"] for c in columns}:
+    roles = {str(c["name"]): c["role"] for c in file.attributes}
+    if {name: given["role"] for name, given in part["columns"].items()} != roles:
         yield "the columns or their roles are others"
     if sorted(part["require"]) != sorted(r.text if r else "" for r in declared_requirements(file)):
         yield "the requirements are others"
-    yield from (f"{name} is another" for name in _other_numbers(file, part["release"]))
-    yield from (f"{name} is another" for name in _other_words(file, method, layout, part["release"]))
-    if policy is not None and part != public_part(policy, method, [str(c["name"]) for c in columns]):
-        yield "the policy says something else"
-
-
-def _other_numbers(file: ReleaseFile, release: Mapping[str, Any]) -> Iterator[str]:
-    """Numbers that the file has in another place, too. The d of a policy is about a row, that of a file a person."""
+    release = part["release"]
     for name in sorted(set(release) & set(file.parameters)):
-        if name == "d" and "rows_each" in release:
-            continue
-        if not is_close(file.parameters[name], release[name]):
-            yield name
-
-
-def _other_words(file: ReleaseFile, method: Declared, layout: Layout, release: Mapping[str, Any]) -> Iterator[str]:
-    """Words that the file has in table about, too; what the policy does not say is the default."""
+        # The d of a policy is about a row, that of a file about a person.
+        is_of_a_row = name == "d" and "rows_each" in release
+        if not is_of_a_row and not is_close(file.parameters[name], release[name]):
+            yield f"{name} is another"
     defaults = {key.name: key.default for key in method.options}
     for name in layout.from_policy:
         if file.about[name] != release.get(name, defaults[name]):
-            yield name
+            yield f"{name} is another"
+    if policy is not None and part != public_part(policy, method, list(roles)):
+        yield "the policy says something else"
 
 
 # -------------------- the digests

@@ -17,7 +17,16 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.open import Opens
 from sqlpriv.release.verify import Check
-from sqlpriv.release.views import COLUMNS, TABLE, Rewriter, View, stated_views, wanted_views, wrong_name, wrong_question
+from sqlpriv.release.views import (
+    COLUMNS,
+    TABLE,
+    Rewriter,
+    View,
+    declared_views,
+    wanted_views,
+    wrong_name,
+    wrong_question,
+)
 
 _TWIN = "__priv_twin_of_views"
 ANOTHER = "or another version of sqlpriv made it: then add it again"
@@ -25,7 +34,7 @@ ANOTHER = "or another version of sqlpriv made it: then add it again"
 
 def check_views(method: Opens, file: ReleaseFile, policy: Policy | None = None) -> list[Check]:
     """Whether the views are those of their questions, and with a policy, whether they are its own."""
-    views = stated_views(file)
+    views = declared_views(file)
     wanted_any = policy is not None and (policy.questions or policy.auto_views)
     if not views and not wanted_any and (SCHEMA, TABLE) not in file.tables:
         return []
@@ -42,12 +51,12 @@ def check_views(method: Opens, file: ReleaseFile, policy: Policy | None = None) 
 
 
 def _wrong_words(file: ReleaseFile, views: Sequence[View]) -> str:
-    """What is stated of the views is what is stated of views, and nothing more."""
+    """What is declared of the views is what a view may declare, and nothing more."""
     if file.columns(SCHEMA, TABLE) != COLUMNS if (SCHEMA, TABLE) in file.tables else bool(views):
         return f"{SCHEMA}.{TABLE} has other columns than it should"
     names = [folded(view.name) for view in views]
     if len(set(names)) < len(names):
-        return "a view is stated twice"
+        return "a view is declared twice"
     wrong = [w for v in views for w in (wrong_name(v.name, file.about["table"]), wrong_question(v.question)) if w]
     return "; ".join(wrong)
 
@@ -132,7 +141,7 @@ def _of_policy(rewriter: Rewriter, policy: Policy, views: Sequence[View]) -> Che
 
 def refuse_to_lose(method: Opens, file: ReleaseFile, policy: Policy) -> None:
     """A release that is published again may be written anew, and would lose views that the policy does not name."""
-    views = stated_views(file)
+    views = declared_views(file)
     names = {v.name for v in wanted_views(Rewriter(method, file), policy.questions, policy.auto_views)} if views else ()
     added = [v.name for v in views if v.name not in names]
     if added:

@@ -4,13 +4,15 @@
     main.<name>              the question rewritten, over the release's own tables
 
 A view runs with the rights of whoever reads it, so none is believed: what stands in the file must be, letter by letter,
-what this version makes of the question that the file states for it (verify_views.py).
+what this version makes of the question that the file declares for it (verify_views.py).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import duckdb
@@ -19,16 +21,23 @@ from sqlglot import TokenType, exp
 
 from sqlpriv.core.engine import attached, fetch, open_memory
 from sqlpriv.core.errors import InputError, ReleaseError, SqlprivError, UnsupportedSQLError
-from sqlpriv.core.facts import Facts, Grid, steers
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.facts import steers
+from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, literal, quoted
 from sqlpriv.release.file import SCHEMA, ReleaseFile, open_file
 from sqlpriv.release.open import OpenRelease, Opens
-from sqlpriv.release.propose_views import proposed
 from sqlpriv.rewrite.clauses import BUDGET
+from sqlpriv.rewrite.release import Attribute, Release
 
 TABLE = "views"
 COLUMNS = {"name": "VARCHAR", "question": "VARCHAR", "confidence": "DOUBLE"}
 CONFIDENCE = 0.95
+_MOST_GROUPS = 1000
+"""Of a view by one column; a longer list is nothing that people read."""
+_MOST_PAIRS = 400
+"""Groups of a view by two columns."""
+_MOST_CATEGORIES = 100
+"""Groups by which numbers are summed up."""
+_MOST_VIEWS = 60
 
 
 @dataclass(frozen=True)
@@ -44,8 +53,8 @@ class View:
         return f"CREATE VIEW {quoted(catalog, 'main', self.name)} AS {sql}"
 
 
-def stated_views(file: ReleaseFile) -> tuple[View, ...]:
-    """The views that a file states, in the order of their names."""
+def declared_views(file: ReleaseFile) -> tuple[View, ...]:
+    """The views that a file declares, in the order of their names."""
     if (SCHEMA, TABLE) not in file.tables:
         return ()
     listed = fetch(file.con, f"SELECT name, question, confidence FROM {file.table(TABLE)} ORDER BY name")
@@ -75,7 +84,7 @@ class Rewriter:
     def proposed(self) -> tuple[View, ...]:
         """A useful set of views, of what this release can answer."""
         found = []
-        for name, question in proposed(self._release).items():
+        for name, question in _first_questions(self._release).items():
             view = View(name, question)
             try:
                 self(view)
@@ -222,12 +231,53 @@ def _write(con: duckdb.DuckDBPyConnection, catalog: str, made: Mapping[View, str
         fetch(con, f"INSERT INTO {SCHEMA}.{TABLE} VALUES ({', '.join(row)})")
 
 
-def with_views(facts: Facts, file: ReleaseFile) -> Facts:
-    """What a release says of itself, with its views and what they ask."""
-    views = stated_views(file)
-    content = {**facts.content, "views": [asdict(view) for view in views]}
-    if not views:
-        return replace(facts, content=content)
-    rows = tuple((view.name, " ".join(view.question.split())) for view in views)
-    grid = Grid(("view", "question"), rows, folded=("question",))
-    return replace(facts, content=content, parts=(*facts.parts, grid))
+# -------------------- proposed views
+
+
+def _first_questions(release: Release) -> dict[str, str]:
+    """Questions that a release is asked first, by names for their views.
+
+    Counts by each column, numbers by each category, counts by each small pair of columns.
+    """
+    table, columns = quoted(release.table), release.attributes
+    numbers = [c for c in columns if NUMERIC_TYPE.fullmatch(c.type)]
+    categories = [c for c in columns if c.size <= _MOST_CATEGORIES and c not in numbers]
+    found = {"count_all": f"SELECT count(*) AS n FROM {table}"}
+    for column in columns:
+        if column.size <= _MOST_GROUPS:
+            _add_count(found, table, column)
+    for number in numbers:
+        for category in categories:
+            value, key = quoted(number.name), quoted(category.name)
+            total, mean = (_free_alias(word, number, category) for word in ("total", "mean"))
+            question = f"SELECT {key}, sum({value}) AS {total}, avg({value}) AS {mean} FROM {table} GROUP BY {key}"
+            found[_free_name(found, f"{number.name}_by_{category.name}")] = question
+    for one, two in combinations(columns, 2):
+        if one.size * two.size <= _MOST_PAIRS:
+            _add_count(found, table, one, two)
+    return dict(list(found.items())[:_MOST_VIEWS])
+
+
+def _add_count(found: dict[str, str], table: str, *columns: Attribute) -> None:
+    keys = ", ".join(quoted(c.name) for c in columns)
+    name = _free_name(found, f"count_by_{'_and_'.join(c.name for c in columns)}")
+    found[name] = f"SELECT {keys}, count(*) AS {_free_alias('n', *columns)} FROM {table} GROUP BY {keys}"
+
+
+def _free_alias(word: str, *columns: Attribute) -> str:
+    """A name for an estimate that no column of the question has."""
+    while folded(word) in {folded(c.name) for c in columns}:
+        word = f"{word}_estimated"
+    return word
+
+
+def _free_name(found: Mapping[str, str], wanted: str) -> str:
+    """A name of letters, digits and underscores that no other view has."""
+    plain = re.sub(r"\W+", "_", wanted).strip("_")
+    plain = plain if plain.isidentifier() and not folded(plain).startswith("__priv") else f"view_{plain}"
+    taken = {folded(name) for name in found}
+    name, number = plain, 1
+    while folded(name) in taken:
+        number += 1
+        name = f"{plain}_{number}"
+    return name

@@ -11,8 +11,7 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 
 import sqlpriv
 from sqlpriv.core.errors import InputError, ReleaseError
-from sqlpriv.publishing import open_release, show, verify
-from sqlpriv.released import add_view
+from sqlpriv.publishing import add_view, open_release, show, verify
 
 NOISY = 'method = "noisy_counts"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
 COLUMNS = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}

@@ -22,7 +22,7 @@ from sqlpriv.comparison.truth import ask_private
 from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.release.ledger.place import ledger_path
-from sqlpriv.release.scratch import scratch_folder
+from sqlpriv.release.place import scratch_folder
 
 pytestmark = pytest.mark.one_version
 
@@ -257,7 +257,7 @@ def test_what_a_killed_process_leaves_the_next_one_removes(tmp_path: Path, monke
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     dies = (
-        "import os, signal\nfrom sqlpriv.release.scratch import scratch_folder\n"
+        "import os, signal\nfrom sqlpriv.release.place import scratch_folder\n"
         "with scratch_folder() as folder:\n    (folder / 'x.duckdb').touch()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -8,9 +8,9 @@ import pytest
 from support.policies import write_policy
 
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.draft import first_edition, noise_seed
 from sqlpriv.publishing import planned, read_policy
-from sqlpriv.release.coins import NoiseSeed
+from sqlpriv.publishing.draft import first_edition, noise_seed
+from sqlpriv.publishing.noise import NoiseSeed
 
 pytestmark = pytest.mark.one_version
 

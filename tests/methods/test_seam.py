@@ -25,11 +25,11 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, ReleaseError
 from sqlpriv.core.facts import Facts, Line
 from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.dry_run import dry_run
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Edition, Made, Method, Plan, Request, Written
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Fail, Key, number
+from sqlpriv.publishing import dry_run
 from sqlpriv.release.file import (
     SCHEMA,
     WRITTEN,

@@ -19,7 +19,7 @@ from support.releases import Made
 import sqlpriv
 from sqlpriv.core.errors import InputError
 from sqlpriv.publishing import open_release
-from sqlpriv.release.functions import SYSTEM, by_full_name, functions_of_duckdb
+from sqlpriv.release.attach import SYSTEM, by_full_name, functions_of_duckdb
 
 QUESTION = "SELECT nationality, count(*) AS n, avg(score) AS mean FROM people GROUP BY nationality"
 ASKED = f"priv.ask('{QUESTION}')"

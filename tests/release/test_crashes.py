@@ -175,7 +175,7 @@ def test_a_release_goes_to_another_file_system(tmp_path: Path, monkeypatch: pyte
             raise OSError(errno.EXDEV, "another file system")
         rename(source, target)
 
-    monkeypatch.setattr(import_module("sqlpriv.release.put").os, "replace", apart)
+    monkeypatch.setattr(import_module("sqlpriv.release.place").os, "replace", apart)
     publish(randomized(tmp_path), force=True)
     is_complete(tmp_path)
 
@@ -213,7 +213,7 @@ def test_what_is_out_stays_in_the_ledger_where_its_rights_cannot_be_set(
             raise PermissionError(errno.EPERM, "no rights here")
         change(path, mode)
 
-    monkeypatch.setattr(import_module("sqlpriv.release.put").os, "replace", apart)
+    monkeypatch.setattr(import_module("sqlpriv.release.place").os, "replace", apart)
     monkeypatch.setattr(Path, "chmod", refused)
     policy = randomized(tmp_path)
     if fails.startswith("."):

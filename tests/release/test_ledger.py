@@ -361,7 +361,7 @@ def test_a_release_that_cannot_be_put_in_its_place_is_not_entered(
             raise PermissionError
         replace(source, target)
 
-    monkeypatch.setattr(import_module("sqlpriv.release.put").os, "replace", refuse)
+    monkeypatch.setattr(import_module("sqlpriv.release.place").os, "replace", refuse)
     with pytest.raises(ReleaseError, match=r"cannot write people-release.duckdb in its folder"):
         publish_with(policy)
     monkeypatch.undo()

@@ -246,7 +246,7 @@ def test_another_policy_is_noticed(tmp_path: Path) -> None:
 def test_a_release_written_again_is_of_the_day_of_its_entry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr("sqlpriv.methods.draft.now", lambda: "2024-02-29T23:59:59+00:00")
+    monkeypatch.setattr("sqlpriv.publishing.draft.now", lambda: "2024-02-29T23:59:59+00:00")
     first = released(tmp_path, kind)
     said, rows = about(first), rows_of(first)
     monkeypatch.undo()

@@ -18,10 +18,9 @@ from support.randomized_policies import publish_with, published, rows_of, write_
 import sqlpriv
 from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
-from sqlpriv.publishing import open_release, plan, show, verify
-from sqlpriv.release.copies import copy_beside, remove_left_copies
+from sqlpriv.publishing import add_view, drop_view, open_release, plan, show, verify
+from sqlpriv.release.place import copy_beside, remove_left_copies
 from sqlpriv.release.views import put_views
-from sqlpriv.released import add_view, drop_view
 
 pytestmark = pytest.mark.slow
 
@@ -275,7 +274,7 @@ def test_what_stops_half_way_leaves_the_release_as_it_was(
         raise OSError(28, "No space left on device")
 
     before = path.read_bytes()
-    monkeypatch.setattr(f"sqlpriv.release.change_views.{step}", stopped)
+    monkeypatch.setattr(f"sqlpriv.publishing.released.{step}", stopped)
     with pytest.raises((ReleaseError, OSError)):
         add_view(path, "more", TOTAL)
     assert path.read_bytes() == before
@@ -290,7 +289,7 @@ def test_a_release_that_is_replaced_meanwhile_is_not_written_over(path: Path, mo
         shutil.copy(path, path.with_name("other"))
         os.replace(path.with_name("other"), path)
 
-    monkeypatch.setattr("sqlpriv.release.change_views.put_views", put)
+    monkeypatch.setattr("sqlpriv.publishing.released.put_views", put)
     with pytest.raises(ReleaseError, match="was changed meanwhile, so its views were not; run it again"):
         add_view(path, "more", TOTAL)
     assert "more" not in names_of(path)
@@ -298,9 +297,9 @@ def test_a_release_that_is_replaced_meanwhile_is_not_written_over(path: Path, mo
 
 DYING = """
 import os, signal, sys
-from sqlpriv.release import change_views
-from sqlpriv.released import add_view
-setattr(change_views, sys.argv[1], lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+from sqlpriv.publishing import released
+from sqlpriv.publishing import add_view
+setattr(released, sys.argv[1], lambda *_: os.kill(os.getpid(), signal.SIGKILL))
 add_view(sys.argv[2], "late", "SELECT count(*) AS n FROM people")
 """
 

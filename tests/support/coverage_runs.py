@@ -19,13 +19,13 @@ from unittest.mock import patch
 import duckdb
 
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.draft import noise_seed
 from sqlpriv.methods.method import Edition, Request
 from sqlpriv.methods.noisy.alpha_beta.earlier import write_earlier
 from sqlpriv.methods.noisy.method import Randomized
 from sqlpriv.methods.noisy.plan import RandomizedPlan
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.publishing import open_private
+from sqlpriv.publishing.draft import noise_seed
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.read import describe
 from sqlpriv.rewrite.query import rewrite

@@ -14,8 +14,8 @@ from pathlib import Path
 
 
 def main(step: str, policy: str, *more: str) -> None:
-    publishing = import_module("sqlpriv.publishing")
-    put = import_module("sqlpriv.release.put")
+    path = import_module("sqlpriv.publishing.path")
+    place = import_module("sqlpriv.release.place")
 
     def reached(name: str) -> None:
         if name == step:
@@ -27,13 +27,13 @@ def main(step: str, policy: str, *more: str) -> None:
         rename(source, target)
 
     rename = os.replace
-    publishing._reached = reached
+    path._reached = reached
     if "apart" in more:
-        put.os.replace = replace_on_one_system
+        place.os.replace = replace_on_one_system
     print("ready", flush=True)
     key = Path(policy).with_name("key")
     output = next((Path(policy).with_name(name) for name in more if name.endswith(".duckdb")), None)
-    publishing.publish(policy, output, key_file=key if key.exists() else None, force=True)
+    path.publish(policy, output, key_file=key if key.exists() else None, force=True)
 
 
 if __name__ == "__main__":

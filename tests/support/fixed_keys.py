@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from sqlpriv.release import coins
+from sqlpriv.publishing import noise
 from sqlpriv.release.ledger import store
 
 
@@ -46,7 +46,7 @@ class FixedKeysPlugin:
 
     def __init__(self) -> None:
         self._keys = FixedKeys()
-        for module in (coins, store):
+        for module in (noise, store):
             module.os = self._keys  # type: ignore[attr-defined]
 
     @pytest.hookimpl(wrapper=True)

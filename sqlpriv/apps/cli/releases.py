@@ -26,10 +26,10 @@ from sqlpriv.core.facts import Facts, Line
 from sqlpriv.display import charts
 from sqlpriv.display.junit import write_junit
 from sqlpriv.display.progress import progress
-from sqlpriv.dry_run import dry_run as run_dry
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
+from sqlpriv.publishing import dry_run as run_dry
 from sqlpriv.release.ledger.show import show_ledger, void_entry
 from sqlpriv.rewrite.bind.parse import statements
 from sqlpriv.table.source import Source
@@ -171,7 +171,7 @@ def _with_report(policy: Path, published: publishing.Published) -> Facts:
     release, facts = published.written.output, published.facts
     target = policy.parent / f"{release.stem}-report.html"
     try:
-        write_page(report_published(published.plan.policy, release, facts, published.seen), target)
+        write_page(report_published(published.plan.policy, release, facts, published.found), target)
     except SqlprivError as error:  # the release is published: a missing page does not undo that
         return replace(facts, warnings=(*facts.warnings, f"no page to sign was written: {error}"))
     line = Line(f"The page to sign: {target}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sqlpriv import released
+from sqlpriv import publishing
 from sqlpriv.apps.cli.options import AsJson, ReleasePath, print_facts
 from sqlpriv.core.engine import open_database
 from sqlpriv.core.errors import InputError
@@ -51,7 +51,7 @@ def add_command(
         raise InputError(f"there is no database file {str(file)!r}")
     if released_there(file) is not None:
         given = CONFIDENCE if confidence is None else confidence
-        print_facts(released.add_view(file, name, query, confidence=given, replace=replace), as_json)
+        print_facts(publishing.add_view(file, name, query, confidence=given, replace=replace), as_json)
         return
     if confidence is not None:
         raise InputError(f"{file.name} is no release, so a view in it has no confidence; leave --confidence out")
@@ -67,4 +67,4 @@ def drop_command(
     as_json: AsJson = False,
 ) -> None:
     """Take a view out of a release."""
-    print_facts(released.drop_view(release, name), as_json)
+    print_facts(publishing.drop_view(release, name), as_json)

@@ -12,9 +12,9 @@ from sqlpriv.apps.dbt.policies import default_output
 from sqlpriv.apps.dbt.warehouse import inner_schema, over_copies
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.sqltext import folded, literal
+from sqlpriv.publishing import method_of
 from sqlpriv.release.file import open_file
 from sqlpriv.release.views import Rewriter, View
-from sqlpriv.released import method_of
 from sqlpriv.rewrite.bind.parse import parsed
 
 

@@ -18,10 +18,9 @@ from sqlpriv.apps.dbt.warehouse import copied_tables, inner_schema
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, PolicyError, refusal
 from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.publishing import publish
+from sqlpriv.publishing import method_of, publish
 from sqlpriv.release.file import ReleaseFile, attach_release
 from sqlpriv.release.show import show_release
-from sqlpriv.released import method_of
 
 _ONE_AT_A_TIME = Lock()
 """dbt's threads would find the ledger locked by each other."""

@@ -20,7 +20,7 @@ from sqlpriv.apps.server.messages import Field
 from sqlpriv.core.errors import InputError, SqlprivError, UnsupportedSQLError
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods import METHODS
-from sqlpriv.release.functions import functions_of_duckdb
+from sqlpriv.release.attach import functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, open_files, translated
 from sqlpriv.rewrite.clauses import BUDGET
 

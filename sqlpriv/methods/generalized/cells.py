@@ -17,7 +17,6 @@ from sqlpriv.methods.generalized.kinds import CLOSED, VALUES, WHOLE, has_ends
 from sqlpriv.methods.records import Cell, Records, plain_type, same_value
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.stamp import declared_policy
 from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.source import Source
 
@@ -95,7 +94,7 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
 
 def _stated(file: ReleaseFile, name: str) -> str:
     """The kind of hierarchy that the release says a column has."""
-    part = declared_policy(file)
+    part = file.policy
     said = part.get("columns", {}).get(name, {}) if isinstance(part, dict) else {}
     return str(said.get("hierarchy", ""))
 

@@ -21,8 +21,8 @@ from sqlpriv.methods.generalized.layout import ATTRIBUTES, view_of_rows
 from sqlpriv.methods.generalized.leaves import ShownColumn
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_reasons, write_values
-from sqlpriv.release.order import write_in_order
 from sqlpriv.release.requirements import write_requirements
+from sqlpriv.release.write import write_in_order
 
 ROWS = f"{WRITTEN}.{SCHEMA}.published"
 """The published rows of the file that is written."""

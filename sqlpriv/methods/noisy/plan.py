@@ -32,7 +32,7 @@ from sqlpriv.methods.noisy.tuples import (
     table_digest,
     write_tuples,
 )
-from sqlpriv.release.ledger.spent import Spent
+from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.table.domains import NumberedColumn, read_domains
 from sqlpriv.table.source import Source
 

@@ -26,7 +26,6 @@ from sqlpriv.methods.noisy.write import PUBLIC_TABLES
 from sqlpriv.policy.domains import NOISY_ROLES
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Contents, Layout, Names, Stored, flag, one_of
-from sqlpriv.release.stamp import declared_policy
 from sqlpriv.release.verify import Check, check_all, is_close, published
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.table.domains import is_declared
@@ -127,7 +126,7 @@ def _misfits(file: ReleaseFile, mechanism: type[Mechanism]) -> Iterator[str]:
 
 def _of_policy(file: ReleaseFile, section: str) -> Mapping[str, Any]:
     """A section of the public part of the policy; empty where it cannot be read."""
-    part = declared_policy(file)
+    part = file.policy
     found = part.get(section) if isinstance(part, dict) else None
     return found if isinstance(found, dict) else {}
 

@@ -17,7 +17,7 @@ from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.kinds import without_enums
 from sqlpriv.methods.split.layout import BUCKET, Layout
-from sqlpriv.release.order import in_order
+from sqlpriv.release.write import in_order
 from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source
 

@@ -24,7 +24,6 @@ from sqlpriv.methods.split.write import ATTRIBUTES, Words
 from sqlpriv.release import layout as declared
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Contents, Names, ShownAs, Stored, flag, one_of
-from sqlpriv.release.stamp import declared_policy
 from sqlpriv.release.verify import Check, check_all, is_close
 
 
@@ -99,7 +98,7 @@ def _wrong_sides(judge: Judge, file: ReleaseFile, layout: Layout) -> Iterator[st
         yield "the sides are not numbered, or there is one alone"
     if layout.spread and layout.roles.get(layout.spread) != "sensitive":
         yield "the column that is spread is not sensitive"
-    part = declared_policy(file)
+    part = file.policy
     given = part.get("release", {}).get("groups") if isinstance(part, dict) else None
     if given is not None and [{folded(c) for c in g} for g in given] != [{folded(c) for c in s} for s in layout.sides]:
         yield "columns do not stand together as the policy says"

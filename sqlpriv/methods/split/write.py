@@ -25,8 +25,8 @@ from sqlpriv.methods.split.layout import BUCKET, free_name, side_table
 from sqlpriv.methods.split.numbers import Sides
 from sqlpriv.methods.split.plan import BucketPlan
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_reasons, write_values, written
-from sqlpriv.release.order import in_order
 from sqlpriv.release.requirements import write_requirements
+from sqlpriv.release.write import in_order
 
 ATTRIBUTES = {"position": "INTEGER", "name": "VARCHAR", "type": "VARCHAR", "role": "VARCHAR", "side": "INTEGER"}
 """The columns of table attributes."""

@@ -5,13 +5,11 @@ in the table (Rastogi, Suciu and Hong 2007, section 4.4.1), and two generalized 
 is refused unless it is the next view of its sequence, the very same release again, all are differential privacy that
 adds up within the budget of the policy, or the owner writes why both may coexist.
 
-entry      one release
+entry      one release, and the cost of several, where they compose
 place      where the ledger is, and that nobody else can read or change it
 store      the small database: entries, sketches, the secret; the lock, and the folder for unfinished releases
-recognise  which entries are about this table: by its place, its content, or by likeness
-spent      what releases cost together, where they compose
-rules      which release may follow others of the same table
-show       the entries as `sqlpriv ledger` prints them; which ledger a policy has
+rules      which entries are about a table, and which release may follow them
+show       the entries as `sqlpriv ledger` prints them
 """
 
 from sqlpriv.release.ledger.entry import Entry

@@ -1,14 +1,29 @@
-"""One release as the ledger records it."""
+"""One release as the ledger records it, and the cost of several of them, where they compose.
+
+Differential privacy adds up, and nothing else does. There are two kinds of it, by what a table is compared with: itself
+with a row added or left out, and itself with a row replaced by another. Each release declares both, or the one that it
+has; each is added up by itself, and never to the other. A release without either (a generalized table, a view of a
+sequence) does not compose with anything.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timezone
 from secrets import token_hex
 from typing import Any
 
-from sqlpriv.release.ledger.spent import spent_of
+from sqlpriv.macros.calls import Calls
+
+UNITS = ("row", "person")
+KINDS = ("added", "replaced")
+"""A row or person added or left out; one replaced by another."""
+WORDS = {"added": "added or left out", "replaced": "replaced by another"}
+Pair = tuple[float, float]
+"""Epsilon and delta."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +54,7 @@ class Entry:
     finished: bool = True
     """Whether it is known that the release was put in its place; if not, only the same noise may be put there."""
     spent: Mapping[str, Any] = field(default_factory=dict)
-    """What it costs in differential privacy (spent.py); nothing where it does not compose."""
+    """What it costs in differential privacy (Spent); nothing where it does not compose."""
     id: str = field(default_factory=lambda: token_hex(8))
     """Unique, also where one release was entered again after it was void."""
 
@@ -82,3 +97,72 @@ def content_of(entry: Entry) -> dict[str, Any]:
 def now() -> str:
     """The time, as entries have it."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+# -------------------- costs
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The cost of one or more releases: epsilon and delta of each kind, per row or per person."""
+
+    unit: str
+    added: Pair | None
+    replaced: Pair | None
+    releases: int = 1
+
+    def of(self, kind: str) -> Pair | None:
+        """The cost of one kind."""
+        return self.added if kind == "added" else self.replaced
+
+    def to_json(self) -> dict[str, Any]:
+        """As the ledger and a release keep it."""
+        pairs = {kind: None if (pair := self.of(kind)) is None else list(pair) for kind in KINDS}
+        return {"unit": self.unit, **pairs, "releases": self.releases}
+
+
+def spent_of(content: object) -> Spent | None:
+    """The cost from its JSON; None where that makes no sense."""
+    if not isinstance(content, Mapping) or set(content) != {"unit", *KINDS, "releases"} or content["unit"] not in UNITS:
+        return None
+    releases, pairs = content["releases"], [content[kind] for kind in KINDS]
+    is_count = isinstance(releases, int) and not isinstance(releases, bool) and releases >= 1
+    if not is_count or all(pair is None for pair in pairs) or not all(_is_pair(pair) for pair in pairs):
+        return None
+    added, replaced = (None if pair is None else (float(pair[0]), float(pair[1])) for pair in pairs)
+    return Spent(content["unit"], added, replaced, releases)
+
+
+def _is_pair(given: object) -> bool:
+    if given is None:
+        return True
+    if not isinstance(given, list) or len(given) != 2:
+        return False
+    return all(isinstance(n, int | float) and math.isfinite(n) and n >= 0 for n in given)
+
+
+def together(calls: Calls, parts: Sequence[Spent | None]) -> Spent | None:
+    """The cost of all together; None where one does not compose, or some protect rows and others persons."""
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts) or len({part.unit for part in known}) > 1:
+        return None
+    added, replaced = (_sum(calls, [part.of(kind) for part in known]) for kind in KINDS)
+    if added is None and replaced is None:
+        return None
+    return Spent(known[0].unit, added, replaced, sum(part.releases for part in known))
+
+
+def _sum(calls: Calls, pairs: Sequence[Pair | None]) -> Pair | None:
+    if any(pair is None for pair in pairs):
+        return None
+    found = calls.row("composition", [p[0] for p in pairs if p], [p[1] for p in pairs if p])
+    return float(found[0]), float(found[1])
+
+
+def read_together(text: str) -> Spent | None:
+    """The total that a release declares, of all releases up to it; None where that makes no sense."""
+    try:
+        found = spent_of(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+    return found if found is not None and found.releases > 1 and json.dumps(found.to_json()) == text else None

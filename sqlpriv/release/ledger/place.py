@@ -13,25 +13,37 @@ import sys
 from pathlib import Path
 
 from sqlpriv.core.errors import ReleaseError
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.place import is_of_others
 
 ENVIRONMENT = "SQLPRIV_LEDGER"
 _NAME = "ledger.db"
 
 
-def ledger_path(named: Path | None = None, of_policy: Path | None = None) -> Path:
-    """The ledger: the one named, or that of the policy, or of the environment, or the user's own."""
+def ledger_path(named: Path | None = None) -> Path:
+    """The ledger: the one named, or that of the environment, or the user's own."""
     given = os.environ.get(ENVIRONMENT)
-    return named or of_policy or (Path(given) if given else _data_folder() / "sqlpriv" / _NAME)
+    return named or (Path(given) if given else _data_folder() / "sqlpriv" / _NAME)
 
 
-def passed_over(named: Path | None, of_policy: Path | None) -> tuple[str, ...]:
+def ledger_of(policy: Policy, named: Path | None) -> Path:
+    """The ledger under which a policy publishes: the one named, or its own, or what there is without a policy."""
+    return ledger_path(named or _of_policy(policy))
+
+
+def ledger_passed_over(policy: Policy, named: Path | None) -> tuple[str, ...]:
     """A warning where the ledger that is named is not the one the policy names."""
-    if named is None or of_policy is None or named.resolve() == of_policy.resolve():
+    own = _of_policy(policy)
+    if named is None or own is None or named.resolve() == own.resolve():
         return ()
     return (
-        f"the ledger is {str(named)!r}, as --ledger says, and not {str(of_policy)!r} of the policy: releases in that "
-        "one were not considered",
+        f"the ledger is {str(named)!r}, as --ledger says, and not {str(own)!r} of the policy: releases in that one "
+        "were not considered",
     )
+
+
+def _of_policy(policy: Policy) -> Path | None:
+    return policy.table.path(policy.ledger) if policy.ledger else None
 
 
 def _data_folder() -> Path:
@@ -71,7 +83,7 @@ def own_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.lstat()
-        if not stat.S_ISDIR(status.st_mode) or _is_of_others(status):
+        if not stat.S_ISDIR(status.st_mode) or is_of_others(status):
             raise ReleaseError(
                 f"{folder.name!r} beside the ledger is not a folder of yours; name another with --ledger"
             )
@@ -87,7 +99,7 @@ def make_folder(path: Path) -> None:
     """The folder of the ledger: our own of the user's data folder is made; any other has to be there."""
     folder = path.parent
     try:
-        if path == ledger_path_of_user():
+        if path == _users_own():
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, exist_ok=True)
     except OSError:
@@ -98,8 +110,8 @@ def make_folder(path: Path) -> None:
         raise ReleaseError(f"there is no folder for the ledger {path.name!r}; make it, or name another with --ledger")
 
 
-def ledger_path_of_user() -> Path:
-    """The user's own, whatever is named."""
+def _users_own() -> Path:
+    """The user's own ledger, whatever is named."""
     return (_data_folder() / "sqlpriv" / _NAME).resolve()
 
 
@@ -107,30 +119,26 @@ def tightened(path: Path) -> tuple[str, ...]:
     """Refuse a ledger that others can have written; take from others the right to read it, and say so."""
     if not hasattr(os, "geteuid"):
         return ()
-    said = []
+    changed = []
     folder = path.parent.stat()
-    if _is_of_others(folder):
+    if is_of_others(folder):
         raise ReleaseError(
             f"the folder of the ledger {path.name!r} belongs to somebody else, who can replace it; name one in a "
             "folder of yours with --ledger"
         )
     if folder.st_mode & 0o022 and not folder.st_mode & stat.S_ISVTX:
-        if path != ledger_path_of_user():
+        if path != _users_own():
             raise ReleaseError(
                 f"others can write into the folder of the ledger {path.name!r}, and so replace it; take that right "
                 "away (chmod go-w), or name another with --ledger"
             )
         path.parent.chmod(0o700)
-        said.append("others could write into the folder of the ledger; now only you can")
+        changed.append("others could write into the folder of the ledger; now only you can")
     if path.exists():
         status = path.stat()
-        if _is_of_others(status):
+        if is_of_others(status):
             raise ReleaseError(f"the ledger {path.name!r} belongs to somebody else; name another with --ledger")
         if stat.S_IMODE(status.st_mode) & 0o077:
             path.chmod(0o600)
-            said.append(f"others could read or write the ledger {path.name!r}; now only you can")
-    return tuple(said)
-
-
-def _is_of_others(status: os.stat_result) -> bool:
-    return hasattr(os, "geteuid") and status.st_uid != os.geteuid()
+            changed.append(f"others could read or write the ledger {path.name!r}; now only you can")
+    return tuple(changed)

@@ -1,54 +1,99 @@
-"""Which release may follow others of the same table: each rule refuses, with the entry that stands against it."""
+"""Which entries are about a table, and which release may follow them: each rule refuses, naming the entry against it.
+
+Entries are about this table if they have its place, its content, or a table that resembles it. The same place is a
+file, or a table of a database file, whatever is in it now: that is what sequences of views are for. The same content is
+the same whatever its order, names and place. And a table that shares half of the smaller one with a table of the
+ledger, more than chance explains, is taken for it (sql/operators/sketch.sql says how).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.policy.sections import Budget
 from sqlpriv.release.file import released_there
-from sqlpriv.release.ledger.entry import Entry
-from sqlpriv.release.ledger.recognise import Recognised
-from sqlpriv.release.ledger.spent import Spent, spent_of
+from sqlpriv.release.ledger.entry import Entry, Spent, spent_of
 from sqlpriv.release.ledger.store import Ledger
+from sqlpriv.table.fingerprint import Fingerprint, resemblances, take_fingerprint
+from sqlpriv.table.source import Source
 
-_HAIR = 1e-9
+_ROUNDING = 1e-9
+"""By how much, as a share, a cost may exceed the budget."""
+
+
+@dataclass(frozen=True)
+class TableHistory:
+    """A table with its releases in the ledger: its hashed place, its fingerprint, and the entries that count."""
+
+    place: str
+    fingerprint: Fingerprint
+    releases: tuple[Entry, ...]
+    taken_for: dict[str, str] = field(default_factory=dict)
+    """How the table resembles that of an entry, by the id of the entry, where place and content differ."""
+
+
+def table_history(ledger: Ledger, source: Source, person: str | None, digest: str | None = None) -> TableHistory:
+    """The table with its releases that count; `digest` is that of the part of it that would be published."""
+    table = source.reference
+    place = ledger.place_of(table.file, table.name)
+    fingerprint = take_fingerprint(source.con, source.table, ledger.secret, person)
+    counted = [e for e in ledger.entries if not e.void]
+    found = {e.id for e in counted if e.place == place or e.content == fingerprint.digest or e.digest == digest}
+    # The others by likeness: the strongest resemblance of each comes first.
+    others = [(e.id, sketch) for e in counted if e.id not in found for sketch in ledger.sketches.get(e.id, ())]
+    taken_for: dict[str, str] = {}
+    for alike in resemblances(source.con, [sketch for _, sketch in others], fingerprint.sketches):
+        entry, sketch = others[alike.known]
+        taken_for.setdefault(entry, f"{alike.share:.0%} of the {sketch.what} of the smaller one are in both")
+    places = {e.place for e in counted if e.id in found or e.id in taken_for}
+    releases = tuple(e for e in counted if e.id in found or e.id in taken_for or e.place in places)
+    return TableHistory(place, fingerprint, releases, taken_for)
 
 
 def refuse_repetition(
-    ledger: Ledger, seen: Recognised, new: Entry, total: Spent | None = None, budget: Budget | None = None
+    ledger: Ledger, history: TableHistory, new: Entry, total: Spent | None = None, budget: Budget | None = None
 ) -> None:
     """Refuse a release that does not compose with others of the same table, unless the owner says why it may.
 
-    `seen` is the table with its releases, `new` the entry to be made, and `total` the cost of all of them together;
+    `history` is the table with its releases, `new` the entry to be made, and `total` the cost of all of them together;
     None where they do not compose.
     """
-    before = seen.releases
+    before = history.releases
     if any(new.coins == e.coins for e in before):
         return
-    if budget is not None and new.spent:
-        _refuse_beyond(ledger, new, total or spent_of(new.spent), budget)
+    cost = total or spent_of(new.spent)
+    if budget is not None and cost is not None:
+        _refuse_beyond(ledger, new, cost, budget)
     if not before or (budget is not None and total is not None):
         return
     if new.view > new.views:
         last = next(e for e in reversed(before) if e.parameters == new.parameters)
         raise ReleaseError(
-            f"{_recorded(ledger, seen, last)}, the last of the {new.views} views of this sequence; no more can be "
+            f"{_recorded(ledger, history, last)}, the last of the {new.views} views of this sequence; no more can be "
             "private"
         )
     if new.coexists_because:
-        _refuse_the_same_again(ledger, seen, new)
+        _refuse_the_same_again(ledger, history, new)
         return
     last = next((e for e in before if e.views == 1), before[-1])
-    where = _recorded(ledger, seen, last)
+    where = _recorded(ledger, history, last)
     if new.views == 1 or last.views == 1:
         sequence = "Publish a sequence (views = ...) from the start, use" if "views" in new.parameters else "Use"
+        budgeted = ""
+        if total is not None:
+            epsilon, delta = total.added or total.replaced or (0.0, 0.0)
+            budgeted = (
+                f". All of them are differential privacy and add up, to epsilon {epsilon:.6g} and delta {delta:.3g}: "
+                "within a budget in [ledger], as in budget = { epsilon = 3, delta = 1e-5 }, they may coexist"
+            )
         raise ReleaseError(
             f"{where} with {last.method}. A second release made independently would expose people: what occurs in both "
             f"is almost surely true. {sequence} the release there is, void its entry if it never went out "
             f"(sqlpriv ledger void {last.name} --why ...), or write in [release] why "
-            f'both may coexist: coexists_because = "..."{_or_add_up(total)}'
+            f'both may coexist: coexists_because = "..."{budgeted}'
         )
     if last.parameters != new.parameters:
         changed = sorted(
@@ -59,17 +104,15 @@ def refuse_repetition(
         raise ReleaseError(f"{where}, view {last.view} of {last.views}; only view {last.view + 1} can follow")
 
 
-def _refuse_beyond(ledger: Ledger, new: Entry, total: Spent | None, budget: Budget) -> None:
+def _refuse_beyond(ledger: Ledger, new: Entry, total: Spent, budget: Budget) -> None:
     """Refuse a release that exceeds the budget, together with the releases before it."""
-    if total is None:
-        return
     pair = total.of(budget.kind)
     if pair is None:
         raise ReleaseError(
             f"the budget is of neighbours = {budget.neighbours!r}, and one of the releases of {new.table!r} has no "
             "such guarantee: it reveals the number of rows. Write the budget for the other kind of neighbours"
         )
-    if _passes(pair[0], budget.epsilon) or _passes(pair[1], budget.delta):
+    if pair[0] > budget.epsilon * (1 + _ROUNDING) or pair[1] > budget.delta * (1 + _ROUNDING):
         others = f"with the {total.releases - 1} before it " if total.releases > 1 else ""
         raise ReleaseError(
             f"{others}this release of {new.table!r} would cost epsilon {pair[0]:.6g} and delta {pair[1]:.3g} "
@@ -78,36 +121,20 @@ def _refuse_beyond(ledger: Ledger, new: Entry, total: Spent | None, budget: Budg
         )
 
 
-def _passes(cost: float, allowed: float) -> bool:
-    """Whether a cost exceeds the allowed one, up to rounding."""
-    return cost > allowed * (1 + _HAIR)
-
-
-def _or_add_up(total: Spent | None) -> str:
-    """The other way out, where releases compose: a budget."""
-    if total is None:
-        return ""
-    pair = total.added or total.replaced or (0.0, 0.0)
-    return (
-        f". All of them are differential privacy and add up, to epsilon {pair[0]:.6g} and delta {pair[1]:.3g}: within "
-        "a budget in [ledger], as in budget = { epsilon = 3, delta = 1e-5 }, they may coexist"
-    )
-
-
-def _refuse_the_same_again(ledger: Ledger, seen: Recognised, new: Entry) -> None:
-    """The reason in `beside` is about one release, not about any number of them with new noise or other rows."""
-    for last in seen.releases:
+def _refuse_the_same_again(ledger: Ledger, history: TableHistory, new: Entry) -> None:
+    """The reason in coexists_because is about one release, not about any number with new noise or other rows."""
+    for last in history.releases:
         if last.coexists_because != new.coexists_because or new.views > 1:
             continue
         if (last.digest, last.parameters) == (new.digest, dict(new.parameters)):
             raise ReleaseError(
-                f"{_recorded(ledger, seen, last)} by this very policy. With new noise it would be one release more, "
+                f"{_recorded(ledger, history, last)} by this very policy. With new noise it would be one release more, "
                 f"and the noise of both averages out: give the key of then, void its entry ({last.name}) if it never "
                 "went out, or say in coexists_because why there may be two of them"
             )
         if last.digest != new.digest and (last.output, last.method) == (new.output, new.method):
             raise ReleaseError(
-                f"{_recorded(ledger, seen, last)}, with the same words in coexists_because, and its rows have "
+                f"{_recorded(ledger, history, last)}, with the same words in coexists_because, and its rows have "
                 "changed since. The words are about that release, not about one for every change: use the release "
                 "there is, void its "
                 f"entry ({last.name}) if it never went out, or say in coexists_because why there may be one more"
@@ -145,9 +172,9 @@ def refuse_another_key(ledger: Ledger, entry: Entry) -> None:
     )
 
 
-def _recorded(ledger: Ledger, seen: Recognised, entry: Entry) -> str:
+def _recorded(ledger: Ledger, history: TableHistory, entry: Entry) -> str:
     """The words for an entry that stands against a release."""
-    how = seen.taken_for.get(entry.id)
+    how = history.taken_for.get(entry.id)
     taken = f" (this table is taken for it: {how})" if how else ""
     what = f"{entry.table!r}{taken} was released on {entry.time[:10]} as {entry.output!r}"
     return f"the ledger {ledger.path.name!r} says: {what}"

@@ -4,36 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from sqlpriv.core.facts import Facts, Grid, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.sections import Budget
-from sqlpriv.release.ledger.entry import Entry, content_of
-from sqlpriv.release.ledger.place import followed, ledger_path, passed_over
-from sqlpriv.release.ledger.recognise import recognise
-from sqlpriv.release.ledger.spent import WORDS, Spent, spent_of, together
+from sqlpriv.release.ledger.entry import WORDS, Entry, Spent, content_of, spent_of, together
+from sqlpriv.release.ledger.place import followed, ledger_of, ledger_path
+from sqlpriv.release.ledger.rules import table_history
 from sqlpriv.release.ledger.store import locked, read_ledger
 from sqlpriv.table.private_table import open_table
 
 _COSTS = ("entry", "of a", "epsilon", "delta", "epsilon, replaced", "delta, replaced")
 _TWO = "what each release costs where somebody is added or left out, and where somebody is replaced: never mixed"
 _NO_TOTAL = "some of these releases are no differential privacy, or some are about rows and some about persons"
-
-
-def ledger_of(policy: Policy, named: Path | None) -> Path:
-    """The ledger under which a policy publishes."""
-    return ledger_path(named, _of_policy(policy))
-
-
-def ledger_passed_over(policy: Policy, named: Path | None) -> tuple[str, ...]:
-    """A warning where another ledger is named than the policy's."""
-    return passed_over(named, _of_policy(policy))
-
-
-def _of_policy(policy: Policy) -> Path | None:
-    return policy.table.path(policy.ledger) if policy.ledger else None
 
 
 def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Facts:
@@ -43,12 +29,13 @@ def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Fact
     if policy is None or not ledger.entries:
         return ledger_facts(path, ledger.entries)
     with open_table(policy.table, policy.by_text) as source:
-        seen = recognise(ledger, source, policy.person)
-        told = list(cost_lines(source.calls, [spent_of(e.spent) for e in seen.releases], policy.budget))
-    places = {seen.place, *(e.place for e in seen.releases)}
-    shown = {e.id for e in seen.releases}
+        history = table_history(ledger, source, policy.person)
+        costs = list(cost_lines(source.calls, [spent_of(e.spent) for e in history.releases], policy.budget))
+    # Void entries of the same places, too: they are shown, and do not count.
+    places = {history.place, *(e.place for e in history.releases)}
+    shown = {e.id for e in history.releases}
     facts = ledger_facts(path, [e for e in ledger.entries if e.id in shown or e.place in places])
-    return replace(facts, parts=(*facts.parts, *told))
+    return replace(facts, parts=(*facts.parts, *costs))
 
 
 def cost_lines(calls: Calls, parts: Sequence[Spent | None], budget: Budget | None) -> Iterator[Line]:
@@ -58,20 +45,20 @@ def cost_lines(calls: Calls, parts: Sequence[Spent | None], budget: Budget | Non
         if any(parts):
             yield Line(f"no total: {_NO_TOTAL}")
         return
+
+    def left(allowed: float, spent: float) -> float:
+        """The rest of a budget; nothing where more was spent, as before there was a budget."""
+        return max(float(calls.value(f"_left_over({allowed!r}, {spent!r})")), 0.0)
+
     for kind, words in WORDS.items():
         pair = total.of(kind)
-        if pair is not None:
-            allowed = ""
-            if budget is not None and budget.kind == kind:
-                allowed = f"; the budget is epsilon {budget.epsilon:g} and delta {budget.delta:.3g}, and left are "
-                allowed += f"epsilon {_left(calls, budget.epsilon, pair[0]):.4g} and delta "
-                allowed += f"{_left(calls, budget.delta, pair[1]):.3g}"
-            yield Line(f"all together: epsilon {pair[0]:.4g} and delta {pair[1]:.3g}, a {total.unit} {words}{allowed}")
-
-
-def _left(calls: Calls, allowed: float, spent: float) -> float:
-    """The rest of a budget; nothing where more was spent, as before there was a budget."""
-    return max(float(calls.value(f"_left_over({allowed!r}, {spent!r})")), 0.0)
+        if pair is None:
+            continue
+        text = f"all together: epsilon {pair[0]:.4g} and delta {pair[1]:.3g}, a {total.unit} {words}"
+        if budget is not None and budget.kind == kind:
+            text += f"; the budget is epsilon {budget.epsilon:g} and delta {budget.delta:.3g}, and left are epsilon "
+            text += f"{left(budget.epsilon, pair[0]):.4g} and delta {left(budget.delta, pair[1]):.3g}"
+        yield Line(text)
 
 
 def void_entry(entry: str, why: str, policy: Policy | None = None, named: Path | None = None) -> Facts:
@@ -87,26 +74,22 @@ def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
     if not entries:
         return Facts(path.name, [], (Line("nothing has been released"),))
     headings = ("entry", "date", "table", "method", "d", "gamma", "view", "output")
-    rows = tuple(
-        (e.name, e.time[:10], e.table, e.method, e.parameters.get("d"), e.parameters.get("gamma"),
-         f"{e.view} of {e.views}", e.output)
-        for e in entries
-    )  # fmt: skip
-    costs = [(e.name, *_costs(spent)) for e in entries if (spent := spent_of(e.spent)) is not None]
-    grids = (Grid(headings, rows), *([Grid(_COSTS, tuple(costs), caption=_TWO)] if costs else []))
-    said = [Line(f"{e.name} coexists with other releases: {e.coexists_because}") for e in entries if e.coexists_because]
-    said += [Line(f"{e.name} does not count: {e.void}") for e in entries if e.void]
-    said += [
-        Line(f"{e.name} was begun and not finished: publish it again under its policy, or void it")
-        for e in entries
-        if not e.finished
-    ]
-    return Facts(path.name, [content_of(e) for e in entries], (*grids, *said))
-
-
-def _costs(spent: Spent) -> Iterator[str | None]:
-    """The cells of a release in the table of costs."""
-    yield spent.unit
-    for kind in WORDS:
-        pair = spent.of(kind)
-        yield from (None, None) if pair is None else (f"{pair[0]:.4g}", f"{pair[1]:.3g}")
+    rows, costs = [], []
+    coexisting, void, unfinished = [], [], []
+    for e in entries:
+        numbers = (e.parameters.get("d"), e.parameters.get("gamma"))
+        rows.append((e.name, e.time[:10], e.table, e.method, *numbers, f"{e.view} of {e.views}", e.output))
+        if (spent := spent_of(e.spent)) is not None:
+            pairs = (spent.of(kind) for kind in WORDS)
+            cells = ((None, None) if pair is None else (f"{pair[0]:.4g}", f"{pair[1]:.3g}") for pair in pairs)
+            costs.append((e.name, spent.unit, *chain.from_iterable(cells)))
+        if e.coexists_because:
+            coexisting.append(Line(f"{e.name} coexists with other releases: {e.coexists_because}"))
+        if e.void:
+            void.append(Line(f"{e.name} does not count: {e.void}"))
+        if not e.finished:
+            unfinished.append(
+                Line(f"{e.name} was begun and not finished: publish it again under its policy, or void it")
+            )
+    grids = (Grid(headings, tuple(rows)), *([Grid(_COSTS, tuple(costs), caption=_TWO)] if costs else []))
+    return Facts(path.name, [content_of(e) for e in entries], (*grids, *coexisting, *void, *unfinished))

@@ -29,6 +29,7 @@ from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.keys import REASON
 from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
 from sqlpriv.release.ledger.place import followed, make_folder, own_folder, tightened
+from sqlpriv.release.place import hold_lock
 from sqlpriv.table.fingerprint import Sketch
 from sqlpriv.table.source import TableReference
 from sqlpriv.version import __version__
@@ -172,15 +173,12 @@ def _taken_lock(path: Path) -> sqlite3.Connection:
     lock = _folder(path) / "lock"
     try:
         os.close(os.open(lock, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
-        con = sqlite3.connect(lock, timeout=0, isolation_level=None)
-    except (OSError, sqlite3.Error):
+    except OSError:
         raise ReleaseError(f"cannot write beside the ledger {path.name!r}; name another with --ledger") from None
     try:
-        con.execute("BEGIN EXCLUSIVE")
+        return hold_lock(lock)
     except sqlite3.Error:
-        con.close()
         raise ReleaseError(f"someone is publishing under the ledger {path.name!r}; try again when it is done") from None
-    return con
 
 
 def _folder(path: Path) -> Path:

@@ -33,6 +33,7 @@ from sqlpriv.table.source import TableReference
 METHOD = import_module("sqlpriv.methods.generalized.generalize.method")
 PLAN = import_module("sqlpriv.methods.generalized.generalize.plan")
 PUBLISHING = import_module("sqlpriv.publishing")
+PATH = import_module("sqlpriv.publishing.path")
 FILE = import_module("sqlpriv.release.file")
 WRITE = import_module("sqlpriv.methods.generalized.generalize.write")
 Row = tuple[object, ...]
@@ -444,7 +445,7 @@ def test_a_failure_in_the_middle_leaves_what_was_there(
 
     path = write_policy(tmp_path, policy_text(COLUMNS, REQUIRE, SUPPRESSION), PEOPLE)
     before = state(tmp_path)
-    module = next(m for m in (METHOD, PLAN, WRITE, PUBLISHING, FILE) if hasattr(m, function))
+    module = next(m for m in (METHOD, PLAN, WRITE, PATH, FILE) if hasattr(m, function))
     monkeypatch.setattr(module, function, fail)
     with pytest.raises(raised) as refused:
         generalize(path)

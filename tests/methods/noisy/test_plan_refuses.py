@@ -12,7 +12,7 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 
 from sqlpriv import publishing
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.dry_run import dry_run
+from sqlpriv.publishing import dry_run
 
 pytestmark = pytest.mark.one_version
 

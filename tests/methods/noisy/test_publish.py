@@ -204,7 +204,7 @@ def test_the_same_key_gives_the_same_release(tmp_path: Path, monkeypatch: pytest
     first = rows_of(publish_with(policy).written.output)
     (tmp_path / "private.duckdb").unlink()
     policy = write_noise_policy(tmp_path, COLUMNS, release, PEOPLE + " ORDER BY hash(i)")
-    monkeypatch.setattr(import_module("sqlpriv.publishing"), "open_private", _one_thread)
+    monkeypatch.setattr(import_module("sqlpriv.publishing.path"), "open_private", _one_thread)
     assert rows_of(publish_with(policy, ledger="again.json").written.output) == first
     other = rows_of(publish_with(policy, KEY + b"!", ledger="other.json").written.output)
     assert other != first

@@ -163,7 +163,7 @@ def test_what_was_begun_under_the_old_name_is_refused_and_gets_no_fresh_noise(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("sqlpriv.publishing._reached", crash)
+        patched.setattr("sqlpriv.publishing.path._reached", crash)
         with pytest.raises(KeyboardInterrupt):
             publish(policy, tmp_path / "release.duckdb", tmp_path / "key", ledger, force=True)
     with closing(sqlite3.connect(ledger)) as con, con:

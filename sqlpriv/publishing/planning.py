@@ -1,0 +1,117 @@
+"""Policies read and planned: what would be published, and what publishing would refuse; nothing is written.
+
+Given a policy, or the path of one; returned are the plan, while its private table is open, or its Facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from sqlpriv.core.arguments import checked
+from sqlpriv.core.errors import InputError, PolicyError, ReleaseError
+from sqlpriv.core.facts import Drawn, Facts, Line, OnProgress
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.method import AnyPlan, Request
+from sqlpriv.policy.file import Policy, read_policy_file
+from sqlpriv.publishing.draft import given_key, make_draft
+from sqlpriv.release.file import check_target
+from sqlpriv.release.ledger.place import ledger_of
+from sqlpriv.release.ledger.rules import refuse_unknown_release
+from sqlpriv.release.ledger.store import read_ledger
+from sqlpriv.table.private_table import open_table
+from sqlpriv.table.source import Source
+
+NO_OUTPUT = "the policy names no output; add it to [release], or give one"
+
+
+@checked
+def read_policy(path: str | Path) -> Policy:
+    """Read a policy file of any method, or say which line is wrong and why."""
+    return read_policy_file(path, METHODS)
+
+
+def as_policy(given: Policy | str | Path) -> Policy:
+    """A policy, read where its path is given."""
+    return given if isinstance(given, Policy) else read_policy(given)
+
+
+def open_private(policy: Policy) -> AbstractContextManager[Source]:
+    """The private table of a policy."""
+    return open_table(policy.table, policy.by_text)
+
+
+def target_of(policy: Policy, output: Path | None) -> Path | None:
+    """Where the release goes: to the output that is given, or to that of the policy."""
+    return output or (policy.table.path(policy.output) if policy.output else None)
+
+
+@contextmanager
+def planned(policy: Policy, request: Request | None = None) -> Iterator[AnyPlan]:
+    """The plan of a policy, while its private table is open."""
+    with open_private(policy) as source:
+        yield METHODS[policy.method].plan(source, policy, request or Request())
+
+
+def plan(
+    policy: Policy | str | Path,
+    *,
+    queries: Sequence[str] = (),
+    time_limit: float | None = None,
+    on_progress: OnProgress = None,
+    pictures_of: Callable[[AnyPlan], tuple[Drawn, ...]] = lambda _: (),
+) -> Facts:
+    """What a policy would publish, guarantee and cost; nothing is written.
+
+    For `queries`, questions to the release, it reports the standard errors of the answers: for the owner alone.
+    Pictures are made while the table is open.
+    """
+    request = Request(time_limit=time_limit, on_progress=on_progress, queries=tuple(queries))
+    with planned(as_policy(policy), request) as plan:
+        return replace(foretold(plan), pictures=pictures_of(plan))
+
+
+def dry_run(
+    policy: Policy,
+    output: Path | None = None,
+    key_file: Path | None = None,
+    ledger_file: Path | None = None,
+    on_progress: OnProgress = None,
+    *,
+    time_limit: float | None = None,
+) -> Facts:
+    """The plan, refused also where publishing with the same key and ledger would be; nothing is written."""
+    with planned(policy, Request(time_limit=time_limit, on_progress=on_progress)) as plan:
+        facts, target = foretold(plan, output), target_of(policy, output)
+        try:
+            if target is None:
+                raise PolicyError(NO_OUTPUT)
+            key = given_key(METHODS[policy.method], policy, key_file)
+            ledger = read_ledger(ledger_of(policy, ledger_file), policy.table)
+            refuse_unknown_release(ledger, target, policy.table.name)
+            if ledger.entries or policy.budget is not None:
+                make_draft(METHODS[policy.method], plan, key, ledger, target)
+        except (InputError, PolicyError, ReleaseError) as error:
+            return _refused(facts, str(error))
+    return facts
+
+
+def foretold(plan: AnyPlan, output: Path | None = None) -> Facts:
+    """The facts of a plan, and whether publishing could write to the place of the release."""
+    facts, target = plan.facts(), target_of(plan.policy, output)
+    if target is None:
+        content = {**facts.content, "warnings": [*facts.content.get("warnings", ()), NO_OUTPUT]}
+        return replace(facts, content=content, warnings=(*facts.warnings, NO_OUTPUT))
+    try:
+        check_target(target, plan.policy.table)
+    except ReleaseError as error:
+        return _refused(facts, str(error))
+    return facts
+
+
+def _refused(facts: Facts, why: str) -> Facts:
+    """The facts, with why nothing would be published."""
+    content = {**facts.content, "refused": [*facts.content.get("refused", ()), why]}
+    return replace(facts, content=content, parts=(Line(why, "REFUSED"), *facts.parts), passed=False)

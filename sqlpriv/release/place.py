@@ -1,0 +1,176 @@
+"""Files of releases on their way: copies and scratch folders that do not outlive their use, and the last rename.
+
+A finished file is put where it belongs by a rename, so that nobody ever sees half of it. A copy of a release beside it,
+while it is changed, and a scratch folder, for releases that never leave it, can only be read by their owner. They are
+removed at the end, whatever happens; what a process leaves that is killed, the next one removes. It knows the files of
+a process that lives by their lock, which the operating system takes from a process that dies.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import sqlite3
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from sqlpriv.core.errors import InputError
+
+_COPY, _PARTIAL = "views-", ".partial"
+_SCRATCH, _LOCK = "sqlpriv-scratch-", "lock"
+
+
+def remove_partial(partial: Path) -> None:
+    """Remove a release that is not finished, with what DuckDB keeps beside it."""
+    for path in (partial, partial.with_name(partial.name + ".wal")):
+        path.unlink(missing_ok=True)
+
+
+def put_in_place(partial: Path, copy: Path, target: Path, reached: Callable[[str], None]) -> None:
+    """By a rename. To another file system it is copied first, to a name and with rights that nobody else looks at.
+
+    The rename is the last that can fail: an error says that the release is not in its place.
+    """
+    try:
+        os.replace(partial, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        try:
+            copy.unlink(missing_ok=True)
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+            with partial.open("rb") as read, open(os.open(copy, flags, 0o600), "wb") as written:
+                shutil.copyfileobj(read, written)
+                written.flush()
+                os.fsync(written.fileno())
+            reached("copied")
+            copy.chmod(stat.S_IMODE(partial.stat().st_mode))
+            os.replace(copy, target)
+        except OSError:
+            with suppress(OSError):  # where it cannot be removed, the next start does it
+                copy.unlink(missing_ok=True)
+            raise
+    # So that the release is there before its entry says so, also after a loss of power; not everywhere possible.
+    with suppress(OSError):
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+# -------------------- a copy beside a release
+
+
+@contextmanager
+def copy_beside(target: Path) -> Iterator[tuple[Path, int]]:
+    """An empty file beside a release, with a handle to write it by; gone in the end, unless it was renamed."""
+    remove_left_copies(target)
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.{_COPY}", suffix=_PARTIAL, dir=target.parent)
+        copy = Path(name)
+        try:
+            is_ours = _locked(handle, copy)
+        except OSError:  # on this file system there are no locks, and nobody removes what is left
+            is_ours = True
+        if is_ours:
+            break
+        os.close(handle)  # another process took it for one that was left before it was locked: make it again
+        remove_partial(copy)
+    try:
+        yield copy, handle
+    finally:
+        remove_partial(copy)
+        with suppress(OSError):  # closed already
+            os.close(handle)
+
+
+def remove_left_copies(target: Path) -> None:
+    """Remove the copies of processes that died. What cannot be removed stays: it holds nothing but what is public."""
+    if sys.platform == "win32":
+        return
+    ours = re.compile(rf"\.{re.escape(target.name)}\.{_COPY}[a-z0-9_]{{8}}{re.escape(_PARTIAL)}")
+    with suppress(OSError):
+        for copy in [p for p in target.parent.iterdir() if ours.fullmatch(p.name)]:
+            with suppress(OSError):
+                handle = os.open(copy, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+                try:
+                    if _locked(handle, copy):
+                        remove_partial(copy)
+                finally:
+                    os.close(handle)
+
+
+def _locked(handle: int, path: Path) -> bool:
+    """Whether no other process holds the file; this one does from now on. An error where there are no locks.
+
+    It may have been renamed or removed before it was locked: then it is not ours, either.
+    """
+    if sys.platform != "win32":
+        import fcntl
+
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    try:
+        return os.path.samestat(os.fstat(handle), path.lstat())
+    except OSError:
+        return False
+
+
+# -------------------- a folder of one's own
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for releases that never leave it; those of dead processes are removed first."""
+    _remove_left_folders()
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=_SCRATCH))
+    except OSError:
+        raise InputError("there is no folder for temporary files; set TMPDIR to one that can be written") from None
+    try:
+        try:
+            lock = hold_lock(folder / _LOCK)
+        except sqlite3.Error:
+            raise InputError("the folder for temporary files cannot be used; set TMPDIR to another") from None
+        with closing(lock):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def hold_lock(file: Path) -> sqlite3.Connection:
+    """SQLite's own lock of a file, held while the connection is open; sqlite3.Error where another process holds it."""
+    con = sqlite3.connect(file, timeout=0, isolation_level=None)
+    try:
+        con.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error:
+        con.close()
+        raise
+    return con
+
+
+def _remove_left_folders() -> None:
+    """Folders of ours whose lock nobody holds. One that was made just now, and is not locked yet, has no lock file."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+        try:
+            status = folder.lstat()
+            if not stat.S_ISDIR(status.st_mode) or is_of_others(status) or not (folder / _LOCK).is_file():
+                continue
+            with closing(hold_lock(folder / _LOCK)):
+                shutil.rmtree(folder, ignore_errors=True)
+        except (OSError, sqlite3.Error):  # it is gone, or in use
+            continue
+
+
+def is_of_others(status: os.stat_result) -> bool:
+    """Whether a file belongs to somebody else. Files without owners (Windows) do not."""
+    return hasattr(os, "geteuid") and status.st_uid != os.geteuid()

@@ -1,0 +1,78 @@
+"""What is written into the releases of every method: rows in an order that reveals nothing, and, last, the stamp.
+
+The stamp is
+
+    date     the day on which the release was entered in the ledger
+    policy   the public part of the policy, as JSON
+    digest   of the rows of table published, whatever their order, with their weights
+    digests  a table of its own: of the other published rows, the domains and the public tables
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+
+from sqlpriv.core.engine import attached, fetch
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.policy.file import Declared, Policy
+from sqlpriv.policy.public_part import public_part
+from sqlpriv.release.file import WRITTEN, ReleaseFile, write_common
+from sqlpriv.release.layout import TOGETHER, Contents
+from sqlpriv.release.ledger.entry import Spent
+from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.private_table import reads_apart
+
+
+def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
+    """ORDER BY these columns, and where equal values read differently, by how they read."""
+    texts = [f"CAST({quoted(c)} AS VARCHAR)" for c in columns if reads_apart(kinds[c])]
+    return ", ".join([*map(quoted, columns), *texts])
+
+
+def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
+    """Write a table of rows, given by a query, in the order of all their columns; how many there are."""
+    kinds = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {rows}")}
+    return int(fetch(con, f"CREATE TABLE {table} AS FROM ({rows}) ORDER BY {in_order(tuple(kinds), kinds)}")[0][0])
+
+
+class Stamps(Declared, Protocol):
+    """What stamping needs to know of a method."""
+
+    def contents(self, file: ReleaseFile) -> Contents:
+        """What the file holds."""
+
+
+def stamp(
+    con: duckdb.DuckDBPyConnection, path: Path, policy: Policy, method: Stamps, date: str, total: Spent | None = None
+) -> None:
+    """Stamp a file that is complete but for this. `total` is the cost of all releases of the table up to it."""
+    with attached(con, path, WRITTEN, write=True, error=ReleaseError):
+        file = ReleaseFile(con, WRITTEN, path.name)
+        part = public_part(policy, method, [str(c["name"]) for c in file.rows("attributes")])
+        digest = rows_digest(con, file.table("published"))
+        about = {"date": date, "policy": json.dumps(part), "digest": digest}
+        # Without noise its ID is made from what is published alone: one made from the private table would let anyone
+        # test a guess at it.
+        about |= {} if "release" in file.about else {"release": digest}
+        about |= {} if total is None else {TOGETHER: json.dumps(total.to_json())}
+        rows = ", ".join(f"({literal(name)}, {literal(value)})" for name, value in about.items())
+        fetch(con, f"INSERT INTO {file.table('about')} VALUES {rows}")
+        digests = table_digests(file, method.contents(file))
+        write_common(con, "digests", ((literal(k), literal(v)) for k, v in digests.items()))
+
+
+def table_digests(file: ReleaseFile, contents: Contents) -> dict[str, str]:
+    """Digests of domains, what is below labels, public tables and other rows; times that read by zone have none."""
+    wanted = [(schema, table) for schema, table in sorted(file.tables) if schema in {"domain", "public"}]
+    wanted += [(t.schema, t.name) for t in (*contents.rows[1:], *(t for t in contents.tables if t.has_digest))]
+    return {
+        f"{schema}.{table}": rows_digest(file.con, quoted(file.catalog, schema, table))
+        for schema, table in wanted
+        if not any("TIME ZONE" in kind for kind in file.columns(schema, table).values())
+    }
