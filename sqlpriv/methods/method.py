@@ -121,8 +121,8 @@ class Plan(ABC, Generic[P]):
     def seed_parameters(self) -> Mapping[str, object]:
         """What the release is made from besides the rows and the key: the same for all views of a sequence.
 
-        The noise is drawn from it (publishing/noise.py), and the ledger recognises the release by it. Never add to it or
-        rename in it: releases of earlier versions would get other noise.
+        The noise is drawn from it (publishing/noise.py), and the ledger recognises the release by it. Never add to it
+        or rename in it: releases of earlier versions would get other noise.
         """
 
     @abstractmethod

@@ -264,6 +264,11 @@ class ReleaseFile:
         """The published columns, in their order."""
         return sorted(self.rows("attributes"), key=lambda c: int(c["position"]))
 
+    @cached_property
+    def requirements(self) -> list[dict[str, Any]]:
+        """The requirements; none where the method requires nothing of classes."""
+        return self.rows("requirements") if (SCHEMA, "requirements") in self.tables else []
+
     def rows(self, table: str) -> list[dict[str, Any]]:
         """A small table of the release's own schema, each row by the names of its columns."""
         names = self.columns(SCHEMA, table)

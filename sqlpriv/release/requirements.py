@@ -24,16 +24,22 @@ def write_requirements(con: duckdb.DuckDBPyConnection, requirements: Sequence[Re
     """Table requirements of the file that is written; of a file that one names, only the name."""
     columns = ", ".join(f"{name} {kind}" for name, kind in REQUIREMENTS.items())
     fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.requirements ({columns})")
-    rows = [
-        f"({literal(r.name)}, {literal(r.sensitive)}, {literal(_public(r))}, {double(r.threshold)})"
-        for r in requirements
-    ]
+    rows = []
+    for required in requirements:
+        arguments = json.dumps({k: public_argument(v) for k, v in required.arguments.items()})
+        texts = map(literal, (required.name, required.sensitive, arguments))
+        rows.append(f"({', '.join(texts)}, {double(required.threshold)})")
     if rows:
         fetch(con, f"INSERT INTO {WRITTEN}.{SCHEMA}.requirements VALUES {', '.join(rows)}")
 
 
-def _public(requirement: Requirement) -> str:
-    return json.dumps({k: public_argument(v) for k, v in requirement.arguments.items()})
+def required_texts(requirements: Sequence[Requirement]) -> list[str]:
+    """Requirements as a release declares them: of a file that one names, only the name."""
+    public = (
+        make_requirement(r.name, r.sensitive, {k: public_argument(v) for k, v in r.arguments.items()}, r.threshold)
+        for r in requirements
+    )
+    return [r.text for r in public]
 
 
 def declared_requirement(row: Mapping[str, Any]) -> Requirement | None:
@@ -47,35 +53,15 @@ def declared_requirement(row: Mapping[str, Any]) -> Requirement | None:
         return None
 
 
-def declared_requirements(file: ReleaseFile) -> list[Requirement | None]:
-    """All requirements of a file; None where it has a method that requires nothing of classes."""
-    if (SCHEMA, "requirements") not in file.tables:
-        return []
-    return [declared_requirement(row) for row in file.rows("requirements")]
-
-
-def required_texts(requirements: Sequence[Requirement]) -> list[str]:
-    """Requirements as a release tells them: of a file that one names, only the name."""
-    public = (
-        make_requirement(r.name, r.sensitive, {k: public_argument(v) for k, v in r.arguments.items()}, r.threshold)
-        for r in requirements
-    )
-    return [r.text for r in public]
-
-
 def described_requirements(file: ReleaseFile) -> list[dict[str, Any]]:
     """The requirements of a file with their texts, and what each guarantees, in one sentence."""
-    if (SCHEMA, "requirements") not in file.tables:
-        return []
     found = []
-    for row, required in zip(file.rows("requirements"), declared_requirements(file), strict=True):
+    for row in file.requirements:
+        required = declared_requirement(row)
         if required is None:
-            found.append({"requirement": str(row["measure"]), "guarantee": "this version does not know it", **row})
+            words = {"requirement": str(row["measure"]), "guarantee": "this version does not know it"}
         else:
-            found.append({"requirement": required.text, "guarantee": guarantee(required.measure.macro), **row})
+            promise = macro(required.measure.macro).header.fields["guarantee"].replace("\n", " ")
+            words = {"requirement": required.text, "guarantee": promise}
+        found.append({**words, **row})
     return found
-
-
-def guarantee(name: str) -> str:
-    """What a macro's number promises, in one sentence."""
-    return macro(name).header.fields["guarantee"].replace("\n", " ")

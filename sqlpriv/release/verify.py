@@ -23,7 +23,7 @@ from sqlpriv.policy.public_part import not_public, public_part
 from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile
 from sqlpriv.release.layout import ABOUT, TOGETHER, Contents, Layout, Stored, plain_json
 from sqlpriv.release.ledger.entry import read_together
-from sqlpriv.release.requirements import declared_requirements, required_texts
+from sqlpriv.release.requirements import declared_requirement, required_texts
 from sqlpriv.release.views import TABLE, declared_views
 from sqlpriv.release.write import in_order, table_digests
 from sqlpriv.table.digest import rows_digest
@@ -112,9 +112,9 @@ def _checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) -> Ite
         yield check_all("it is a release of the policy", _not_of_policy(method, file, policy))
     yield check_all("the public part of the policy fits the release", _policy_misfits(file, method, layout, policy))
     if TOGETHER in file.about:
-        said = read_together(file.about[TOGETHER]) is not None
+        makes_sense = read_together(file.about[TOGETHER]) is not None
         title = "it says what all releases of the table cost together"
-        yield Check(title, None if said else False, "the others are not in the file")
+        yield Check(title, None if makes_sense else False, "the others are not in the file")
     yield _check_digest(file)
     yield _check_digests(file, contents)
     yield _check_shown(file, contents)
@@ -200,7 +200,7 @@ def _check_contents(file: ReleaseFile, layout: Layout, contents: Contents) -> Ch
 def _beside_tables(file: ReleaseFile) -> list[str]:
     """What can hold values and is no table or view: schemas, macros, types, sequences, comments, rules of tables."""
     of_file = f"database_name = {literal(file.catalog)}"
-    asked = (
+    queries = (
         f"SELECT 'schema ' || schema_name FROM duckdb_schemas() WHERE {of_file} AND NOT internal "
         f"AND schema_name NOT IN ({', '.join(map(literal, sorted(_SCHEMAS)))})",
         "SELECT DISTINCT 'macro ' || schema_name || '.' || function_name FROM duckdb_functions() "
@@ -219,7 +219,7 @@ def _beside_tables(file: ReleaseFile) -> list[str]:
         "SELECT DISTINCT 'constraint on ' || schema_name || '.' || table_name FROM duckdb_constraints() "
         f"WHERE {of_file}",
     )
-    return sorted(str(row[0]) for sql in asked for row in fetch(file.con, sql))
+    return sorted(str(row[0]) for sql in queries for row in fetch(file.con, sql))
 
 
 def _check_shown(file: ReleaseFile, contents: Contents) -> Check:
@@ -269,7 +269,7 @@ def _not_of_policy(method: Verifiable, file: ReleaseFile, policy: Policy) -> Ite
     )
     if folded(file.about["table"]) != folded(policy.table.name):
         yield f"the table of the policy is {policy.table.name!r}"
-    declared = [r.text if r else "" for r in declared_requirements(file)]
+    declared = _declared_texts(file)
     required = required_texts(policy.requirements)
     yield from (f"{text} is not declared" for text in required if text not in declared)
     yield from (f"{text} is not required by the policy" for text in declared if text not in required)
@@ -278,6 +278,12 @@ def _not_of_policy(method: Verifiable, file: ReleaseFile, policy: Policy) -> Ite
     # A reason for attackers who are not covered is left out where all are.
     yield from (f"{n} of the policy is missing" for n in given if n not in file.reasons and n != "uncovered")
     yield from method.differences(file, policy)
+
+
+def _declared_texts(file: ReleaseFile) -> list[str]:
+    """The requirements of a file; an empty text for one that this version does not know."""
+    requirements = (declared_requirement(row) for row in file.requirements)
+    return [r.text if r else "" for r in requirements]
 
 
 def _policy_misfits(file: ReleaseFile, method: Declared, layout: Layout, policy: Policy | None) -> Iterator[str]:
@@ -290,7 +296,7 @@ def _policy_misfits(file: ReleaseFile, method: Declared, layout: Layout, policy:
     roles = {str(c["name"]): c["role"] for c in file.attributes}
     if {name: given["role"] for name, given in part["columns"].items()} != roles:
         yield "the columns or their roles are others"
-    if sorted(part["require"]) != sorted(r.text if r else "" for r in declared_requirements(file)):
+    if sorted(part["require"]) != sorted(_declared_texts(file)):
         yield "the requirements are others"
     release = part["release"]
     for name in sorted(set(release) & set(file.parameters)):

@@ -55,6 +55,9 @@ class Ledger:
     sketches: dict[str, tuple[Sketch, ...]] = field(default_factory=dict, repr=False)
     """By the id of their entry."""
     keys: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """Of unfinished entries, by their ids."""
+    numbers: dict[str, int] = field(default_factory=dict, repr=False)
+    """The rows of entries in the file, by their ids."""
     warnings: tuple[str, ...] = ()
     """Sentences about the ledger for its owner."""
 
@@ -72,27 +75,34 @@ class Ledger:
         """Write an unfinished entry with its key; from then on the release may be put in its place."""
         entry = replace(entry, finished=False)
         with self._changing() as con:
-            _insert(con, entry, sketches, key, str(copy))
+            con.execute(
+                "INSERT INTO entries (coins, finished, key, copy, entry) VALUES (?, 0, ?, ?, ?)",
+                (entry.coins, key, str(copy), json.dumps(content_of(entry))),
+            )
+            number = int(con.execute("SELECT last_insert_rowid()").fetchone()[0])
+            con.executemany(
+                "INSERT INTO sketches VALUES (?, ?, ?, ?)",
+                [
+                    (number, s.kind, json.dumps(s.columns), b"".join(pack("<qq", *cell) for cell in s.cells))
+                    for s in sketches
+                ],
+            )
         self.entries.append(entry)
-        self.sketches[entry.id], self.keys[entry.id] = tuple(sketches), key
+        self.sketches[entry.id], self.keys[entry.id], self.numbers[entry.id] = tuple(sketches), key, number
 
     def try_again(self, entry: Entry, copy: Path) -> None:
         """Record the copy by which the release of an entry is put in its place once more, or in another place."""
-        with self._changing() as con:
-            con.execute("UPDATE entries SET copy = ? WHERE id = ?", (str(copy), _number_of(con, entry)))
+        self._update(entry, "copy = ?", str(copy))
 
     def finish(self, entry: Entry) -> None:
         """Record that the release is in its place; its key and the name of its copy are erased."""
-        with self._changing() as con:
-            _update(con, entry, replace(entry, finished=True))
-        self._replaced(entry, replace(entry, finished=True))
+        self._close(replace(entry, finished=True))
 
     def take_back(self, entry: Entry) -> None:
         """Delete the entry of a release that could not be put in its place, so that nobody can have seen it."""
         with self._changing() as con:
-            number = _number_of(con, entry)
-            con.execute("DELETE FROM sketches WHERE entry = ?", (number,))
-            con.execute("DELETE FROM entries WHERE id = ?", (number,))
+            con.execute("DELETE FROM sketches WHERE entry = ?", (self.numbers[entry.id],))
+            con.execute("DELETE FROM entries WHERE id = ?", (self.numbers[entry.id],))
         self.entries = [e for e in self.entries if e.id != entry.id]
 
     def void(self, name: str, why: str) -> Entry:
@@ -109,14 +119,21 @@ class Ledger:
             which = "more than one entry" if found else "no entry"
             raise InputError(f"{which} of {self.path.name!r} is called {name!r}; `sqlpriv ledger` lists them")
         voided = replace(found[0], void=why.strip(), finished=True)
-        with self._changing() as con:
-            _update(con, found[0], voided)
-        self._replaced(found[0], voided)
+        self._close(voided)
         return voided
 
-    def _replaced(self, before: Entry, after: Entry) -> None:
-        self.entries = [after if e.id == before.id else e for e in self.entries]
-        self.keys.pop(before.id, None)
+    def _close(self, entry: Entry) -> None:
+        """Write an entry that nothing is left to do for, in the place of what it was."""
+        self._update(entry, "finished = 1, key = NULL, copy = NULL, entry = ?", json.dumps(content_of(entry)))
+        self.entries = [entry if e.id == entry.id else e for e in self.entries]
+        self.keys.pop(entry.id, None)
+
+    def _update(self, entry: Entry, assignments: str, value: str) -> None:
+        with self._changing() as con:
+            of_entry = (self.numbers[entry.id], entry.coins)
+            changed = con.execute(f"UPDATE entries SET {assignments} WHERE id = ? AND coins = ?", (value, *of_entry))
+            if changed.rowcount != 1:  # somebody replaced the file meanwhile
+                raise sqlite3.DataError
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
@@ -141,7 +158,7 @@ def read_ledger(path: Path, table: TableReference | None = None) -> Ledger:
         return Ledger(there, os.urandom(32).hex(), [])
     try:
         with closing(_connect(there)) as con:
-            return replace(_read(con), path=there)
+            return _read(con, there)
     except (sqlite3.Error, ValueError, KeyError, TypeError):
         raise _unreadable(there) from None
 
@@ -163,22 +180,20 @@ def locked(path: Path, table: TableReference | None = None) -> Iterator[Ledger]:
     make_folder(there)
     warnings = tightened(there)
     own_folder(_folder(there))
-    with closing(_taken_lock(there)):
-        _remove_leftovers(there)
-        yield replace(read_ledger(there, table), warnings=warnings)
-
-
-def _taken_lock(path: Path) -> sqlite3.Connection:
-    """The lock, held while the connection is open."""
-    lock = _folder(path) / "lock"
+    lock = _folder(there) / "lock"
     try:
         os.close(os.open(lock, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
     except OSError:
-        raise ReleaseError(f"cannot write beside the ledger {path.name!r}; name another with --ledger") from None
+        raise ReleaseError(f"cannot write beside the ledger {there.name!r}; name another with --ledger") from None
     try:
-        return hold_lock(lock)
+        held = hold_lock(lock)
     except sqlite3.Error:
-        raise ReleaseError(f"someone is publishing under the ledger {path.name!r}; try again when it is done") from None
+        raise ReleaseError(
+            f"someone is publishing under the ledger {there.name!r}; try again when it is done"
+        ) from None
+    with closing(held):
+        _remove_leftovers(there)
+        yield replace(read_ledger(there, table), warnings=warnings)
 
 
 def _folder(path: Path) -> Path:
@@ -225,52 +240,21 @@ def _unreadable(path: Path) -> ReleaseError:
     return ReleaseError(f"the ledger {path.name!r} cannot be read; nothing is published without it")
 
 
-def _read(con: sqlite3.Connection) -> Ledger:
+def _read(con: sqlite3.Connection, path: Path) -> Ledger:
     about = dict(con.execute("SELECT name, value FROM about").fetchall())
     if about["format"] != _FORMAT:
         raise ReleaseError(f"the ledger was written by sqlpriv {about['sqlpriv']}, which this version does not read")
-    ledger = Ledger(Path(), about["secret"], [])
-    numbers: dict[int, Entry] = {}
+    ledger = Ledger(path, about["secret"], [])
+    ids: dict[int, str] = {}
     for number, finished, key, content in con.execute("SELECT id, finished, key, entry FROM entries ORDER BY id"):
         entry = replace(entry_of(json.loads(content)), finished=bool(finished))
         if not entry.place:
             raise TypeError  # of an earlier version, which did not record where a table was
-        numbers[number] = entry
         ledger.entries.append(entry)
+        ids[number], ledger.numbers[entry.id] = entry.id, number
         if key is not None:
             ledger.keys[entry.id] = bytes(key)
     for number, kind, columns, cells in con.execute("SELECT entry, kind, columns, cells FROM sketches ORDER BY rowid"):
         sketch = Sketch(kind, tuple(json.loads(columns)), tuple((h, n) for h, n in iter_unpack("<qq", cells)))
-        identity = numbers[number].id
-        ledger.sketches[identity] = (*ledger.sketches.get(identity, ()), sketch)
+        ledger.sketches[ids[number]] = (*ledger.sketches.get(ids[number], ()), sketch)
     return ledger
-
-
-def _insert(
-    con: sqlite3.Connection, entry: Entry, sketches: Sequence[Sketch], key: bytes | None, copy: str | None
-) -> None:
-    added = con.execute(
-        "INSERT INTO entries (coins, finished, key, copy, entry) VALUES (?, ?, ?, ?, ?)",
-        (entry.coins, int(entry.finished), key, copy, json.dumps(content_of(entry))),
-    )
-    con.executemany(
-        "INSERT INTO sketches VALUES (?, ?, ?, ?)",
-        [
-            (added.lastrowid, s.kind, json.dumps(s.columns), b"".join(pack("<qq", *cell) for cell in s.cells))
-            for s in sketches
-        ],
-    )
-
-
-def _update(con: sqlite3.Connection, before: Entry, after: Entry) -> None:
-    con.execute(
-        "UPDATE entries SET finished = ?, key = NULL, copy = NULL, entry = ? WHERE id = ?",
-        (int(after.finished), json.dumps(content_of(after)), _number_of(con, before)),
-    )
-
-
-def _number_of(con: sqlite3.Connection, entry: Entry) -> int:
-    for number, content in con.execute("SELECT id, entry FROM entries WHERE coins = ?", (entry.coins,)):
-        if entry_of(json.loads(content)).id == entry.id:
-            return int(number)
-    raise sqlite3.DataError
