@@ -25,7 +25,7 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.publishing.planning import as_policy
 from sqlpriv.release.file import ReleaseFile, open_file, readable, refuse_no_file
 from sqlpriv.release.open import OpenRelease, open_files
-from sqlpriv.release.place import copy_beside, put_in_place
+from sqlpriv.release.place import copy_beside, file_state, put_in_place
 from sqlpriv.release.show import show_release
 from sqlpriv.release.verify import verify_release
 from sqlpriv.release.verify_views import check_views
@@ -133,7 +133,7 @@ def _changed_copy(path: Path) -> Iterator[Path]:
     """
     refuse_no_file(path)
     target = path.resolve()
-    state = target.stat()
+    state, rights = file_state(target), stat.S_IMODE(target.stat().st_mode)
     with ExitStack() as stack:
         try:
             copy, handle = stack.enter_context(copy_beside(target))
@@ -154,9 +154,8 @@ def _changed_copy(path: Path) -> Iterator[Path]:
         yield copy
         with open_file(copy) as file:
             _verified(file, path.name)
-        copy.chmod(stat.S_IMODE(state.st_mode))
-        now = target.stat()
-        if (state.st_ino, state.st_mtime_ns, state.st_size) != (now.st_ino, now.st_mtime_ns, now.st_size):
+        copy.chmod(rights)
+        if file_state(target) != state:
             raise ReleaseError(f"{path.name} was changed meanwhile, so its views were not; run it again")
         try:
             put_in_place(copy, copy.with_suffix(".copy"), target, lambda _: None)

@@ -28,6 +28,7 @@ from sqlpriv.macros.install import in_transaction
 from sqlpriv.macros.statements import MARK
 from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release, refuse_no_file
 from sqlpriv.release.open import OpenRelease, Opens, open_files
+from sqlpriv.release.place import file_state
 from sqlpriv.release.read import read_public
 from sqlpriv.rewrite.bind.parse import parsed
 from sqlpriv.table.digest import rows_digest
@@ -47,8 +48,8 @@ _SETTINGS = (
 """What changes the meaning of SQL, the rewritten query's too: it must be as DuckDB has it by itself."""
 _SETTINGS_SQL = f"[{', '.join(f'CAST({SYSTEM}.current_setting({literal(name)}) AS VARCHAR)' for name in _SETTINGS)}]"
 _OF_RELEASES = frozenset({SCHEMA, MACROS, "main", "domain", "public", "memory", "system", "temp"})
-_CALLED = frozenset({"method", "table", "release", "digest"})
-"""By what two releases are told apart."""
+_IDENTIFYING = frozenset({"method", "table", "release", "digest"})
+"""What distinguishes two releases."""
 _ASK = "ask"
 _NULL = f"{REFUSED}{MACROS}.{_ASK} takes a question, and maybe a confidence; NULL is neither"
 
@@ -60,27 +61,27 @@ def attach(
     refuse_no_file(path)
     if in_transaction(con):
         raise InputError("the connection is in a transaction: commit it first, then attach the release")
-    asked, place = _asked(con), _Place(con)
+    attached, place = _attached_releases(con), _Place(con)
     catalog = place.free_name(path)
     aside = f"{catalog}_public"
-    state = _state(path)
+    state = file_state(path)
     opened = open_files(methods, [path], public, budget, catalog, aside)
     try:
-        asked.refuse_second(opened.table, place.databases)
+        attached.refuse_second(opened.table, place.databases)
         _attach_to(con, path, opened, public, (catalog, aside))
-        if _state(path) != state:
+        if file_state(path) != state:
             fetch(con, f"DETACH {catalog}")
             raise ReleaseError(f"{path.name} was replaced meanwhile; attach it again")
-        place.make_macro(asked.token)
+        place.make_macro(attached.token)
     except BaseException:
         opened.close()
         raise
-    asked.add(catalog, opened)
-    answer_by(asked.token, asked)
+    attached.add(catalog, opened)
+    answer_by(attached.token, attached)
 
 
-class _Asked:
-    """The releases that one database can be asked about, by their tables."""
+class _AttachedReleases:
+    """The releases that are attached to one database, by their tables: it answers questions about them."""
 
     def __init__(self) -> None:
         self.token = secrets.token_hex(16)
@@ -91,7 +92,7 @@ class _Asked:
         self._answer = lru_cache(maxsize=256)(self._rewritten)
 
     def refuse_second(self, table: str, databases: set[str]) -> None:
-        """A table has one release here, or nobody could tell which is asked; one that was detached is forgotten."""
+        """A table has one release here, or a question could be about either; one that was detached is forgotten."""
         catalog, opened = self._releases.get(folded(table), ("", None))
         if opened is None:
             return
@@ -105,7 +106,8 @@ class _Asked:
     def add(self, catalog: str, opened: OpenRelease) -> None:
         """Answer questions about one more table."""
         with self._lock:
-            self._wanted = _settings(opened.con)
+            # As DuckDB has them by itself, read in a connection that nobody has changed.
+            self._wanted = tuple(fetch(opened.con, f"SELECT {_SETTINGS_SQL}")[0][0])
             self._functions = functions_of_duckdb(opened.con)
             self._releases[folded(opened.table)] = (catalog, opened)
             self._answer.cache_clear()
@@ -145,15 +147,15 @@ def _is_there(catalog: str, release: OpenRelease) -> str:
     """SQL that is true where the release is attached, and an error where it is not, or another has its name."""
     # Of a release that was detached DuckDB would read Python variables with the names of its tables.
     there = f"EXISTS (FROM {SYSTEM}.pragma_table_info({literal(quoted(catalog, SCHEMA, 'about'))}))"
-    said = ReleaseFile(release.con, catalog, catalog).about
-    rows = ", ".join(f"({literal(name)}, {literal(value)})" for name, value in said.items() if name in _CALLED)
+    about = ReleaseFile(release.con, catalog, catalog).about
+    rows = ", ".join(f"({literal(name)}, {literal(about[name])})" for name in about if name in _IDENTIFYING)
     other = f"{REFUSED}another file is attached as {catalog}: DETACH {catalog}, and attach it by sqlpriv.attach"
     differs = f"EXISTS (FROM (VALUES {rows}) EXCEPT SELECT name, value FROM {quoted(catalog, SCHEMA, 'about')})"
     return f"{there} AND CASE WHEN {differs} THEN CAST({SYSTEM}.error({literal(other)}) AS BOOLEAN) ELSE true END"
 
 
-def _asked(con: duckdb.DuckDBPyConnection) -> _Asked:
-    """Who answers for the database of a connection, known by the token in its macro; else somebody new."""
+def _attached_releases(con: duckdb.DuckDBPyConnection) -> _AttachedReleases:
+    """The releases of the database of a connection, found by the token in its macro; none yet where it has none."""
     made = fetch(
         con,
         "SELECT macro_definition FROM duckdb_functions() WHERE function_name = "
@@ -162,9 +164,9 @@ def _asked(con: duckdb.DuckDBPyConnection) -> _Asked:
     for (text,) in made:
         token = re.search(rf"{REWRITE}\('([0-9a-f]+)'", str(text))
         known = answering(token[1]) if token else None
-        if isinstance(known, _Asked):
+        if isinstance(known, _AttachedReleases):
             return known
-    return _Asked()
+    return _AttachedReleases()
 
 
 class _Place:
@@ -239,8 +241,8 @@ class _Place:
 
         overloads = (f"(question) AS TABLE {body('0.95')}", f"(question, confidence) AS TABLE {body('confidence')}")
         fetch(self._con, f"CREATE OR REPLACE MACRO {place}.{_ASK}{', '.join(overloads)}")
-        said = f"{MARK}Estimates, with bounds, of the answer to a question about the table of an attached release."
-        fetch(self._con, f"COMMENT ON MACRO TABLE {place}.{_ASK} IS {literal(said)}")
+        comment = f"{MARK}Estimates, with bounds, of the answer to a question about the table of an attached release."
+        fetch(self._con, f"COMMENT ON MACRO TABLE {place}.{_ASK} IS {literal(comment)}")
 
 
 def _attach_to(
@@ -265,23 +267,13 @@ def _attach_to(
         raise
 
 
-def _settings(con: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
-    """As DuckDB has them by itself, asked in a connection that nobody has changed."""
-    return tuple(fetch(con, f"SELECT {_SETTINGS_SQL}")[0][0])
-
-
-def _state(path: Path) -> tuple[int, int, int]:
-    found = path.stat()
-    return found.st_ino, found.st_mtime_ns, found.st_size
-
-
 # -------------------- functions by their full names: a macro of the user's does not take the place of DuckDB's own
 
 
 def functions_of_duckdb(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Those that can be called by a full name: no operators, nor overlay, which has words between its arguments."""
-    asked = "FROM duckdb_functions() WHERE internal AND database_name = 'system' AND schema_name = 'main'"
-    listed = {str(name) for (name,) in fetch(con, f"SELECT DISTINCT function_name {asked}")}
+    own = "internal AND database_name = 'system' AND schema_name = 'main'"
+    listed = {str(n) for (n,) in fetch(con, f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE {own}")}
     return frozenset(name for name in listed if name.isidentifier() and name != "overlay")
 
 

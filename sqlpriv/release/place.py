@@ -32,6 +32,12 @@ def remove_partial(partial: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def file_state(path: Path) -> tuple[int, int, int]:
+    """Which file is there: it is another once the file was replaced or changed."""
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 def put_in_place(partial: Path, copy: Path, target: Path, reached: Callable[[str], None]) -> None:
     """By a rename. To another file system it is copied first, to a name and with rights that nobody else looks at.
 

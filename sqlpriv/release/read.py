@@ -23,30 +23,68 @@ _WEIGHT_COLUMNS = ("__weight", "__variance", "__skew")
 
 def describe(files: Sequence[ReleaseFile]) -> NoisyRelease:
     """A weighted relation with its domain: one file, or the views of one sequence, attached to one connection."""
-    con, catalogs = files[0].con, [f.catalog for f in files]
-    first, about, parameters = catalogs[0], files[0].about, files[0].parameters
-    if not about.get("table"):
+    first = files[0]
+    con, parameters, views = first.con, first.parameters, len(files)
+    if not first.about.get("table"):
         raise ReleaseError("the release does not say which table it is of; publish it again")
-    for other in catalogs[1:]:
-        _refuse_other_sequence(con, first, other)
-    if len(catalogs) > 1:
-        _refuse_the_same_view(con, catalogs)
-    if len(catalogs) > 1 and (parameters.get("cross_estimate") or parameters.get("cross_square")):
+    for other in files[1:]:
+        _refuse_other_sequence(first, other)
+    numbers = [f.parameters.get("view") for f in files]
+    if len(set(numbers)) < views:
+        raise ReleaseError("a view is given twice; name each view of the sequence once")
+    if views > 1 and (parameters.get("cross_estimate") or parameters.get("cross_square")):
         raise ReleaseError("only views of an alpha-beta sequence can be combined")
-    attributes = _attributes(con, first)
-    published = _published(con, catalogs, attributes)
+    if not first.attributes:
+        raise ReleaseError("the release publishes no column")
+    attributes = tuple(
+        attribute(con, c["name"], c["type"], c["size"], quoted(first.catalog, "domain", c["name"]))
+        for c in first.attributes
+    )
+    published = f"{first.catalog}.{SCHEMA}.published"
+    if views > 1:
+        names = ", ".join(quoted(a.name) for a in attributes)
+        weights = ", ".join(
+            inlined(f'_of_views("{c}", {views}, {power})') + f' AS "{c}"' for power, c in enumerate(_WEIGHT_COLUMNS, 1)
+        )
+        parts = [f"SELECT {names}, {weights} FROM {f.catalog}.{SCHEMA}.published" for f in files]
+        published = f"{MEMORY}.main.combined"
+        con.execute(f"CREATE VIEW {published} AS {' UNION ALL '.join(parts)}").fetchall()
+    tables = " UNION ALL ".join(f"FROM {f.catalog}.{SCHEMA}.domain_weights" for f in files)
+    named = enumerate(("weight", "variance", "skew"), 1)
+    sums = ", ".join(inlined(f"sum(_of_views({part}, {views}, {power}))") for power, part in named)
+    of_domain = fetch(con, f"SELECT power, {sums} FROM ({tables}) GROUP BY power ORDER BY power")
+    listed = ", ".join(f'min("{c}"), max("{c}")' for c in _WEIGHT_COLUMNS)
+    ends = fetch(con, f"SELECT {listed} FROM {published}")[0]
+    constant = None
+    if ends[0] is None:  # no rows, so any weights will do
+        constant = Weights(0.0, 0.0, 0.0)
+    elif ends[0::2] == ends[1::2]:
+        constant = Weights(*ends[0::2])
     return NoisyRelease(
-        table=about["table"],
+        table=first.about["table"],
         attributes=attributes,
         published=published,
-        domain_weights=_domain_weights(con, catalogs),
-        constant=_constant(con, published),
-        largest=fetch(con, f'SELECT coalesce(max("__weight"), 0) FROM {published}')[0][0],
+        domain_weights={power: Weights(*values) for power, *values in of_domain},
+        constant=constant,
+        largest=0 if ends[1] is None else ends[1],
         cross_estimate=parameters.get("cross_estimate") or 0.0,
         cross_square=parameters.get("cross_square") or 0.0,
-        public=public_tables(con, first, "public"),
+        public=public_tables(con, first.catalog, "public"),
         facts=PublicFacts(con),
     )
+
+
+def _refuse_other_sequence(first: ReleaseFile, other: ReleaseFile) -> None:
+    why = "the releases are no views of one sequence"
+    one, two = ([(c["position"], c["name"], c["type"], c["size"]) for c in f.attributes] for f in (first, other))
+    if first.about["table"] != other.about.get("table"):
+        raise ReleaseError(f"{why}: their table differ")
+    if one != two:
+        raise ReleaseError(f"{why}: their columns differ")
+    for _, name, _, _ in one:
+        own, others = (quoted(f.catalog, "domain", name) for f in (first, other))
+        if fetch(first.con, f"SELECT count(*) FROM (FROM {own} EXCEPT FROM {others})")[0][0]:
+            raise ReleaseError(f"{why}: the domains of {name!r} differ")
 
 
 def attach_public(
@@ -71,24 +109,15 @@ def read_public(con: duckdb.DuckDBPyConnection, tables: Mapping[str, Any], catal
             if not Path(data).is_file():
                 raise InputError(f"there is no file {str(data)!r} for the public table {name!r}")
             fetch(con, f"CREATE TABLE {target} AS FROM {reader(str(data), {})}")
-        else:
-            _register(con, target, name, data)
-
-
-def _register(con: duckdb.DuckDBPyConnection, target: str, name: str, data: Any) -> None:
-    try:
-        con.register("__priv_given", data)
-        con.execute(f"CREATE TABLE {target} AS FROM __priv_given").fetchall()
-        con.unregister("__priv_given")
-    except (duckdb.Error, TypeError):
-        raise InputError(f"the public table {name!r} is neither a file nor a data frame nor an Arrow table") from None
-
-
-def _attributes(con: duckdb.DuckDBPyConnection, catalog: str) -> tuple[Attribute, ...]:
-    listed = fetch(con, f"SELECT name, type, size FROM {catalog}.{SCHEMA}.attributes ORDER BY position")
-    if not listed:
-        raise ReleaseError("the release publishes no column")
-    return tuple(attribute(con, name, kind, size, quoted(catalog, "domain", name)) for name, kind, size in listed)
+            continue
+        try:
+            con.register("__priv_given", data)
+            con.execute(f"CREATE TABLE {target} AS FROM __priv_given").fetchall()
+            con.unregister("__priv_given")
+        except (duckdb.Error, TypeError):
+            raise InputError(
+                f"the public table {name!r} is neither a file nor a data frame nor an Arrow table"
+            ) from None
 
 
 def attribute(con: duckdb.DuckDBPyConnection, name: str, kind: str, size: int, domain: str) -> Attribute:
@@ -98,36 +127,6 @@ def attribute(con: duckdb.DuckDBPyConnection, name: str, kind: str, size: int, d
     asked = f'SELECT count(*) > count("value"), count("{share}") > 0, {least} FROM {domain}'
     has_null, has_shares, never_below_zero = fetch(con, asked)[0]
     return Attribute(name, kind, size, domain, has_null, share if has_shares else None, never_below_zero)
-
-
-def _published(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str], attributes: Sequence[Attribute]) -> str:
-    if len(catalogs) == 1:
-        return f"{catalogs[0]}.{SCHEMA}.published"
-    names = ", ".join(quoted(a.name) for a in attributes)
-    views = len(catalogs)
-    weights = ", ".join(
-        inlined(f'_of_views("{c}", {views}, {power})') + f' AS "{c}"' for power, c in enumerate(_WEIGHT_COLUMNS, 1)
-    )
-    parts = [f"SELECT {names}, {weights} FROM {catalog}.{SCHEMA}.published" for catalog in catalogs]
-    con.execute(f"CREATE VIEW {MEMORY}.main.combined AS {' UNION ALL '.join(parts)}").fetchall()
-    return f"{MEMORY}.main.combined"
-
-
-def _domain_weights(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> dict[int, Weights]:
-    weights = " UNION ALL ".join(f"FROM {catalog}.{SCHEMA}.domain_weights" for catalog in catalogs)
-    named = enumerate(("weight", "variance", "skew"), 1)
-    sums = ", ".join(inlined(f"sum(_of_views({part}, {len(catalogs)}, {power}))") for power, part in named)
-    rows = fetch(con, f"SELECT power, {sums} FROM ({weights}) GROUP BY power ORDER BY power")
-    return {power: Weights(*values) for power, *values in rows}
-
-
-def _constant(con: duckdb.DuckDBPyConnection, published: str) -> Weights | None:
-    """The weights of all rows of the view, if they are the same. Without rows any will do."""
-    listed = ", ".join(f'min("{c}"), max("{c}")' for c in _WEIGHT_COLUMNS)
-    row = fetch(con, f"SELECT {listed} FROM {published}")[0]
-    if row[0] is None:
-        return Weights(0.0, 0.0, 0.0)
-    return Weights(row[0], row[2], row[4]) if row[0::2] == row[1::2] else None
 
 
 def public_tables(con: duckdb.DuckDBPyConnection, catalog: str, schema: str) -> dict[str, PublicTable]:
@@ -143,36 +142,12 @@ def public_tables(con: duckdb.DuckDBPyConnection, catalog: str, schema: str) -> 
         columns.setdefault(table, {})[name] = kind
     found = {}
     for table, kinds in columns.items():
-        size = fetch(con, f"SELECT count(*) FROM {quoted(catalog, schema, table)}")[0][0]
-        keys = _keys(con, quoted(catalog, schema, table), list(kinds)) if size <= _MOST_SEARCHED else frozenset()
+        relation = quoted(catalog, schema, table)
+        size = fetch(con, f"SELECT count(*) FROM {relation}")[0][0]
+        keys: frozenset[str] = frozenset()
+        if size <= _MOST_SEARCHED:  # the columns without a value twice; NULLs meet nothing
+            unique = ", ".join(f"count(DISTINCT {quoted(c)}) = count({quoted(c)})" for c in kinds)
+            are_keys = fetch(con, f"SELECT {unique} FROM {relation}")[0]
+            keys = frozenset(c for c, is_key in zip(kinds, are_keys, strict=True) if is_key)
         found[folded(table)] = PublicTable(table, (catalog, schema, table), kinds, size, keys)
     return found
-
-
-def _keys(con: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]) -> frozenset[str]:
-    """The columns without a value twice; NULLs meet nothing."""
-    listed = ", ".join(f"count(DISTINCT {quoted(c)}) = count({quoted(c)})" for c in columns)
-    return frozenset(
-        c for c, is_key in zip(columns, fetch(con, f"SELECT {listed} FROM {table}")[0], strict=True) if is_key
-    )
-
-
-def _refuse_other_sequence(con: duckdb.DuckDBPyConnection, first: str, other: str) -> None:
-    for what, text in (
-        ("table", f"SELECT value FROM {{}}.{SCHEMA}.about WHERE name = 'table'"),
-        ("columns", f"SELECT position, name, type, size FROM {{}}.{SCHEMA}.attributes ORDER BY position"),
-    ):
-        if fetch(con, text.format(first)) != fetch(con, text.format(other)):
-            raise ReleaseError(f"the releases are no views of one sequence: their {what} differ")
-    for (name,) in fetch(con, f"SELECT name FROM {first}.{SCHEMA}.attributes"):
-        one, two = (quoted(c, "domain", name) for c in (first, other))
-        differ = f"(SELECT count(*) FROM (FROM {one} EXCEPT FROM {two}))"
-        if fetch(con, f"SELECT {differ}")[0][0]:
-            raise ReleaseError(f"the releases are no views of one sequence: the domains of {name!r} differ")
-
-
-def _refuse_the_same_view(con: duckdb.DuckDBPyConnection, catalogs: Sequence[str]) -> None:
-    found = [fetch(con, f"SELECT value FROM {c}.{SCHEMA}.parameters WHERE name = 'view'") for c in catalogs]
-    numbers = [row[0][0] if row else None for row in found]
-    if len(set(numbers)) < len(numbers):
-        raise ReleaseError("a view is given twice; name each view of the sequence once")

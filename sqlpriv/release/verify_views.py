@@ -69,7 +69,7 @@ def _wrong_sql(file: ReleaseFile, rewriter: Rewriter, views: Sequence[View]) -> 
             made[view] = rewriter(view)
         except SqlprivError as error:
             wrong.append(f"{view.name}: {error}")
-    found, wanted = _texts(file.con, file.catalog), _texts_of(_tables(file), made)
+    found, wanted = _texts(file.con, file.catalog), _texts_of(file, made)
     return wrong + [f"{v.name} is not, {ANOTHER}" for v in made if not _same(found.get(v.name, ""), wanted[v.name])]
 
 
@@ -101,24 +101,21 @@ def _tree(sql: str) -> exp.Expr | None:
     return tree
 
 
-def _tables(file: ReleaseFile) -> dict[tuple[str, str], dict[str, str]]:
-    return {name: file.columns(*name) for name in sorted(file.tables) if name not in file.views}
-
-
-def _texts_of(tables: Mapping[tuple[str, str], Mapping[str, str]], made: Mapping[View, str]) -> dict[str, str]:
+def _texts_of(file: ReleaseFile, made: Mapping[View, str]) -> dict[str, str]:
     """How DuckDB writes views once they were in a file: it does not keep every constant as it was written.
 
-    DuckDB makes no view of what is not there, so the file has the same tables, without rows.
+    DuckDB makes no view of what is not there, so the twin of the file has the same tables, without rows.
     """
+    tables = sorted(file.tables - file.views)
     with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder, open_memory() as con:
         path = Path(folder) / "twin.duckdb"
         with attached(con, path, _TWIN, write=True):
             fetch(con, f"USE {_TWIN}")
             for schema in sorted({schema for schema, _ in tables if schema != "main"}):
                 fetch(con, f"CREATE SCHEMA {quoted(schema)}")
-            for name, columns in tables.items():
-                listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in columns.items())
-                fetch(con, f"CREATE TABLE {quoted(*name)} ({listed})")
+            for name in tables:
+                columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in file.columns(*name).items())
+                fetch(con, f"CREATE TABLE {quoted(*name)} ({columns})")
             for view, sql in made.items():
                 fetch(con, view.statement(_TWIN, sql))
             fetch(con, "USE memory")
@@ -127,8 +124,10 @@ def _texts_of(tables: Mapping[tuple[str, str], Mapping[str, str]], made: Mapping
 
 
 def _texts(con: duckdb.DuckDBPyConnection, catalog: str) -> dict[str, str]:
-    asked = f"FROM duckdb_views() WHERE schema_name = 'main' AND database_name = {literal(catalog)}"
-    return {str(name): str(sql) for name, sql in fetch(con, f"SELECT view_name, sql {asked}")}
+    in_main = f"schema_name = 'main' AND database_name = {literal(catalog)}"
+    return {
+        str(name): str(sql) for name, sql in fetch(con, f"SELECT view_name, sql FROM duckdb_views() WHERE {in_main}")
+    }
 
 
 def _of_policy(rewriter: Rewriter, policy: Policy, views: Sequence[View]) -> Check:
