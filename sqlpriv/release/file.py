@@ -67,18 +67,14 @@ def check_target(output: Path, table: TableReference) -> None:
         return
     if table.database is not None and table.is_file(table.database) and output.samefile(table.file):
         raise ReleaseError(f"{output.name!r} is the private database itself; give the release another name")
-    if not output.is_file() or not may_hold_a_database(output) or not _may_be_replaced(output):
-        raise ReleaseError(f"{output.name!r} is there already and is no release; give the release another name")
-
-
-def _may_be_replaced(path: Path) -> bool:
-    """Whether it is a release of this format or an older one; a newer one may hold what is not known here."""
-    with _opened(path) as file:
+    no_release = ReleaseError(f"{output.name!r} is there already and is no release; give the release another name")
+    if not output.is_file() or not may_hold_a_database(output):
+        raise no_release
+    with _opened(output) as file:
         if not file.is_ours:
-            return False
-        if file.format > FORMAT:
+            raise no_release
+        if file.format > FORMAT:  # it may hold what is not known here; an older one may be replaced
             file.refuse_format()
-        return True
 
 
 def released_there(path: Path) -> tuple[str, str] | None:
@@ -252,12 +248,12 @@ class ReleaseFile:
     @cached_property
     def parameters(self) -> dict[str, float]:
         """The numbers by name."""
-        return dict(fetch(self.con, f"SELECT name, value FROM {self.table('parameters')}"))
+        return {row["name"]: row["value"] for row in self.rows("parameters")}
 
     @cached_property
     def reasons(self) -> dict[str, str]:
         """The reasons that the owner gives, by what they are for."""
-        return {str(k): str(v) for k, v in fetch(self.con, f"SELECT name, text FROM {self.table('reasons')}")}
+        return {str(row["name"]): str(row["text"]) for row in self.rows("reasons")}
 
     @cached_property
     def attributes(self) -> list[dict[str, Any]]:

@@ -52,23 +52,16 @@ class OpenRelease:
         budget: float,
         spill: str | None = None,
     ) -> None:
-        self._con = con
+        self.con = con
+        """The connection that its queries run in."""
+        self.table = release.table
+        """The name of the private table."""
         # Also where nobody closes it, the folder for what does not fit into memory goes.
         self._forget = None if spill is None else finalize(self, remove_spill_folder, spill)
         self._release = release
         self._budget = budget
         # Dashboards ask the same questions again and again.
         self._rewritten = lru_cache(maxsize=256)(partial(rewrite, release=release))
-
-    @property
-    def con(self) -> duckdb.DuckDBPyConnection:
-        """The connection that its queries run in."""
-        return self._con
-
-    @property
-    def table(self) -> str:
-        """The name of the private table."""
-        return self._release.table
 
     @property
     def tables(self) -> dict[str, dict[str, str]]:
@@ -95,13 +88,13 @@ class OpenRelease:
         query for min and max alone is answered from the public domain.
         """
         answer = self._answer(query, confidence, intervals, nonnegative, parameters, domain_extremes)
-        return self._con.from_arrow(run_rewritten(self._con, answer.sql))
+        return self.con.from_arrow(run_rewritten(self.con, answer.sql))
 
     def fetch(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The names and the rows of what `sql` answers, where many are asked: they do not become a relation first."""
         answer = self._rewritten(query, options=Options(budget=self._budget), parameters=as_constants(None))
         with _translated():
-            found = self._con.execute(answer.sql)
+            found = self.con.execute(answer.sql)
             return [str(column[0]) for column in found.description or ()], found.fetchall()
 
     @checked
@@ -148,7 +141,7 @@ class OpenRelease:
 
     def close(self) -> None:
         """Give the release file back."""
-        self._con.close()
+        self.con.close()
         if self._forget is not None:
             self._forget()
 

@@ -13,7 +13,7 @@ from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import TOGETHER
-from sqlpriv.release.ledger.entry import WORDS, read_together
+from sqlpriv.release.ledger.entry import KINDS, read_together
 from sqlpriv.release.requirements import described_requirements
 from sqlpriv.release.views import declared_views
 
@@ -92,7 +92,7 @@ def _add_together(file: ReleaseFile, content: dict[str, Any], parts: list[Part])
     if total is None:
         return
     calls = Calls(file.con)
-    costs = {kind: pair for kind in WORDS if (pair := total.of(kind)) is not None}
+    costs = {kind: pair for kind in KINDS if (pair := total.of(kind)) is not None}
     posteriors = []
     for prior in _PRIORS:
         beliefs = {}
@@ -102,11 +102,11 @@ def _add_together(file: ReleaseFile, content: dict[str, Any], parts: list[Part])
         posteriors.append({"prior": prior, **beliefs})
     content[TOGETHER] = {**total.to_json(), "posteriors": posteriors}
     listed = "; ".join(
-        f"({epsilon:.4g}, {delta:.3g}) when a {total.unit} is {WORDS[kind]}" for kind, (epsilon, delta) in costs.items()
+        f"({epsilon:.4g}, {delta:.3g}) when a {total.unit} is {KINDS[kind]}" for kind, (epsilon, delta) in costs.items()
     )
     text = f"Together with the releases before it, {total.releases} in all, it is differential privacy: {listed}."
     grid = Grid(
-        ("belief before", *(f"after, {WORDS[kind]}" for kind in costs)),
+        ("belief before", *(f"after, {KINDS[kind]}" for kind in costs)),
         tuple((f"{row['prior']:g}", *(f"{row[kind]:.3g}" for kind in costs)) for row in posteriors),
         caption=f"the most that one comes to believe about a {total.unit} from all of them, knowing all others",
     )

@@ -9,13 +9,12 @@ file and stays a claim (`passed` is None).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import SqlprivError
-from sqlpriv.core.facts import Facts, Line
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.policy.file import Declared, Policy
 from sqlpriv.policy.keys import REASONS, read_reason
@@ -67,27 +66,7 @@ class Verifiable(Declared, Protocol):
         """What only the method knows."""
 
 
-def verify_release(
-    method: Verifiable, file: ReleaseFile, policy: Policy | None, more: Callable[[], Iterable[Check]] = tuple
-) -> Facts:
-    """All checks as facts; `more` are asked for where all of these hold."""
-    checks = list(_checks(method, file, policy))
-    if all(c.passed is not False for c in checks):
-        checks += more()
-    passed = all(c.passed is not False for c in checks)
-    marks = {True: "verified", False: "FAILS", None: "claimed"}
-    lines = tuple(Line(c.check + (f" ({c.found})" if c.found else ""), marks[c.passed]) for c in checks)
-    content = {
-        "release": file.name,
-        "method": file.about.get("method"),
-        "passed": passed,
-        "checks": [asdict(c) for c in checks],
-    }
-    result = "holds what it says" if passed else "does NOT hold what it says"
-    return Facts(f"{file.name}: {result}, as far as the file alone can tell", content, lines, passed=passed)
-
-
-def _checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
+def file_checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) -> Iterator[Check]:
     """From the outside inwards; what makes no sense without a check before it is asked only where that holds."""
     try:
         layout = method.layout_of(file)
@@ -115,8 +94,7 @@ def _checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) -> Ite
         makes_sense = read_together(file.about[TOGETHER]) is not None
         title = "it says what all releases of the table cost together"
         yield Check(title, None if makes_sense else False, "the others are not in the file")
-    yield _check_digest(file)
-    yield _check_digests(file, contents)
+    yield from _check_digests(file, contents)
     yield _check_shown(file, contents)
     if contents.are_sorted:
         yield from (_check_order(file, rows) for rows in contents.rows)
@@ -315,22 +293,19 @@ def _policy_misfits(file: ReleaseFile, method: Declared, layout: Layout, policy:
 # -------------------- the digests
 
 
-def _check_digest(file: ReleaseFile) -> Check:
+def _check_digests(file: ReleaseFile, contents: Contents) -> Iterator[Check]:
+    """Rows, domains and public tables are those that were written: what is not in them, no answer counts."""
     title = "the published rows are those of the digest"
     if any("TIME ZONE" in kind for kind in file.columns(SCHEMA, "published").values()):
-        return Check(title, None, "they read differently in every time zone")
-    same = rows_digest(file.con, file.table("published")) == file.about["digest"]
-    return Check(title, same, "" if same else "they are others")
-
-
-def _check_digests(file: ReleaseFile, contents: Contents) -> Check:
-    """Domains, public tables and other rows are those that were written: what is not in them, no answer counts."""
+        yield Check(title, None, "they read differently in every time zone")
+    else:
+        same = rows_digest(file.con, file.table("published")) == file.about["digest"]
+        yield Check(title, same, "" if same else "they are others")
     listed = [(str(r["name"]), str(r["digest"])) for r in file.rows("digests")]
     declared, found = dict(listed), table_digests(file, contents)
-    wrong = sorted(name for name in {*found, *declared} if found.get(name) != declared.get(name))
-    twice = [] if len(declared) == len(listed) else ["a table has two digests"]
-    title = "domains, public tables and other rows are those of their digests"
-    return check_all(title, [*twice, *(f"{name} is another" for name in wrong)])
+    wrong = [] if len(declared) == len(listed) else ["a table has two digests"]
+    wrong += [f"{n} is another" for n in sorted({*found, *declared}) if found.get(n) != declared.get(n)]
+    yield check_all("domains, public tables and other rows are those of their digests", wrong)
 
 
 # -------------------- for methods

@@ -120,7 +120,7 @@ def test_the_engine_is_locked(opened: OpenRelease) -> None:
         ("SET threads = 1", "configuration has been locked"),
     ):
         with pytest.raises(duckdb.Error, match=why):
-            opened._con.execute(statement).fetchall()
+            opened.con.execute(statement).fetchall()
 
 
 def test_engine_errors_show_no_values(opened: OpenRelease) -> None:

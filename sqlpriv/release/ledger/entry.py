@@ -19,9 +19,8 @@ from typing import Any
 from sqlpriv.macros.calls import Calls
 
 UNITS = ("row", "person")
-KINDS = ("added", "replaced")
-"""A row or person added or left out; one replaced by another."""
-WORDS = {"added": "added or left out", "replaced": "replaced by another"}
+KINDS = {"added": "added or left out", "replaced": "replaced by another"}
+"""The two kinds, in words that follow "a row is" or "a person is"."""
 Pair = tuple[float, float]
 """Epsilon and delta."""
 
@@ -64,12 +63,6 @@ class Entry:
         return self.coins[:8]
 
 
-_TEXTS = (
-    "time", "table", "digest", "content", "method", "coins", "output", "release", "coexists_because", "void", "place",
-    "id",
-)  # fmt: skip
-
-
 def entry_of(content: object) -> Entry:
     """An entry from JSON; TypeError where it is none."""
     if not isinstance(content, dict):
@@ -79,10 +72,8 @@ def entry_of(content: object) -> Entry:
     if not set(given) <= {f.name for f in fields(Entry)}:
         raise TypeError
     entry = Entry(**given)
-    if not all(isinstance(getattr(entry, name), str) for name in _TEXTS):
-        raise TypeError
-    numbers = all(isinstance(n, int) for n in (entry.view, entry.views, entry.finished))
-    if not numbers or not isinstance(entry.parameters, dict) or not isinstance(entry.spent, dict):
+    types = {"str": str, "int": int, "bool": int}
+    if not all(isinstance(getattr(entry, f.name), types.get(str(f.type), dict)) for f in fields(Entry)):
         raise TypeError
     if entry.spent and spent_of(entry.spent) is None:
         raise TypeError

@@ -11,7 +11,7 @@ from sqlpriv.core.facts import Facts, Grid, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.sections import Budget
-from sqlpriv.release.ledger.entry import WORDS, Entry, Spent, content_of, spent_of, together
+from sqlpriv.release.ledger.entry import KINDS, Entry, Spent, content_of, spent_of, together
 from sqlpriv.release.ledger.place import followed, ledger_of, ledger_path
 from sqlpriv.release.ledger.rules import table_history
 from sqlpriv.release.ledger.store import locked, read_ledger
@@ -50,7 +50,7 @@ def cost_lines(calls: Calls, parts: Sequence[Spent | None], budget: Budget | Non
         """The rest of a budget; nothing where more was spent, as before there was a budget."""
         return max(float(calls.value(f"_left_over({allowed!r}, {spent!r})")), 0.0)
 
-    for kind, words in WORDS.items():
+    for kind, words in KINDS.items():
         pair = total.of(kind)
         if pair is None:
             continue
@@ -80,7 +80,7 @@ def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
         numbers = (e.parameters.get("d"), e.parameters.get("gamma"))
         rows.append((e.name, e.time[:10], e.table, e.method, *numbers, f"{e.view} of {e.views}", e.output))
         if (spent := spent_of(e.spent)) is not None:
-            pairs = (spent.of(kind) for kind in WORDS)
+            pairs = (spent.of(kind) for kind in KINDS)
             cells = ((None, None) if pair is None else (f"{pair[0]:.4g}", f"{pair[1]:.3g}") for pair in pairs)
             costs.append((e.name, spent.unit, *chain.from_iterable(cells)))
         if e.coexists_because:
