@@ -45,7 +45,7 @@ class CannotPublish(PolicyError):
 
 @dataclass(frozen=True)
 class Request:
-    """What the owner asks for beside the policy."""
+    """What the owner asks for besides the policy."""
 
     force: bool = False
     """Publish also what says nothing about the table; never what is not private."""
@@ -185,7 +185,7 @@ class Method(ABC, Generic[P, L]):
     posterior_holds: str = ""
     """Of which attackers `posterior` is, in words that follow "of an attacker who": of stronger ones, too, maybe."""
     retraces_choice: bool = False
-    """Whether `choice` tells what a search took: which one it takes reveals something of the rows."""
+    """Whether `choice` says what a search took: which one it takes reveals something of the rows."""
     has_lattice: bool = False
     """Whether `lattice` lists the nodes that it chooses from, and a policy may name one of them."""
 
@@ -203,7 +203,7 @@ class Method(ABC, Generic[P, L]):
 
     @abstractmethod
     def contents(self, file: ReleaseFile) -> Contents:
-        """What this file holds beside that."""
+        """What this file holds besides that."""
 
     def differences(self, file: ReleaseFile, policy: P) -> Iterable[str]:
         """Where the file is not one of the policy, beyond what every method compares (release/verify.py)."""
@@ -265,10 +265,8 @@ class Method(ABC, Generic[P, L]):
         """
         if self.bounds_beliefs:
             return {}
-        columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
-        qis = tuple(str(c["name"]) for c in columns if c["role"] == "quasi-identifier")
-        sensitive = [str(c["name"]) for c in columns if c["role"] == "sensitive"]
-        return {name: Classes(file.table("published"), qis) for name in sensitive}
+        qis = tuple(file.names_with_role("quasi-identifier"))
+        return {name: Classes(file.table("published"), qis) for name in file.names_with_role("sensitive")}
 
     def why_no_classes(self, file: ReleaseFile) -> str | None:
         """Why values cannot be counted in the classes of a release, where they cannot."""
@@ -297,14 +295,13 @@ class Method(ABC, Generic[P, L]):
 
         The value is in the column VALUE, as a text that NULL has, too.
         """
-        qis = [str(row["name"]) for row in file.rows("attributes") if row["role"] == "quasi-identifier"]
-        records = self.records(file, qis, source, policy)
+        records = self.records(file, file.names_with_role("quasi-identifier"), source, policy)
         return records.read_from(f"(SELECT *, {value_as_text(column)} AS {VALUE} FROM {records.relation})")
 
     # What was chosen, and what else could be.
 
     def looks_at_values(self, policy: P) -> bool:
-        """Whether sensitive values, beside the quasi-identifiers, decide what is published in which class."""
+        """Whether sensitive values, besides the quasi-identifiers, decide what is published in which class."""
         return False
 
     def choice(self, plan: L) -> object:

@@ -75,5 +75,5 @@ def is_published(name: str, names: Sequence[str]) -> bool:
 
 
 def value_as_text(column: str) -> str:
-    """The value of a column as text, SQL that tells NULL from every value."""
+    """The value of a column as text, SQL that distinguishes NULL from every value."""
     return f"CASE WHEN {quoted(column)} IS NULL THEN '-' ELSE '=' || CAST({quoted(column)} AS VARCHAR) END"

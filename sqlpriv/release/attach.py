@@ -174,10 +174,10 @@ class _Place:
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
-        listed = fetch(con, "SELECT lower(database_name), readonly, path FROM duckdb_databases()")
-        self.databases = {str(name) for name, _, _ in listed}
+        listed = fetch(con, "SELECT lower(database_name), readonly FROM duckdb_databases()")
+        self.databases = {str(name) for name, _ in listed}
         [(here,)] = fetch(con, "SELECT current_database()")
-        self._is_read_only = any(name == folded(here) and readonly for name, readonly, _ in listed)
+        self._is_read_only = any(name == folded(here) and readonly for name, readonly in listed)
         in_schema = fetch(
             con, "SELECT lower(schema_name) FROM duckdb_schemas() WHERE database_name = current_database()"
         )
@@ -185,11 +185,18 @@ class _Place:
         self._refuse_ambiguity()
 
     def _refuse_ambiguity(self) -> None:
-        if MACROS in self.databases and (not self._is_read_only or not self._is_ours()):
-            raise InputError(
-                f"a database is called {MACROS}, and DuckDB could not tell it from the schema of {MACROS}.{_ASK}; "
-                "attach it under another name"
+        """Refuse where `priv.ask` could mean something else, or has no place."""
+        is_ours = f"contains(macro_definition, {literal(REWRITE)})"
+        if MACROS in self.databases:
+            # Where the other one is open for reading only it may be ours: in memory, with nothing but the macro in it.
+            inside = fetch(
+                self._con, f"SELECT {is_ours} FROM duckdb_functions() WHERE database_name = {literal(MACROS)}"
             )
+            if not self._is_read_only or not inside or not all(ours for (ours,) in inside):
+                raise InputError(
+                    f"a database is called {MACROS}, and DuckDB could not tell it from the schema of {MACROS}.{_ASK}; "
+                    "attach it under another name"
+                )
         if self._is_read_only and MACROS in self._schemas:
             raise InputError(
                 f"the database is open for reading only and has a schema {MACROS}, so that {MACROS}.{_ASK} has no "
@@ -198,20 +205,10 @@ class _Place:
         own = fetch(
             self._con,
             "SELECT 1 FROM duckdb_functions() WHERE database_name = current_database() "
-            f"AND schema_name = {literal(MACROS)} AND function_name = {literal(_ASK)} "
-            f"AND NOT contains(macro_definition, {literal(REWRITE)})",
+            f"AND schema_name = {literal(MACROS)} AND function_name = {literal(_ASK)} AND NOT {is_ours}",
         )
         if own:
             raise InputError(f"there is a macro {MACROS}.{_ASK} of your own; drop or rename it")
-
-    def _is_ours(self) -> bool:
-        """A database in memory with nothing in it but the macro."""
-        inside = fetch(
-            self._con,
-            f"SELECT contains(macro_definition, {literal(REWRITE)}) FROM duckdb_functions() "
-            f"WHERE database_name = {literal(MACROS)}",
-        )
-        return bool(inside) and all(ours for (ours,) in inside)
 
     def free_name(self, path: Path) -> str:
         """The name of the file, as SQL can write it without quotes, and as nothing else is called."""

@@ -260,6 +260,10 @@ class ReleaseFile:
         """The published columns, in their order."""
         return sorted(self.rows("attributes"), key=lambda c: int(c["position"]))
 
+    def names_with_role(self, role: str) -> list[str]:
+        """The published columns of a role, in their order."""
+        return [str(c["name"]) for c in self.attributes if c["role"] == role]
+
     @cached_property
     def requirements(self) -> list[dict[str, Any]]:
         """The requirements; none where the method requires nothing of classes."""

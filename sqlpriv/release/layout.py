@@ -105,7 +105,7 @@ class Layout:
     attributes: Mapping[str, str]
     """The columns of table attributes with their types; `position`, `name`, `type` and `role` are among them."""
     about: Mapping[str, Allowed] = field(default_factory=dict)
-    """What it says of itself beside ABOUT."""
+    """What it says of itself besides ABOUT."""
     about_if_any: Mapping[str, Allowed] = field(default_factory=dict)
     numbers: Names = Names()
     tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class Stored:
     name: str
     columns: Mapping[str, str]
     has_digest: bool = False
-    """Whether it is compared with a digest, beside domains, public tables and rows, which always are."""
+    """Whether it is compared with a digest, besides domains, public tables and rows, which always are."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class ShownAs:
 
 @dataclass(frozen=True)
 class Contents:
-    """What one file holds beside the fixed tables."""
+    """What one file holds besides the fixed tables."""
 
     rows: tuple[Stored, ...]
     """The published rows. They are compared with their digests; the first is table published."""

@@ -121,7 +121,7 @@ class OpenRelease:
         parameters: Values = None,
         domain_extremes: bool = False,
     ) -> tuple[str, ...]:
-        """What to know beside the answer: values that a query asks for, and the domain of a column has not.
+        """What to know besides the answer: values that a query asks for, and the domain of a column has not.
 
         Asked like the answer, nothing is rewritten again.
         """

@@ -57,7 +57,7 @@ class Verifiable(Declared, Protocol):
         """What all its files hold; `file` says which mechanism made it, where there are several."""
 
     def contents(self, file: ReleaseFile) -> Contents:
-        """What this file holds beside that. Asked only once the fixed tables are right."""
+        """What this file holds besides that. Asked only once the fixed tables are right."""
 
     def differences(self, file: ReleaseFile, policy: Policy) -> Iterable[str]:
         """Where the file is not one of the policy, beyond columns, roles, requirements, reasons and the table."""

@@ -16,5 +16,5 @@ def entries(path: Path | None = None) -> list[Entry]:
 
 def void(path: Path, name: str, why: str) -> Entry:
     """What `sqlpriv ledger void` does."""
-    with locked(path) as book:
-        return book.void(name, why)
+    with locked(path) as ledger:
+        return ledger.void(name, why)
