@@ -10,7 +10,7 @@ from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.methods.method import AnyMethod, AnyPlan, Edition
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing.noise import SHORT, NoiseSeed, fingerprint, read_key
-from sqlpriv.release.ledger.entry import Entry, now, spent_of, together
+from sqlpriv.release.ledger.entry import Entry, now, together
 from sqlpriv.release.ledger.rules import (
     TableHistory,
     refuse_another_key,
@@ -65,15 +65,14 @@ def make_draft(method: AnyMethod, plan: AnyPlan, given: bytes | None, ledger: Le
     existing = next((e for e in sequence[-1:] or history.releases if _is_drawn_from(e, seed, key)), None)
     view = existing.view if existing else sequence[-1].view + 1 if sequence else 1
     edition = _edition(seed, key, view, tuple(e for e in sequence if e.view < view))
-    spent = plan.spent()
     entry = Entry(
         now(), policy.table.name, plan.digest, history.fingerprint.digest, policy.method, parameters, edition.name,
         view, _views(seed), target.name, coexists_because=policy.coexists_because or "", place=history.place,
-        spent=spent.to_json() if spent else {},
+        spent=plan.spent(),
     )  # fmt: skip
     # What all releases of the table cost together, up to this one; None where it is alone, or they do not compose.
     before = list(takewhile(lambda earlier: earlier.coins != entry.coins, history.releases))
-    total = together(plan.source.calls, [spent_of(e.spent) for e in (*before, entry)]) if before else None
+    total = together(plan.source.calls, [e.spent for e in (*before, entry)]) if before else None
     refuse_repetition(ledger, history, entry, total, policy.budget)
     warnings = [*ledger.warnings]
     if total is not None:

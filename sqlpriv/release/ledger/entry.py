@@ -26,74 +26,6 @@ Pair = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One release: its table, its random noise, and which view of how many it is."""
-
-    time: str
-    table: str
-    digest: str
-    """Of what is published of the table."""
-    content: str
-    """Of the whole table, so that a copy is known also when other columns are published of it."""
-    method: str
-    parameters: Mapping[str, object]
-    coins: str
-    """A name of its random noise: equal for the very same release, and of no use to draw that noise."""
-    view: int
-    views: int
-    output: str
-    release: str = ""
-    """The release ID in its file."""
-    coexists_because: str = ""
-    """Why it may coexist with other releases of the table, in the owner's words."""
-    void: str = ""
-    """Why it does not count: it never went out."""
-    place: str = ""
-    """A keyed hash of where the table was."""
-    finished: bool = True
-    """Whether it is known that the release was put in its place; if not, only the same noise may be put there."""
-    spent: Mapping[str, Any] = field(default_factory=dict)
-    """What it costs in differential privacy (Spent); nothing where it does not compose."""
-    id: str = field(default_factory=lambda: token_hex(8))
-    """Unique, also where one release was entered again after it was void."""
-
-    @property
-    def name(self) -> str:
-        """The entry's name for people."""
-        return self.coins[:8]
-
-
-def entry_of(content: object) -> Entry:
-    """An entry from JSON; TypeError where it is none."""
-    if not isinstance(content, dict):
-        raise TypeError
-    # A ledger outlives versions of sqlpriv: `beside` is what the reason was called before.
-    given = {"coexists_because" if name == "beside" else name: value for name, value in content.items()}
-    if not set(given) <= {f.name for f in fields(Entry)}:
-        raise TypeError
-    entry = Entry(**given)
-    types = {"str": str, "int": int, "bool": int}
-    if not all(isinstance(getattr(entry, f.name), types.get(str(f.type), dict)) for f in fields(Entry)):
-        raise TypeError
-    if entry.spent and spent_of(entry.spent) is None:
-        raise TypeError
-    return entry
-
-
-def content_of(entry: Entry) -> dict[str, Any]:
-    """The entry as JSON, as it is kept and shown."""
-    return {**asdict(entry), "parameters": dict(entry.parameters), "spent": dict(entry.spent)}
-
-
-def now() -> str:
-    """The time, as entries have it."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
-
-
-# -------------------- costs
-
-
-@dataclass(frozen=True)
 class Spent:
     """The cost of one or more releases: epsilon and delta of each kind, per row or per person."""
 
@@ -130,6 +62,71 @@ def _is_pair(given: object) -> bool:
     if not isinstance(given, list) or len(given) != 2:
         return False
     return all(isinstance(n, int | float) and math.isfinite(n) and n >= 0 for n in given)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release: its table, its random noise, and which view of how many it is."""
+
+    time: str
+    table: str
+    digest: str
+    """Of what is published of the table."""
+    content: str
+    """Of the whole table, so that a copy is known also when other columns are published of it."""
+    method: str
+    parameters: Mapping[str, object]
+    coins: str
+    """A name of its random noise: equal for the very same release, and of no use to draw that noise."""
+    view: int
+    views: int
+    output: str
+    release: str = ""
+    """The release ID in its file."""
+    coexists_because: str = ""
+    """Why it may coexist with other releases of the table, in the owner's words."""
+    void: str = ""
+    """Why it does not count: it never went out."""
+    place: str = ""
+    """A keyed hash of where the table was."""
+    finished: bool = True
+    """Whether it is known that the release was put in its place; if not, only the same noise may be put there."""
+    spent: Spent | None = None
+    """What it costs in differential privacy; None where it does not compose."""
+    id: str = field(default_factory=lambda: token_hex(8))
+    """Unique, also where one release was entered again after it was void."""
+
+    @property
+    def name(self) -> str:
+        """The entry's name for people."""
+        return self.coins[:8]
+
+
+def entry_of(content: object) -> Entry:
+    """An entry from JSON; TypeError where it is none."""
+    if not isinstance(content, dict):
+        raise TypeError
+    # A ledger outlives versions of sqlpriv: `beside` is what the reason was called before.
+    given = {"coexists_because" if name == "beside" else name: value for name, value in content.items()}
+    types = {"str": str, "int": int, "bool": int}  # the others are objects
+    wanted = {f.name: types.get(str(f.type), dict) for f in fields(Entry)}
+    if not all(name in wanted and isinstance(value, wanted[name]) for name, value in given.items()):
+        raise TypeError
+    spent = given.pop("spent", None) or None
+    entry = Entry(**given, spent=spent_of(spent))
+    if spent and entry.spent is None:
+        raise TypeError
+    return entry
+
+
+def content_of(entry: Entry) -> dict[str, Any]:
+    """The entry as JSON, as it is kept and shown."""
+    return {**asdict(entry), "spent": {} if entry.spent is None else entry.spent.to_json()}
+
+
+def now() -> str:
+    """The time, as entries have it."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def together(calls: Calls, parts: Sequence[Spent | None]) -> Spent | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.policy.sections import Budget
 from sqlpriv.release.file import released_there
-from sqlpriv.release.ledger.entry import Entry, Spent, spent_of
+from sqlpriv.release.ledger.entry import Entry, Spent
 from sqlpriv.release.ledger.store import Ledger
 from sqlpriv.table.fingerprint import Fingerprint, resemblances, take_fingerprint
 from sqlpriv.table.source import Source
@@ -64,7 +64,7 @@ def refuse_repetition(
     before = history.releases
     if any(new.coins == e.coins for e in before):
         return
-    cost = total or spent_of(new.spent)
+    cost = total or new.spent
     if budget is not None and cost is not None:
         _refuse_beyond(ledger, new, cost, budget)
     if not before or (budget is not None and total is not None):

@@ -11,7 +11,7 @@ from sqlpriv.core.facts import Facts, Grid, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.sections import Budget
-from sqlpriv.release.ledger.entry import KINDS, Entry, Spent, content_of, spent_of, together
+from sqlpriv.release.ledger.entry import KINDS, Entry, Spent, content_of, together
 from sqlpriv.release.ledger.place import followed, ledger_of, ledger_path
 from sqlpriv.release.ledger.rules import table_history
 from sqlpriv.release.ledger.store import locked, read_ledger
@@ -30,7 +30,7 @@ def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Fact
         return ledger_facts(path, ledger.entries)
     with open_table(policy.table, policy.by_text) as source:
         history = table_history(ledger, source, policy.person)
-        costs = list(cost_lines(source.calls, [spent_of(e.spent) for e in history.releases], policy.budget))
+        costs = list(cost_lines(source.calls, [e.spent for e in history.releases], policy.budget))
     # Void entries of the same places, too: they are shown, and do not count.
     places = {history.place, *(e.place for e in history.releases)}
     shown = {e.id for e in history.releases}
@@ -79,10 +79,10 @@ def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
     for e in entries:
         numbers = (e.parameters.get("d"), e.parameters.get("gamma"))
         rows.append((e.name, e.time[:10], e.table, e.method, *numbers, f"{e.view} of {e.views}", e.output))
-        if (spent := spent_of(e.spent)) is not None:
-            pairs = (spent.of(kind) for kind in KINDS)
+        if e.spent is not None:
+            pairs = (e.spent.of(kind) for kind in KINDS)
             cells = ((None, None) if pair is None else (f"{pair[0]:.4g}", f"{pair[1]:.3g}") for pair in pairs)
-            costs.append((e.name, spent.unit, *chain.from_iterable(cells)))
+            costs.append((e.name, e.spent.unit, *chain.from_iterable(cells)))
         if e.coexists_because:
             coexisting.append(Line(f"{e.name} coexists with other releases: {e.coexists_because}"))
         if e.void:
