@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from sqlpriv.attacks.background import Knowledge
-from sqlpriv.attacks.facts import attack_facts
-from sqlpriv.attacks.run import AttackOptions, run_attacks
-from sqlpriv.attacks.target import Inputs, open_target
+from sqlpriv.attacks.run import run_attacks
+from sqlpriv.attacks.target import AttackOptions, Inputs
 from sqlpriv.checks.run import Job, check
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Grid, Line, OnProgress, Part
@@ -63,13 +61,12 @@ def attack_section(path: Path, policy: Policy | None, show_values: bool, with_ch
 
     Those of the private table stand beside them, where the policy names it.
     """
-    with open_target(Inputs(path, policy=policy)) as target:
-        found = run_attacks(target, AttackOptions(Knowledge(), worlds=_WORLDS, show_values=show_values))
-        facts = attack_facts(target, found)
+    found = run_attacks(Inputs(path, policy=policy), AttackOptions(worlds=_WORLDS, show_values=show_values))
     # The page says for whom it is, once for all of it.
-    pieces: list[Piece] = [p for p in facts.shown(show_values) if not (isinstance(p, Line) and p.mark == "private")]
+    shown = found.facts().shown(show_values)
+    pieces: list[Piece] = [p for p in shown if not (isinstance(p, Line) and p.mark == "private")]
     if with_chart:
-        pieces += if_any(attacks_picture, "People reached by attacks", found)
+        pieces += if_any(attacks_picture, "People reached by attacks", found.found)
     return Section("attacks", "What attackers still learn", tuple(pieces))
 
 

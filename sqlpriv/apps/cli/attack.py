@@ -9,11 +9,8 @@ import typer
 
 from sqlpriv import publishing
 from sqlpriv.apps.cli.options import AsJson, Database, print_facts, refuse_values_in_json, split_names
-from sqlpriv.attacks.background import MOST_KNOWN, Knowledge
-from sqlpriv.attacks.facts import attack_facts
-from sqlpriv.attacks.minimality import WORLDS
-from sqlpriv.attacks.run import AttackOptions, run_attacks
-from sqlpriv.attacks.target import Columns, Inputs, open_target
+from sqlpriv.attacks.run import run_attacks
+from sqlpriv.attacks.target import MOST_KNOWN, WORLDS, AttackOptions, Columns, Inputs, Knowledge
 from sqlpriv.core.errors import InputError
 from sqlpriv.display import charts
 from sqlpriv.display.progress import progress
@@ -83,12 +80,11 @@ def attack_command(
     columns = Columns(_names(qi), _names(sensitive), person)
     given = Inputs(target, second, read, other, database, columns, dictionary)
     asked = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
-    with progress("attacking") as on_progress, open_target(given) as opened:
-        found = run_attacks(opened, asked, on_progress)
-        facts = attack_facts(opened, found)
+    with progress("attacking") as on_progress:
+        found = run_attacks(given, asked, on_progress)
     if chart is not None:
-        charts.draw(charts.attacks_picture(facts.title, found), chart)
-    print_facts(facts, as_json, show_values)
+        charts.draw(charts.attacks_picture(found.title, found.found), chart)
+    print_facts(found.facts(), as_json, show_values)
 
 
 def _names(given: list[str] | None) -> tuple[str, ...]:
