@@ -126,8 +126,8 @@ def background(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], kno
             pair = Pair(case.numbers(guess), case.numbers(raw[column]) if column in raw else {})
             sentence = (
                 f"An attacker who also knows {case.words} can know {column} for certain of "
-                f"{people(pair.own['certain'])}{pair.raw_text('certain', 'in the private table:')}, and believes no "
-                f"value more than {number(pair.own['surest_guess'])}{pair.raw_text('surest_guess', 'there:')}."
+                f"{people(pair.own['certain'])}{pair.raw_text('certain', 'in the private table:')}; the surest guess "
+                f"has a probability of {number(pair.own['surest_guess'])}{pair.raw_text('surest_guess', 'there:')}."
             )
             yield Finding(BACKGROUND, sentence, pair.figures(figures), column, case.name)
 

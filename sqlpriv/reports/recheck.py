@@ -12,26 +12,18 @@ from sqlpriv.core.facts import legible
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import SCHEMA, macros
 from sqlpriv.macros.expand import expand
+from sqlpriv.methods.method import AnyMethod
 from sqlpriv.methods.records import BUCKET
 
-# What a guarantee follows from, and the macro that says so; the first whose numbers the release has.
-_GUARANTEES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("sdgs_delta", ("k", "beta", "epsilon")),
-    ("alpha_beta_guarantee", ("d", "gamma", "alpha", "beta")),
-    ("bag_guarantee", ("d", "gamma", "p", "q")),
-    ("frapp_guarantee", ("d", "gamma", "stay", "move")),
-    ("signed_bag_guarantee", ("d", "gamma", "a")),
-)
 
-
-def recheck_sql(file: str, content: Mapping[str, Any], alias: str = "r") -> str:
+def recheck_sql(method: AnyMethod, file: str, content: Mapping[str, Any], alias: str = "r") -> str:
     """Statements for any DuckDB client, in the folder of the release."""
-    return "\n".join(_Recheck(file, content, alias).statements())
+    return "\n".join(_Recheck(method, file, content, alias).statements())
 
 
 class _Recheck:
-    def __init__(self, file: str, content: Mapping[str, Any], alias: str) -> None:
-        self._file, self._content, self._alias = file, content, alias
+    def __init__(self, method: AnyMethod, file: str, content: Mapping[str, Any], alias: str) -> None:
+        self._method, self._file, self._content, self._alias = method, file, content, alias
         self._numbers: Mapping[str, Any] = content.get("parameters") or {}
 
     def statements(self) -> Iterator[str]:
@@ -104,7 +96,7 @@ class _Recheck:
 
     def _guarantee(self) -> Iterator[str]:
         numbers = self._numbers
-        for macro, needed in _GUARANTEES:
+        for macro, needed in self._method.guarantee_macros:
             if all(name in numbers for name in needed):
                 of_one = "of one group" if len(self._content.get("groups") or ()) > 1 else "what it guarantees"
                 called = f"{SCHEMA}.{macro}({', '.join(repr(numbers[name]) for name in needed)})"

@@ -35,7 +35,7 @@ from sqlpriv.rewrite.bind.parse import statements
 from sqlpriv.table.source import Source
 
 if TYPE_CHECKING:  # what draws pages takes a while to load
-    from sqlpriv.reports.model import Section
+    from sqlpriv.reports.html import Section
 
 TimeLimit = Annotated[
     float | None,
