@@ -87,7 +87,7 @@ def comparison(folder: Path) -> Comparison:
 
 def test_nothing_is_cut_at_80_columns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = comparison(folder)
-    monkeypatch.setattr("sqlpriv.apps.cli.compare.compare_methods", lambda *_: made)
+    monkeypatch.setattr("sqlpriv.apps.cli.assess.compare_methods", lambda *_: made)
     done = run(folder, "compare", "policy.toml", columns=80)
     assert done.returncode == 0, done.stderr
     text = done.stdout

@@ -11,9 +11,7 @@ from sqlpriv.attacks.findings import Figure as Number
 from sqlpriv.attacks.findings import Finding, NotRun
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import legible, shown_number
-from sqlpriv.display.charts.data import Data, altair, from_none
-from sqlpriv.display.charts.look import BLUE, FAINT, Rows
-from sqlpriv.display.charts.marks import legend, texts
+from sqlpriv.display.charts.marks import BLUE, FAINT, Data, Rows, altair, from_none, legend, texts
 from sqlpriv.display.charts.picture import Picture
 
 _HERE, _RAW = "here", "private table"

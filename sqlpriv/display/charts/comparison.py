@@ -9,9 +9,7 @@ from typing import Any
 from sqlpriv.comparison.run import MethodResult
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import shown_number
-from sqlpriv.display.charts.data import Data, altair, from_none
-from sqlpriv.display.charts.look import BLUE, Rows
-from sqlpriv.display.charts.marks import named, texts
+from sqlpriv.display.charts.marks import BLUE, Data, Rows, altair, from_none, named, texts
 from sqlpriv.display.charts.picture import Picture
 
 _PANEL, _ROW = 380, 46

@@ -15,10 +15,20 @@ from typing import Any
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import shown_number
-from sqlpriv.display.charts.data import Data, altair, log_ticks, logarithmic
-from sqlpriv.display.charts.look import BLUE, DASHES, FAINT, Rows
+from sqlpriv.display.charts.marks import (
+    BLUE,
+    DASHES,
+    FAINT,
+    Data,
+    Rows,
+    altair,
+    dashed,
+    log_ticks,
+    logarithmic,
+    ring,
+    texts,
+)
 from sqlpriv.display.charts.marks import curves as curves_of
-from sqlpriv.display.charts.marks import dashed, ring, texts
 from sqlpriv.display.charts.picture import Picture
 from sqlpriv.methods.charts import Points
 
