@@ -20,7 +20,7 @@ _OUTSIDE = "* "
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnsweredQuery:
     """The columns as the engine names them, the rows, and what the reader is warned of."""
 
     columns: Sequence[str]

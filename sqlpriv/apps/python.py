@@ -11,7 +11,7 @@ import duckdb
 
 from sqlpriv import publishing
 from sqlpriv.attacks.run import run_attacks
-from sqlpriv.attacks.target import WORLDS, AttackOptions, Columns, Inputs, Knowledge
+from sqlpriv.attacks.target import WORLDS, AttackedColumns, AttackOptions, Inputs, Knowledge
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
@@ -76,7 +76,7 @@ def attack(
         p if p is None or isinstance(p, Policy) else publishing.read_policy(p) for p in (policy, second_policy)
     )
     other, held = (None if path is None else Path(path) for path in (second, database))
-    columns = Columns(_names(qis), _names(sensitive), person)
+    columns = AttackedColumns(_names(qis), _names(sensitive), person)
     asked = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
     found = run_attacks(Inputs(data, other, read, more, held, columns, dictionary), asked, on_progress)
     return replace(found.facts(), pictures=if_any(attacks_picture, found.title, found.found))

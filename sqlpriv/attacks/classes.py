@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from sqlpriv.attacks.findings import Figure, Finding, Findings, NotRun, Pair, number, of_all, people
+from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, of_all, people
 from sqlpriv.attacks.guesses import ClassGuess
 from sqlpriv.attacks.target import AttackOptions, Knowledge, Target
 from sqlpriv.core.engine import fetch
@@ -74,7 +74,7 @@ def homogeneity(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], sh
             f"{pair.raw_text('guessed_right', 'there:')}."
         )
         private = (_homogeneous_classes(guess),) if show_values else ()
-        yield Finding(HOMOGENEITY, sentence, pair.figures(figures), column, private=private)
+        yield AttackFinding(HOMOGENEITY, sentence, pair.figures(figures), column, private=private)
 
 
 def _homogeneous_classes(guess: ClassGuess) -> Grid:
@@ -90,7 +90,7 @@ def _homogeneous_classes(guess: ClassGuess) -> Grid:
 
 
 @dataclass(frozen=True)
-class Case:
+class BackgroundCase:
     """Knowledge of one kind and amount: what it is called, what it is, and the check that says what it gives."""
 
     name: str
@@ -105,14 +105,14 @@ class Case:
         return {"certain": float(certain), "surest_guess": float(surest)}
 
 
-def cases(knows: Knowledge) -> Iterator[Case]:
+def cases(knows: Knowledge) -> Iterator[BackgroundCase]:
     """All that is asked for; n negations are the l - 2 of the lecture."""
     for n in range(1, knows.negations + 1):
         words = f"{n} value{'s' if n > 1 else ''} that a person does not have"
-        yield Case(f"{n} negation{'s' if n > 1 else ''}", words, "negation_diversity_classes", n + 2)
+        yield BackgroundCase(f"{n} negation{'s' if n > 1 else ''}", words, "negation_diversity_classes", n + 2)
     for k in range(1, knows.implications + 1):
         words = f"{k} fact{'s' if k > 1 else ''} like 'if one has this value, another has that'"
-        yield Case(f"{k} implication{'s' if k > 1 else ''}", words, "ck_safety_classes", k)
+        yield BackgroundCase(f"{k} implication{'s' if k > 1 else ''}", words, "ck_safety_classes", k)
 
 
 def background(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], knows: Knowledge) -> Findings:
@@ -129,7 +129,7 @@ def background(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], kno
                 f"{people(pair.own['certain'])}{pair.raw_text('certain', 'in the private table:')}; the surest guess "
                 f"has a probability of {number(pair.own['surest_guess'])}{pair.raw_text('surest_guess', 'there:')}."
             )
-            yield Finding(BACKGROUND, sentence, pair.figures(figures), column, case.name)
+            yield AttackFinding(BACKGROUND, sentence, pair.figures(figures), column, case.name)
 
 
 def closeness(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], trees: Mapping[str, pa.Table]) -> Findings:
@@ -158,7 +158,7 @@ def closeness(own: Mapping[str, ClassGuess], raw: Mapping[str, ClassGuess], tree
                 f" Of {people(pair.own['certain_group'])}{pair.raw_text('certain_group', 'there:')} it is certain in "
                 "which group of similar values theirs is."
             )
-        yield Finding(CLOSENESS, sentence, pair.figures(figures), column)
+        yield AttackFinding(CLOSENESS, sentence, pair.figures(figures), column)
 
 
 def _closeness_numbers(guess: ClassGuess, tree: pa.Table | None) -> dict[str, float | None]:

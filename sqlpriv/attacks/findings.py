@@ -34,7 +34,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Finding:
+class AttackFinding:
     """An attack that was run."""
 
     attack: str
@@ -63,7 +63,7 @@ class NotRun:
     why: str
 
 
-Findings = Iterator[Finding | NotRun]
+Findings = Iterator[AttackFinding | NotRun]
 """What an attack gives: often one finding for each sensitive column."""
 
 
@@ -120,7 +120,7 @@ class AttackReport:
     counts_persons: bool
     owner_only: bool
     """Whether a table of the owner was read."""
-    found: tuple[Finding | NotRun, ...]
+    found: tuple[AttackFinding | NotRun, ...]
 
     @property
     def title(self) -> str:
@@ -129,7 +129,7 @@ class AttackReport:
 
     def facts(self) -> Facts:
         """The facts; they always pass, since an attack reports and does not judge."""
-        run = [f for f in self.found if isinstance(f, Finding)]
+        run = [f for f in self.found if isinstance(f, AttackFinding)]
         not_run = [f for f in self.found if isinstance(f, NotRun)]
         has_raw = any(figure.raw is not None for finding in run for figure in finding.figures)
         content: dict[str, Any] = {
@@ -155,7 +155,7 @@ class AttackReport:
         return Facts(self.title, content, tuple(parts))
 
 
-def _grid(run: Sequence[Finding], has_raw: bool) -> Grid:
+def _grid(run: Sequence[AttackFinding], has_raw: bool) -> Grid:
     """All numbers, those of the private table in a column of their own."""
     rows, before = [], ""
     for finding in run:

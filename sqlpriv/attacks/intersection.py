@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.attacks.findings import Figure, Finding, Findings, NotRun, Pair, number, of_all, people
+from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, of_all, people
 from sqlpriv.attacks.matches import match_people, refuse_unmatched
 from sqlpriv.attacks.target import Target
 from sqlpriv.core.engine import fetch
@@ -54,7 +54,7 @@ def attack(target: Target) -> Findings:
         yield NotRun(ATTACK, "the two have no sensitive column in common")
     for column in shared:
         pair = _numbers(target, target.private, target.policy, column)
-        yield Finding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), column)
+        yield AttackFinding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), column)
 
 
 def _shared(files: Sequence[ReleaseFile]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlpriv.attacks.findings import Figure, Finding, Findings, NotRun, Pair, of_all, people
+from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, of_all, people
 from sqlpriv.attacks.matches import Matches, match_people
 from sqlpriv.attacks.target import AttackerList, AttackOptions, Target
 from sqlpriv.core.engine import fetch
@@ -73,7 +73,7 @@ def attack(target: Target, options: AttackOptions) -> Findings:
         raw = _numbers(private.scratch, plain, entries)
         raw |= {} if known is None else _judged(private.scratch, plain, entries, private, known)
     pair = Pair(own, raw)
-    yield Finding(ATTACK, _sentence(records, book, pair), pair.figures(_FIGURES))
+    yield AttackFinding(ATTACK, _sentence(records, book, pair), pair.figures(_FIGURES))
 
 
 def _truth(target: Target, book: AttackerList, truth: str | None) -> TruthColumn | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlpriv.attacks.findings import Figure, Finding, Findings, NotRun, number, people
+from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, number, people
 from sqlpriv.attacks.guesses import ClassGuess
 from sqlpriv.attacks.target import AttackOptions, Target
 from sqlpriv.attacks.worlds import Worlds, find_worlds
@@ -63,7 +63,7 @@ def attack(target: Target, options: AttackOptions, on_progress: OnProgress = Non
             "What is required is about quasi-identifiers alone, so the search would have chosen the same whoever has "
             "which value: its choice reveals nothing of sensitive values."
         )
-        yield Finding(ATTACK, sentence, (Sampled(0, 0, 0, None).excluded_share,))
+        yield AttackFinding(ATTACK, sentence, (Sampled(0, 0, 0, None).excluded_share,))
         return
     worlds = find_worlds(source, method, policy, target.files[0])
     looked = _look(worlds, method, policy, options.worlds, on_progress)
@@ -118,7 +118,7 @@ def _choice(source: Source, method: AnyMethod, policy: Policy, rows: str) -> obj
         return method.choice(method.plan(replace(source, table=table, texts={}, scope=scope), policy, Request()))
 
 
-def _counted(source: Source, guess: ClassGuess, looked: Sampled, possible: Relation, place: int) -> Finding:
+def _counted(source: Source, guess: ClassGuess, looked: Sampled, possible: Relation, place: int) -> AttackFinding:
     """All worlds were looked at."""
     beliefs = f"SELECT row, value, count(*) AS n FROM {possible.name} WHERE place = {place} GROUP BY ALL"
     best = f"SELECT row, max(n) / sum(n) AS belief FROM ({beliefs}) GROUP BY row"
@@ -138,10 +138,10 @@ def _counted(source: Source, guess: ClassGuess, looked: Sampled, possible: Relat
         Figure("certain_before", "people whose value is certain, not knowing of it", before["certain"]),
         Figure("certain_after", "people whose value is certain, knowing of it", certain),
     )
-    return Finding(ATTACK, sentence, figures, guess.sensitive, "counted")
+    return AttackFinding(ATTACK, sentence, figures, guess.sensitive, "counted")
 
 
-def _bounded(source: Source, guess: ClassGuess, looked: Sampled) -> Finding:
+def _bounded(source: Source, guess: ClassGuess, looked: Sampled) -> AttackFinding:
     """A sample was looked at: the share of worlds that is ruled out bounds how much a belief grows."""
     before = guess.homogeneity()["surest_guess"]
     given = f"({before!r}, {looked.excluded}, {looked.looked})"
@@ -162,4 +162,4 @@ def _bounded(source: Source, guess: ClassGuess, looked: Sampled) -> Finding:
         Figure("surest_before", "the surest guess, not knowing of the search", before, is_share=True),
         Figure("surest_after_bound", "the surest guess, knowing of it, at most", after, is_share=True),
     )
-    return Finding(ATTACK, sentence, figures, guess.sensitive, "bounded")
+    return AttackFinding(ATTACK, sentence, figures, guess.sensitive, "bounded")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlpriv.attacks.findings import Figure, Finding, Findings, NotRun, Pair, number, people
+from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, people
 from sqlpriv.attacks.guesses import ClassGuess
 from sqlpriv.attacks.matches import match_people
 from sqlpriv.attacks.target import Target
@@ -48,7 +48,7 @@ def _finding(
     column: str,
     known: Sequence[str],
     said: Sequence[Mapping[str, Any]],
-) -> Finding:
+) -> AttackFinding:
     own: dict[str, float | None] = {"before": None, "after": None}
     about = [a for a in said if a["knows"] == f"all but {column}"]
     if about:
@@ -63,7 +63,7 @@ def _finding(
         found = ClassGuess(private.calls, private.scratch, private.table, tuple(known), column).homogeneity()
         raw = {"after": found["surest_guess"], "agree": found["people"], "right": found["guessed_right"]}
     pair = Pair(own, raw)
-    return Finding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), column)
+    return AttackFinding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), column)
 
 
 def _guessed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlpriv.attacks import classes, intersection, linking, minimality, noise
-from sqlpriv.attacks.findings import AttackReport, Finding, NotRun
+from sqlpriv.attacks.findings import AttackFinding, AttackReport, NotRun
 from sqlpriv.attacks.target import AttackOptions, Inputs, open_target
 from sqlpriv.core.facts import OnProgress
 
@@ -15,7 +15,7 @@ def run_attacks(given: Inputs, options: AttackOptions, on_progress: OnProgress =
     """Open what is attacked, and run every attack on it, in the order of the lecture."""
     rest: OnProgress = None if on_progress is None else lambda done: on_progress(_QUICK + (1 - _QUICK) * done)
     with open_target(given) as target:
-        found: list[Finding | NotRun] = [
+        found: list[AttackFinding | NotRun] = [
             *classes.attack(target, options),
             *linking.attack(target, options),
             *noise.attack(target),

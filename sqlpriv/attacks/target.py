@@ -65,7 +65,7 @@ class AttackOptions:
 
 
 @dataclass(frozen=True)
-class Columns:
+class AttackedColumns:
     """What the columns of a table are to an attacker, where no policy says it."""
 
     qis: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ class Inputs:
     policy: Policy | None = None
     second_policy: Policy | None = None
     database: Path | None = None
-    columns: Columns = field(default_factory=Columns)
+    columns: AttackedColumns = field(default_factory=AttackedColumns)
     dictionary: Any = None
 
 
@@ -136,13 +136,13 @@ class Inputs:
 def open_target(given: Inputs) -> Iterator[Target]:
     """A release, two releases, or a table."""
     data, policy = given.data, given.policy
-    if policy is not None and given.columns != Columns():
+    if policy is not None and given.columns != AttackedColumns():
         raise InputError("the policy says which columns are known and which are wanted: leave them out")
     if given.second_policy is not None and (given.second is None or policy is None):
         raise InputError("the policy of a second release stands beside that of the first: name both releases and both")
     is_file = isinstance(data, str | Path) and given.database is None
     if is_file and (given.second is not None or is_database(Path(data))):
-        if given.columns != Columns():
+        if given.columns != AttackedColumns():
             raise InputError("a release says itself which columns are known and which are wanted: leave them out")
         with readable(Path(data)), _releases(given) as target:
             yield target

@@ -20,9 +20,8 @@ from typing import Any
 import duckdb
 
 from sqlpriv import publishing
-from sqlpriv.comparison.conversion import Converted, convert
+from sqlpriv.comparison.conversion import Converted, Protection, convert, declared_protection
 from sqlpriv.comparison.measure import Measured, measure
-from sqlpriv.comparison.protection import Protection, declared_protection
 from sqlpriv.comparison.truth import Truth, ask_private
 from sqlpriv.core.engine import translate
 from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, SqlprivError
@@ -78,6 +77,11 @@ class MethodResult:
     """Options that are best for the workload, read off the table; where this is not the row of them."""
     chosen: Mapping[str, Any] | None = None
     """The options that this row was tuned to."""
+
+    @property
+    def name(self) -> str:
+        """The method, with a star where it was tuned by the private table."""
+        return self.method if self.chosen is None else f"{self.method} *"
 
     @property
     def seconds(self) -> float:

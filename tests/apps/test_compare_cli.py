@@ -12,9 +12,8 @@ from support.commands import run
 from support.policies import write_policy
 
 from sqlpriv.comparison import facts as telling
-from sqlpriv.comparison.conversion import Converted
+from sqlpriv.comparison.conversion import Converted, Protection
 from sqlpriv.comparison.measure import BySize, Measured
-from sqlpriv.comparison.protection import Protection
 from sqlpriv.comparison.run import CompareOptions, Comparison, MethodResult
 from sqlpriv.comparison.truth import TrueAnswers, Truth
 from sqlpriv.comparison.workload import LeftOut, Question

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support import strategies
 
 from sqlpriv.attacks.classes import background, closeness, homogeneity
-from sqlpriv.attacks.findings import Finding
+from sqlpriv.attacks.findings import AttackFinding
 from sqlpriv.attacks.guesses import ClassGuess, of_table
 from sqlpriv.attacks.target import Knowledge
 from sqlpriv.core.errors import InputError
@@ -51,7 +51,7 @@ def guessed(calls: Calls, rows: Sequence[Row]) -> dict[str, ClassGuess]:
 
 
 def numbers(found: object) -> dict[str, Any]:
-    assert isinstance(found, Finding)
+    assert isinstance(found, AttackFinding)
     return {figure.name: figure.value for figure in found.figures}
 
 
@@ -131,7 +131,7 @@ def test_the_lecture(calls: Calls) -> None:
     assert (found["certain"], found["homogeneous_classes"], found["guessed_right"]) == (4, 1, 8)
     (second,) = background(own, {}, Knowledge(1, 0))
     assert numbers(second) == {"certain": 8, "surest_guess": 1}
-    assert isinstance(first, Finding)
+    assert isinstance(first, AttackFinding)
     (grid,) = first.private
     assert isinstance(grid, Grid)
     assert (grid.private, grid.rows) == (True, (("zip 130**, age 30-40", 4),))

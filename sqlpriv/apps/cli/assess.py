@@ -20,7 +20,7 @@ from sqlpriv.apps.cli.options import (
     split_names,
 )
 from sqlpriv.attacks.run import run_attacks
-from sqlpriv.attacks.target import MOST_KNOWN, WORLDS, AttackOptions, Columns, Inputs, Knowledge
+from sqlpriv.attacks.target import MOST_KNOWN, WORLDS, AttackedColumns, AttackOptions, Inputs, Knowledge
 from sqlpriv.comparison.facts import comparison_facts
 from sqlpriv.comparison.run import CompareOptions, compare_methods
 from sqlpriv.core.errors import InputError
@@ -94,7 +94,7 @@ def attack_command(
     if chart is not None:
         charts.ready(chart)
     read, other = (None if path is None else publishing.read_policy(path) for path in (policy, second_policy))
-    columns = Columns(_names(qi), _names(sensitive), person)
+    columns = AttackedColumns(_names(qi), _names(sensitive), person)
     given = Inputs(target, second, read, other, database, columns, dictionary)
     asked = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
     with progress("attacking") as on_progress:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from sqlpriv import publishing, released
-from sqlpriv.apps.answers import Answer, plain_value
+from sqlpriv.apps.answers import AnsweredQuery, plain_value
 from sqlpriv.apps.cli.options import AsJson, ReleasePath, named_tables, print_facts, require_writable, write_csv
 from sqlpriv.core.engine import open_database
 from sqlpriv.core.errors import InputError
@@ -53,7 +53,8 @@ def query_command(
         typer.Option(metavar="JSON", help="Values of ? and $1, as in '[\"x\", 3]', or of $name, as in '{...}'."),
     ] = None,
     domain_extremes: Annotated[
-        bool, typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain.")
+        bool,
+        typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain."),
     ] = False,
     views: Annotated[
         list[Path] | None,
@@ -80,7 +81,7 @@ def query_command(
             print(opened.explain(*options))
             return
         found = opened.sql(*options)
-        answer = Answer(found.columns, found.fetchall(), opened.warnings(*options))
+        answer = AnsweredQuery(found.columns, found.fetchall(), opened.warnings(*options))
     if to_csv:
         plain = ([plain_value(value) for value in row] for row in answer.rows)
         write_csv(sys.stdout if to_stdout else to_csv, answer.names, plain)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from sqlpriv import publishing
-from sqlpriv.apps.answers import Answer, plain_value
+from sqlpriv.apps.answers import AnsweredQuery, plain_value
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.facts import plain
 from sqlpriv.release.open import OpenRelease, run_rewritten
@@ -64,7 +64,7 @@ class Catalog:
                 raise self._too_long()
             found = opened.con.from_arrow(run_rewritten(opened.con, _first_rows(rewritten, self._most_rows + 1)))
             rows = found.fetchall()
-            listed = Answer(found.columns, rows[: self._most_rows]).objects()
+            listed = AnsweredQuery(found.columns, rows[: self._most_rows]).objects()
             return {"name": name, "rows": listed, "complete": len(rows) <= self._most_rows, "warnings": warnings}
 
         return self._within_time(name, answer)

@@ -22,11 +22,11 @@ def comparison_picture(rows: Sequence[MethodResult]) -> Picture:
     if not done:
         raise InputError("every method refuses, so there are no errors to draw")
     errors = [
-        {"method": _name(row), _MEDIAN: found.median_error or 0.0, _P90: found.p90_error or 0.0, _LABEL: _label(row)}
+        {"method": row.name, _MEDIAN: found.median_error or 0.0, _P90: found.p90_error or 0.0, _LABEL: _label(row)}
         for row, found in done
     ]
     sizes = [
-        {"method": _name(row), _SIZE: size.size, _MEDIAN: size.median_error}
+        {"method": row.name, _SIZE: size.size, _MEDIAN: size.median_error}
         for row, found in done
         for size in found.by_size
         if size.median_error is not None
@@ -37,10 +37,6 @@ def comparison_picture(rows: Sequence[MethodResult]) -> Picture:
     said = " ".join(["How far estimates are from the truth, of counts in rows.", *notes, "For the owner alone."])
     paint = partial(_chart, errors, sizes)
     return Picture("Errors of methods compared", said, errors, paint, width=2 * _PANEL, elastic=False)
-
-
-def _name(row: MethodResult) -> str:
-    return f"{row.method} *" if row.chosen else row.method
 
 
 def _label(row: MethodResult) -> str:
