@@ -47,7 +47,7 @@ class AnsweredQuery:
         cells = tuple(tuple(_cell(row, place, bounds) for place in range(len(row))) for row in self.rows[:most])
         parts: list[Part] = [Grid(tuple(self.columns), cells)]
         if any(text.startswith(_OUTSIDE) for row in cells for text in row):
-            beyond = "beyond what its column can hold: too few rows to tell more than its bounds say"
+            beyond = "beyond what its column can hold: too few rows to say more than its bounds do"
             parts.append(Line(f"{_OUTSIDE}{beyond}"))
         if len(self.rows) > most:
             left, total = len(self.rows) - most, len(self.rows)

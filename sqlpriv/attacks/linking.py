@@ -90,14 +90,14 @@ def _truth(target: Target, book: AttackerList, truth: str | None) -> TruthColumn
     if column is None or spelt is None:
         lacking = book.name if column is None else "the private table"
         raise InputError(
-            f"{lacking} has no column {entry if column is None else own or entry!r} that could tell who is who; write "
+            f"{lacking} has no column {entry if column is None else own or entry!r} that could identify persons; write "
             "--truth COLUMN, or --truth COLUMN=COLUMN, that of the dictionary first"
         )
     return TruthColumn(column, spelt)
 
 
 def _shared(target: Target, book: AttackerList, truth: TruthColumn | None) -> list[str]:
-    """The columns by which records are compared: all that both have, but those that are wanted or tell the truth."""
+    """The columns that records are compared by: all that both have, but for sensitive ones and the truth."""
     if target.files:
         offered = [str(r["name"]) for r in target.files[0].rows("attributes") if r.get("role") != "sensitive"]
     else:

@@ -269,7 +269,7 @@ def _attached(calls: Calls, paths: Sequence[Path]) -> tuple[ReleaseFile, ...]:
         named = " and ".join(repr(file.about["table"]) for file in files)
         raise InputError(f"these are releases of different tables, {named}: nobody is in both for certain")
     if len(files) > 1 and files[0].about.get("release") == files[1].about.get("release"):
-        raise InputError("both files hold the same release: together they tell no more than one")
+        raise InputError("both files hold the same release: together they reveal no more than one")
     return files
 
 

@@ -252,7 +252,7 @@ def _advice(comparison: Comparison, best: MethodResult | None) -> str:
     assert best.measured is not None
     relative = not _all_counts(comparison)
     half = best.measured.median_relative_error if relative else best.measured.median_error
-    off = "none of them can be told" if half is None else f"{shown_number(half)} of the truth" if relative else (
+    off = "an amount that is not known" if half is None else f"{shown_number(half)} of the truth" if relative else (
         f"{shown_number(half)} rows"
     )  # fmt: skip
     sentence = f"For these questions take {best.method}: half of its answers are off by at most {off}"

@@ -49,7 +49,7 @@ TWICE = 2.0
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How to compare: the workload or its seed, the key of the coins, the time for a search, and whether to tune."""
+    """How to compare: the workload or its seed, the key of the noise, the time for a search, and whether to tune."""
 
     workload: Path | None = None
     seed: int = 0

@@ -45,7 +45,7 @@ def write_junit(facts: Facts, suite: str, target: Path) -> None:
         if case.passed is False:
             ElementTree.SubElement(one, "failure", {"message": legible(case.said or "fails")})
         elif case.passed is None:
-            ElementTree.SubElement(one, "skipped", {"message": "claimed: the file alone cannot tell"})
+            ElementTree.SubElement(one, "skipped", {"message": "claimed: the file alone cannot show it"})
     try:
         ElementTree.ElementTree(root).write(target, encoding="utf-8", xml_declaration=True)
     except OSError:

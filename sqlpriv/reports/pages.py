@@ -116,7 +116,7 @@ def report_release(path: Path) -> Page:
     """The page of a release, from its file alone."""
     release = _judge(path)
     learnt = attack_section(path, None, False, with_chart=False)
-    verdict = release.verdict("what it says, as far as its file can tell")
+    verdict = release.verdict("what it says, as far as its file shows it")
     title = f"{release.shown.content['table']}: a release by {release.shown.content['method']}"
     sections = (*release.promised(), learnt, *release.evidence())
     return Page(title, verdict, release.judged.passed, _OF_RELEASE, sections)
@@ -168,7 +168,7 @@ def report_published(policy: Policy, path: Path, facts: Facts, found_then: Secti
 
 
 def found_while_publishing(source: Source, policy: Policy) -> Section:
-    """What the table shows, while it is open: a release that is out is not undone by what cannot be told of it."""
+    """What the table shows, while it is open: an error here does not undo a release that is out."""
     try:
         return table_section(source, policy, False)
     except SqlprivError as error:

@@ -29,8 +29,8 @@ class _Recheck:
     def statements(self) -> Iterator[str]:
         """What to run, with what should come out behind it."""
         yield f"ATTACH {literal(self._file)} AS {self._alias} (READ_ONLY);"
-        stated = _comment("the digest of the rows as stated; sqlpriv verify works it out from the rows again")
-        yield f"SELECT value FROM {self._alias}.sqlpriv_release.about WHERE name = 'digest';  {stated}"
+        declared = _comment("the digest of the rows as declared; sqlpriv verify computes it from the rows again")
+        yield f"SELECT value FROM {self._alias}.sqlpriv_release.about WHERE name = 'digest';  {declared}"
         if any("side" in column for column in self._content["columns"]):
             yield from self._buckets()
         else:

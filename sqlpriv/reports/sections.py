@@ -74,8 +74,8 @@ def _in_full(shown: Facts) -> Iterator[Line]:
     for part in shown.parts:
         if isinstance(part, Line) and (part.mark == "claimed" or part.text.startswith("- ")):
             yield Line(part.text, "claimed" if part.mark else "")
-    stated = shown.content.get("warnings") or ()
-    yield from (Line(warning, "warning") for warning in dict.fromkeys([*shown.warnings, *stated]))
+    declared = shown.content.get("warnings") or ()
+    yield from (Line(warning, "warning") for warning in dict.fromkeys([*shown.warnings, *declared]))
 
 
 def covered(shown: Facts) -> Section:

@@ -89,7 +89,7 @@ def test_an_average_beyond_its_column_is_marked() -> None:
     names, rows = ["a", "a_low", "a_high"], [(215.96, 1.0, 90.0), (45.0, 1.0, 90.0), (45.0, 45.0 + 1e-14, 45.0)]
     assert [row[0] for row in cells(names, *rows)] == ["* 216", "45", "45"]
     said = [part.text for part in AnsweredQuery(names, rows).facts(40).parts if isinstance(part, Line)]
-    assert said == ["* beyond what its column can hold: too few rows to tell more than its bounds say"]
+    assert said == ["* beyond what its column can hold: too few rows to say more than its bounds do"]
     assert len(AnsweredQuery(names, rows[1:]).facts(40).parts) == 1
 
 

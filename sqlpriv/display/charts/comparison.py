@@ -50,7 +50,7 @@ def _label(row: MethodResult) -> str:
 def _chart(errors: Rows, sizes: Rows) -> Any:
     most = max(max(row[_MEDIAN], row[_P90]) for row in errors)
     left = _errors(errors, most)
-    # Where no question is a count, there are no sizes to tell errors apart by.
+    # Where no question is a count, there are no sizes to list errors by.
     panels = (left, _sizes(sizes, [row["method"] for row in errors], most)) if sizes else (left,)
     return altair().hconcat(*panels, spacing=24)
 

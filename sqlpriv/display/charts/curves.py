@@ -111,7 +111,7 @@ def _deltas_chart(rows: Rows, own: Mapping[str, Any]) -> Any:
     lines = (
         alt.Chart(data.values).mark_line(strokeWidth=2).encode(**axes(data), **dashed(data.field("for"), names, dashes))
     )
-    # A line is pointed at as a whole: points that are not seen tell where on it.
+    # A line is pointed at as a whole: invisible points say where on it.
     pointed = alt.Chart(data.values).mark_point(size=80, opacity=0).encode(**axes(data), tooltip=data.tips())
     return lines + pointed + ring(marked, axes(marked), own["name"])
 

@@ -13,7 +13,7 @@ from typing import Any
 from sqlpriv.core.facts import legible, plain
 
 Rows = Sequence[Mapping[str, Any]]
-# Okabe and Ito's colours, which people with any kind of colour vision can tell apart, also on dark paper: grey stands
+# Okabe and Ito's colours, which people with any kind of colour vision can distinguish, also on dark paper: grey stands
 # in the place of their black. Yellow is too pale for lines, so it comes last.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8A8A8A", "#F0E442")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
@@ -157,7 +157,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def from_none(axis: Any, field: str, title: str | None, most: float, room: float, **more: Any) -> Any:
-    """An axis for what may be none or millions: none has its place, and the rest is told apart by its digits."""
+    """An axis for what may be none or millions: none has its place, and the rest goes by its digits."""
     alt = altair()
     ticks = [0, *(10**power for power in range(math.ceil(math.log10(max(most, 10.0))) + 1))]
     end = max(most, 1.0) * room
@@ -177,7 +177,7 @@ def legend(columns: int = 2, **more: Any) -> Any:
 
 
 def named(field: str, names: Sequence[str], other: Any = None) -> dict[str, Any]:
-    """Encodings that tell names apart, by colour and by shape; `other` is a legend in the place of the one above."""
+    """Encodings that distinguish names by colour and by shape; `other` is a legend in the place of the one above."""
     alt, shared = altair(), {"sort": None, "legend": other or legend()}
     return {
         "color": alt.Color(field, scale=_scale(names, COLOURS), **shared),
@@ -196,7 +196,7 @@ def styled(field: str, styles: Mapping[str, tuple[str, str]], columns: int) -> d
 
 
 def dashed(field: str, names: Sequence[str], dashes: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Encodings that tell lines apart, by colour and by dashes."""
+    """Encodings that distinguish lines by colour and by dashes."""
     alt, shared = altair(), {"sort": None, "legend": legend(1, symbolType="stroke", symbolSize=300)}
     return {
         "color": alt.Color(field, scale=_scale(names, COLOURS), **shared),
@@ -209,7 +209,7 @@ def _scale(names: Sequence[str], given: Sequence[Any]) -> Any:
 
 
 def curves(data: Data, names: Sequence[str], by: str, axes: dict[str, Any]) -> Any:
-    """A line with its points for each name, told apart by colour, dashes and shapes."""
+    """A line with its points for each name, distinguished by colour, dashes and shapes."""
     alt, field = altair(), data.field(by)
     look = named(field, names)
     # Shapes are what the legend shows: a dashed shape could not be read.
