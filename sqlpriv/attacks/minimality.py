@@ -39,12 +39,6 @@ class Sampled:
     possible: Relation | None
     """Where all worlds were looked at, the values of those that are possible: row, place of the column, value."""
 
-    @property
-    def excluded_share(self) -> Figure:
-        """The share of the worlds that the choice rules out."""
-        share = self.excluded / self.looked if self.looked else 0.0
-        return Figure("excluded_share", "share of the worlds that the choice rules out", share, is_share=True)
-
 
 def attack(target: Target, options: AttackOptions, on_progress: OnProgress = None) -> Findings:
     """How many worlds the choice rules out, and how sure the surest guess can become by that."""
@@ -63,7 +57,7 @@ def attack(target: Target, options: AttackOptions, on_progress: OnProgress = Non
             "What is required is about quasi-identifiers alone, so the search would have chosen the same whoever has "
             "which value: its choice reveals nothing of sensitive values."
         )
-        yield AttackFinding(ATTACK, sentence, (Sampled(0, 0, 0, None).excluded_share,))
+        yield AttackFinding(ATTACK, sentence, (_excluded(0.0),))
         return
     worlds = find_worlds(source, method, policy, target.files[0])
     looked = _look(worlds, method, policy, options.worlds, on_progress)
@@ -132,7 +126,7 @@ def _counted(source: Source, guess: ClassGuess, looked: Sampled, possible: Relat
     )
     figures = (
         Figure("worlds", "worlds that the release may stand for", float(looked.looked)),
-        looked.excluded_share,
+        _excluded(looked.excluded / looked.looked),
         Figure("surest_before", "the surest guess, not knowing of the search", before["surest_guess"], is_share=True),
         Figure("surest_after", "the surest guess, knowing of it", surest, is_share=True),
         Figure("certain_before", "people whose value is certain, not knowing of it", before["certain"]),
@@ -157,9 +151,13 @@ def _bounded(source: Source, guess: ClassGuess, looked: Sampled) -> AttackFindin
     figures = (
         Figure("worlds_log10", "digits of the number of worlds", looked.digits),
         Figure("looked_at", "worlds looked at", float(looked.looked)),
-        looked.excluded_share,
+        _excluded(looked.excluded / looked.looked),
         Figure("excluded_share_bound", "the same at most, with 95% confidence", share, is_share=True),
         Figure("surest_before", "the surest guess, not knowing of the search", before, is_share=True),
         Figure("surest_after_bound", "the surest guess, knowing of it, at most", after, is_share=True),
     )
     return AttackFinding(ATTACK, sentence, figures, guess.sensitive, "bounded")
+
+
+def _excluded(share: float) -> Figure:
+    return Figure("excluded_share", "share of the worlds that the choice rules out", share, is_share=True)

@@ -9,7 +9,7 @@ from itertools import product
 from sqlpriv.attacks.matches import match_people, refuse_unmatched
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
@@ -61,8 +61,8 @@ class Worlds:
         columns = ", ".join(quoted(c) for c in self.source.columns)
         if deal is None:
             return f"SELECT {columns} FROM {self.rows.name}"
-        theirs = {s.lower() for s in self.sensitive}
-        columns = ", ".join(f"{'f' if c.lower() in theirs else 'r'}.{quoted(c)}" for c in self.source.columns)
+        theirs = {folded(s) for s in self.sensitive}
+        columns = ", ".join(f"{'f' if folded(c) in theirs else 'r'}.{quoted(c)}" for c in self.source.columns)
         return (
             f"SELECT {columns} FROM {self.rows.name} AS r JOIN {deal.name} AS d ON r.{_ROW} = d.row "
             f"JOIN {self.rows.name} AS f ON f.{_ROW} = d.from_row"
