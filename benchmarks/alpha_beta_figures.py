@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from sqlpriv.display.charts import Picture, draw
-from sqlpriv.display.charts.data import Data, altair, logarithmic
-from sqlpriv.display.charts.look import COLOURS, DASHES, Rows
-from sqlpriv.display.charts.marks import dashed
+from sqlpriv.display.charts.marks import COLOURS, DASHES, Data, Rows, altair, dashed, logarithmic
 
 _FEWEST = 30  # queries that a mean is shown of
 _NOT_PRIVATE = {"FRAPP": "FRAPP, comparison level: NOT private"}

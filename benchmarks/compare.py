@@ -23,8 +23,7 @@ import duckdb
 
 from benchmarks.data import adult_folder
 from sqlpriv import publishing
-from sqlpriv.comparison.conversion import convert
-from sqlpriv.comparison.protection import declared_protection
+from sqlpriv.comparison.conversion import convert, declared_protection
 from sqlpriv.comparison.run import CompareOptions, Comparison, compare_methods
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.methods import METHODS

@@ -10,11 +10,8 @@ from typing import Any
 import duckdb
 
 from sqlpriv import publishing
-from sqlpriv.attacks.background import Knowledge
-from sqlpriv.attacks.facts import attack_facts
-from sqlpriv.attacks.minimality import WORLDS
-from sqlpriv.attacks.run import AttackOptions, run_attacks
-from sqlpriv.attacks.target import Columns, Inputs, open_target
+from sqlpriv.attacks.run import run_attacks
+from sqlpriv.attacks.target import WORLDS, AttackedColumns, AttackOptions, Inputs, Knowledge
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
@@ -79,12 +76,10 @@ def attack(
         p if p is None or isinstance(p, Policy) else publishing.read_policy(p) for p in (policy, second_policy)
     )
     other, held = (None if path is None else Path(path) for path in (second, database))
-    columns = Columns(_names(qis), _names(sensitive), person)
+    columns = AttackedColumns(_names(qis), _names(sensitive), person)
     asked = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
-    with open_target(Inputs(data, other, read, more, held, columns, dictionary)) as target:
-        found = run_attacks(target, asked, on_progress)
-        facts = attack_facts(target, found)
-    return replace(facts, pictures=if_any(attacks_picture, facts.title, found))
+    found = run_attacks(Inputs(data, other, read, more, held, columns, dictionary), asked, on_progress)
+    return replace(found.facts(), pictures=if_any(attacks_picture, found.title, found.found))
 
 
 @checked

@@ -1,1 +1,12 @@
-"""What an attacker would do, run on the owner's own table or release and reported in sentences with numbers."""
+"""What an attacker would do, run on the owner's own table or release and reported in sentences with numbers.
+
+run           all attacks, one after the other
+target        what is attacked, opened: a table or releases, the private table, a dictionary; what is asked for
+findings      what an attack found, and the report of all of them
+classes       homogeneity, background knowledge, skewness and similarity: by the classes that guesses finds
+linking       whose record it is, with a dictionary
+noise         the linking attacker on randomized releases
+intersection  two releases of one table
+minimality    what the choice of a search reveals, in all worlds or a sample of them (worlds)
+matches       which records a person could be behind
+"""

@@ -1,12 +1,17 @@
-"""What an attack found: a sentence, its numbers, and the same numbers of the private table beside them."""
+"""What attacks found: a sentence each, its numbers beside those of the private table, and all of them as Facts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlpriv.core.facts import Part, shown_number
+from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
+
+OWNER_ONLY = (
+    "What attacks find is for you, the owner: with the numbers of the private table it is not for publication. Nothing "
+    "was published."
+)
 
 
 @dataclass(frozen=True)
@@ -16,16 +21,20 @@ class Figure:
     name: str
     """By which machines know it."""
     words: str
-    value: float | None
+    value: float | None = None
     raw: float | None = None
     is_share: bool = False
     """Whether it is a belief or a share, and no count."""
     is_drawn: bool = False
     """Whether it is a number of people that a picture shows."""
 
+    def shown(self, value: float | None) -> str:
+        """One of its two numbers in a table."""
+        return "" if value is None else shown_number(value, 3 if self.is_share else 4)
+
 
 @dataclass(frozen=True)
-class Finding:
+class AttackFinding:
     """An attack that was run."""
 
     attack: str
@@ -54,7 +63,7 @@ class NotRun:
     why: str
 
 
-Findings = Iterator[Finding | NotRun]
+Findings = Iterator[AttackFinding | NotRun]
 """What an attack gives: often one finding for each sensitive column."""
 
 
@@ -65,9 +74,9 @@ class Pair:
     own: Mapping[str, float | None]
     raw: Mapping[str, float | None] = field(default_factory=dict)
 
-    def figure(self, name: str, words: str, *, is_share: bool = False, is_drawn: bool = False) -> Figure:
-        """One of them."""
-        return Figure(name, words, self.own.get(name), self.raw.get(name), is_share, is_drawn)
+    def figures(self, named: Sequence[Figure]) -> tuple[Figure, ...]:
+        """Those of the named figures that were found, with their numbers."""
+        return tuple(replace(f, value=self.own[f.name], raw=self.raw.get(f.name)) for f in named if f.name in self.own)
 
     def raw_text(self, name: str, words: str) -> str:
         """What stands behind a number in a sentence: that of the private table, if there is one."""
@@ -98,3 +107,63 @@ def of_all(value: float | None, total: float | None) -> str:
     ('none of 12 people', '3 of 12 people')
     """
     return f"{'none' if not value else shown_number(value)} of {people(total)}"
+
+
+@dataclass(frozen=True)
+class AttackReport:
+    """What all attacks on one table or release found."""
+
+    attacked: str
+    """The name of the table or the release."""
+    method: str | None
+    """Of a release, the method that made it; None of a table."""
+    counts_persons: bool
+    owner_only: bool
+    """Whether a table of the owner was read."""
+    found: tuple[AttackFinding | NotRun, ...]
+
+    @property
+    def title(self) -> str:
+        """What stands above it, also above its picture."""
+        return f"Attacks on {self.attacked}"
+
+    def facts(self) -> Facts:
+        """The facts; they always pass, since an attack reports and does not judge."""
+        run = [f for f in self.found if isinstance(f, AttackFinding)]
+        not_run = [f for f in self.found if isinstance(f, NotRun)]
+        has_raw = any(figure.raw is not None for finding in run for figure in finding.figures)
+        content: dict[str, Any] = {
+            "attacked": self.attacked,
+            "kind": "table" if self.method is None else "release",
+            "counts": "persons" if self.counts_persons else "rows",
+            "beside_private_table": has_raw,
+            "attacks": [finding.to_json() for finding in run],
+            "not_run": [vars(f) for f in not_run],
+        }
+        content |= {} if self.method is None else {"method": self.method}
+        content |= {"owner_only": OWNER_ONLY} if self.owner_only else {}
+        parts: list[Part] = [Line(OWNER_ONLY, "private")] if self.owner_only else []
+        counted = "People are counted by their person column." if self.counts_persons else "A row counts as a person."
+        parts.append(Line(counted, quiet=True))
+        for finding in run:
+            parts.append(Line(finding.sentence, finding.attack))
+            parts += finding.private
+        if run:
+            parts.append(_grid(run, has_raw))
+        for why in dict.fromkeys(f.why for f in not_run):
+            parts.append(Line(f"{', '.join(f.attack for f in not_run if f.why == why)}: {why}", "not run"))
+        return Facts(self.title, content, tuple(parts))
+
+
+def _grid(run: Sequence[AttackFinding], has_raw: bool) -> Grid:
+    """All numbers, those of the private table in a column of their own."""
+    rows, before = [], ""
+    for finding in run:
+        of = f"{finding.attack}, {finding.about}" if finding.about else finding.attack
+        for figure in finding.figures:
+            words = f"{finding.case}: {figure.words}" if finding.case else figure.words
+            row = (of if of != before else "", words, figure.shown(figure.value))
+            rows.append((*row, figure.shown(figure.raw)) if has_raw else row)
+            before = of
+    headings = ("attack", "number", "here") + (("private table",) if has_raw else ())
+    return Grid(headings, tuple(rows), "In numbers", folded=("attack", "number"))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlpriv.core.engine import Row, fetch
+from sqlpriv.core.relation import Scratch
 from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.method import AnyMethod
-from sqlpriv.release.file import ReleaseFile
+from sqlpriv.table.source import Source
 
 _EVERY = -1.0
 """A threshold that all classes pass."""
@@ -20,6 +20,7 @@ class ClassGuess:
     """A sensitive column, and the classes by which it is guessed."""
 
     calls: Calls
+    scratch: Scratch
     table: str
     classes: tuple[str, ...]
     sensitive: str
@@ -27,35 +28,33 @@ class ClassGuess:
 
     def by_class(self, macro: str, columns: str, *extra: object) -> Row:
         """Aggregates over all classes of a check: `class`, `size` and `value` are those of its companion."""
-        return fetch(self.calls.con, f"SELECT {columns} FROM {self._call(macro, *extra, threshold=True)}")[0]
+        return fetch(self.calls.con, f"SELECT {columns} FROM {self.call(macro, *extra, threshold=True)}")[0]
 
     def value(self, macro: str, column: str, *extra: object) -> float:
         """The number of a check."""
-        return float(fetch(self.calls.con, f"SELECT {column} FROM {self._call(macro, *extra)}")[0][0])
+        return float(fetch(self.calls.con, f"SELECT {column} FROM {self.call(macro, *extra)}")[0][0])
 
-    def worst(self, macro: str, condition: str, most: int, *extra: object) -> list[Row]:
-        """The classes of a check for which a condition on `value` holds, the largest first: values of people."""
-        call = self._call(macro, *extra, threshold=True)
-        found = fetch(
-            self.calls.con,
-            f"SELECT class, size, value FROM {call} WHERE {condition} ORDER BY size DESC, CAST(class AS VARCHAR) "
-            f"LIMIT {most}",
-        )
-        return [(", ".join(f"{k} {v}" for k, v in names.items()), size, value) for names, size, value in found]
-
-    def _call(self, macro: str, *extra: object, threshold: bool = False) -> str:
+    def call(self, macro: str, *extra: object, threshold: bool = False) -> str:
+        """The call of a check, as SQL; with `threshold` of its companion, which then lists every class."""
         given = [self.table, list(self.classes), self.sensitive, *extra, *filter(None, [self.person])]
         given += [_EVERY] if threshold else []
         return f"{self.calls.need(macro)}({', '.join(literal(a) for a in given)})"
 
+    def homogeneity(self) -> dict[str, float | None]:
+        """How many people there are, and what their classes alone reveal: a value with the share 1 is certain."""
+        found = self.by_class(
+            "alpha_k_anonymity_classes",
+            "sum(size), coalesce(sum(size) FILTER (value = 1), 0), count(*) FILTER (value = 1), sum(size * value), "
+            "max(value)",
+        )
+        names = ("people", "certain", "homogeneous_classes", "guessed_right", "surest_guess")
+        return {name: float(value) for name, value in zip(names, found, strict=True)}
+
 
 def of_table(
-    calls: Calls, table: str, qis: Sequence[str], sensitive: Sequence[str], person: str | None = None
+    source: Source, qis: Sequence[str], sensitive: Sequence[str], person: str | None = None
 ) -> dict[str, ClassGuess]:
     """What each sensitive column of a table is guessed from."""
-    return {s: ClassGuess(calls, table, tuple(qis), s, person) for s in sensitive} if qis else {}
-
-
-def of_release(calls: Calls, method: AnyMethod, file: ReleaseFile) -> dict[str, ClassGuess]:
-    """What each sensitive column of a release is guessed from; none where random noise bounds beliefs."""
-    return {s: ClassGuess(calls, c.table, c.columns, s) for s, c in method.classes(file).items()}
+    if not qis:
+        return {}
+    return {s: ClassGuess(source.calls, source.scratch, source.table, tuple(qis), s, person) for s in sensitive}

@@ -7,17 +7,15 @@ quasi-identifiers, too, may rule out more: so many values at least are certain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import duckdb
-
-from sqlpriv.attacks.findings import Figure, Finding, Findings, NotRun, Pair, number, of_all, people
-from sqlpriv.attacks.homogeneity import numbers as homogeneous
+from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, of_all, people
 from sqlpriv.attacks.matches import match_people, refuse_unmatched
 from sqlpriv.attacks.target import Target
 from sqlpriv.core.engine import fetch
+from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.methods.records import VALUE, Records
+from sqlpriv.methods.records import VALUE
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import method_of
 from sqlpriv.release.file import ReleaseFile
@@ -33,7 +31,6 @@ _NOISE = (
     "random noise decides which rows of {} are published, so no value can be ruled out; the odds of both releases "
     "multiply, and `sqlpriv ledger` says what they cost together"
 )
-_PEOPLE = "__intersected"
 
 
 def attack(target: Target) -> Findings:
@@ -57,7 +54,7 @@ def attack(target: Target) -> Findings:
         yield NotRun(ATTACK, "the two have no sensitive column in common")
     for column in shared:
         pair = _numbers(target, target.private, target.policy, column)
-        yield Finding(ATTACK, _sentence(column, pair), tuple(_figures(pair)), column)
+        yield AttackFinding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), column)
 
 
 def _shared(files: Sequence[ReleaseFile]) -> list[str]:
@@ -73,83 +70,71 @@ def _numbers(target: Target, source: Source, policy: Policy, column: str) -> Pai
     con = target.calls.con
     qis = {folded(q): q for file in target.files for q in _named(file, "quasi-identifier")}
     by = ", ".join(quoted(q) for q in qis.values())
-    counted = f"SELECT {by}, count(*) AS __n FROM {source.table} GROUP BY ALL"
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_PEOPLE} AS SELECT row_number() OVER () AS __kind, * FROM ({counted})")
+    counted = f"SELECT {by}, count(*) AS __n FROM {source.private.name} GROUP BY ALL"
+    kinds = target.scratch.table(f"SELECT row_number() OVER () AS __kind, * FROM ({counted})", "kinds")
+    possible = []
     for i, (file, said) in enumerate(zip(target.files, (policy, target.second_policy or policy), strict=True)):
-        _write_possible(con, i, method_of(file).records_with_value(file, column, source, said))
-        behind = f"FROM {_PEOPLE} AS p ANTI JOIN __possible_{i} AS x ON p.__kind = x.kind"
+        possible.append(_possible(target, source, file, said, column, kinds))
+        behind = f"FROM {kinds.name} AS p ANTI JOIN {possible[i].name} AS x ON p.__kind = x.kind"
         missing = int(fetch(con, f"SELECT coalesce(sum(p.__n), 0) {behind}")[0][0])
         refuse_unmatched(file, missing, "--second-policy" if i else "--policy")
     # Where no class could be the person's, the row was left out, and the release says nothing of it.
     both = "coalesce(list_intersect(x.found, y.found), x.found, y.found)"
     rows = (
         f"SELECT p.__n AS n, x.found AS in_first, y.found AS in_second, {both} AS in_both, x.places AS a, "
-        f"y.places AS b FROM {_PEOPLE} AS p LEFT JOIN __possible_0 AS x ON p.__kind = x.kind "
-        "LEFT JOIN __possible_1 AS y ON p.__kind = y.kind"
+        f"y.places AS b FROM {kinds.name} AS p LEFT JOIN {possible[0].name} AS x ON p.__kind = x.kind "
+        f"LEFT JOIN {possible[1].name} AS y ON p.__kind = y.kind"
     )
-    sets = {"first": "a", "second": "b", "both": "a, b"}
     own: dict[str, float | None] = {}
-    for name, grouped in sets.items():
+    for name, grouped in {"first": "a", "second": "b", "both": "a, b"}.items():
         known = f"SELECT coalesce(sum(n) FILTER (len(in_{name}) = 1), 0), sum(n) FROM ({rows})"
         own[f"{name}_certain"], own["people"] = (float(v) for v in fetch(con, known)[0])
         sizes = f"SELECT sum(n) AS size FROM ({rows}) WHERE in_{name} IS NOT NULL GROUP BY {grouped}"
         smallest, alone = fetch(con, f"SELECT min(size), count(*) FILTER (size = 1) FROM ({sizes})")[0]
         own[f"{name}_smallest"], own[f"{name}_alone"] = float(smallest), float(alone)
-    return Pair(own, _raw(target, column, con, by, source))
+    # What the quasi-identifiers themselves would reveal.
+    guess = {folded(name): guess for name, guess in target.raw.items()}.get(folded(column))
+    certain = None if guess is None else guess.homogeneity()["certain"]
+    smallest, alone = fetch(con, f"SELECT min(__n), count(*) FILTER (__n = 1) FROM {kinds.name}")[0]
+    return Pair(own, {"both_certain": certain, "both_smallest": float(smallest), "both_alone": float(alone)})
 
 
-def _raw(
-    target: Target, column: str, con: duckdb.DuckDBPyConnection, by: str, source: Source
-) -> dict[str, float | None]:
-    """What the quasi-identifiers themselves would tell."""
-    found = {folded(name): guess for name, guess in target.raw.items()}.get(folded(column))
-    certain = None if found is None else homogeneous(found)["certain"]
-    sizes = f"SELECT count(*) AS size FROM {source.table} GROUP BY {by}"
-    smallest, alone = fetch(con, f"SELECT min(size), count(*) FILTER (size = 1) FROM ({sizes})")[0]
-    return {"both_certain": certain, "both_smallest": float(smallest), "both_alone": float(alone)}
-
-
-def _write_possible(con: duckdb.DuckDBPyConnection, number_: int, records: Records) -> None:
+def _possible(
+    target: Target, source: Source, file: ReleaseFile, policy: Policy, column: str, kinds: Relation
+) -> Relation:
     """Of each kind of people: which values they could have by a release, and where they could be in it."""
+    records = method_of(file).records_with_value(file, column, source, policy)
     matches = match_people(
-        con, f"release_{number_}", records, _PEOPLE, open_nulls=False, people_columns=["__kind"], record_columns=[VALUE]
+        target.scratch, records, kinds.name, open_nulls=False, people_columns=["__kind"], record_columns=[VALUE]
     )
-    fetch(
-        con,
-        f"CREATE OR REPLACE TEMP TABLE __possible_{number_} AS SELECT p.k0 AS kind, list(DISTINCT r.b0) AS found, "
-        f"list_sort(list(r.id)) AS places FROM {matches.pairs} AS x JOIN {matches.people} AS p ON x.person = p.id "
-        f"JOIN {matches.records} AS r ON x.record = r.id GROUP BY p.k0",
+    return target.scratch.table(
+        "SELECT p.k0 AS kind, list(DISTINCT r.b0) AS found, list_sort(list(r.id)) AS places "
+        f"FROM {matches.pairs.name} AS x JOIN {matches.people.name} AS p ON x.person = p.id "
+        f"JOIN {matches.records.name} AS r ON x.record = r.id GROUP BY p.k0",
+        "possible",
     )
 
 
-_WORDS = {
-    "people": "people who are in it",
-    "first_certain": "people whose value is certain, by the first release",
-    "second_certain": "people whose value is certain, by the second",
-    "both_certain": "people whose value is certain, by both",
-    "first_smallest": "the smallest set of people, by the first release",
-    "second_smallest": "the smallest set of people, by the second",
-    "both_smallest": "the smallest set of people, by both",
-    "both_alone": "people who are alone, by both",
-}
-
-
-def _figures(pair: Pair) -> Iterator[Figure]:
-    for name, words in _WORDS.items():
-        yield pair.figure(name, words, is_drawn=name in {"both_certain", "both_alone"})
+_FIGURES = (
+    Figure("people", "people who are in it"),
+    Figure("first_certain", "people whose value is certain, by the first release"),
+    Figure("second_certain", "people whose value is certain, by the second"),
+    Figure("both_certain", "people whose value is certain, by both", is_drawn=True),
+    Figure("first_smallest", "the smallest set of people, by the first release"),
+    Figure("second_smallest", "the smallest set of people, by the second"),
+    Figure("both_smallest", "the smallest set of people, by both"),
+    Figure("both_alone", "people who are alone, by both", is_drawn=True),
+)
 
 
 def _sentence(column: str, pair: Pair) -> str:
     own = pair.own
     certain = f"{of_all(own['both_certain'], own['people'])}{pair.raw_text('both_certain', 'in the private table:')}"
     alone = own["both_alone"]
+    are = "are" if alone and alone > 1 else "is"
     return (
         f"An attacker who finds a person in both releases knows {column} for certain of {certain}; by the first alone "
         f"of {people(own['first_certain'])}, by the second of {people(own['second_certain'])}. The smallest set of "
         f"people who cannot be distinguished falls to {number(own['both_smallest'])}, from "
-        f"{number(own['first_smallest'])} and {number(own['second_smallest'])}; {people(alone)} {_are(alone)} alone."
+        f"{number(own['first_smallest'])} and {number(own['second_smallest'])}; {people(alone)} {are} alone."
     )
-
-
-def _are(value: float | None) -> str:
-    return "are" if value and value > 1 else "is"

@@ -1,22 +1,20 @@
 """Linking with a dictionary: whose record is it? Each record has the entries that it could belong to; an attacker
 picks one of them by lot and is right with a chance of one in so many (Lebanon et al. 2009), if the person is listed.
 
-Where a column of the dictionary tells who is who, and the private table has it too, the picks are judged by it.
+Where a column of the dictionary identifies persons, and the private table has it too, the picks are judged by it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import duckdb
-
-from sqlpriv.attacks.dictionary import TABLE, Dictionary
-from sqlpriv.attacks.findings import Figure, Finding, Findings, NotRun, Pair, of_all, people
+from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, of_all, people
 from sqlpriv.attacks.matches import Matches, match_people
-from sqlpriv.attacks.target import Target
+from sqlpriv.attacks.target import AttackerList, AttackOptions, Target
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.records import Records, table_records
@@ -34,15 +32,15 @@ _NOISE = (
 
 @dataclass(frozen=True)
 class TruthColumn:
-    """The column that tells who is who, as the dictionary and the private table call it."""
+    """The column that identifies persons, as the dictionary and the private table call it."""
 
     entry: str
     own: str
 
 
-def attack(target: Target, truth: str | None) -> Findings:
+def attack(target: Target, options: AttackOptions) -> Findings:
     """How many records are found, as is to be expected, and by the truth where it is known."""
-    book = target.dictionary
+    book, truth = target.dictionary, options.truth
     if book is None and truth is not None:
         raise InputError("--truth is a column of a dictionary, and none is given: name one with --dictionary")
     if book is None:
@@ -61,22 +59,24 @@ def attack(target: Target, truth: str | None) -> Findings:
     if not records.cells:
         yield NotRun(ATTACK, f"of {', '.join(records.unknown)}, {NOT_PUBLIC}")
         return
-    con, private = target.calls.con, target.private
-    own = _numbers(con, "own", records)
+    own = _numbers(target.scratch, records, book.entries)
     if known is not None:
         people_of = target.private if target.files else target.source
         assert people_of is not None
-        own |= _judged(con, "own", records, people_of, known)
+        own |= _judged(target.scratch, records, book.entries, people_of, known)
     raw: dict[str, float | None] = {}
-    if private is not None:
-        plain = table_records(private.table, private.types, _spelt(private, shared))
-        raw = _numbers(private.con, "raw", plain)
-        raw |= {} if known is None else _judged(private.con, "raw", plain, private, known)
+    if target.private is not None and target.private_dictionary is not None:
+        private, entries = target.private, target.private_dictionary.entries
+        spelt = {folded(c): c for c in private.columns}
+        compared = [spelt[folded(n)] for n in shared if folded(n) in spelt]
+        plain = table_records(private.private.name, private.types, compared)
+        raw = _numbers(private.scratch, plain, entries)
+        raw |= {} if known is None else _judged(private.scratch, plain, entries, private, known)
     pair = Pair(own, raw)
-    yield Finding(ATTACK, _sentence(records, book, pair), tuple(_figures(pair)))
+    yield AttackFinding(ATTACK, _sentence(records, book, pair), pair.figures(_FIGURES))
 
 
-def _truth(target: Target, book: Dictionary, truth: str | None) -> TruthColumn | None:
+def _truth(target: Target, book: AttackerList, truth: str | None) -> TruthColumn | None:
     if truth is None:
         return None
     entry, _, own = truth.partition("=")
@@ -90,14 +90,14 @@ def _truth(target: Target, book: Dictionary, truth: str | None) -> TruthColumn |
     if column is None or spelt is None:
         lacking = book.name if column is None else "the private table"
         raise InputError(
-            f"{lacking} has no column {entry if column is None else own or entry!r} that could tell who is who; write "
+            f"{lacking} has no column {entry if column is None else own or entry!r} that could identify persons; write "
             "--truth COLUMN, or --truth COLUMN=COLUMN, that of the dictionary first"
         )
     return TruthColumn(column, spelt)
 
 
-def _shared(target: Target, book: Dictionary, truth: TruthColumn | None) -> list[str]:
-    """The columns by which records are compared: all that both have, but those that are wanted or tell the truth."""
+def _shared(target: Target, book: AttackerList, truth: TruthColumn | None) -> list[str]:
+    """The columns that records are compared by: all that both have, but for sensitive ones and the truth."""
     if target.files:
         offered = [str(r["name"]) for r in target.files[0].rows("attributes") if r.get("role") != "sensitive"]
     else:
@@ -113,7 +113,7 @@ def _shared(target: Target, book: Dictionary, truth: TruthColumn | None) -> list
     if not shared:
         raise InputError(
             f"the dictionary {book.name} shares no column with {target.name}, so nobody can be found by it: it has "
-            f"{', '.join(book.types)}; there are {', '.join(offered)}"
+            f"{', '.join(book.entries.columns)}; there are {', '.join(offered)}"
         )
     return shared
 
@@ -125,20 +125,11 @@ def _records(target: Target, shared: Sequence[str]) -> Records:
     return table_records(target.source.table, target.source.types, shared)
 
 
-def _spelt(source: Source, names: Sequence[str]) -> list[str]:
-    spelt = {folded(c): c for c in source.columns}
-    return [spelt[folded(n)] for n in names if folded(n) in spelt]
-
-
-def _entries(con: duckdb.DuckDBPyConnection, name: str, records: Records, keep: Sequence[str] = ()) -> Matches:
-    return match_people(con, name, records, TABLE, open_nulls=True, people_columns=keep)
-
-
-def _numbers(con: duckdb.DuckDBPyConnection, name: str, records: Records) -> dict[str, float | None]:
+def _numbers(scratch: Scratch, records: Records, dictionary: Relation) -> dict[str, float | None]:
     """Records by the number of entries that agree with them."""
-    matches = _entries(con, name, records)
+    matches = match_people(scratch, records, dictionary.name, open_nulls=True)
     found = fetch(
-        con,
+        scratch.con,
         f"SELECT sum(n), sum(n * {inlined('_picked(entries)')}), coalesce(sum(n) FILTER (entries = 1), 0), "
         f"coalesce(sum(n) FILTER (entries = 0), 0), max({inlined('_picked(entries)')}) FROM ({_counted(matches)})",
     )[0]
@@ -148,85 +139,75 @@ def _numbers(con: duckdb.DuckDBPyConnection, name: str, records: Records) -> dic
 
 def _counted(matches: Matches) -> str:
     """The kinds of records with the number of entries that agree."""
-    paired = f"{matches.pairs} JOIN {matches.people} AS p ON person = p.id"
+    paired = f"{matches.pairs.name} JOIN {matches.people.name} AS p ON person = p.id"
     entries = f"SELECT record, sum(p.n) AS entries FROM {paired} GROUP BY record"
     return (
-        f"SELECT r.id, r.n, coalesce(e.entries, 0) AS entries FROM {matches.records} AS r LEFT JOIN ({entries}) AS e "
-        "ON r.id = e.record"
+        f"SELECT r.id, r.n, coalesce(e.entries, 0) AS entries FROM {matches.records.name} AS r "
+        f"LEFT JOIN ({entries}) AS e ON r.id = e.record"
     )
 
 
 def _judged(
-    con: duckdb.DuckDBPyConnection, name: str, records: Records, source: Source, truth: TruthColumn
+    scratch: Scratch, records: Records, dictionary: Relation, source: Source, truth: TruthColumn
 ) -> dict[str, float | None]:
     """By the truth: the chance that the entry picked for the record of a person is the person's own.
 
     The record of a person is one of those that could hold the row; where several could, each is as likely as its size.
     """
-    entries = _entries(con, name, records, [truth.entry])
-    owners = match_people(con, f"{name}_rows", records, source.table, open_nulls=False, people_columns=[truth.own])
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE __entries AS {_counted(entries)}")
+    entries = match_people(scratch, records, dictionary.name, open_nulls=True, people_columns=[truth.entry])
+    owners = match_people(scratch, records, source.private.name, open_nulls=False, people_columns=[truth.own])
+    counted = scratch.table(_counted(entries), "counted")
     # Of a record and a true name: how many entries with that name agree with it.
     right = (
-        f"SELECT a.record, CAST(e.k0 AS VARCHAR) AS name, sum(e.n) AS right_ones FROM {entries.pairs} AS a "
-        f"JOIN {entries.people} AS e ON a.person = e.id GROUP BY ALL"
+        f"SELECT a.record, CAST(e.k0 AS VARCHAR) AS name, sum(e.n) AS right_ones FROM {entries.pairs.name} AS a "
+        f"JOIN {entries.people.name} AS e ON a.person = e.id GROUP BY ALL"
     )
-    listed = f"SELECT DISTINCT CAST({quoted(truth.entry)} AS VARCHAR) AS name FROM {TABLE}"
+    listed = f"SELECT DISTINCT CAST({quoted(truth.entry)} AS VARCHAR) AS name FROM {dictionary.name}"
     behind = (
         f"SELECT b.record, o.id, o.n, CAST(o.k0 AS VARCHAR) AS name, r.n / sum(r.n) OVER (PARTITION BY o.id) AS share "
-        f"FROM {owners.people} AS o JOIN {owners.pairs} AS b ON b.person = o.id JOIN {owners.records} AS r "
-        "ON r.id = b.record"
+        f"FROM {owners.people.name} AS o JOIN {owners.pairs.name} AS b ON b.person = o.id "
+        f"JOIN {owners.records.name} AS r ON r.id = b.record"
     )
     # Kinds of records are numbered anew by each match, and are the same by what they show.
     same = " AND ".join(f"x.l{i} IS NOT DISTINCT FROM y.l{i}" for i in range(len(records.cells)))
-    alike = f"SELECT x.id AS own, y.id AS record FROM {owners.records} AS x JOIN {entries.records} AS y ON {same}"
+    both = f"{owners.records.name} AS x JOIN {entries.records.name} AS y ON {same}"
+    alike = f"SELECT x.id AS own, y.id AS record FROM {both}"
     found = fetch(
-        con,
-        f"SELECT (SELECT coalesce(sum(n), 0) FROM {owners.people} SEMI JOIN ({listed}) AS l ON CAST(k0 AS VARCHAR) = "
-        "l.name), coalesce(sum(b.n * b.share * r.right_ones / e.entries), 0), "
+        scratch.con,
+        f"SELECT (SELECT coalesce(sum(n), 0) FROM {owners.people.name} SEMI JOIN ({listed}) AS l "
+        "ON CAST(k0 AS VARCHAR) = l.name), coalesce(sum(b.n * b.share * r.right_ones / e.entries), 0), "
         "coalesce(sum(b.n * b.share) FILTER (e.entries = 1), 0) "
         f"FROM ({behind}) AS b JOIN ({alike}) AS a ON b.record = a.own JOIN ({right}) AS r "
-        "ON r.record = a.record AND r.name = b.name JOIN __entries AS e ON e.id = a.record",
+        f"ON r.record = a.record AND r.name = b.name JOIN {counted.name} AS e ON e.id = a.record",
     )[0]
     return {name: float(value) for name, value in zip(("listed", "right", "alone_right"), found, strict=True)}
 
 
-_WORDS = {
-    "records": "records",
-    "expected": "records found, as is to be expected",
-    "alone": "records with one entry that agrees",
-    "in_no_entry": "records that no entry agrees with",
-    "surest": "the best chance of one record",
-    "listed": "people of the private table who are in the dictionary",
-    "right": "records found, by the truth",
-    "alone_right": "records with one entry that agrees, the right one",
-}
-
-_DRAWN = frozenset({"expected", "alone", "right", "alone_right"})
+_FIGURES = (
+    Figure("records", "records"),
+    Figure("expected", "records found, as is to be expected", is_drawn=True),
+    Figure("alone", "records with one entry that agrees", is_drawn=True),
+    Figure("in_no_entry", "records that no entry agrees with"),
+    Figure("surest", "the best chance of one record", is_share=True),
+    Figure("listed", "people of the private table who are in the dictionary"),
+    Figure("right", "records found, by the truth", is_drawn=True),
+    Figure("alone_right", "records with one entry that agrees, the right one", is_drawn=True),
+)
 
 
-def _figures(pair: Pair) -> Iterator[Figure]:
-    for name, words in _WORDS.items():
-        if name in pair.own:
-            yield pair.figure(name, words, is_share=name == "surest", is_drawn=name in _DRAWN)
-
-
-def _sentence(records: Records, book: Dictionary, pair: Pair) -> str:
-    own, by = pair.own, ", ".join(c.name for c in records.cells)
+def _sentence(records: Records, book: AttackerList, pair: Pair) -> str:
+    own, by, alone = pair.own, ", ".join(c.name for c in records.cells), pair.own["alone"]
+    agree = "agree" if alone and alone > 1 else "agrees"
     expected = f"{of_all(round(own['expected'] or 0, 1), own['records'])} right"
     text = (
         f"An attacker who holds {book.name} and compares {by} names {expected}, as is to be expected if all of them "
-        f"are in it{pair.raw_text('expected', 'in the private table:')}; with one entry alone {_agrees(own['alone'])}"
+        f"are in it{pair.raw_text('expected', 'in the private table:')}; with one entry alone {people(alone)} {agree}"
         f"{pair.raw_text('alone', 'there:')}."
     )
     if "right" in own:
         right = f"{people(round(own['right'] or 0, 1))} are named right{pair.raw_text('right', 'there:')}"
-        alone = f"{people(own['alone_right'])}{pair.raw_text('alone_right', 'there:')}"
-        text += f" By the truth {right}, and of those who are alone {alone}."
+        of_alone = f"{people(own['alone_right'])}{pair.raw_text('alone_right', 'there:')}"
+        text += f" By the truth {right}, and of those who are alone {of_alone}."
     if records.unknown:
         text += f" Not compared: {', '.join(records.unknown)}, since {NOT_PUBLIC}."
     return text
-
-
-def _agrees(value: float | None) -> str:
-    return f"{people(value)} {'agree' if value and value > 1 else 'agrees'}"

@@ -11,24 +11,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlpriv.attacks.findings import Figure, Finding, Findings, NotRun, number, people
+from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, number, people
 from sqlpriv.attacks.guesses import ClassGuess
-from sqlpriv.attacks.homogeneity import numbers as homogeneous
-from sqlpriv.attacks.target import Target
-from sqlpriv.attacks.worlds import ROWS, WORLD, Worlds, write_worlds
+from sqlpriv.attacks.target import AttackOptions, Target
+from sqlpriv.attacks.worlds import Worlds, find_worlds
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import OnProgress
-from sqlpriv.core.sqltext import quoted
+from sqlpriv.core.relation import Relation
 from sqlpriv.methods.method import AnyMethod, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.public_part import public_part
 from sqlpriv.table.source import Source
 
 ATTACK = "minimality"
-WORLDS = 40
-"""So many worlds are looked at, unless another number is asked for."""
-_KEPT, _SEARCHED = "__kept", "__searched"
 
 
 @dataclass(frozen=True)
@@ -39,14 +35,15 @@ class Sampled:
     """The logarithm of the number of all worlds, to the base 10."""
     looked: int
     excluded: int
-    is_exact: bool
+    possible: Relation | None
+    """Where all worlds were looked at, the values of those that are possible: row, place of the column, value."""
 
 
-def attack(target: Target, most: int, on_progress: OnProgress = None) -> Findings:
+def attack(target: Target, options: AttackOptions, on_progress: OnProgress = None) -> Findings:
     """How many worlds the choice rules out, and how sure the surest guess can become by that."""
-    if most < 0:
+    if options.worlds < 0:
         raise InputError("worlds must be a whole number of at least 0")
-    why = _why_not(target, most)
+    why = _why_not(target, options.worlds)
     if why is not None:
         yield NotRun(ATTACK, why)
         return
@@ -59,13 +56,16 @@ def attack(target: Target, most: int, on_progress: OnProgress = None) -> Finding
             "What is required is about quasi-identifiers alone, so the search would have chosen the same whoever has "
             "which value: its choice reveals nothing of sensitive values."
         )
-        yield Finding(ATTACK, sentence, (_excluded(0.0),))
+        yield AttackFinding(ATTACK, sentence, (_excluded(0.0),))
         return
-    worlds = write_worlds(source, method, policy, target.files[0])
-    looked = _look(worlds, method, policy, most, on_progress)
+    worlds = find_worlds(source, method, policy, target.files[0])
+    looked = _look(worlds, method, policy, options.worlds, on_progress)
     for place, column in enumerate(policy.sensitive):
         guess = next(g for name, g in target.own.items() if name.lower() == column.lower())
-        yield (_counted if looked.is_exact else _bounded)(source, guess, place, looked)
+        if looked.possible is None:
+            yield _bounded(source, guess, looked)
+        else:
+            yield _counted(source, guess, looked, looked.possible, place)
 
 
 def _why_not(target: Target, most: int) -> str | None:
@@ -86,37 +86,38 @@ def _why_not(target: Target, most: int) -> str | None:
 
 
 def _look(worlds: Worlds, method: AnyMethod, policy: Policy, most: int, on_progress: OnProgress) -> Sampled:
-    """Run the search on all worlds, or on a sample; those that are possible stay in a table."""
-    con, (digits, is_exact) = worlds.source.con, worlds.count(most)
+    """Run the search on all worlds, or on a sample."""
+    source, (digits, is_exact) = worlds.source, worlds.count(most)
     deals = list(worlds.every()) if is_exact else [worlds.drawn(i) for i in range(most)]
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_KEPT} (row BIGINT, place BIGINT, value VARCHAR)")
-    chosen, excluded = _choice(worlds.source, method, policy, ROWS), 0
-    for done, deal in enumerate(deals):
-        keep = worlds.write(deal, _KEPT)
-        if _choice(worlds.source, method, policy, WORLD) != chosen:
-            excluded += 1
-        elif is_exact:
-            fetch(con, keep)
+    shape = "SELECT CAST(NULL AS BIGINT) AS row, CAST(NULL AS BIGINT) AS place, CAST(NULL AS VARCHAR) AS value LIMIT 0"
+    possible = source.scratch.table(shape, "possible") if is_exact else None
+    chosen, excluded = _choice(source, method, policy, worlds.table(None)), 0
+    for done, query in enumerate(deals):
+        with source.scratch.nested() as scope:
+            deal = scope.table(query, "deal")
+            if _choice(source, method, policy, worlds.table(deal)) != chosen:
+                excluded += 1
+            elif possible is not None:
+                fetch(source.con, f"INSERT INTO {possible.name} {worlds.values(deal)}")
         if on_progress:
             on_progress((done + 1) / len(deals))
-    return Sampled(digits, len(deals), excluded, is_exact)
+    return Sampled(digits, len(deals), excluded, possible)
 
 
-def _choice(source: Source, method: AnyMethod, policy: Policy, table: str) -> object:
-    """What the search chooses for the rows of a table."""
-    columns = ", ".join(quoted(c) for c in source.columns)
-    fetch(source.con, f"CREATE OR REPLACE TEMP VIEW {_SEARCHED} AS SELECT {columns} FROM {table}")
+def _choice(source: Source, method: AnyMethod, policy: Policy, rows: str) -> object:
+    """What the search chooses for the rows of a query."""
     with source.scratch.nested() as scope:
-        return method.choice(method.plan(replace(source, table=_SEARCHED, texts={}, scope=scope), policy, Request()))
+        table = scope.table(rows, "world").name
+        return method.choice(method.plan(replace(source, table=table, texts={}, scope=scope), policy, Request()))
 
 
-def _counted(source: Source, guess: ClassGuess, place: int, looked: Sampled) -> Finding:
+def _counted(source: Source, guess: ClassGuess, looked: Sampled, possible: Relation, place: int) -> AttackFinding:
     """All worlds were looked at."""
-    beliefs = f"SELECT row, value, count(*) AS n FROM {_KEPT} WHERE place = {place} GROUP BY ALL"
+    beliefs = f"SELECT row, value, count(*) AS n FROM {possible.name} WHERE place = {place} GROUP BY ALL"
     best = f"SELECT row, max(n) / sum(n) AS belief FROM ({beliefs}) GROUP BY row"
     asked = f"SELECT max(belief), count(*) FILTER (belief = 1) FROM ({best})"
     surest, certain = map(float, fetch(source.con, asked)[0])
-    before = homogeneous(guess)
+    before = guess.homogeneity()
     sentence = (
         f"Of the {looked.looked:,} worlds that the release may stand for, the search would have chosen otherwise in "
         f"{looked.excluded:,}. Without these the surest guess of {guess.sensitive} is {number(surest)}, from "
@@ -124,18 +125,18 @@ def _counted(source: Source, guess: ClassGuess, place: int, looked: Sampled) -> 
     )
     figures = (
         Figure("worlds", "worlds that the release may stand for", float(looked.looked)),
-        _excluded(_share(source, looked)),
+        _excluded(looked.excluded / looked.looked),
         Figure("surest_before", "the surest guess, not knowing of the search", before["surest_guess"], is_share=True),
         Figure("surest_after", "the surest guess, knowing of it", surest, is_share=True),
         Figure("certain_before", "people whose value is certain, not knowing of it", before["certain"]),
         Figure("certain_after", "people whose value is certain, knowing of it", certain),
     )
-    return Finding(ATTACK, sentence, figures, guess.sensitive, "counted")
+    return AttackFinding(ATTACK, sentence, figures, guess.sensitive, "counted")
 
 
-def _bounded(source: Source, guess: ClassGuess, _place: int, looked: Sampled) -> Finding:
+def _bounded(source: Source, guess: ClassGuess, looked: Sampled) -> AttackFinding:
     """A sample was looked at: the share of worlds that is ruled out bounds how much a belief grows."""
-    before = homogeneous(guess)["surest_guess"]
+    before = guess.homogeneity()["surest_guess"]
     given = f"({before!r}, {looked.excluded}, {looked.looked})"
     share, after = map(
         float, fetch(source.con, f"SELECT share, belief FROM {source.need('minimality_bound')}{given}")[0]
@@ -149,16 +150,12 @@ def _bounded(source: Source, guess: ClassGuess, _place: int, looked: Sampled) ->
     figures = (
         Figure("worlds_log10", "digits of the number of worlds", looked.digits),
         Figure("looked_at", "worlds looked at", float(looked.looked)),
-        _excluded(_share(source, looked)),
+        _excluded(looked.excluded / looked.looked),
         Figure("excluded_share_bound", "the same at most, with 95% confidence", share, is_share=True),
         Figure("surest_before", "the surest guess, not knowing of the search", before, is_share=True),
         Figure("surest_after_bound", "the surest guess, knowing of it, at most", after, is_share=True),
     )
-    return Finding(ATTACK, sentence, figures, guess.sensitive, "bounded")
-
-
-def _share(source: Source, looked: Sampled) -> float:
-    return float(fetch(source.con, f"SELECT {looked.excluded} / {looked.looked}")[0][0])
+    return AttackFinding(ATTACK, sentence, figures, guess.sensitive, "bounded")
 
 
 def _excluded(share: float) -> Figure:

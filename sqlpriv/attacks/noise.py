@@ -6,12 +6,11 @@ the private table is at hand: take the value that most rows have which agree on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlpriv.attacks.findings import Figure, Finding, Findings, NotRun, Pair, number, people
+from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, people
 from sqlpriv.attacks.guesses import ClassGuess
-from sqlpriv.attacks.homogeneity import numbers as homogeneous
 from sqlpriv.attacks.matches import match_people
 from sqlpriv.attacks.target import Target
 from sqlpriv.core.engine import fetch
@@ -49,7 +48,7 @@ def _finding(
     column: str,
     known: Sequence[str],
     said: Sequence[Mapping[str, Any]],
-) -> Finding:
+) -> AttackFinding:
     own: dict[str, float | None] = {"before": None, "after": None}
     about = [a for a in said if a["knows"] == f"all but {column}"]
     if about:
@@ -59,22 +58,18 @@ def _finding(
     raw: dict[str, float | None] = {}
     if target.private is not None and target.policy is not None and known:
         own |= _guessed(method, file, target.private, target.policy, column, known)
-        raw = _raw(target.private, column, known)
+        # The same attacker with the private table in hand.
+        private = target.private
+        found = ClassGuess(private.calls, private.scratch, private.table, tuple(known), column).homogeneity()
+        raw = {"after": found["surest_guess"], "agree": found["people"], "right": found["guessed_right"]}
     pair = Pair(own, raw)
-    return Finding(ATTACK, _sentence(column, pair), tuple(_figures(pair)), column)
-
-
-def _raw(source: Source, column: str, known: Sequence[str]) -> dict[str, float | None]:
-    """The same attacker with the private table in hand."""
-    found = homogeneous(ClassGuess(source.calls, source.table, tuple(known), column))
-    return {"after": found["surest_guess"], "agree": found["people"], "right": found["guessed_right"]}
+    return AttackFinding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), column)
 
 
 def _guessed(
     method: AnyMethod, file: ReleaseFile, source: Source, policy: Policy, column: str, known: Sequence[str]
 ) -> dict[str, float | None]:
     """For how many people some row agrees on all else, how many of them are guessed right, and how many blindly."""
-    con = source.con
     there = file.columns(SCHEMA, "published")
     records = method.records(file, known, source, policy, also=column)
     if not records.cells:  # nothing else stands beside it
@@ -82,38 +77,34 @@ def _guessed(
     where = f" WHERE {_VIEW}" if _VIEW in there else ""
     weight = _WEIGHT if _WEIGHT in there else "1"
     rows = f"SELECT *, CAST({quoted(column)} AS VARCHAR) AS __guess, {weight} AS __score FROM {records.relation}{where}"
-    private = f"SELECT *, CAST({quoted(column)} AS VARCHAR) AS __truth FROM {source.table}"
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE __guesses AS {rows}")
+    private = f"SELECT *, CAST({quoted(column)} AS VARCHAR) AS __truth FROM {source.private.name}"
+    guesses = source.scratch.table(rows, "guesses")
     matches = match_people(
-        con, "noise", records.read_from("__guesses"), f"({private})", open_nulls=False,
+        source.scratch, records.read_from(guesses.name), f"({private})", open_nulls=False,
         people_columns=["__truth"], record_columns=["__guess", "__score"],
     )  # fmt: skip
     scored = (
-        f"SELECT p.id, p.n, p.k0 AS truth, r.b0 AS guess, sum(r.n * r.b1) AS score FROM {matches.pairs} AS x "
-        f"JOIN {matches.people} AS p ON x.person = p.id JOIN {matches.records} AS r ON x.record = r.id GROUP BY ALL"
+        f"SELECT p.id, p.n, p.k0 AS truth, r.b0 AS guess, sum(r.n * r.b1) AS score FROM {matches.pairs.name} AS x "
+        f"JOIN {matches.people.name} AS p ON x.person = p.id JOIN {matches.records.name} AS r ON x.record = r.id "
+        "GROUP BY ALL"
     )
     best = f"SELECT * FROM ({scored}) WHERE score > 0 QUALIFY score = max(score) OVER (PARTITION BY id)"
     hit = "avg(CASE WHEN guess IS NOT DISTINCT FROM truth THEN 1 ELSE 0 END) AS hit"
     judged = f"SELECT id, n, {hit} FROM ({best}) GROUP BY id, n"
-    blind = f"SELECT max(n) FROM (SELECT count(*) AS n FROM {source.table} GROUP BY {quoted(column)})"
-    found = fetch(con, f"SELECT coalesce(sum(n), 0), coalesce(sum(n * hit), 0), ({blind}) FROM ({judged})")[0]
+    blind = f"SELECT max(n) FROM (SELECT count(*) AS n FROM {source.private.name} GROUP BY {quoted(column)})"
+    asked = f"SELECT coalesce(sum(n), 0), coalesce(sum(n * hit), 0), ({blind}) FROM ({judged})"
+    found = fetch(source.con, asked)[0]
     return {name: float(value) for name, value in zip(("agree", "right", "blind"), found, strict=True)}
 
 
-_WORDS = {
-    "before": ("belief in a value before, at most", True),
-    "after": ("belief in a value after, at most", True),
-    "delta": ("chance that this does not hold (delta)", True),
-    "agree": ("people with whom some row agrees on all else", False),
-    "right": ("people guessed right, of these", False),
-    "blind": ("people guessed right by the commonest value, of all", False),
-}
-
-
-def _figures(pair: Pair) -> Iterator[Figure]:
-    for name, (words, is_share) in _WORDS.items():
-        if name in pair.own:
-            yield pair.figure(name, words, is_share=is_share, is_drawn=name == "right")
+_FIGURES = (
+    Figure("before", "belief in a value before, at most", is_share=True),
+    Figure("after", "belief in a value after, at most", is_share=True),
+    Figure("delta", "chance that this does not hold (delta)", is_share=True),
+    Figure("agree", "people with whom some row agrees on all else"),
+    Figure("right", "people guessed right, of these", is_drawn=True),
+    Figure("blind", "people guessed right by the commonest value, of all"),
+)
 
 
 def _sentence(column: str, pair: Pair) -> str:
@@ -121,9 +112,11 @@ def _sentence(column: str, pair: Pair) -> str:
     if own["after"] is None:
         text = f"{knows}: the release bounds no belief, since no public domain says how many values there are."
     else:
+        delta = own.get("delta")
+        but = "" if delta is None else f", but for a chance of {number(delta)} (delta), in which it may be seen"
         text = (
             f"{knows} comes to believe a value with {number(own['after'])} at most, from {number(own['before'])} before"
-            f"{pair.raw_text('after', 'with the private table:')}{_but_for(own.get('delta'))}."
+            f"{pair.raw_text('after', 'with the private table:')}{but}."
         )
     if "right" in own:
         right = f"{people(round(own['right'] or 0))} of these{pair.raw_text('right', 'with the private table:')}"
@@ -132,7 +125,3 @@ def _sentence(column: str, pair: Pair) -> str:
             f"right for {right}; the commonest value of all would be right for {people(own['blind'])}."
         )
     return text
-
-
-def _but_for(delta: float | None) -> str:
-    return "" if delta is None else f", but for a chance of {number(delta)} (delta), in which it may be seen"

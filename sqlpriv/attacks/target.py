@@ -1,7 +1,8 @@
-"""What attacks look at, opened: a table or a release, and the private table where a policy names it.
+"""What attacks look at, opened: a table or a release, the private table where a policy names it, and a dictionary.
 
 A release is attached beside the private table, so that the two can be held against each other; alone it is read in a
-connection that reaches nothing else.
+connection that reaches nothing else. A dictionary is what an attacker holds: a list of people with names and cells that
+records may be found by.
 """
 
 from __future__ import annotations
@@ -13,25 +14,58 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from sqlpriv import publishing
-from sqlpriv.attacks.dictionary import Dictionary, read_dictionary
-from sqlpriv.attacks.guesses import ClassGuess, of_release, of_table
+from sqlpriv.attacks.guesses import ClassGuess, of_table
 from sqlpriv.core.engine import is_database, open_memory
-from sqlpriv.core.errors import InputError
-from sqlpriv.core.sqltext import folded
+from sqlpriv.core.errors import InputError, SqlprivError
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.sqltext import csv_arguments, folded, reader
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import method_of
 from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
 from sqlpriv.table.hierarchies import make_hierarchies
+from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.source import Source, open_source
+
+WORLDS = 40
+"""So many other worlds a search is run on, unless another number is asked for."""
+MOST_KNOWN = 10
+_TEXTS = (".csv", ".tsv", ".txt", ".csv.gz", ".csv.zst")
 
 
 @dataclass(frozen=True)
-class Columns:
+class Knowledge:
+    """How much the attackers know, at most."""
+
+    negations: int = 2
+    implications: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse less than nothing, and more than can be computed in any time."""
+        for name, value in vars(self).items():
+            if not 0 <= value <= MOST_KNOWN:
+                raise InputError(f"{name} must be a whole number from 0 to {MOST_KNOWN}")
+
+
+@dataclass(frozen=True)
+class AttackOptions:
+    """What the owner asks for: what attackers know, and how far to look."""
+
+    knows: Knowledge = field(default_factory=Knowledge)
+    truth: str | None = None
+    """The column of the dictionary that identifies persons."""
+    worlds: int = WORLDS
+    """How many worlds to look at for what the choice of a search reveals."""
+    show_values: bool = False
+
+
+@dataclass(frozen=True)
+class AttackedColumns:
     """What the columns of a table are to an attacker, where no policy says it."""
 
     qis: tuple[str, ...] = ()
@@ -40,13 +74,26 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class AttackerList:
+    """A dictionary as it was read: its name, and its entries."""
+
+    name: str
+    entries: Relation
+
+    def column(self, name: str) -> str | None:
+        """A column as the dictionary spells it; None where it has none of this name."""
+        return next((c for c in self.entries.columns if folded(c) == folded(name)), None)
+
+
+@dataclass(frozen=True)
 class Target:
     """All that is open while attacks run."""
 
     name: str
     calls: Calls
+    scratch: Scratch
     own: Mapping[str, ClassGuess]
-    """What each sensitive column is guessed from in what is attacked; none where coins make its rows."""
+    """What each sensitive column is guessed from in what is attacked; none where random noise makes its rows."""
     raw: Mapping[str, ClassGuess] = field(default_factory=dict)
     """The same in the private table, where that is at hand and not itself what is attacked."""
     files: tuple[ReleaseFile, ...] = ()
@@ -58,20 +105,17 @@ class Target:
     """The table that is attacked, where it is no release."""
     private: Source | None = None
     """The private table, where it is at hand and not itself what is attacked."""
-    dictionary: Dictionary | None = None
-    """What attackers hold; it is there beside every table."""
+    dictionary: AttackerList | None = None
+    """What attackers hold."""
+    private_dictionary: AttackerList | None = None
+    """The same beside the private table, which may be open in another connection."""
     trees: Mapping[str, pa.Table] = field(default_factory=dict)
     """Hierarchies of sensitive columns."""
     counts_persons: bool = False
 
     @property
-    def is_owners(self) -> bool:
-        """Whether a table of the owner was read: then what is found is the owner's, too."""
-        return self.source is not None or self.private is not None
-
-    @property
     def bounds_beliefs(self) -> bool:
-        """Whether coins make the rows of the release, and bound what they let one believe."""
+        """Whether random noise makes the rows of the release, and bounds what they let one believe."""
         return self.method is not None and self.method.bounds_beliefs
 
 
@@ -84,7 +128,7 @@ class Inputs:
     policy: Policy | None = None
     second_policy: Policy | None = None
     database: Path | None = None
-    columns: Columns = field(default_factory=Columns)
+    columns: AttackedColumns = field(default_factory=AttackedColumns)
     dictionary: Any = None
 
 
@@ -92,13 +136,13 @@ class Inputs:
 def open_target(given: Inputs) -> Iterator[Target]:
     """A release, two releases, or a table."""
     data, policy = given.data, given.policy
-    if policy is not None and given.columns != Columns():
+    if policy is not None and given.columns != AttackedColumns():
         raise InputError("the policy says which columns are known and which are wanted: leave them out")
     if given.second_policy is not None and (given.second is None or policy is None):
         raise InputError("the policy of a second release stands beside that of the first: name both releases and both")
     is_file = isinstance(data, str | Path) and given.database is None
     if is_file and (given.second is not None or is_database(Path(data))):
-        if given.columns != Columns():
+        if given.columns != AttackedColumns():
             raise InputError("a release says itself which columns are known and which are wanted: leave them out")
         with readable(Path(data)), _releases(given) as target:
             yield target
@@ -123,24 +167,27 @@ def _table(source: Source, given: Inputs) -> Target:
             "which columns may an attacker know, and which want? Name them with --qi and --sensitive, or give --policy"
         )
     source.known([*columns.qis, *columns.sensitive, *filter(None, [columns.person])])
-    own = of_table(source.calls, source.table, columns.qis, columns.sensitive, columns.person)
-    book = read_dictionary(source.con, given.dictionary)
     return Target(
-        source.label, source.calls, own, source=source, dictionary=book, counts_persons=columns.person is not None
+        source.label,
+        source.calls,
+        source.scratch,
+        of_table(source, columns.qis, columns.sensitive, columns.person),
+        source=source,
+        dictionary=_read_dictionary(source.scratch, given.dictionary),
+        counts_persons=columns.person is not None,
     )
 
 
 def _private_table(source: Source, policy: Policy, given: Inputs) -> Target:
-    own, trees = _by_policy(source, policy, policy.person), _trees(source, policy)
-    book = read_dictionary(source.con, given.dictionary, source)
     return Target(
         source.label,
         source.calls,
-        own,
+        source.scratch,
+        _by_policy(source, policy, policy.person),
         policy=policy,
         source=source,
-        dictionary=book,
-        trees=trees,
+        dictionary=_read_dictionary(source.scratch, given.dictionary, source),
+        trees=_trees(source, policy),
         counts_persons=policy.person is not None,
     )
 
@@ -151,47 +198,57 @@ def _made_from_private(source: Source, private: Source, policy: Policy, given: I
     qis, sensitive = ([c for c in of if folded(c) in named] for of in (policy.qis, policy.sensitive))
     if not qis:
         raise InputError(f"{source.label} has no quasi-identifier of the policy: there is nothing to find people by")
-    own = of_table(source.calls, source.table, qis, sensitive)
-    raw = {s: g for s, g in _by_policy(private, policy, None).items() if s in own}
-    read_dictionary(private.con, given.dictionary, private)
+    own = of_table(source, qis, sensitive)
     return Target(
         source.label,
         source.calls,
+        source.scratch,
         own,
-        raw,
+        {s: g for s, g in _by_policy(private, policy, None).items() if s in own},
         policy=policy,
         source=source,
         private=private,
-        dictionary=read_dictionary(source.con, given.dictionary),
+        private_dictionary=_read_dictionary(private.scratch, given.dictionary, private),
+        dictionary=_read_dictionary(source.scratch, given.dictionary),
         trees=_trees(private, policy),
     )
 
 
 @contextmanager
 def _releases(given: Inputs) -> Iterator[Target]:
+    """The first release is what attacks on one release look at."""
     paths = [Path(given.data), *filter(None, [given.second])]
     if given.policy is None:
         with open_memory() as con:
-            calls = Calls(con)
-            book = read_dictionary(con, given.dictionary)
+            calls, scratch = Calls(con), Scratch(con)
+            held = _read_dictionary(scratch, given.dictionary)
             files = _attached(calls, paths)
             con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
-            yield replace(_target(calls, files), dictionary=book)
+            yield replace(_target(calls, scratch, files), dictionary=held)
         return
     policy = given.policy
     with publishing.open_private(policy) as source:
         files = _attached(source.calls, paths)
         for file, own in zip(files, (policy, given.second_policy), strict=False):
             _refuse_other_policy(file, own)
+        held = _read_dictionary(source.scratch, given.dictionary, source)
         yield replace(
-            _target(source.calls, files),
+            _target(source.calls, source.scratch, files),
             raw=_by_policy(source, policy, None),
             policy=policy,
             second_policy=given.second_policy,
             private=source,
-            dictionary=read_dictionary(source.con, given.dictionary, source),
+            dictionary=held,
+            private_dictionary=held,
             trees=_trees(source, policy),
         )
+
+
+def _target(calls: Calls, scratch: Scratch, files: tuple[ReleaseFile, ...]) -> Target:
+    method = method_of(files[0])
+    classes = method.classes(files[0])
+    own = {s: ClassGuess(calls, scratch, c.table, c.columns, s) for s, c in classes.items()}
+    return Target(files[0].name, calls, scratch, own, files=files, method=method)
 
 
 def _refuse_other_policy(file: ReleaseFile, policy: Policy | None) -> None:
@@ -212,21 +269,15 @@ def _attached(calls: Calls, paths: Sequence[Path]) -> tuple[ReleaseFile, ...]:
         named = " and ".join(repr(file.about["table"]) for file in files)
         raise InputError(f"these are releases of different tables, {named}: nobody is in both for certain")
     if len(files) > 1 and files[0].about.get("release") == files[1].about.get("release"):
-        raise InputError("both files hold the same release: together they tell no more than one")
+        raise InputError("both files hold the same release: together they reveal no more than one")
     return files
-
-
-def _target(calls: Calls, files: tuple[ReleaseFile, ...]) -> Target:
-    """The first release is what single attacks look at."""
-    method = method_of(files[0])
-    return Target(files[0].name, calls, of_release(calls, method, files[0]), files=files, method=method)
 
 
 def _by_policy(source: Source, policy: Policy, person: str | None) -> dict[str, ClassGuess]:
     source.known([*policy.qis, *policy.sensitive, *filter(None, [person])])
     spelt = {folded(c): c for c in source.columns}
     qis, sensitive = ([spelt[folded(c)] for c in named] for named in (policy.qis, policy.sensitive))
-    return of_table(source.calls, source.table, qis, sensitive, person)
+    return of_table(source, qis, sensitive, person)
 
 
 def _trees(source: Source, policy: Policy) -> dict[str, pa.Table]:
@@ -246,3 +297,39 @@ def _is_private(data: Any, database: Path | None, policy: Policy) -> bool:
     if not file.is_file() or not policy.table.file.is_file() or not file.samefile(policy.table.file):
         return False
     return database is None or folded(str(data)) == folded(policy.table.source)
+
+
+def _read_dictionary(scratch: Scratch, given: Any, beside: Source | None = None) -> AttackerList | None:
+    """Read it, if one is given: a file, a table beside the private one, or what a program holds."""
+    if given is None:
+        return None
+    name = Path(given).name if isinstance(given, str | Path) else "the dictionary"
+    rows = _dictionary_rows(scratch.con, given, beside)
+    try:
+        entries = scratch.table(f"FROM {rows}", "dictionary")
+    except SqlprivError as error:
+        raise InputError(f"the dictionary {name} cannot be read: {error}") from None
+    if not entries.written:
+        raise InputError(f"the dictionary {name} has no rows: there is nobody to find")
+    return AttackerList(name, entries)
+
+
+def _dictionary_rows(con: duckdb.DuckDBPyConnection, given: Any, beside: Source | None) -> str:
+    """The rows of a dictionary, as SQL."""
+    if not isinstance(given, str | Path):
+        whole = given.to_arrow_table() if isinstance(given, duckdb.DuckDBPyRelation) else given
+        try:
+            con.register("__given_dictionary", whole)
+        except (duckdb.Error, TypeError, RuntimeError):
+            kind = type(given).__name__
+            raise InputError(
+                f"a {kind} is no dictionary; give a file, a data frame, an Arrow table or a DuckDB relation"
+            ) from None
+        return "__given_dictionary"
+    text = str(given)
+    if Path(text).is_file():
+        # As texts, so that a code such as 01305 keeps its zero; they are read as what they are compared with.
+        return f"read_csv({csv_arguments(text, {'all_varchar': True})})" if text.endswith(_TEXTS) else reader(text, {})
+    if beside is not None and beside.given is not None and beside.reference.is_in_database:
+        return find_named(beside, text)
+    raise InputError(f"there is no dictionary {text!r}; name a CSV, Parquet or JSON file")

@@ -42,9 +42,7 @@ def comparison_facts(comparison: Comparison) -> Facts:
         Line(OWNER_ONLY, "private"),
         Line(_about_the_workload(comparison)),
         *_left_out(comparison),
-        *_errors(rows),
-        *_by_size(rows),
-        *_costs(rows),
+        *_answers(rows),
         _promises(rows),
         *_posteriors(comparison),
         *_refused_questions(rows),
@@ -142,60 +140,50 @@ def _left_out(comparison: Comparison) -> Iterator[Line]:
         yield Line(f"and {len(left) - _LISTED:,} more statements, which --json lists", "warning")
 
 
-def _errors(rows: Sequence[MethodResult]) -> Iterator[Grid]:
-    """What the answers are worth, a row for each method that answers."""
+def _answers(rows: Sequence[MethodResult]) -> Iterator[Grid]:
+    """What the answers are worth and cost, in all and by size: a row for each method that answers."""
     done = [(row, row.measured) for row in rows if row.measured is not None]
-    shown = tuple(
+    if not done:
+        return
+    errors = [
         (
-            _name(row),
+            row.name,
             _number(found.median_error),
             _number(found.p90_error),
             _number(found.width),
-            _percent(found.inside),
+            "" if found.inside is None else f"{100 * found.inside:.1f}%",
             _number(row.posterior) or "n/a",
         )
         for row, found in done
-    )
+    ]
     caption = "Errors and width in rows; posterior: the worst belief of the linking attacker."
     headings = ("method", "median", "90%", "width", "inside", "posterior")
-    if shown:
-        yield Grid(headings, shown, title="Error of an answer", caption=caption)
+    yield Grid(headings, tuple(errors), title="Error of an answer", caption=caption)
+    sizes = done[0][1].by_size
+    if any(size.numbers for size in sizes):
+        by_size = ("method", *(f"{size.size} ({size.numbers:,})" for size in sizes))
+        medians = [(row.name, *(_number(s.median_error) for s in found.by_size)) for row, found in done]
+        yield Grid(by_size, tuple(medians), title="Median error by the size of the true count (so many counts)")
+    costs = [
+        (row.name, f"{row.publish_seconds:.1f}", f"{row.ask_seconds:.1f}", row.bytes, found.answered)
+        for row, found in done
+    ]
+    yield Grid(("method", "publishing, s", "asking, s", "bytes", "answered"), tuple(costs), title="Cost")
 
 
 def _promises(rows: Sequence[MethodResult]) -> Grid:
     """What each protects against, at which bound; or why there is no release by it."""
-    listed = tuple((row.method, *_promise(row)) for row in rows if row.chosen is None)
+    listed = []
+    for row in rows:
+        if row.chosen is None:
+            bound = row.converted.protection if row.converted else ""
+            listed.append((row.method, row.against, bound if row.refused is None else f"REFUSED: {row.refused}"))
     headings = ("method", "protects against", "by")
-    return Grid(headings, listed, title="Protection", folded=headings[-1:])
-
-
-def _promise(row: MethodResult) -> tuple[str, str]:
-    if row.refused is not None:
-        return row.against, f"REFUSED: {row.refused}"
-    return row.against, row.converted.protection if row.converted else ""
-
-
-def _by_size(rows: Sequence[MethodResult]) -> Iterator[Grid]:
-    done = [(row, row.measured) for row in rows if row.measured is not None]
-    if not done or not any(size.numbers for size in done[0][1].by_size):
-        return
-    headings = ("method", *(f"{size.size} ({size.numbers:,})" for size in done[0][1].by_size))
-    listed = tuple((_name(row), *(_number(s.median_error) for s in found.by_size)) for row, found in done)
-    yield Grid(headings, listed, title="Median error by the size of the true count (so many counts)")
-
-
-def _costs(rows: Sequence[MethodResult]) -> Iterator[Grid]:
-    done = [(row, row.measured) for row in rows if row.measured is not None]
-    if done:
-        listed = tuple(
-            (_name(row), row.publish_seconds, row.ask_seconds, row.bytes, found.answered) for row, found in done
-        )
-        shown = tuple((n, f"{p:.1f}", f"{a:.1f}", b, answered) for n, p, a, b, answered in listed)
-        yield Grid(("method", "publishing, s", "asking, s", "bytes", "answered"), shown, title="Cost")
+    return Grid(headings, tuple(listed), title="Protection", folded=headings[-1:])
 
 
 def _attacker(comparison: Comparison) -> str:
-    """The one whose posterior is told of every method."""
+    """The attacker whose posterior is reported of every method."""
     return (
         "the linking attacker knows the quasi-identifiers of a person and that the person is in the table, and first "
         f"believes in no value with more than {shown_number(comparison.options.times)} times the odds of an even "
@@ -216,7 +204,7 @@ def _posteriors(comparison: Comparison) -> Iterator[Line]:
     left: dict[str, list[str]] = {}
     for row in comparison.rows:
         if (what := _leaves_out(row)) is not None:
-            left.setdefault(what, []).append(_name(row))
+            left.setdefault(what, []).append(row.name)
     for what, names in left.items():
         yield Line(f"of {', '.join(names)}: it leaves out {what}", "posterior")
 
@@ -252,7 +240,7 @@ def _notes(rows: Sequence[MethodResult]) -> Iterator[Line]:
     for row in rows:
         if row.chosen is not None:
             chosen = ", ".join(f"{name} = {toml(value)}" for name, value in row.chosen.items())
-            yield Line(f"{_name(row)} has {chosen}: read off the private table, so it reveals something of it", "best")
+            yield Line(f"{row.name} has {chosen}: read off the private table, so it reveals something of it", "best")
         if row.chosen is None and row.converted is not None and row.converted.assumed and row.measured:
             yield Line(f"{row.method} is compared at a bound that the policy does not state", "assumed")
 
@@ -264,7 +252,7 @@ def _advice(comparison: Comparison, best: MethodResult | None) -> str:
     assert best.measured is not None
     relative = not _all_counts(comparison)
     half = best.measured.median_relative_error if relative else best.measured.median_error
-    off = "none of them can be told" if half is None else f"{shown_number(half)} of the truth" if relative else (
+    off = "an amount that is not known" if half is None else f"{shown_number(half)} of the truth" if relative else (
         f"{shown_number(half)} rows"
     )  # fmt: skip
     sentence = f"For these questions take {best.method}: half of its answers are off by at most {off}"
@@ -279,15 +267,5 @@ def _advice(comparison: Comparison, best: MethodResult | None) -> str:
     return f"{sentence}."
 
 
-def _name(row: MethodResult) -> str:
-    if row.chosen is None:
-        return row.method
-    return f"{row.method} *"
-
-
 def _number(value: float | None) -> str:
     return "" if value is None else shown_number(value, 3)
-
-
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.1f}%"

@@ -20,9 +20,8 @@ from typing import Any
 import duckdb
 
 from sqlpriv import publishing
-from sqlpriv.comparison.conversion import Converted, convert
+from sqlpriv.comparison.conversion import Converted, Protection, convert, declared_protection
 from sqlpriv.comparison.measure import Measured, measure
-from sqlpriv.comparison.protection import Protection, declared_protection
 from sqlpriv.comparison.truth import Truth, ask_private
 from sqlpriv.core.engine import translate
 from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, SqlprivError
@@ -50,7 +49,7 @@ TWICE = 2.0
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How to compare: the workload or its seed, the key of the coins, the time for a search, and whether to tune."""
+    """How to compare: the workload or its seed, the key of the noise, the time for a search, and whether to tune."""
 
     workload: Path | None = None
     seed: int = 0
@@ -80,6 +79,11 @@ class MethodResult:
     """The options that this row was tuned to."""
 
     @property
+    def name(self) -> str:
+        """The method, with a star where it was tuned by the private table."""
+        return self.method if self.chosen is None else f"{self.method} *"
+
+    @property
     def seconds(self) -> float:
         """Publishing and asking."""
         return self.publish_seconds + self.ask_seconds
@@ -103,13 +107,18 @@ def compare_methods(
     names = _known(methods)
     read_key(options.key_file)  # a file that is not there is said now, and not in the row of each method
     protection, options = declared_protection(policy), replace(options, times=times_of(policy))
-    steps = _Steps(on_progress, 1 + len(names))
-    truth = ask_private(policy, options.workload, options.seed, steps.next())
+    pieces = 1 + len(names)  # of the same length, about
+    truth = ask_private(policy, options.workload, options.seed, _part(on_progress, 0, 1 / pieces))
     rows: list[MethodResult] = []
     with scratch_folder() as folder:
-        for name in names:
-            heard = steps.next()
-            row = _row(name, policy, protection, truth, options, folder, heard)
+        for done, name in enumerate(names, 1):
+            row = MethodResult(name, METHODS[name].against)
+            try:
+                row = replace(row, converted=convert(policy, METHODS[policy.method], METHODS[name], protection))
+                heard = _part(on_progress, done / pieces, 1 / pieces)
+                row = _rehearse(row, truth, options, folder, heard, options.tune)
+            except SqlprivError as error:
+                row = replace(row, refused=str(error))
             rows.append(row)
             if row.best:
                 tuned = _tuned(row, truth, options, folder)
@@ -123,24 +132,6 @@ def _known(methods: str | Sequence[str]) -> list[str]:
     if unknown:
         raise InputError(f"there is no method {unknown[0]!r}; there are {', '.join(METHODS)}")
     return list(dict.fromkeys(names)) or list(METHODS)
-
-
-def _row(
-    name: str,
-    policy: Policy,
-    protection: Protection,
-    truth: Truth,
-    options: CompareOptions,
-    folder: Path,
-    on_progress: OnProgress,
-) -> MethodResult:
-    method = METHODS[name]
-    row = MethodResult(name, method.against)
-    try:
-        row = replace(row, converted=convert(policy, METHODS[policy.method], method, protection))
-        return _rehearse(row, truth, options, folder, on_progress, options.tune)
-    except SqlprivError as error:
-        return replace(row, refused=str(error))
 
 
 def _tuned(row: MethodResult, truth: Truth, options: CompareOptions, folder: Path) -> MethodResult:
@@ -241,18 +232,5 @@ def _best(plan: AnyPlan, queries: Sequence[str], request: Request) -> Mapping[st
 
 
 def _part(on_progress: OnProgress, start: float, share: float) -> OnProgress:
+    """What is called with the progress of a piece that starts somewhere and is a share of the whole."""
     return None if on_progress is None else lambda done: on_progress(start + share * done)
-
-
-class _Steps:
-    """One bar over several pieces of work of the same length."""
-
-    def __init__(self, on_progress: OnProgress, many: int) -> None:
-        self._on_progress = on_progress
-        self._many = many
-        self._done = -1
-
-    def next(self) -> OnProgress:
-        """What hears of the next piece."""
-        self._done += 1
-        return _part(self._on_progress, self._done / self._many, 1 / self._many)

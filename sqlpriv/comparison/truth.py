@@ -6,8 +6,7 @@ The table is read once into memory, with the columns that a release may have, an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -61,12 +60,12 @@ def ask_private(policy: Policy, workload: Path | None, seed: int, on_progress: O
         choices = [] if given is not None else [_choices(source, a, c) for a, c in enumerate(columns) if _is_fine(c)]
         asked = given or make_workload(policy.table.name, [c for c in choices if c.values], seed)
         unlisted = tuple(c.name for c in columns if _is_fine(c) and not _has_domain(c)) if given is None else ()
-        with _table_in_memory(source, policy, columns) as rows:
-            found: list[TrueAnswers | LeftOut] = []
-            for place, question in enumerate(asked):
-                found.append(_asked(source.con, question) if isinstance(question, Question) else question)
-                if on_progress:
-                    on_progress((place + 1) / len(asked))
+        rows = _read_into_memory(source, policy, columns)
+        found: list[TrueAnswers | LeftOut] = []
+        for place, question in enumerate(asked):
+            found.append(_asked(source.con, question) if isinstance(question, Question) else question)
+            if on_progress:
+                on_progress((place + 1) / len(asked))
     known = tuple(k for k in found if isinstance(k, TrueAnswers))
     left_out = tuple(left for left in found if isinstance(left, LeftOut))
     if not known:
@@ -110,13 +109,12 @@ def _choices(source: Source, place: int, column: Column) -> Choices:
     return Choices(column.name, tuple(v[0] for v in values), is_ordered)
 
 
-@contextmanager
-def _table_in_memory(source: Source, policy: Policy, columns: Sequence[Column]) -> Iterator[int]:
-    """The table under its own name, with the public tables beside it; nothing else can be reached then."""
+def _read_into_memory(source: Source, policy: Policy, columns: Sequence[Column]) -> int:
+    """The table under its own name, with the public tables beside it; nothing else can be reached then. Its rows."""
     con, table = source.con, quoted(_SCHEMA, policy.table.name)
     fetch(con, f"CREATE SCHEMA {_SCHEMA}")
     listed = ", ".join(quoted(c.name) for c in columns)
-    fetch(con, f"CREATE TABLE {table} AS SELECT {listed} FROM {source.table}")
+    fetch(con, f"CREATE TABLE {table} AS SELECT {listed} FROM {source.private.name}")
     settle_types(source, table)
     for name, file in policy.public.items():
         fetch(con, f"CREATE TABLE {quoted(_SCHEMA, name)} AS FROM {reader(str(policy.table.path(file)), {})}")
@@ -126,7 +124,7 @@ def _table_in_memory(source: Source, policy: Policy, columns: Sequence[Column]) 
     fetch(con, f"SET schema = {quoted(_SCHEMA)}")
     fetch(con, "SET python_enable_replacements = false")
     fetch(con, "SET enable_external_access = false")
-    yield rows
+    return rows
 
 
 def _asked(con: duckdb.DuckDBPyConnection, question: Question) -> TrueAnswers | LeftOut:

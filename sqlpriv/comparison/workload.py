@@ -52,8 +52,8 @@ class Choices:
     is_ordered: bool
 
 
-def read_workload(file: Path) -> list[Question | LeftOut]:
-    """The statements of a file."""
+def read_statements(file: Path) -> list[str]:
+    """The statements of a file, at least one."""
     try:
         found = statements(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -62,7 +62,12 @@ def read_workload(file: Path) -> list[Question | LeftOut]:
         raise InputError(f"{file.name}: {error}") from None
     if not found:
         raise InputError(f"{file.name} holds no query; write SELECT statements, with semicolons between them")
-    return [_read(number, sql) for number, sql in enumerate(found, 1)]
+    return found
+
+
+def read_workload(file: Path) -> list[Question | LeftOut]:
+    """The questions of a file, or why a statement is none."""
+    return [_read(number, sql) for number, sql in enumerate(read_statements(file), 1)]
 
 
 def _read(number: int, sql: str) -> Question | LeftOut:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import duckdb
 
 from sqlpriv.core.engine import open_memory
+from sqlpriv.core.sqltext import quoted
 
 _YEAR_STARTS = "DATE '2024-01-01'"
 
@@ -96,11 +97,11 @@ def create(con: duckdb.DuckDBPyConnection, table: str = "hospital", rows: int = 
     """
     copies = rows // 200
     con.execute(
-        f"CREATE TABLE {_quoted(table)} AS {_admissions()}",
+        f"CREATE TABLE {quoted(table)} AS {_admissions()}",
         {"seed": seed, "admissions": rows - copies, "copies": copies},
     ).fetchall()
     con.execute(
-        f"""CREATE TABLE {_quoted(table + "_diagnosis")} AS
+        f"""CREATE TABLE {quoted(table + "_diagnosis")} AS
         SELECT diagnosis, chapter, '*' AS top FROM {_DIAGNOSES}
         UNION ALL SELECT NULL, 'unknown', '*'
         ORDER BY chapter, diagnosis NULLS LAST"""
@@ -116,10 +117,6 @@ def write(folder: Path, rows: int = 24000, seed: int = 7) -> HospitalFiles:
         con.table("hospital").write_parquet(str(files.admissions))
         con.table("hospital_diagnosis").write_parquet(str(files.diagnosis))
     return files
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _draw(purpose: str, *keys: str) -> str:

@@ -17,8 +17,7 @@ from rich.console import Console
 from rich.rule import Rule
 
 from sqlpriv import publishing
-from sqlpriv.checks import requirements
-from sqlpriv.checks.run import Job, check
+from sqlpriv.apps.python import check, publish
 from sqlpriv.core.engine import open_memory
 from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.core.facts import Facts, Grid, Line
@@ -26,7 +25,6 @@ from sqlpriv.core.sqltext import literal
 from sqlpriv.demo import hospital
 from sqlpriv.display.progress import progress
 from sqlpriv.display.terminal import show
-from sqlpriv.table.source import open_source
 
 GENERALIZE = """\
 # The best generalization under k-anonymity and l-diversity.
@@ -81,7 +79,6 @@ QUESTIONS = (
 )
 ASKED = {"hospital-release.duckdb": {"chapters": "hospital_diagnosis.parquet"}, "hospital-noise.duckdb": {}}
 """The releases that answer questions, each with the public tables that it does not bring along."""
-_REQUIRED = ("k>=5", "distinct_l>=3")
 
 
 def demo_command(
@@ -129,9 +126,15 @@ def _check(folder: Path) -> Facts:
     files = hospital.write(folder)
     (folder / "generalize.toml").write_text(GENERALIZE, encoding="utf-8")
     (folder / "noise.toml").write_text(ALPHA_BETA, encoding="utf-8")
-    job = Job((("zip", "sex"),), ("diagnosis",), "patient_id", tuple(requirements.parse(r) for r in _REQUIRED))
-    with open_source(str(files.admissions)) as source, progress("checking") as on_progress:
-        found = check(source, job, on_progress).facts()
+    with progress("checking") as on_progress:
+        found = check(
+            files.admissions,
+            ["zip", "sex"],
+            "diagnosis",
+            person="patient_id",
+            require=["k>=5", "distinct_l>=3"],
+            on_progress=on_progress,
+        )
     said = (
         Line("It must not go out as it is: zip and sex alone leave people in classes of their own."),
         Line("(The command prints every model; here are a few of them.)", quiet=True),
@@ -166,7 +169,7 @@ def _publish(folder: Path) -> Facts:
 
 def _published(folder: Path, policy: str) -> Facts:
     with progress("publishing") as on_progress:
-        return publishing.publish(folder / policy, ledger_file=folder / "demo-ledger.db", on_progress=on_progress).facts
+        return publish(folder / policy, ledger_file=folder / "demo-ledger.db", on_progress=on_progress)
 
 
 def _ask(folder: Path) -> Facts:

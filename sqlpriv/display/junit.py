@@ -12,7 +12,7 @@ from sqlpriv.core.facts import Facts, legible, shown_number
 
 
 @dataclass(frozen=True)
-class Case:
+class JudgedCase:
     """One thing that was judged; `passed` is None where it is claimed, and cannot be judged from what is there."""
 
     name: str
@@ -20,14 +20,14 @@ class Case:
     said: str
 
 
-def cases(facts: Facts) -> Iterator[Case]:
+def cases(facts: Facts) -> Iterator[JudgedCase]:
     """What a check required, or what was verified of a release."""
     for verdict in facts.content.get("requirements", ()):
         where = ", ".join(verdict["qis"]) + (f" / {verdict['sensitive']}" if verdict["sensitive"] else "")
         said = f"is {shown_number(verdict['value'])}"
-        yield Case(f"{verdict['requirement']} of {where}", verdict["passed"], said)
+        yield JudgedCase(f"{verdict['requirement']} of {where}", verdict["passed"], said)
     for check in facts.content.get("checks", ()):
-        yield Case(check["check"], check["passed"], check["found"])
+        yield JudgedCase(check["check"], check["passed"], check["found"])
 
 
 def write_junit(facts: Facts, suite: str, target: Path) -> None:
@@ -45,7 +45,7 @@ def write_junit(facts: Facts, suite: str, target: Path) -> None:
         if case.passed is False:
             ElementTree.SubElement(one, "failure", {"message": legible(case.said or "fails")})
         elif case.passed is None:
-            ElementTree.SubElement(one, "skipped", {"message": "claimed: the file alone cannot tell"})
+            ElementTree.SubElement(one, "skipped", {"message": "claimed: the file alone cannot show it"})
     try:
         ElementTree.ElementTree(root).write(target, encoding="utf-8", xml_declaration=True)
     except OSError:

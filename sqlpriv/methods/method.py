@@ -184,6 +184,9 @@ class Method(ABC, Generic[P, L]):
     """What it protects against, in a word."""
     posterior_holds: str = ""
     """Of which attackers `posterior` is, in words that follow "of an attacker who": of stronger ones, too, maybe."""
+    guarantee_macros: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Macros that say what a release guarantees, each with the numbers of the file that it takes, in their order. Of
+    several, that one says it whose numbers a release has."""
     retraces_choice: bool = False
     """Whether `choice` says what a search took: which one it takes reveals something of the rows."""
     has_lattice: bool = False

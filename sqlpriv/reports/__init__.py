@@ -8,10 +8,8 @@ A page about a release says what its file says, so it may go where the release g
 reveals something of the private table: it says so on top, and is for the owner. Neither holds a sensitive value or a
 row of a person unless `show_values` asks for it.
 
-model.py      what a page is made of: sections with sentences, tables and charts
-claims.py     what a release promises, to whom
-sections.py   what the policy asks, the table shows, attackers learn, and else could be chosen
-recheck.py    the SQL that checks a release in any DuckDB
 pages.py      the pages: of a release, of a policy, of two releases
-html.py       a page as HTML, with page.css and page.js
+sections.py   what a release promises, the policy asks, the table shows, attackers learn, and else could be chosen
+recheck.py    the SQL that checks a release in any DuckDB
+html.py       what a page is made of, and its HTML, with page.css and page.js
 """

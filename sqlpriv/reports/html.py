@@ -1,9 +1,13 @@
-"""A page as one HTML file, and its charts as pictures: no request leaves the file, everything in it is escaped."""
+"""A page: sections with sentences, tables and charts, in the order in which they are read; and its HTML.
+
+It becomes one file, with its charts as pictures: no request leaves the file, everything in it is escaped.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from html import escape as escape_html
 from importlib.resources import files
@@ -13,11 +17,48 @@ from typing import Any
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts, Grid, Line, Part, html_part, legible, plain
 from sqlpriv.display.charts import Picture, draw
-from sqlpriv.reports.model import Code, Page, Piece, Section, Signature
 
 # No address may be asked, whatever a page holds; Vega compiles its expressions, which needs 'unsafe-eval'.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 _VERDICT = {True: "holds", False: "fails", None: "open"}
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text to copy, as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Places to fill in, by hand or by keyboard."""
+
+    places: tuple[str, ...]
+
+
+Piece = Part | Picture | Code | Signature
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: its anchor, its heading, and what stands in it."""
+
+    name: str
+    title: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """All of it. `passed` is None where nothing was judged."""
+
+    title: str
+    verdict: str
+    passed: bool | None
+    audience: str
+    """Who may read it."""
+    sections: tuple[Section, ...]
 
 
 def escape(text: str) -> str:

@@ -12,33 +12,25 @@ from sqlpriv.core.facts import legible
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import SCHEMA, macros
 from sqlpriv.macros.expand import expand
+from sqlpriv.methods.method import AnyMethod
 from sqlpriv.methods.records import BUCKET
 
-# What a guarantee follows from, and the macro that says so; the first whose numbers the release has.
-_GUARANTEES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("sdgs_delta", ("k", "beta", "epsilon")),
-    ("alpha_beta_guarantee", ("d", "gamma", "alpha", "beta")),
-    ("bag_guarantee", ("d", "gamma", "p", "q")),
-    ("frapp_guarantee", ("d", "gamma", "stay", "move")),
-    ("signed_bag_guarantee", ("d", "gamma", "a")),
-)
 
-
-def recheck_sql(file: str, content: Mapping[str, Any], alias: str = "r") -> str:
+def recheck_sql(method: AnyMethod, file: str, content: Mapping[str, Any], alias: str = "r") -> str:
     """Statements for any DuckDB client, in the folder of the release."""
-    return "\n".join(_Recheck(file, content, alias).statements())
+    return "\n".join(_Recheck(method, file, content, alias).statements())
 
 
 class _Recheck:
-    def __init__(self, file: str, content: Mapping[str, Any], alias: str) -> None:
-        self._file, self._content, self._alias = file, content, alias
+    def __init__(self, method: AnyMethod, file: str, content: Mapping[str, Any], alias: str) -> None:
+        self._method, self._file, self._content, self._alias = method, file, content, alias
         self._numbers: Mapping[str, Any] = content.get("parameters") or {}
 
     def statements(self) -> Iterator[str]:
         """What to run, with what should come out behind it."""
         yield f"ATTACH {literal(self._file)} AS {self._alias} (READ_ONLY);"
-        stated = _comment("the digest of the rows as stated; sqlpriv verify works it out from the rows again")
-        yield f"SELECT value FROM {self._alias}.sqlpriv_release.about WHERE name = 'digest';  {stated}"
+        declared = _comment("the digest of the rows as declared; sqlpriv verify computes it from the rows again")
+        yield f"SELECT value FROM {self._alias}.sqlpriv_release.about WHERE name = 'digest';  {declared}"
         if any("side" in column for column in self._content["columns"]):
             yield from self._buckets()
         else:
@@ -104,7 +96,7 @@ class _Recheck:
 
     def _guarantee(self) -> Iterator[str]:
         numbers = self._numbers
-        for macro, needed in _GUARANTEES:
+        for macro, needed in self._method.guarantee_macros:
             if all(name in numbers for name in needed):
                 of_one = "of one group" if len(self._content.get("groups") or ()) > 1 else "what it guarantees"
                 called = f"{SCHEMA}.{macro}({', '.join(repr(numbers[name]) for name in needed)})"

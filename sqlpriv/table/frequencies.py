@@ -13,7 +13,8 @@ Private rows (`Source.private`) are read elsewhere only by
     methods: compare         what was written against the rows it was written from
     split/arrange         Anatomy's sort, which deals single rows into buckets
     attacks/worlds         minimality's worlds, which deal the values of a class to its rows
-    attacks/linking        a link with a truth, which asks of every row whether it was found
+    attacks/matches        kinds of people with their counts, which linking, noise and intersection compare by text
+    comparison/truth       the true answers of questions, which are about any columns
 """
 
 from __future__ import annotations

@@ -12,9 +12,8 @@ from support.commands import run
 from support.policies import write_policy
 
 from sqlpriv.comparison import facts as telling
-from sqlpriv.comparison.conversion import Converted
+from sqlpriv.comparison.conversion import Converted, Protection
 from sqlpriv.comparison.measure import BySize, Measured
-from sqlpriv.comparison.protection import Protection
 from sqlpriv.comparison.run import CompareOptions, Comparison, MethodResult
 from sqlpriv.comparison.truth import TrueAnswers, Truth
 from sqlpriv.comparison.workload import LeftOut, Question
@@ -87,7 +86,7 @@ def comparison(folder: Path) -> Comparison:
 
 def test_nothing_is_cut_at_80_columns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = comparison(folder)
-    monkeypatch.setattr("sqlpriv.apps.cli.compare.compare_methods", lambda *_: made)
+    monkeypatch.setattr("sqlpriv.apps.cli.assess.compare_methods", lambda *_: made)
     done = run(folder, "compare", "policy.toml", columns=80)
     assert done.returncode == 0, done.stderr
     text = done.stdout

@@ -11,7 +11,7 @@ import pytest
 from support.commands import Done, run
 from support.releases import Made
 
-from sqlpriv.apps.cli.query import facts_of
+from sqlpriv.apps.answers import AnsweredQuery
 from sqlpriv.core.facts import Grid, Line
 
 COUNT = "SELECT count(*) AS n FROM people"
@@ -71,7 +71,7 @@ def test_of_many_groups_forty_are_printed(release: Made, tmp_path: Path) -> None
 
 
 def cells(columns: list[str], *rows: tuple[object, ...]) -> list[tuple[str, ...]]:
-    (grid, *_) = facts_of(columns, rows, 40, ()).parts
+    (grid, *_) = AnsweredQuery(columns, rows).facts(40).parts
     assert isinstance(grid, Grid)
     return list(grid.rows)
 
@@ -88,9 +88,9 @@ def test_digits_go_by_magnitude_and_null_is_null() -> None:
 def test_an_average_beyond_its_column_is_marked() -> None:
     names, rows = ["a", "a_low", "a_high"], [(215.96, 1.0, 90.0), (45.0, 1.0, 90.0), (45.0, 45.0 + 1e-14, 45.0)]
     assert [row[0] for row in cells(names, *rows)] == ["* 216", "45", "45"]
-    said = [part.text for part in facts_of(names, rows, 40, ()).parts if isinstance(part, Line)]
-    assert said == ["* beyond what its column can hold: too few rows to tell more than its bounds say"]
-    assert len(facts_of(names, rows[1:], 40, ()).parts) == 1
+    said = [part.text for part in AnsweredQuery(names, rows).facts(40).parts if isinstance(part, Line)]
+    assert said == ["* beyond what its column can hold: too few rows to say more than its bounds do"]
+    assert len(AnsweredQuery(names, rows[1:]).facts(40).parts) == 1
 
 
 @pytest.mark.some(1)

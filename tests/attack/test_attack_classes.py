@@ -15,13 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import strategies
 
-from sqlpriv.attacks import background, closeness, homogeneity
-from sqlpriv.attacks.background import Knowledge
-from sqlpriv.attacks.findings import Finding
+from sqlpriv.attacks.classes import background, closeness, homogeneity
+from sqlpriv.attacks.findings import AttackFinding
 from sqlpriv.attacks.guesses import ClassGuess, of_table
+from sqlpriv.attacks.target import Knowledge
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Grid
 from sqlpriv.macros.calls import Calls
+from sqlpriv.table.source import Source
 
 Row = tuple[int, str]
 QUICK = settings(max_examples=max(strategies.EXAMPLES // 10, 4))
@@ -39,13 +40,18 @@ def calls() -> Iterator[Calls]:
         yield Calls(con)
 
 
+def table(calls: Calls) -> Source:
+    """Table t, as attacks are given it."""
+    return Source(calls.con, calls, "t", "t", ())
+
+
 def guessed(calls: Calls, rows: Sequence[Row]) -> dict[str, ClassGuess]:
     strategies.create_table(calls.con, "t", {"q": "INTEGER", "s": "VARCHAR"}, [list(row) for row in rows])
-    return of_table(calls, "t", ["q"], ["s"])
+    return of_table(table(calls), ["q"], ["s"])
 
 
 def numbers(found: object) -> dict[str, Any]:
-    assert isinstance(found, Finding)
+    assert isinstance(found, AttackFinding)
     return {figure.name: figure.value for figure in found.figures}
 
 
@@ -68,8 +74,8 @@ def beliefs(found: Sequence[dict[int, str]], person: int) -> dict[str, Fraction]
 @given(tiny)
 def test_certainty_is_that_of_all_worlds(calls: Calls, rows: list[Row]) -> None:
     own = guessed(calls, rows)
-    (first,) = homogeneity.attack(own, {}, False)
-    known = {f.case: numbers(f) for f in background.attack(own, {}, Knowledge(2, 0))}
+    (first,) = homogeneity(own, {}, False)
+    known = {f.case: numbers(f) for f in background(own, {}, Knowledge(2, 0))}
     every = list(worlds(rows))
     believed = [beliefs(every, person) for person in range(len(rows))]
     found = numbers(first)
@@ -92,7 +98,7 @@ def test_certainty_is_that_of_all_worlds(calls: Calls, rows: list[Row]) -> None:
 @given(tiny, st.integers(1, 2))
 def test_implications_are_those_of_all_worlds(calls: Calls, rows: list[Row], k: int) -> None:
     table = [{"q": q, "s": s} for q, s in rows]
-    *_, last = background.attack(guessed(calls, rows), {}, Knowledge(0, k))
+    *_, last = background(guessed(calls, rows), {}, Knowledge(0, k))
     found = numbers(last)
     assert found["surest_guess"] == pytest.approx(float(oracles.ck_safety_by_worlds(table, ["q"], "s", k)))
     each = oracles.ck_safety_per_class(table, ["q"], "s", k)
@@ -102,7 +108,7 @@ def test_implications_are_those_of_all_worlds(calls: Calls, rows: list[Row], k: 
 @QUICK
 @given(tiny)
 def test_beliefs_move_as_far_as_shares_differ(calls: Calls, rows: list[Row]) -> None:
-    (finding,) = closeness.attack(guessed(calls, rows), {}, {})
+    (finding,) = closeness(guessed(calls, rows), {}, {})
     found = numbers(finding)
     values, whole = {s for _, s in rows}, [s for _, s in rows]
     factors, distances = [], []
@@ -119,13 +125,13 @@ def test_beliefs_move_as_far_as_shares_differ(calls: Calls, rows: list[Row]) -> 
 def test_the_lecture(calls: Calls) -> None:
     """Bob's class is all cancer; Umeko's is flu or heart disease, and flu for certain without the heart."""
     strategies.create_table(calls.con, "t", dict.fromkeys(("zip", "age", "ill"), "VARCHAR"), [list(r) for r in LECTURE])
-    own = of_table(calls, "t", ["zip", "age"], ["ill"])
-    (first,) = homogeneity.attack(own, {}, True)
+    own = of_table(table(calls), ["zip", "age"], ["ill"])
+    (first,) = homogeneity(own, {}, True)
     found = numbers(first)
     assert (found["certain"], found["homogeneous_classes"], found["guessed_right"]) == (4, 1, 8)
-    (second,) = background.attack(own, {}, Knowledge(1, 0))
+    (second,) = background(own, {}, Knowledge(1, 0))
     assert numbers(second) == {"certain": 8, "surest_guess": 1}
-    assert isinstance(first, Finding)
+    assert isinstance(first, AttackFinding)
     (grid,) = first.private
     assert isinstance(grid, Grid)
     assert (grid.private, grid.rows) == (True, (("zip 130**, age 30-40", 4),))
@@ -134,7 +140,7 @@ def test_the_lecture(calls: Calls) -> None:
 def test_persons_are_counted_where_they_are_named(calls: Calls) -> None:
     rows = [[1, "a", 7], [1, "a", 7], [1, "b", 8]]
     strategies.create_table(calls.con, "t", {"q": "INTEGER", "s": "VARCHAR", "p": "INTEGER"}, rows)
-    by_row, by_person = (homogeneity.numbers(of_table(calls, "t", ["q"], ["s"], p)["s"]) for p in (None, "p"))
+    by_row, by_person = (of_table(table(calls), ["q"], ["s"], p)["s"].homogeneity() for p in (None, "p"))
     assert (by_row["people"], by_row["guessed_right"]) == (3, 2)
     assert (by_person["people"], by_person["guessed_right"]) == (2, 1)
 
@@ -146,12 +152,12 @@ def test_similar_values_are_one_group(calls: Calls) -> None:
     strategies.create_table(calls.con, "t", {"q": "INTEGER", "s": "VARCHAR"}, rows)
     levels = [("ulcer", "stomach", "*"), ("gastritis", "stomach", "*"), ("flu", "lungs", "*")]
     tree = pa.table({f"level{i}": [level[i] for level in levels] for i in range(3)})
-    own = of_table(calls, "t", ["q"], ["s"])
-    (found,) = closeness.attack(own, own, {"s": tree})
+    own = of_table(table(calls), ["q"], ["s"])
+    (found,) = closeness(own, own, {"s": tree})
     assert numbers(found)["certain_group"] == 2
-    assert homogeneity.numbers(own["s"])["certain"] == 0
+    assert own["s"].homogeneity()["certain"] == 0
     # A hierarchy that misses a value says nothing of a release that has it.
-    (found,) = closeness.attack(own, {}, {"s": tree.slice(0, 2)})
+    (found,) = closeness(own, {}, {"s": tree.slice(0, 2)})
     assert "certain_group" not in numbers(found)
 
 

@@ -23,6 +23,7 @@ import sqlpriv
 from sqlpriv.attacks.matches import match_people
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts
+from sqlpriv.core.relation import Scratch
 from sqlpriv.methods.records import Cell, Records
 from sqlpriv.publishing import publish
 
@@ -73,7 +74,7 @@ def test_who_agrees_with_which_record(records: list[Row], entries: list[Row], op
         for table, rows in (("r", records), ("e", entries)):
             strategies.create_table(con, table, {"a": "VARCHAR", "b": "VARCHAR"}, [list(row) for row in rows])
         cells = tuple(Cell(c, "VARCHAR", lambda values: f"SELECT value AS label, value FROM {values}") for c in "ab")
-        reach = match_people(con, "x", Records("r", cells), "e", open_nulls=open_nulls)
+        reach = match_people(Scratch(con), Records("r", cells), "e", open_nulls=open_nulls)
         found = con.execute(
             f"SELECT r.l0, r.l1, p.v0, p.v1 FROM {reach.pairs} JOIN {reach.records} AS r ON r.id = record "
             f"JOIN {reach.people} AS p ON p.id = person"

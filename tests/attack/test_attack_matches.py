@@ -44,8 +44,7 @@ def found_where_they_are(path: Path, output: Path, column: str = "ill") -> tuple
         records = target.method.records_with_value(target.files[0], column, target.private, policy)
         rows = f"(SELECT *, '=' || {column} AS __own, row_number() OVER () AS __row FROM {target.private.table})"
         matches = match_people(
-            target.calls.con,
-            "x",
+            target.scratch,
             records,
             rows,
             open_nulls=False,

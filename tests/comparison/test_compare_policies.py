@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlpriv.comparison.conversion import Converted, convert, policy_lines
-from sqlpriv.comparison.protection import declared_protection
+from sqlpriv.comparison.conversion import Converted, convert, declared_protection, policy_lines
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Method

@@ -27,7 +27,7 @@ from sqlpriv.display.charts import (
     tradeoff_picture,
 )
 from sqlpriv.display.charts.lattice import MOST_DRAWN, holds_suppressed
-from sqlpriv.display.charts.look import COLOURS, shown
+from sqlpriv.display.charts.marks import COLOURS, shown
 from sqlpriv.display.charts.tradeoff import frontier
 from sqlpriv.methods.generalized.generalize.nodes import all_nodes, lattice_of
 from sqlpriv.methods.generalized.generalize.stubbornness import stubbornness_curves

@@ -16,9 +16,8 @@ from support.policies import write_policy
 
 import sqlpriv
 from sqlpriv import publishing
-from sqlpriv.attacks.facts import attack_facts
-from sqlpriv.attacks.run import AttackOptions, run_attacks
-from sqlpriv.attacks.target import Inputs, open_target
+from sqlpriv.attacks.run import run_attacks
+from sqlpriv.attacks.target import AttackOptions, Inputs
 from sqlpriv.comparison.facts import comparison_facts
 from sqlpriv.comparison.run import CompareOptions, compare_methods
 from sqlpriv.core.engine import fetch
@@ -229,9 +228,7 @@ def test_it_is_compared(path: Path) -> None:
 @pytest.mark.parametrize("with_policy", [True, False])
 def test_it_is_attacked(path: Path, release: Path, with_policy: bool) -> None:
     policy = publishing.read_policy(path) if with_policy else None
-    with open_target(Inputs(release, policy=policy)) as target:
-        found = run_attacks(target, AttackOptions())
-        facts = attack_facts(target, found)
+    facts = run_attacks(Inputs(release, policy=policy), AttackOptions()).facts()
     assert facts.content["method"] == RoundedCounts.name
     whys = {each["attack"]: each["why"] for each in facts.content["not_run"]}
     assert "no column is sensitive" in whys["homogeneity"]

@@ -18,6 +18,7 @@ from support.commands import run
 import sqlpriv
 from sqlpriv import publishing
 from sqlpriv.core.errors import InputError, ReleaseError
+from sqlpriv.methods import METHODS
 from sqlpriv.reports.html import render
 from sqlpriv.reports.pages import found_while_publishing, report_published
 from sqlpriv.reports.recheck import recheck_sql
@@ -251,7 +252,7 @@ def test_nothing_else_is_written_over(folder: Path, target: str) -> None:
 def test_a_name_cannot_leave_its_comment() -> None:
     required = {"requirement": "k>=5\n; SELECT 1; --", "measure": "k", "arguments": "{}", "sensitive": None}
     columns = [{"name": "a", "role": "quasi-identifier"}]
-    sql = recheck_sql("r.duckdb", {"table": "t", "columns": columns, "requirements": [required]})
+    sql = recheck_sql(METHODS["generalize"], "r.duckdb", {"table": "t", "columns": columns, "requirements": [required]})
     with duckdb.connect() as con:
         statements = [s.query.strip() for s in con.extract_statements(sql)]
     assert len(statements) == 3
@@ -321,7 +322,7 @@ def test_after_every_publish(folder: Path, tmp_path: Path, monkeypatch: pytest.M
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)["report"] == "labels-report.html"
     page = (tmp_path / "labels-report.html").read_text(encoding="utf-8")
-    between = ["What was asked", "What was found in the private table", "What was done", "What else there is"]
+    between = ["What was asked", "What was found in the private table", "What was done", "What is not on this page"]
     assert headings(page)[2:6] == between
     assert not [value for value in VALUES if value in page]
     # It is the owner's: it stands beside the policy, and not where the release goes.

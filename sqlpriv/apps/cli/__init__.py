@@ -5,6 +5,9 @@ options    options that several commands have; printing and writing results
 checks     check
 policies   init, lattice, hierarchy
 releases   plan, publish, verify, show, ledger
-attack, compare, risk, report, query, serve, views, dbt, mcp    the command of that name; views: view
+assess     attack, compare, risk, report
+query      query, view
+serve      serve, mcp
+dbt        dbt
 macros     sql, docs, install
 """

@@ -1,24 +1,28 @@
-"""The command that asks a release: ordinary SQL in, estimates with their bounds out."""
+"""The commands that ask: query, ordinary SQL in and estimates with their bounds out; view, a query kept as a view.
+
+A view is plain SQL: a question about a release, or steps with macros.
+"""
 
 from __future__ import annotations
 
 import json
-import math
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sqlpriv import publishing
-from sqlpriv.apps.cli.options import named_tables, print_facts, require_writable, write_csv
-from sqlpriv.apps.rows import distinct_names, plain_value
+from sqlpriv import publishing, released
+from sqlpriv.apps.answers import AnsweredQuery, plain_value
+from sqlpriv.apps.cli.options import AsJson, ReleasePath, named_tables, print_facts, require_writable, write_csv
+from sqlpriv.core.engine import open_database
 from sqlpriv.core.errors import InputError
-from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.core.facts import Facts
+from sqlpriv.macros.views import create_view
+from sqlpriv.release.file import released_there
+from sqlpriv.release.views import CONFIDENCE
 from sqlpriv.rewrite.clauses import BUDGET
 
-Row = Sequence[Any]
 _STDIN = "-"
 
 
@@ -49,7 +53,8 @@ def query_command(
         typer.Option(metavar="JSON", help="Values of ? and $1, as in '[\"x\", 3]', or of $name, as in '{...}'."),
     ] = None,
     domain_extremes: Annotated[
-        bool, typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain.")
+        bool,
+        typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain."),
     ] = False,
     views: Annotated[
         list[Path] | None,
@@ -75,15 +80,16 @@ def query_command(
         if explain:
             print(opened.explain(*options))
             return
-        answer = opened.sql(*options)
-        columns, rows, warnings = list(answer.columns), answer.fetchall(), opened.warnings(*options)
+        found = opened.sql(*options)
+        answer = AnsweredQuery(found.columns, found.fetchall(), opened.warnings(*options))
     if to_csv:
-        plain = ([plain_value(value) for value in row] for row in rows)
-        write_csv(sys.stdout if to_stdout else to_csv, distinct_names(columns), plain)
+        plain = ([plain_value(value) for value in row] for row in answer.rows)
+        write_csv(sys.stdout if to_stdout else to_csv, answer.names, plain)
     if as_json or to_stdout:
-        print(*(f"sqlpriv: warning: {w}" for w in warnings), sep="\n", end="\n" if warnings else "", file=sys.stderr)
+        for warning in answer.warnings:
+            print(f"sqlpriv: warning: {warning}", file=sys.stderr)
     if not to_stdout:
-        print_facts(facts_of(columns, rows, most, warnings), as_json)
+        print_facts(answer.facts(most), as_json)
 
 
 def _sql(query: str | None, file: Path | None) -> str:
@@ -106,52 +112,6 @@ def _sql(query: str | None, file: Path | None) -> str:
     return text
 
 
-def facts_of(columns: list[str], rows: Sequence[Row], most: int, warnings: tuple[str, ...]) -> Facts:
-    """The first rows for people, all of them as data."""
-    names = distinct_names(columns)
-    bounds = dict(_bounds(names))
-    cells = tuple(tuple(_cell(row, place, bounds) for place in range(len(names))) for row in rows[:most])
-    parts: list[Part] = [Grid(tuple(columns), cells)]
-    if any(text.startswith(_OUTSIDE) for row in cells for text in row):
-        parts.append(Line(f"{_OUTSIDE}beyond what its column can hold: too few rows to tell more than its bounds say"))
-    if len(rows) > most:
-        parts.append(Line(f"{len(rows) - most:,} more rows; --csv FILE writes all {len(rows):,}, --most prints more"))
-    content = [dict(zip(names, map(plain_value, row), strict=True)) for row in rows]
-    return Facts("", content, tuple(parts), warnings)
-
-
-_OUTSIDE = "* "
-
-
-def _bounds(names: list[str]) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Where the bounds of each estimate are; a bound has itself."""
-    places = {name: place for place, name in enumerate(names)}
-    for name, place in places.items():
-        low, high = places.get(f"{name}_low"), places.get(f"{name}_high")
-        if low is not None and high is not None:
-            yield from ((place, (low, high)), (low, (low, low)), (high, (high, high)))
-
-
-def _cell(row: Row, place: int, bounds: dict[int, tuple[int, int]]) -> str:
-    """A value for people: of an estimate few digits, and a mark where it lies beyond its bounds; all of a group key."""
-    value = row[place]
-    if value is None:
-        return "NULL"
-    if not isinstance(value, float):
-        return str(value)
-    if place not in bounds:
-        return shown_number(value, 6) if math.isfinite(value) and not bounds else str(value)
-    low, high = (row[bound] for bound in bounds[place])
-    text = shown_number(value)
-    return f"{_OUTSIDE}{text}" if _is_beyond(value, low, high) else text
-
-
-def _is_beyond(value: float, low: float | None, high: float | None) -> bool:
-    """Only bounds that were cut to a range leave their estimate outside; a rounding error does not count."""
-    room = 1e-9 * max(abs(value), 1.0)
-    return low is not None and high is not None and not low - room <= value <= high + room
-
-
 def _values(text: str | None) -> list[Any] | dict[str, Any] | None:
     try:
         found = json.loads(text) if text is not None else None
@@ -160,3 +120,57 @@ def _values(text: str | None) -> list[Any] | dict[str, Any] | None:
     if found is not None and not isinstance(found, (list, dict)):
         raise InputError("--parameters takes a JSON list or object, as in '[\"north\", 20]'")
     return found
+
+
+view = typer.Typer(
+    help="Keep a query as a view in plain SQL that any DuckDB client reads.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@view.callback()
+def root() -> None:
+    """Keep a query as a view in plain SQL that any DuckDB client reads."""
+
+
+@view.command("add")
+def add_command(
+    file: Annotated[Path, typer.Argument(help="A release, or another DuckDB file.")],
+    name: Annotated[str, typer.Argument(help="What to call the view.")],
+    query: Annotated[
+        str,
+        typer.Argument(metavar="SQL", help="A question about the release's table; or SQL with macros, as priv.hide."),
+    ],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a view of this name.")] = False,
+    confidence: Annotated[
+        float | None, typer.Option(help=f"Of a release's intervals, between 0 and 1; {CONFIDENCE} without it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep a question about a release as a view of its estimates, or a query with macros as what it runs.
+
+    A release is verified without the view and with it, and is replaced by a copy in one step.
+    """
+    if not file.is_file():
+        raise InputError(f"there is no database file {str(file)!r}")
+    if released_there(file) is not None:
+        given = CONFIDENCE if confidence is None else confidence
+        print_facts(publishing.add_view(file, name, query, confidence=given, replace=replace), as_json)
+        return
+    if confidence is not None:
+        raise InputError(f"{file.name} is no release, so a view in it has no confidence; leave --confidence out")
+    with open_database(file, write=True) as con:
+        create_view(con, name, query, replace)
+    print_facts(Facts(f"{name} is a view in {file.name}", {"database": file.name, "view": name}), as_json)
+
+
+@view.command("drop")
+def drop_command(
+    release: ReleasePath,
+    name: Annotated[str, typer.Argument(help="The view.")],
+    as_json: AsJson = False,
+) -> None:
+    """Take a view out of a release."""
+    print_facts(publishing.drop_view(release, name), as_json)

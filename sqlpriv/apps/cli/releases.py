@@ -21,6 +21,7 @@ from sqlpriv.apps.cli.options import (
     refuse_values_in_json,
     require_writable,
 )
+from sqlpriv.comparison.workload import read_statements
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.facts import Facts, Line
 from sqlpriv.display import charts
@@ -31,11 +32,10 @@ from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import dry_run as run_dry
 from sqlpriv.release.ledger.show import show_ledger, void_entry
-from sqlpriv.rewrite.bind.parse import statements
 from sqlpriv.table.source import Source
 
 if TYPE_CHECKING:  # what draws pages takes a while to load
-    from sqlpriv.reports.model import Section
+    from sqlpriv.reports.html import Section
 
 TimeLimit = Annotated[
     float | None,
@@ -84,7 +84,7 @@ def plan_command(
     if chart is not None:
         charts.ready(chart)
     read = _read_at_node(policy, node)
-    questions = (*(query or []), *(_read_questions(queries) if queries is not None else []))
+    questions = (*(query or []), *(read_statements(queries) if queries is not None else []))
     request = Request(time_limit=time_limit, queries=questions)
     try:
         with (
@@ -101,17 +101,6 @@ def plan_command(
         for picture, name in zip(pictures, (chart, chart.with_stem(f"{chart.stem}-levels")), strict=False):
             charts.draw(picture, name)
     print_facts(facts, as_json, show_values)
-
-
-def _read_questions(file: Path) -> list[str]:
-    """The queries of a file, of which there must be some."""
-    try:
-        found = statements(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        raise InputError(f"there is no file of queries {str(file)!r} that can be read as text") from None
-    if not found:
-        raise InputError(f"{file.name} holds no query; write SELECT statements, with semicolons between them")
-    return found
 
 
 def publish_command(

@@ -1,4 +1,4 @@
-"""The command that serves releases to PostgreSQL clients: psql, BI tools, and every driver that speaks its protocol."""
+"""The commands that let others ask releases: serve, for PostgreSQL clients, and mcp, for agents."""
 
 from __future__ import annotations
 
@@ -63,3 +63,25 @@ def serve_command(
         print_text(f"Serving {listed} at {host}, port {server.port}. Ctrl-C ends it. Ask with")
         print_text(f'  psql "host={host} port={server.port} user={user} dbname=sqlpriv"')
         server.run()
+
+
+def mcp_command(
+    releases: Annotated[list[Path], typer.Argument(metavar="RELEASE", hidden=True)],
+    most_rows: Annotated[int, typer.Option(min=1, metavar="N", help="How many rows an answer may have.")] = 1000,
+    seconds: Annotated[float, typer.Option(min=0.1, metavar="S", help="How long a question may take.")] = 30.0,
+) -> None:
+    """Let agents ask releases, over the Model Context Protocol.
+
+    It speaks on standard input and output. Its tools are describe, ask and explain: estimates with bounds, refusals
+    with reasons, and never a row.
+    """
+    try:
+        from sqlpriv.apps.mcp.server import serve
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.partition(".")[0] not in {"mcp", "pydantic"}:
+            raise
+        raise InputError("serving agents needs the package mcp: pip install 'sqlpriv[mcp]'") from None
+    from sqlpriv.apps.mcp.catalog import Catalog
+
+    with Catalog(releases, most_rows, seconds) as catalog:
+        serve(catalog).run("stdio")

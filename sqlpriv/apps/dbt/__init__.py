@@ -2,8 +2,7 @@
 
 plugin      loads the macros into dbt's connection, and answers the requests of the package
 policies    the policy of a model, from its meta
-release     a model published by its policy, with the tables to copy into the warehouse
-warehouse   the copies: their names, and SQL over them instead of the release file
+release     a model published by its policy; the copies of its tables in the warehouse, and SQL over them
 questions   questions about releases as plain SQL over the copies
 package/    the dbt package, as data: `sqlpriv dbt init` copies it into a project
 """

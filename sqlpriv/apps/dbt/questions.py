@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlpriv.apps.dbt.policies import default_output
-from sqlpriv.apps.dbt.warehouse import inner_schema, over_copies
+from sqlpriv.apps.dbt.release import inner_schema, over_copies
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.sqltext import folded, literal
 from sqlpriv.publishing import method_of

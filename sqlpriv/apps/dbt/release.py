@@ -2,6 +2,10 @@
 
 The rows that the model selects are the private table. They are read into memory and nowhere else: no relation of the
 warehouse ever holds them.
+
+The warehouse holds a copy of the release. Its tables, of the release of `main.stays`, stand in the schema
+`main__stays`: those of its own schema by their names, `published` among them, and those of the schemas domain and
+public as `domain__age` and `public__wards`. Questions are over these instead of the file.
 """
 
 from __future__ import annotations
@@ -12,20 +16,21 @@ from threading import Lock
 from typing import Any
 
 import duckdb
+import sqlglot
 
 from sqlpriv.apps.dbt.policies import key_file, model_policy
-from sqlpriv.apps.dbt.warehouse import copied_tables, inner_schema
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, PolicyError, refusal
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.publishing import method_of, publish
-from sqlpriv.release.file import ReleaseFile, attach_release
+from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release
 from sqlpriv.release.show import show_release
 
 _ONE_AT_A_TIME = Lock()
 """dbt's threads would find the ledger locked by each other."""
 COMMENT = "A table of a release by sqlpriv: it is dropped when the model is built again."
 """The comment of every table that is copied into the warehouse."""
+_COPIED = (SCHEMA, "domain", "public")
 _MOST_LISTED = 3
 _EVERY_RELEASE = {"about", "published"}
 """Tables that every release has."""
@@ -100,3 +105,36 @@ def _private_rows(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
             f"DuckDB cannot run the SQL of the model ({type(error).__name__}); what it says may hold values, so run "
             "the compiled SQL yourself to see it"
         ) from None
+
+
+def inner_schema(schema: str, name: str) -> str:
+    """The schema that holds the tables of a release."""
+    return f"{schema}__{name}"
+
+
+def copied_tables(file: ReleaseFile) -> dict[str, str]:
+    """The tables of a release that is attached, as SQL, and the name of each in the warehouse."""
+    return {
+        quoted(file.catalog, schema, name): _copied_name(schema, name)
+        for schema, name in sorted(file.tables - file.views)
+        if schema in _COPIED
+    }
+
+
+def over_copies(sql: str, catalog: str, place: tuple[str, str]) -> str:
+    """SQL over a release that is attached as `catalog`, over its copy in a schema: `place` is a database and a schema.
+
+    >>> over_copies('SELECT 1 FROM f.sqlpriv_release.published, "f"."domain"."a b"', "f", ("w", "main__stays"))
+    'SELECT 1 FROM "w"."main__stays"."published", "w"."main__stays"."domain__a b"'
+    """
+    tokens = sqlglot.tokenize(sql, dialect="duckdb")
+    parts, done = [], 0
+    for at, token in enumerate(tokens[:-4]):
+        if token.text == catalog and [tokens[at + 1].text, tokens[at + 3].text] == [".", "."]:
+            parts += [sql[done : token.start], quoted(*place, _copied_name(tokens[at + 2].text, tokens[at + 4].text))]
+            done = tokens[at + 4].end + 1
+    return "".join([*parts, sql[done:]])
+
+
+def _copied_name(schema: str, name: str) -> str:
+    return name if schema == SCHEMA else f"{schema}__{name}"

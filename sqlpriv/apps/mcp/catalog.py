@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 import duckdb
 
 from sqlpriv import publishing
-from sqlpriv.apps.rows import distinct_names, plain_value
+from sqlpriv.apps.answers import AnsweredQuery, plain_value
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.facts import plain
 from sqlpriv.release.open import OpenRelease, run_rewritten
 
 T = TypeVar("T")
 
-Answer = dict[str, Any]
+Reply = dict[str, Any]
 _AGAIN_SECONDS = 0.05
 
 
@@ -47,33 +47,33 @@ class Catalog:
         """The names of the releases."""
         return tuple(self._open)
 
-    def describe(self, release: str | None) -> Answer:
+    def describe(self, release: str | None) -> Reply:
         """What a release says of itself: guarantee, columns with their domains, what an answer means."""
         name = self._name_of(release)
         shown = plain(publishing.show(self._paths[name]).content)
         return {**shown, "name": name, "table": self._open[name].table}
 
-    def ask(self, sql: str, release: str | None, confidence: float, parameters: list[Any] | None) -> Answer:
+    def ask(self, sql: str, release: str | None, confidence: float, parameters: list[Any] | None) -> Reply:
         """The estimates of a question, with their bounds."""
         name = self._name_of(release)
         options = (sql, confidence, True, False, parameters)
 
-        def answer(opened: OpenRelease, late: Event) -> Answer:
+        def answer(opened: OpenRelease, late: Event) -> Reply:
             rewritten, warnings = opened.explain(*options).sql, list(opened.warnings(*options))
             if late.is_set():  # no query ran that could be interrupted
                 raise self._too_long()
             found = opened.con.from_arrow(run_rewritten(opened.con, _first_rows(rewritten, self._most_rows + 1)))
-            names, rows = distinct_names(list(found.columns)), found.fetchall()
-            listed = [dict(zip(names, map(plain_value, row), strict=True)) for row in rows[: self._most_rows]]
+            rows = found.fetchall()
+            listed = AnsweredQuery(found.columns, rows[: self._most_rows]).objects()
             return {"name": name, "rows": listed, "complete": len(rows) <= self._most_rows, "warnings": warnings}
 
         return self._within_time(name, answer)
 
-    def explain(self, sql: str, release: str | None) -> Answer:
+    def explain(self, sql: str, release: str | None) -> Reply:
         """The SQL that a question becomes, and what it costs; nothing of it runs."""
         name = self._name_of(release)
 
-        def answer(opened: OpenRelease, _: Event) -> Answer:
+        def answer(opened: OpenRelease, _: Event) -> Reply:
             explained = opened.explain(sql)
             return {"name": name, "sql": explained.sql, "domain_rows": plain_value(explained.cost)}
 

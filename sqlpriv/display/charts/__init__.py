@@ -4,10 +4,10 @@ how methods compare, what attacks find, what disclosure risks.
 They show levels, requirements and measures, never a value of the table. Each is one function that gives a Picture, for
 files (draw), for the page to sign and for notebooks alike.
 
-    picture.py  a picture, and files of it      look.py   colours and sizes
-    data.py     rows and axes for Vega          marks.py  layers that several charts have
-    plans.py    the pictures of a plan          boxes.py  the boxes of a lattice
-    attacks.py, comparison.py, curves.py, dictionaries.py, disclosure.py, lattice.py, tradeoff.py   the pictures
+    picture.py  a picture, and files of it
+    marks.py    colours, axes and layers that several charts have
+    plans.py    the pictures of a plan
+    attacks.py, comparison.py, curves.py, disclosure.py, lattice.py, tradeoff.py   the pictures
 """
 
 from sqlpriv.display.charts.attacks import attacks_picture
@@ -18,8 +18,12 @@ from sqlpriv.display.charts.curves import (
     privacy_cost_picture,
     stubbornness_picture,
 )
-from sqlpriv.display.charts.dictionaries import risk_bound_picture, risk_by_entries_picture
-from sqlpriv.display.charts.disclosure import disclosure_levels_picture, disclosure_picture
+from sqlpriv.display.charts.disclosure import (
+    disclosure_levels_picture,
+    disclosure_picture,
+    risk_bound_picture,
+    risk_by_entries_picture,
+)
 from sqlpriv.display.charts.lattice import lattice_picture
 from sqlpriv.display.charts.picture import KINDS, Picture, can_draw, draw, if_any, ready
 from sqlpriv.display.charts.plans import choice_pictures, pictures_of

@@ -7,13 +7,11 @@ from functools import partial
 from textwrap import fill
 from typing import Any
 
+from sqlpriv.attacks.findings import AttackFinding, NotRun
 from sqlpriv.attacks.findings import Figure as Number
-from sqlpriv.attacks.findings import Finding, NotRun
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import legible, shown_number
-from sqlpriv.display.charts.data import Data, altair, from_none
-from sqlpriv.display.charts.look import BLUE, FAINT, Rows
-from sqlpriv.display.charts.marks import legend, texts
+from sqlpriv.display.charts.marks import BLUE, FAINT, Data, Rows, altair, from_none, legend, texts
 from sqlpriv.display.charts.picture import Picture
 
 _HERE, _RAW = "here", "private table"
@@ -21,12 +19,12 @@ _LETTERS = 38  # of a line of a label: longer ones would leave no room for bars 
 _BAR, _GAP = 16, 14
 
 
-def attacks_picture(title: str, found: Sequence[Finding | NotRun]) -> Picture:
+def attacks_picture(title: str, found: Sequence[AttackFinding | NotRun]) -> Picture:
     """Bars for every number of people that an attack gave."""
     rows = [
         {"attack": _label(one, number), "people": float(value), "in": where, "shown": shown_number(value)}
         for one in found
-        if isinstance(one, Finding)
+        if isinstance(one, AttackFinding)
         for number in one.figures
         if number.is_drawn
         for where, value in ((_HERE, number.value), (_RAW, number.raw))
@@ -41,7 +39,7 @@ def attacks_picture(title: str, found: Sequence[Finding | NotRun]) -> Picture:
     return Picture(title, said, numbers, partial(_chart, rows))
 
 
-def _label(finding: Finding, number: Number) -> str:
+def _label(finding: AttackFinding, number: Number) -> str:
     parts = (finding.case, finding.about, number.words)
     return fill(legible(f"{finding.attack}: {', '.join(filter(None, parts))}"), _LETTERS)
 

@@ -9,9 +9,7 @@ from typing import Any
 from sqlpriv.comparison.run import MethodResult
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import shown_number
-from sqlpriv.display.charts.data import Data, altair, from_none
-from sqlpriv.display.charts.look import BLUE, Rows
-from sqlpriv.display.charts.marks import named, texts
+from sqlpriv.display.charts.marks import BLUE, Data, Rows, altair, from_none, named, texts
 from sqlpriv.display.charts.picture import Picture
 
 _PANEL, _ROW = 380, 46
@@ -24,11 +22,11 @@ def comparison_picture(rows: Sequence[MethodResult]) -> Picture:
     if not done:
         raise InputError("every method refuses, so there are no errors to draw")
     errors = [
-        {"method": _name(row), _MEDIAN: found.median_error or 0.0, _P90: found.p90_error or 0.0, _LABEL: _label(row)}
+        {"method": row.name, _MEDIAN: found.median_error or 0.0, _P90: found.p90_error or 0.0, _LABEL: _label(row)}
         for row, found in done
     ]
     sizes = [
-        {"method": _name(row), _SIZE: size.size, _MEDIAN: size.median_error}
+        {"method": row.name, _SIZE: size.size, _MEDIAN: size.median_error}
         for row, found in done
         for size in found.by_size
         if size.median_error is not None
@@ -39,10 +37,6 @@ def comparison_picture(rows: Sequence[MethodResult]) -> Picture:
     said = " ".join(["How far estimates are from the truth, of counts in rows.", *notes, "For the owner alone."])
     paint = partial(_chart, errors, sizes)
     return Picture("Errors of methods compared", said, errors, paint, width=2 * _PANEL, elastic=False)
-
-
-def _name(row: MethodResult) -> str:
-    return f"{row.method} *" if row.chosen else row.method
 
 
 def _label(row: MethodResult) -> str:
@@ -56,7 +50,7 @@ def _label(row: MethodResult) -> str:
 def _chart(errors: Rows, sizes: Rows) -> Any:
     most = max(max(row[_MEDIAN], row[_P90]) for row in errors)
     left = _errors(errors, most)
-    # Where no question is a count, there are no sizes to tell errors apart by.
+    # Where no question is a count, there are no sizes to list errors by.
     panels = (left, _sizes(sizes, [row["method"] for row in errors], most)) if sizes else (left,)
     return altair().hconcat(*panels, spacing=24)
 

@@ -15,10 +15,20 @@ from typing import Any
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import shown_number
-from sqlpriv.display.charts.data import Data, altair, log_ticks, logarithmic
-from sqlpriv.display.charts.look import BLUE, DASHES, FAINT, Rows
+from sqlpriv.display.charts.marks import (
+    BLUE,
+    DASHES,
+    FAINT,
+    Data,
+    Rows,
+    altair,
+    dashed,
+    log_ticks,
+    logarithmic,
+    ring,
+    texts,
+)
 from sqlpriv.display.charts.marks import curves as curves_of
-from sqlpriv.display.charts.marks import dashed, ring, texts
 from sqlpriv.display.charts.picture import Picture
 from sqlpriv.methods.charts import Points
 
@@ -101,7 +111,7 @@ def _deltas_chart(rows: Rows, own: Mapping[str, Any]) -> Any:
     lines = (
         alt.Chart(data.values).mark_line(strokeWidth=2).encode(**axes(data), **dashed(data.field("for"), names, dashes))
     )
-    # A line is pointed at as a whole: points that are not seen tell where on it.
+    # A line is pointed at as a whole: invisible points say where on it.
     pointed = alt.Chart(data.values).mark_point(size=80, opacity=0).encode(**axes(data), tooltip=data.tips())
     return lines + pointed + ring(marked, axes(marked), own["name"])
 

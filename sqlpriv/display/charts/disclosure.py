@@ -1,4 +1,5 @@
-"""What disclosure risks: against utility, with the frontier; how much of each attribute is disclosed.
+"""What disclosure risks: against utility, with the frontier; by the size of the dictionary that an attacker holds; as
+estimated with one dictionary against the true risk with another. And how much of each attribute is disclosed.
 
 The rows are those of the tables in Facts, by the names of their columns. None of them holds a value of the table.
 """
@@ -12,15 +13,30 @@ from typing import Any
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import legible, shown_number
-from sqlpriv.display.charts.data import Data, altair, apart, lines
-from sqlpriv.display.charts.look import BLUE, COLOURS, FAINT, ORANGE, RED, Rows, cycled
-from sqlpriv.display.charts.marks import legend, ring, texts
+from sqlpriv.display.charts.marks import (
+    BLUE,
+    COLOURS,
+    FAINT,
+    ORANGE,
+    RED,
+    Data,
+    Rows,
+    altair,
+    apart,
+    curves,
+    cycled,
+    lines,
+    ring,
+    styled,
+    texts,
+)
 from sqlpriv.display.charts.picture import Picture
 
-RISK = "risk: mean loss of a record"
+_RISK = "risk: mean loss of a record"
 _UTILITY = "utility: mean steps of a record below the tops of its hierarchies"
 _ACROSS = 2  # panels beside each other
 _PANEL = 280
+_BOUNDS = {True: "the estimate bounds the true risk", False: "the dictionaries are not in order: no bound"}
 
 
 def disclosure_picture(rows: Rows, chosen: float | None = None) -> Picture:
@@ -28,7 +44,7 @@ def disclosure_picture(rows: Rows, chosen: float | None = None) -> Picture:
 
     Rows have c, risk and utility. Infinite risks, those of prohibited cells, are counted below the title.
     """
-    points = finite(rows, ("risk", "utility"), "disclosure")
+    points = _finite(rows, ("risk", "utility"), "disclosure")
     best = frontier(points)
     left_out = len(rows) - len(points)
     said = [f"Each point is a threshold c; {len(best)} of {len(points)} are on the frontier, beaten by none in both."]
@@ -54,6 +70,27 @@ def disclosure_levels_picture(rows: Rows) -> Picture:
     return Picture("How much is disclosed of each attribute", said, rows, paint, width=2 * _PANEL, elastic=False)
 
 
+def risk_by_entries_picture(rows: Rows) -> Picture:
+    """The risk by the size of the dictionary. Rows have entries and risk, and where there are several curves, curve."""
+    points = _finite(rows, ("entries", "risk"), "risk by the size of the dictionary")
+    numbers = [{"curve": str(p.get("curve", "risk")), "entries": p["entries"], "risk": p["risk"]} for p in points]
+    several = any("curve" in p for p in points)
+    said = "The mean loss of a record, by how many entries the dictionary of the attacker has."
+    return Picture("Risk by the size of the dictionary", said, numbers, partial(_entries_chart, numbers, several))
+
+
+def risk_bound_picture(rows: Rows) -> Picture:
+    """The risk estimated with one dictionary against the true risk with another: a point for each release.
+
+    Rows have estimated, true and precedes: whether the dictionary of the estimate precedes the other one (Definition
+    5), so that the estimate is a bound, and the point lies on the diagonal or above it.
+    """
+    points = _finite(rows, ("estimated", "true"), "estimated risk")
+    numbers = [{"true": p["true"], "estimated": p["estimated"], "kind": _BOUNDS[bool(p["precedes"])]} for p in points]
+    said = "Each point is a release. On the dashed line or above it, the estimate is at least the true risk."
+    return Picture("Estimated against true risk", said, numbers, partial(_bound_chart, numbers))
+
+
 def frontier(rows: Rows) -> list[Mapping[str, Any]]:
     """The rows that no other beats in risk and utility, by utility.
 
@@ -68,7 +105,7 @@ def frontier(rows: Rows) -> list[Mapping[str, Any]]:
     return kept[::-1]
 
 
-def finite(rows: Rows, names: Sequence[str], what: str) -> list[Mapping[str, Any]]:
+def _finite(rows: Rows, names: Sequence[str], what: str) -> list[Mapping[str, Any]]:
     """The rows that have a place in a picture; some must."""
     found = [row for row in rows if all(row[name] is not None and math.isfinite(row[name]) for name in names)]
     if not found:
@@ -100,18 +137,14 @@ def _frontier_chart(points: Rows, best: Rows, chosen: float | None) -> Any:
     looks = {names[0]: (BLUE, "circle"), names[1]: (ORANGE, "square"), names[2]: (RED, "diamond")}
     axes = {
         "x": alt.X(data.field("utility"), scale=padded, title=lines(_UTILITY)),
-        "y": alt.Y(data.field("risk"), scale=padded, title=RISK),
+        "y": alt.Y(data.field("risk"), scale=padded, title=_RISK),
     }
-    kind = data.field("kind")
-    coloured = alt.Scale(domain=kinds, range=[looks[name][0] for name in kinds])
-    shaped = alt.Scale(domain=kinds, range=[looks[name][1] for name in kinds])
     dots = (
         alt.Chart(data.values)
         .mark_point(filled=True, size=70, opacity=1)
         .encode(
             **axes,
-            color=alt.Color(kind, scale=coloured, legend=legend(3)),
-            shape=alt.Shape(kind, scale=shaped, legend=legend(3)),
+            **styled(data.field("kind"), {name: looks[name] for name in kinds}, 3),
             tooltip=data.tips("c", "risk", "utility"),
         )
     )
@@ -159,3 +192,36 @@ def _levels_of(attribute: str, rows: Rows, levels: Sequence[int]) -> Any:
     }
     title = alt.TitleParams(legible(attribute), fontSize=13)
     return alt.Chart(data.values).mark_bar().encode(**encoded).properties(width=_PANEL, height=190, title=title)
+
+
+def _entries_chart(rows: Rows, several: bool) -> Any:
+    alt, data = altair(), Data(rows)
+    axes = {
+        "x": alt.X(data.field("entries"), title="entries of the dictionary", axis=alt.Axis(format=",.0f")),
+        "y": alt.Y(data.field("risk"), title=_RISK),
+    }
+    if several:
+        return curves(data, list(dict.fromkeys(row["curve"] for row in rows)), "curve", axes)
+    line = alt.Chart(data.values).mark_line(color=BLUE, strokeWidth=2, point=alt.OverlayMarkDef(size=60, color=BLUE))
+    return line.encode(**axes, tooltip=data.tips("entries", "risk"))
+
+
+def _bound_chart(rows: Rows) -> Any:
+    alt, data = altair(), Data(rows)
+    most = max(max(row["estimated"], row["true"]) for row in rows) or 1.0
+    diagonal = Data([{"true": end, "estimated": end} for end in (0.0, most)])
+    looks = {_BOUNDS[True]: (BLUE, "circle"), _BOUNDS[False]: (RED, "cross")}
+    styles = {kind: look for kind, look in looks.items() if any(row["kind"] == kind for row in rows)}
+    points = (
+        alt.Chart(data.values)
+        .mark_point(filled=True, size=70, opacity=1)
+        .encode(
+            x=alt.X(data.field("true"), title=lines("true risk, with the dictionary that the attacker holds")),
+            y=alt.Y(data.field("estimated"), title="estimated risk"),
+            **styled(data.field("kind"), styles, 1),
+            tooltip=data.tips(),
+        )
+    )
+    # A rule takes the ink of its page, a line would need a colour.
+    ends = {"x": alt.XDatum(0), "x2": alt.X2Datum(most), "y": alt.YDatum(0), "y2": alt.Y2Datum(most)}
+    return alt.Chart(diagonal.values).mark_rule(strokeDash=[5, 4]).encode(**ends) + points

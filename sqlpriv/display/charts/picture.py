@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Grid, legible, plain
-from sqlpriv.display.charts.look import HEIGHT, SCALE, WIDTH, Rows, letters, on_any_page, on_paper
+from sqlpriv.display.charts.marks import HEIGHT, SCALE, WIDTH, Rows, letters, on_any_page, on_paper
 
 KINDS = ("svg", "png", "html", "json")
 _NEEDED = ("altair", "vl_convert")

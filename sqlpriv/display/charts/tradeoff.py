@@ -10,9 +10,21 @@ from sqlpriv.checks.measures import PROSECUTOR, K
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import shown_number
-from sqlpriv.display.charts.data import Data, altair, apart, logarithmic
-from sqlpriv.display.charts.look import BLUE, FAINT, ORANGE, RED, Rows, shown
-from sqlpriv.display.charts.marks import legend, ring, texts
+from sqlpriv.display.charts.marks import (
+    BLUE,
+    FAINT,
+    ORANGE,
+    RED,
+    Data,
+    Rows,
+    altair,
+    apart,
+    logarithmic,
+    ring,
+    shown,
+    styled,
+    texts,
+)
 from sqlpriv.display.charts.picture import Picture
 from sqlpriv.methods.lattice import Lattice, Node, NodeRow
 
@@ -154,12 +166,9 @@ def _points(data: Data, names: Sequence[str], axes: dict[str, Any]) -> Any:
     """Colour and shape say the same; a click on a name shows it alone."""
     alt, kind = altair(), data.field("kind")
     picked = alt.selection_point(fields=[data.key("kind")], bind="legend")
-    looks = [next((c, s) for k, c, s in _LOOKS if name.startswith(k)) for name in names]
-    coloured = alt.Scale(domain=list(names), range=[colour for colour, _ in looks])
-    shaped = alt.Scale(domain=list(names), range=[shape for _, shape in looks])
+    styles = {name: next((c, s) for k, c, s in _LOOKS if name.startswith(k)) for name in names}
     encoded = {
-        "color": alt.Color(kind, scale=coloured, legend=legend()),
-        "shape": alt.Shape(kind, scale=shaped, legend=legend()),
+        **styled(kind, styles, 2),
         "opacity": alt.condition(picked, alt.value(1), alt.value(0.1)),
         "tooltip": data.tips(),
     }

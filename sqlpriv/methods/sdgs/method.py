@@ -42,6 +42,7 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
     sections = ()
     draws = True
     noise_tag = "sdgs"
+    guarantee_macros = (("sdgs_delta", ("k", "beta", "epsilon")),)
     bounds_beliefs = True
     against = "presence"
     posterior_holds = "knows all else of the person, and everybody else, on average over the random sample"

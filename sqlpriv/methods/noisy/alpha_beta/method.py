@@ -32,6 +32,7 @@ class AlphaBeta(Randomized[AlphaBetaPolicy]):
     policy = AlphaBetaPolicy
     options = OPTIONS
     noise_tag = "alpha_beta"
+    guarantee_macros = (("alpha_beta_guarantee", ("d", "gamma", "alpha", "beta")),)
     mechanisms: ClassVar[tuple[type[Mechanism], ...]] = MECHANISMS
 
     def calibrate(self, source: Source, policy: AlphaBetaPolicy, bound: Bound) -> Calibration:

@@ -29,6 +29,7 @@ class Frapp(Randomized[FrappPolicy]):
     policy = FrappPolicy
     options = OPTIONS
     noise_tag = "frapp"
+    guarantee_macros = (("frapp_guarantee", ("d", "gamma", "stay", "move")),)
     mechanisms: ClassVar[tuple[type[Mechanism], ...]] = (Replacement,)
 
     def tuples_for(self, rows: int) -> int | None:

@@ -31,6 +31,10 @@ class NoisyCounts(Randomized[NoisyCountsPolicy]):
     options = OPTIONS
     noise_tag = "alpha_beta"
     """The name that the method had when its noise was first drawn."""
+    guarantee_macros = (
+        ("bag_guarantee", ("d", "gamma", "p", "q")),
+        ("signed_bag_guarantee", ("d", "gamma", "a")),
+    )
     mechanisms: ClassVar[tuple[type[Mechanism], ...]] = MECHANISMS
 
     def calibrate(self, source: Source, policy: NoisyCountsPolicy, bound: Bound) -> Calibration:
