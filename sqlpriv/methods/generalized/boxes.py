@@ -1,23 +1,38 @@
 """Classes of rows as boxes: on every axis the least range, or the least node of the tree, that holds the rows.
 
-What a method that publishes boxes decides is the class of every point alone.
+A method that publishes boxes only decides the class of every point. Here its classes become boxes, are judged, written
+into a file, and compared with the private table.
 
-NULL is in no range. A class whose rows have both NULL and numbers on an ordered axis is * there: anything at all.
+NULL is in no range. A class whose rows have both NULL and numbers on an ordered axis is * there: anything at all. Of *
+in ranges the file has the least and the greatest value of all rows, which no row shows; where there is *, NULL may be,
+too. A value may be below several labels, since these are of many levels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from sqlpriv.core.engine import Row, fetch
+from sqlpriv.checks.requirements import Requirement
+from sqlpriv.core.engine import Row, attached, fetch
+from sqlpriv.core.errors import PolicyError, ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import literal
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.axes import Axis, BoxScan
+from sqlpriv.methods.generalized.axes import Axis
+from sqlpriv.methods.generalized.columns import ShownColumn, describe_columns
 from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes
+from sqlpriv.methods.generalized.layout import BOX_LEVELS, BOXES, has_ends, named_ends, without_values
 from sqlpriv.methods.generalized.measures import ClassMeasure
-from sqlpriv.table.hierarchies import TOP
+from sqlpriv.methods.generalized.points import BoxScan
+from sqlpriv.methods.generalized.scan import published_columns
+from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, labelled_otherwise, write_generalized
+from sqlpriv.methods.method import Made
+from sqlpriv.release.file import SCHEMA, WRITTEN, written
+from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.hierarchies import TOP, wide_rows
+from sqlpriv.table.private_table import reads_apart
 
 _ENDS = (("min", "low"), ("max", "high"))
 _BITS = (("and", "all"), ("or", "any"))
@@ -205,3 +220,171 @@ def _labels_of_nodes(scan: BoxScan) -> str:
     listed = "".join(f", max(label) FILTER (axis = {x.number}) AS label{x.number}" for x in scan.trees)
     found = f"SELECT s.class, s.axis, m.label, m.width FROM {nodes_over(scan, 'spans', 'class')}"
     return f"SELECT class{listed}, sum(width) AS width FROM ({found}) GROUP BY class"
+
+
+def describe_boxes(scan: BoxScan) -> list[ShownColumn]:
+    """The published columns of boxes."""
+    return describe_columns(published_columns(scan), scan.known, {axis.column: axis.labels for axis in scan.axes})
+
+
+def write_boxes_file(
+    scan: BoxScan,
+    boxes: Boxes,
+    columns: Sequence[ShownColumn],
+    nodes: str,
+    requirements: Sequence[Requirement] | None,
+    about: Mapping[str, str],
+    numbers: Mapping[str, float],
+    path: Path,
+) -> Made:
+    """Write rows with the labels of their boxes into a file; the private table is read again here.
+
+    `nodes` is a query for the nodes that are shown: axis, label and level.
+    """
+    con, policy = scan.source.con, scan.policy
+    shown = scan.source.scratch.table(nodes, "shown_nodes") if scan.trees else None
+    described = {column.name: column for column in columns}
+    labels = {axis.column: _labels(scan, boxes, shown, axis, described[axis.column]) for axis in scan.axes}
+    rows = Rows("published", _published_rows(scan, boxes), policy.table.name)
+    with written(con, path):
+        count = write_generalized(con, policy, [rows], columns, labels, about, numbers, requirements)
+    return Made(count, float(scan.rows))
+
+
+def _labels(scan: BoxScan, boxes: Boxes, shown: Relation | None, axis: Axis, column: ShownColumn) -> ColumnLabels:
+    if axis.labels == BOXES:
+        return ColumnLabels(None, None, _box_labels(scan, boxes, axis), None)
+    assert shown is not None
+    leaves = None if column.domain is None else _leaves(scan, boxes, shown, axis, column)
+    return ColumnLabels(None, axis.height, _node_labels(scan, shown, axis), leaves)
+
+
+def _box_labels(scan: BoxScan, boxes: Boxes, axis: Axis) -> str:
+    """A query for closed ranges and their ends; those of * hold whatever a row may have."""
+    a, star = axis.number, literal(TOP)
+    if axis.is_ordered:
+        low, high = axis.typed(repr(axis.first)), axis.typed(repr(axis.last))
+        ranges = (
+            f"SELECT DISTINCT label{a} AS label, low{a} AS low, high{a} AS high FROM {boxes.relation} "
+            f"WHERE label{a} <> {star}"
+        )
+    else:
+        assert scan.forest is not None
+        low, high = axis.typed(repr(int(axis.first))), axis.typed(repr(int(axis.last)))
+        ranges = (
+            f"SELECT DISTINCT label, {axis.typed('low')} AS low, {axis.typed('high')} AS high "
+            f"FROM {scan.forest.halves[a]} WHERE label IN (SELECT label{a} FROM {boxes.relation})"
+        )
+    everything = f"SELECT {star}, {low}, {high} WHERE EXISTS (FROM {boxes.relation} WHERE label{a} = {star})"
+    level = f"CAST(CASE WHEN label = {star} THEN {BOX_LEVELS} ELSE {BOX_LEVELS - 1} END AS INTEGER)"
+    above = f"CAST(CASE WHEN label = {star} THEN [] ELSE [{star}] END AS VARCHAR[])"
+    return f"SELECT label, {level} AS level, {above} AS above, low, high FROM ({ranges} UNION ALL {everything})"
+
+
+def _node_labels(scan: BoxScan, shown: Relation, axis: Axis) -> str:
+    """A query for the nodes of a tree that are shown."""
+    assert scan.forest is not None
+    above = f"CASE WHEN len(n.above) > 0 THEN list_append(n.above[: len(n.above) - 1], {literal(TOP)}) ELSE n.above END"
+    labels = (
+        f"SELECT DISTINCT s.label, CAST(n.level AS INTEGER) AS level, CAST({above} AS VARCHAR[]) AS above "
+        f"FROM {shown} AS s JOIN {scan.forest.nodes} AS n ON n.axis = s.axis AND n.level = s.level AND "
+        f"(n.label = s.label OR n.level = {axis.height}) WHERE s.axis = {axis.number} AND s.label IS NOT NULL"
+    )
+    if not has_ends(axis.labels, axis.original):
+        return labels
+    low, high = named_ends(axis.labels, axis.original)
+    return f"SELECT *, {low} AS low, {high} AS high FROM ({labels})"
+
+
+def _leaves(scan: BoxScan, boxes: Boxes, nodes: Relation, axis: Axis, column: ShownColumn) -> str:
+    """A query for labels and the values of the domain below them, which the hierarchy labels as those of the table."""
+    con, a, given = scan.source.con, axis.number, axis.given
+    assert given is not None
+    assert scan.forest is not None
+    base = scan.source.scratch.table(f"SELECT value AS {quoted(axis.column)} FROM {column.domain}", "domain")
+    listed = f"SELECT list_value(*COLUMNS(*)) AS labels FROM ({wide_rows(scan.source, given, axis.column, base.name)})"
+    # As the table has it: NULL is a value of its own, unless the hierarchy says more of it.
+    null = f"SELECT list_resize(CAST([] AS VARCHAR[]), {axis.height}) || [{literal(TOP)}]"
+    wide = scan.source.scratch.table(listed, "domain_labels")
+    fetch(con, f"INSERT INTO {wide} {null} WHERE NOT EXISTS (FROM {wide} WHERE labels[1] IS NULL)")
+    labelled = (
+        f"FROM {column.domain} AS d LEFT JOIN {wide} AS w ON CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.labels[1]"
+    )
+    bare = fetch(
+        con,
+        f"SELECT count(*) {labelled} WHERE d.value IS NOT NULL AND (w.labels IS NULL OR "
+        "len(list_filter(w.labels, lambda label: label IS NULL)) > 0)",
+    )[0][0]
+    if bare:
+        raise PolicyError(f"domain of {column.name!r}: {bare:,} of its values have no label in the hierarchy")
+    unlike = fetch(
+        con,
+        f"SELECT count(*) FROM (SELECT DISTINCT labels FROM {scan.forest.steps} WHERE axis = {a}) AS s "
+        f"JOIN {wide} AS w ON s.labels[1] IS NOT DISTINCT FROM w.labels[1] WHERE s.labels IS DISTINCT FROM w.labels",
+    )[0][0]
+    if unlike:
+        raise labelled_otherwise(column.name, unlike)
+    star = literal(TOP)
+    shown = f"SELECT label, level FROM {nodes} WHERE axis = {a} AND label IS DISTINCT FROM {star}"
+    has_star = f"{star} IN (SELECT label{a} FROM {boxes.relation})"
+    everything = f"SELECT {star}, value, share FROM {column.domain} WHERE {has_star}"
+    return (
+        f"SELECT s.label, d.value, d.share FROM ({shown}) AS s JOIN {wide} AS w ON "
+        f"s.label IS NOT DISTINCT FROM w.labels[s.level + 1] JOIN {column.domain} AS d ON "
+        f"CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.labels[1] UNION {everything}"
+    )
+
+
+def _published_rows(scan: BoxScan, boxes: Boxes) -> str:
+    """The rows of the table, each with the labels of its box."""
+    policy, source = scan.policy, scan.source
+    place = {axis.column: axis.number for axis in scan.axes}
+    kinds = source.private.columns
+    shown = []
+    for column in published_columns(scan):
+        a = place.get(column)
+        cell = without_values(f"t.{quoted(column)}", kinds[column]) if a is None else f"b.label{a}"
+        shown.append(f"{cell} AS {quoted(column)}")
+    texts = {folded(name) for name, kind in kinds.items() if reads_apart(kind)}
+    same = []
+    for column in dict.fromkeys([*policy.qis, *policy.sensitive, *filter(None, [policy.person])]):
+        same.append(f"t.{quoted(column)} IS NOT DISTINCT FROM f.{quoted(column)}")
+        if column in policy.qis and folded(column) in texts:
+            same.append(f"CAST(t.{quoted(column)} AS VARCHAR) IS NOT DISTINCT FROM CAST(f.{quoted(column)} AS VARCHAR)")
+    return (
+        f"SELECT {', '.join(shown)} FROM {source.private} AS t JOIN {scan.frequencies} AS f ON "
+        f"{' AND '.join(same)} JOIN {boxes.classed} AS c ON c.row = f.rowid JOIN {boxes.relation} AS b "
+        "ON b.class = c.class"
+    )
+
+
+def compare_boxes(scan: BoxScan, boxes: Boxes, path: Path) -> None:
+    """Refuse a file whose rows are not those of the table in their boxes, or whose boxes do not hold their rows."""
+    con = scan.source.con
+    with attached(con, path, WRITTEN, error=ReleaseError):
+        names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
+        if names != published_columns(scan):
+            raise ReleaseError("the release does not have the columns it should have; nothing was published")
+        if rows_digest(con, ROWS) != rows_digest(con, f"({_published_rows(scan, boxes)})"):
+            raise ReleaseError(
+                "the table changed while it was being anonymized, so nothing was published; run it again"
+            )
+        for axis in scan.axes:
+            if axis.is_ordered and _are_outside(scan, boxes, axis):
+                raise ReleaseError(f"some rows are outside their ranges of {axis.column!r}; nothing was published")
+
+
+def _are_outside(scan: BoxScan, boxes: Boxes, axis: Axis) -> bool:
+    """Whether a row is not between the ends that the file gives for its label."""
+    a, labels = axis.number, quoted(WRITTEN, SCHEMA, f"labels_{axis.column}")
+    cell = f"f.{quoted(axis.column)}"
+    # A label that is not there holds no row; * holds NULL, too, and NULL is no range.
+    held = (
+        f"CASE WHEN {cell} IS NULL THEN b.label{a} IS NULL OR b.label{a} = '*' ELSE {cell} BETWEEN e.low AND e.high END"
+    )
+    outside = (
+        f"SELECT count(*) FROM {scan.frequencies} AS f JOIN {boxes.classed} AS c ON c.row = f.rowid "
+        f"JOIN {boxes.relation} AS b ON b.class = c.class LEFT JOIN {labels} AS e "
+        f"ON e.label = b.label{a} WHERE ({held}) IS NOT TRUE"
+    )
+    return bool(fetch(scan.source.con, outside)[0][0])

@@ -1,10 +1,10 @@
-"""What a generalized release holds, whoever made it: rows of labels, and for each column what its labels stand for.
+"""The file of a generalized release: rows of labels, and for each column the values that its labels stand for.
 
     published     the rows
-    attributes    each published column: type, role, level it stands on, levels there are; the type of its values, what
-                  its labels are, and whether its domain is public. Where labels of one column are on many levels, as
-                  those of boxes, it has no level
-    requirements  what was required
+    attributes    each published column: type, role, its level and the number of levels; the type of its values, the
+                  kind of its labels (KINDS), and whether its domain is public. Where the labels of a column are on many
+                  levels, as those of boxes, it has no level
+    requirements  the requirements of the policy
     labels_<c>    of a column with a hierarchy, or in ranges: label, level, above, and where they are ranges low, high.
                   The labels that rows have, and no other; above are those above it, up to *, which stands for anything
     domain.<c>    the public domain of c, if there is one: value, share
@@ -22,14 +22,85 @@ Schema main holds a view of the rows under the private table's own name, with th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.methods.generalized.kinds import BOXES, DATES, KINDS, OTHER, RANGES, VALUES, has_ends
+from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.records import SIMPLE_TYPE
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Allowed, Contents, Layout, Names, ShownAs, Stored, one_of
 from sqlpriv.table.hierarchies import TOP
+
+VALUES, RANGES, DATES, BINS, BOXES, OTHER = "values", "ranges", "dates", "bins", "boxes", "other"
+CLOSED = (BINS, BOXES)
+"""Ranges that are named by their own ends, both of which are among their values."""
+KINDS = (VALUES, RANGES, DATES, BINS, BOXES, OTHER)
+WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
+SIMPLE = SIMPLE_TYPE
+NEVER_SHOWN = "__priv_suppressed"
+"""In the place of the label of a bin of which no row is published."""
+_TIMES = ("DATE", "TIMESTAMP")
+_ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
+
+
+def without_enums(kind: str) -> str:
+    """A type in which no ENUM tells the values that there are."""
+    return _ENUM.sub("VARCHAR", kind)
+
+
+def without_values(cell: str, kind: str) -> str:
+    """A cell as text where its type would tell all values that there are, also those of rows that are not shown."""
+    plain = without_enums(kind)
+    return cell if plain == kind else f"CAST({cell} AS {plain})"
+
+
+def has_ends(labels: str, original: str) -> bool:
+    """Whether labels name ranges whose ends are values of the column's own type."""
+    is_number = SIMPLE.fullmatch(original) is not None and NUMERIC_TYPE.fullmatch(original) is not None
+    return labels in (RANGES, DATES, BINS, BOXES) and (is_number or original in _TIMES)
+
+
+def named_ends(labels: str, original: str) -> tuple[str, str]:
+    """The ends that labels of a typed hierarchy name, as SQL over label, level and above.
+
+    A value is both of its own ends, and * has none.
+    """
+    if labels == DATES:
+        ends = "_date_from(label)", "_date_to(label) - 1" if original == "DATE" else "_date_to(label)"
+    elif WHOLE.fullmatch(original):
+        ends = _whole("from", original), _whole("to", original)
+    else:
+        ends = "_range_from(label)", "_range_to(label)"
+    low, high = (_exactly(inlined(text), original, labels) for text in ends)
+    own = f"CASE WHEN level = 0 THEN TRY_CAST(label AS {original}) WHEN len(above) > 0 THEN"
+    return f"{own} {low} END", f"{own} {high} END"
+
+
+def _exactly(end: str, original: str, labels: str) -> str:
+    """An end in a type; NULL where rounding would move it, past a value of the range perhaps."""
+    cast = f"TRY_CAST({end} AS {original})"
+    if labels == DATES or WHOLE.fullmatch(original) or original == "FLOAT":
+        return cast
+    return f"CASE WHEN TRY_CAST({cast} AS DECIMAL(38, 10)) = {end} THEN {cast} END"
+
+
+def _whole(side: str, original: str) -> str:
+    return f"_whole_{side}(_range_{side}(label), {literal(original)})"
+
+
+def counted_leaves(leaves: str) -> str:
+    """A query for label, value and share, with how many leaves a label has, and their shares in all.
+
+    Without shares every leaf has 1.
+    """
+    same = "OVER (PARTITION BY label)"
+    return (
+        f"SELECT label, value, share, count(*) {same} AS leaves, sum(coalesce(share, CAST(1 AS DOUBLE))) {same} "
+        f"AS total FROM ({leaves})"
+    )
+
 
 ATTRIBUTES: Mapping[str, str] = {
     "position": "INTEGER",

@@ -1,9 +1,9 @@
-"""Read a generalized release: the values below the labels of a column, and classes of rows with these leaves.
+"""Open a generalized release for queries: the values below the labels of a column, and classes of rows with them.
 
 Three things may say which values a cell stands for. A column that is not generalized shows its values. A public domain
 lists them, with the labels above them. And ranges of numbers or dates name their ends: whole numbers and days between
-them are listed, all others cut where a query compares them (rewrite/estimate/cuts.py). What no such thing says, cannot
-be asked.
+them are listed, all others cut where a query compares them (rewrite/estimate/cuts.py). A column with none of the three
+cannot be asked for.
 
 A suppressed row stands for any value of a public domain. Without one, it is estimated as if it were spread like the
 published rows, and bounded as if it could have any value: Attribute.unlisted.
@@ -12,16 +12,19 @@ published rows, and bounded as if it could have any value: Attribute.unlisted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.kinds import BOXES, CLOSED, SIMPLE, VALUES, WHOLE, counted_leaves, has_ends
-from sqlpriv.methods.generalized.layout import QI
+from sqlpriv.methods.generalized.layout import BOXES, CLOSED, QI, SIMPLE, VALUES, WHOLE, counted_leaves, has_ends
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.rewrite.release import Cuts, end_of
+from sqlpriv.release.read import public_tables
+from sqlpriv.rewrite.estimate.texts import number
+from sqlpriv.rewrite.public_facts import PublicFacts
+from sqlpriv.rewrite.release import Attribute, Cuts, GeneralizedRelease, end_of
 from sqlpriv.table.hierarchies import TOP
 
 _MOST_BELOW = 10_000_000
@@ -353,3 +356,93 @@ def _weight(found: Leaves) -> str:
 
 def _total(found: Leaves) -> str:
     return found.total
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Where the numbers of rows are, which a release else knows: columns and scalars as SQL."""
+
+    copies: str
+    """Of a published row: for how many rows of the table it stands."""
+    gone: str
+    """Suppressed rows that are left out."""
+    shown: str
+    """All others that are not starred."""
+
+
+def open_generalized(file: ReleaseFile) -> GeneralizedRelease:
+    """The release for queries."""
+    columns = [PublishedColumn(file, row) for row in sorted(file.rows("attributes"), key=lambda r: int(r["position"]))]
+    if not file.about.get("suppressed_rows", "").isdecimal():
+        raise ReleaseError(f"{file.name} does not say how many rows are suppressed; publish it again")
+    suppressed = int(file.about["suppressed_rows"])
+    kept = file.about.get("kept_suppressed") == "yes"
+    release = generalized_release(file, file.about["table"], columns, suppressed, kept)
+    return replace(release, public=public_tables(file.con, file.catalog, "public"))
+
+
+def generalized_release(
+    file: ReleaseFile,
+    table: str,
+    columns: list[PublishedColumn],
+    suppressed: int,
+    kept: bool,
+    counts: Counts | None = None,
+) -> GeneralizedRelease:
+    """Rows with labels as a release for queries; `kept`: whether suppressed rows are among them, with stars.
+
+    Without `counts` each row is one row of the table.
+    """
+    qis = [c for c in columns if c.is_generalized_at_all]
+    stars = " AND ".join(f"{quoted(c.name)} IS NOT DISTINCT FROM {literal(TOP)}" for c in qis)
+    starred = stars if kept and suppressed else "false"
+    known = _known(file, columns, starred, counts)
+    gone = None if kept or not suppressed else counts.gone if counts else str(suppressed)
+    rows = ClassRows(file.table("published"), columns, known, gone, starred, counts.copies if counts else None)
+    attributes = []
+    for column in columns:
+        may_be_hidden = suppressed > 0 and (column.is_generalized_at_all or not kept)
+        attributes.append(_attribute(column, known[column.name], may_be_hidden and not column.has_domain))
+    return GeneralizedRelease(
+        table=table,
+        attributes=tuple(attributes),
+        facts=PublicFacts(file.con),
+        rows=rows.relation,
+        suppressed=suppressed,
+    )
+
+
+def _attribute(column: PublishedColumn, known: Known, unlisted: bool) -> Attribute:
+    """What rewriting knows of a column; `unlisted`: whether suppressed rows may have a value that no list has."""
+    return Attribute(
+        column.name,
+        column.kind,
+        max(known.size, 1),
+        column.domain,
+        known.has_null or unlisted,
+        why_not=column.why_not,
+        is_cut=column.is_cut,
+        unlisted=unlisted,
+    )
+
+
+def _known(
+    file: ReleaseFile, columns: Sequence[PublishedColumn], starred: str, counts: Counts | None
+) -> dict[str, Known]:
+    """What is known of the values of each column, asked at once."""
+    listed = [c.has_domain and c.why_not is None for c in columns]
+    shares = [f"sum(coalesce(share, {_ONE}))" if has else "NULL" for has in listed]
+    asked = " UNION ALL ".join(
+        f"SELECT {i} AS i, count(*), count(*) - count(value), {share} FROM {column.domain}"
+        for i, (column, share) in enumerate(zip(columns, shares, strict=True))
+    )
+    shown = counts.shown if counts else _shown_rows(file, starred)
+    return {
+        columns[i].name: Known(int(size), nulls > 0, number(total or 0) if listed[i] else shown)
+        for i, size, nulls, total in fetch(file.con, asked)
+    }
+
+
+def _shown_rows(file: ReleaseFile, starred: str) -> str:
+    asked = f"SELECT count(*) FROM {file.table('published')} WHERE NOT ({starred})"
+    return number(fetch(file.con, asked)[0][0])

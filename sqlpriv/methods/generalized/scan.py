@@ -1,7 +1,8 @@
-"""The private table as the search sees it: its frequencies, by numbered labels.
+"""The private table for a search: its hierarchies checked, their labels numbered, its frequencies by these numbers.
 
 Labels are numbered per attribute and level and multiplied by a radix, so that the sum over the attributes of a row
-names its class. All of it is tables in a database in memory: private, and gone with the connection.
+names its class. An error in a hierarchy shows in its labels, so one query over them both checks and measures. All of it
+is tables in a database in memory: private, and gone with the connection.
 """
 
 from __future__ import annotations
@@ -10,16 +11,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlpriv.core.engine import fetch
+from sqlpriv.core.engine import Row, fetch
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.labels import Labels, number_labels, number_type
-from sqlpriv.methods.generalized.policy import LabelledPolicy
+from sqlpriv.methods.generalized.policy import GeneralizedPolicy
 from sqlpriv.policy.file import Policy
 from sqlpriv.table.frequencies import COUNT, Frequencies, count_combinations
-from sqlpriv.table.hierarchies import Hierarchy, make_hierarchies
+from sqlpriv.table.hierarchies import TOP, Hierarchy, make_hierarchies
 from sqlpriv.table.source import Source
 
 FEW = 200_000
@@ -47,7 +47,7 @@ class ScannedTable:
     """A table under its policy, by the combinations of its values."""
 
     frequencies: Frequencies
-    policy: LabelledPolicy
+    policy: GeneralizedPolicy
     values: tuple[SensitiveValues, ...]
     """Of each sensitive column."""
 
@@ -133,7 +133,7 @@ class Scan(ScannedTable):
         return _roll_up(self)
 
 
-def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> Scan:
+def scan_table(source: Source, policy: GeneralizedPolicy, others: Sequence[str] = ()) -> Scan:
     """Read the table once, make the hierarchies, check that they fit, and number their labels.
 
     `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
@@ -144,7 +144,7 @@ def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = (
     return Scan(found.frequencies, policy, found.values, hierarchies, labels)
 
 
-def scan_values(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> ScannedTable:
+def scan_values(source: Source, policy: GeneralizedPolicy, others: Sequence[str] = ()) -> ScannedTable:
     """Read the table once, and number its sensitive values."""
     check_columns(source, policy)
     found = count_combinations(source, policy.qis, [*policy.sensitive, *others], policy.person)
@@ -190,7 +190,7 @@ def node_of(scan: Scan, given: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def number_rows(
-    policy: LabelledPolicy,
+    policy: GeneralizedPolicy,
     table: Relation | str,
     columns: str,
     leaves: Relation,
@@ -251,3 +251,116 @@ def _sums(source: Source, leaves: Relation, attributes: int, cost: str) -> Sums:
         f"unnest(range(0, len({cost}))) AS level FROM {leaves} WHERE rows > 0) GROUP BY ALL ORDER BY ALL",
     )
     return tuple(tuple(float(total) for attribute, _, total in found if attribute == i) for i in range(attributes))
+
+
+_LARGEST_NUMBER = 2**100  # times the number of a node it still is a HUGEINT
+_FAULTS = (
+    "value(s) of the table are not in it",
+    "value(s) are listed twice with different labels",
+    "value(s) have no label on it",
+    "label(s) have two different labels above them, so the levels do not nest",
+    "labels stand on it, the top, where one label must stand for all values",
+)
+"""In the order of the columns of _hierarchy_levels."""
+
+
+@dataclass(frozen=True)
+class CheckedLabels:
+    """The labels of hierarchies that fit the table."""
+
+    paths: Relation
+    """attribute, labels of a value from level 0 to the top; NULL gets its own path where it has none"""
+    steps: Relation
+    """The same, one row a level."""
+    relation: Relation
+    """Every label: attribute, level, its number, leaves below, rows below."""
+    seen: tuple[tuple[int, ...], ...]
+    """How many labels the table has, by attribute and level."""
+
+
+@dataclass(frozen=True)
+class Labels(CheckedLabels):
+    """Labels whose numbers name classes."""
+
+    leaves: Relation
+    """Every value: attribute, value as text, rows, the list of its labels' numbers, one entry a level."""
+    numbers: int
+    """How many numbers the classes of one node need."""
+
+
+def number_labels(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Labels:
+    """Check the hierarchies and number their labels; hierarchies that do not fit the table are refused."""
+    checked = check_hierarchies(found, hierarchies)
+    leaves, numbers = _leaves(found.source.scratch, checked)
+    return Labels(checked.paths, checked.steps, checked.relation, checked.seen, leaves, numbers)
+
+
+def check_hierarchies(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> CheckedLabels:
+    """The labels of hierarchies; those that do not fit the table are refused."""
+    con, scratch = found.source.con, found.source.scratch
+    paths = paths_of(found, hierarchies)
+    counts = scratch.table(_counts(found, hierarchies), "counts")
+    steps = scratch.table(inlined(f"FROM _hierarchy_steps({paths}, {counts})"), "steps")
+    labels = scratch.table(inlined(f"FROM _lattice_labels({steps})"), "labels")
+    levels = sorted(fetch(con, inlined(f"FROM _hierarchy_levels({labels}, {counts})")))
+    _refuse_faults(hierarchies, levels)
+    seen = tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
+    return CheckedLabels(paths, steps, labels, seen)
+
+
+def paths_of(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Relation:
+    """The labels of each value, from level 0 to the top: attribute, labels."""
+    con = found.source.con
+    listed = " UNION ALL ".join(
+        f"SELECT {i} AS attribute, list_value(*COLUMNS(*)) AS labels FROM {h.table}" for i, h in enumerate(hierarchies)
+    )
+    paths = found.source.scratch.table(listed, "paths")
+    for i, h in enumerate(hierarchies):
+        if folded(h.column) in found.with_null:
+            own = f"list_resize(CAST([] AS VARCHAR[]), {h.height}) || [{literal(TOP)}]"
+            has_none = f"NOT EXISTS (FROM {paths} WHERE attribute = {i} AND labels[1] IS NULL)"
+            fetch(con, f"INSERT INTO {paths} SELECT {i}, {own} WHERE {has_none}")
+    return paths
+
+
+def number_type(numbers: int) -> str:
+    """The SQL type that holds the number of every class of a batch of nodes."""
+    return "BIGINT" if numbers < 2**40 else "HUGEINT"
+
+
+def _counts(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> str:
+    """A query for attribute, value as text, rows of the table with it."""
+    return " UNION ALL ".join(
+        f"SELECT {i} AS attribute, CAST({quoted(h.column)} AS VARCHAR) AS value, CAST(sum({COUNT}) AS BIGINT) AS rows "
+        f"FROM {found.relation} GROUP BY 2"
+        for i, h in enumerate(hierarchies)
+    )
+
+
+def _refuse_faults(hierarchies: Sequence[Hierarchy], levels: Sequence[Row]) -> None:
+    """Refuse hierarchies that do not fit the table, naming the attribute, the level and how many."""
+    found = sorted(
+        (attribute, level, fault, number)
+        for attribute, level, _, *numbers in levels
+        for fault, number in zip(_FAULTS, numbers, strict=True)
+        if number
+    )
+    if found:
+        raise PolicyError(
+            "; ".join(
+                f"hierarchy of {hierarchies[a].column!r}, level {level}: {n} {fault}" for a, level, fault, n in found
+            )
+        )
+
+
+def _leaves(scratch: Scratch, checked: CheckedLabels) -> tuple[Relation, int]:
+    """The leaves, and how many numbers the classes of one node need."""
+    radix, radices = 1, []
+    for labels in checked.seen:
+        radices.append(radix)
+        radix *= labels[0]
+    if radix > _LARGEST_NUMBER:
+        raise PolicyError("the quasi-identifiers have too many different values together; start from coarser ones")
+    listed = f"CAST({radices} AS {number_type(radix)}[])"
+    leaves = inlined(f"FROM _lattice_leaves({checked.steps}, {checked.relation}, {listed})")
+    return scratch.table(leaves, "leaves"), radix

@@ -12,10 +12,10 @@ from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts
 from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.charts import Deltas
-from sqlpriv.methods.generalized.leaves import Known, ShownColumn, describe, read_known, refuse_names
-from sqlpriv.methods.generalized.node_labels import write_node_labels
+from sqlpriv.methods.generalized.columns import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.generalized.policy import folded_node
 from sqlpriv.methods.generalized.scan import Scan, node_of, published_columns, scan_table
+from sqlpriv.methods.generalized.write import write_node_labels
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Plan, Written
 from sqlpriv.methods.sdgs.classes import SampleCounts, expected_rows, refuse_kinds, refuse_too_many, write_classes

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from sqlpriv.core.sqltext import quoted
-from sqlpriv.methods.generalized.leaves import read_known
-from sqlpriv.methods.generalized.posterior import OF_CLASSES, posterior_by_share
+from sqlpriv.methods.generalized.columns import read_known
+from sqlpriv.methods.generalized.linking import OF_CLASSES, posterior_by_share
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
 from sqlpriv.methods.split.answers import answers_mean, open_buckets

@@ -20,11 +20,11 @@ from support.policies import policy_text, qi, read, role, write_policy
 
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods.generalized.evaluate import evaluate
-from sqlpriv.methods.generalized.generalize.least import counts_rows
+from sqlpriv.methods.generalized.generalize.node import judge_stars, write_shown
 from sqlpriv.methods.generalized.generalize.plan import prepare
 from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalized.generalize.search import is_valid, search
-from sqlpriv.methods.generalized.generalize.shown import judge_stars, write_shown
+from sqlpriv.methods.generalized.generalize.workload import counts_rows
 from sqlpriv.methods.lattice import Node
 from sqlpriv.publishing import open_private, open_release, plan
 

@@ -13,8 +13,8 @@ from support.strategies import EXAMPLES
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, PolicyError
-from sqlpriv.methods.generalized.box_plan import BoxPlan
-from sqlpriv.methods.generalized.hilbert import points
+from sqlpriv.methods.generalized.hilbert import curve
+from sqlpriv.methods.generalized.plan import BoxPlan
 from sqlpriv.publishing import open_release, plan, planned, publish, read_policy, show, verify
 
 PUBLIC = {
@@ -45,7 +45,7 @@ def test_large_trees_are_measured_like_small_ones(tmp_path: Path, cuts: str, mon
     """Widths are looked up in a table for few leaves, and level by level for many."""
     path = line_releases.write(tmp_path, sql_of(some_rows(7, 90)), "k = 3", PUBLIC, f'cuts = "{cuts}"')
     small = plan(path).content
-    monkeypatch.setattr(points, "_TABLE_OF_WIDTHS", 0)
+    monkeypatch.setattr(curve, "_TABLE_OF_WIDTHS", 0)
     large = plan(path).content
     assert large["classes"] == small["classes"]
     assert large["loss"] == pytest.approx(small["loss"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from sqlpriv.core.engine import fetch
@@ -14,20 +16,20 @@ from sqlpriv.core.facts import Facts, Grid, Line, OnProgress, Part, shown_number
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.charts import SearchCharts
+from sqlpriv.methods.generalized.columns import Known, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.generalized.evaluate import evaluate
-from sqlpriv.methods.generalized.generalize.nodes import all_nodes, lattice_of
+from sqlpriv.methods.generalized.generalize.lattice import all_nodes, lattice_of
+from sqlpriv.methods.generalized.generalize.node import Stars, is_binned, judge_stars, write_shown
 from sqlpriv.methods.generalized.generalize.objectives import Objective, make_objective
 from sqlpriv.methods.generalized.generalize.policy import WORKLOAD, GeneralizePolicy
-from sqlpriv.methods.generalized.generalize.queries import other_columns, read_workload
-from sqlpriv.methods.generalized.generalize.refusals import not_met, unreachable
 from sqlpriv.methods.generalized.generalize.search import Found, Searched, look_at, nodes_total, search
-from sqlpriv.methods.generalized.generalize.shown import Stars, is_binned, judge_stars, write_shown
-from sqlpriv.methods.generalized.generalize.workload import Workload, workload_objective
-from sqlpriv.methods.generalized.labels import NodeLabels
-from sqlpriv.methods.generalized.leaves import Known, ShownColumn, describe, read_known, refuse_names
+from sqlpriv.methods.generalized.generalize.wording import not_met, unreachable
+from sqlpriv.methods.generalized.generalize.workload import Workload, other_columns, read_workload, workload_objective
 from sqlpriv.methods.generalized.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalized.scan import Scan, node_of, published_columns, scan_table
+from sqlpriv.methods.generalized.write import NodeLabels
 from sqlpriv.methods.method import Plan, Request, Written
+from sqlpriv.table.private_table import open_table
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
@@ -281,3 +283,25 @@ def _cells(values: tuple[Any, ...]) -> str:
 
 def _number(value: float | None) -> str:
     return "none" if value is None else shown_number(value)
+
+
+def best_node(plan: GeneralizePlan, queries: Sequence[str], request: Request) -> dict[str, int] | None:
+    """The node that meets the policy with the smallest mean error, as `objective = "workload:..."` finds it.
+
+    None where it is the plan's own, where the policy says what it wants, and where the questions are none that nodes
+    can be judged by.
+    """
+    policy = plan.policy
+    if policy.node is not None or policy.objective.startswith(WORKLOAD):
+        return None
+    with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
+        file = Path(folder) / "queries.sql"
+        file.write_text(";\n".join(queries), encoding="utf-8")
+        by_workload = replace(policy, release={**policy.release, "objective": f"{WORKLOAD}{file}"})
+        # A source of its own: the tables of the plan's are not to be written over.
+        with open_table(policy.table, policy.by_text) as source:
+            try:
+                found = make_plan(source, by_workload, request)
+            except PolicyError:
+                return None
+    return None if found.node == plan.node else found.node

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sqlpriv.core.errors import InputError
-from sqlpriv.methods.generalized.policy import LabelledPolicy, check_node, read_node
+from sqlpriv.methods.generalized.policy import GeneralizedPolicy, check_node, read_node
 from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
 from sqlpriv.policy.keys import FLAG, HIERARCHY, Fail, Key, Keys, Kind, share
 
@@ -56,7 +56,7 @@ OPTIONS: Keys = (
 
 
 @dataclass(frozen=True)
-class GeneralizePolicy(LabelledPolicy):
+class GeneralizePolicy(GeneralizedPolicy):
     """A policy for generalization."""
 
     @property

@@ -15,8 +15,7 @@ from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.methods.generalized.generalize.policy import OBJECTIVES, GeneralizePolicy
 from sqlpriv.methods.generalized.layout import COUNTED, QI, labels_layout
 from sqlpriv.methods.generalized.policy import folded_node
-from sqlpriv.methods.generalized.verify import check_labels, check_levels, domains_beyond
-from sqlpriv.methods.generalized.verify_requirements import judge_requirement
+from sqlpriv.methods.generalized.verify import check_labels, check_levels, domains_beyond, judge_requirement
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import flag, one_of, plain_json, whole
 from sqlpriv.release.verify import Check, named_by_digest, published

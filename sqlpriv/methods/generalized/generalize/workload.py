@@ -6,8 +6,12 @@ own. The error of a query is the mean of |estimate - truth| over the groups that
 the release does not give counts as 0. A node whose release refuses a query, because all of a column is below one label
 and nobody knows which values these are, has an infinite error.
 
-Where nothing is suppressed, an estimate depends on the levels of the columns alone that the query mentions. From these
-estimates follows what the error of a count is at least (least.py), so that few nodes are asked.
+Where nothing is suppressed, an estimate depends only on the levels of the columns that the query mentions, which have
+few combinations. A count is then the sum over all rows of the share of each that fulfils the condition. A share is
+between 0 and 1, so s rows that are left out make the count smaller by s at most, and never larger; kept as stars they
+may have any share instead. So the count of a node lies between two numbers, the truth may be outside them, and the node
+need not be asked (LeastErrors). Nothing is known of other aggregates, of rows that a join repeats, and of bins, whose
+ends move with the suppressed rows.
 """
 
 from __future__ import annotations
@@ -27,24 +31,100 @@ from sqlglot import exp
 
 from sqlpriv.core.errors import InputError, InternalError, PolicyError, UnsupportedSQLError
 from sqlpriv.core.sqltext import folded
+from sqlpriv.methods.generalized.columns import Known
 from sqlpriv.methods.generalized.evaluate import allowance
-from sqlpriv.methods.generalized.generalize.asked import AskedNode, AskedNodes
-from sqlpriv.methods.generalized.generalize.least import Counts, counts_rows
+from sqlpriv.methods.generalized.generalize.node import NodeRelease, NodeReleases, is_binned
 from sqlpriv.methods.generalized.generalize.objectives import Array, Objective
 from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.generalized.generalize.queries import Query, other_columns
-from sqlpriv.methods.generalized.generalize.shown import is_binned
-from sqlpriv.methods.generalized.leaves import Known
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.scan import Scan, published_columns
 from sqlpriv.methods.lattice import Node, Outcome
 from sqlpriv.release.open import run_rewritten
+from sqlpriv.rewrite.bind.parse import statements_in_place
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import GeneralizedRelease, Release
 
+
+@dataclass(frozen=True)
+class Query:
+    """A query of the file: its text, where it stands in the file, and what to call it."""
+
+    text: str
+    name: str
+
+
+def read_workload(policy: GeneralizePolicy, file: str) -> list[Query]:
+    """The queries of a file."""
+    path = policy.table.path(file)
+    if not path.is_file():
+        raise PolicyError(f"there is no workload file {file!r}")
+    try:
+        texts = statements_in_place(path.read_text(encoding="utf-8"))
+    except (UnsupportedSQLError, UnicodeDecodeError):
+        raise PolicyError(f"{file} is not SQL: write SELECT queries, each for one number, with ; between") from None
+    if not texts:
+        raise PolicyError(f"{file} holds no query")
+    return [Query(text, f"{file}, query {i}") for i, text in enumerate(texts, 1)]
+
+
+def other_columns(policy: GeneralizePolicy, queries: Sequence[Query]) -> list[str]:
+    """The columns that queries may mention beside quasi-identifiers and sensitive ones; * may mention all."""
+    others = policy.named("other")
+    words: set[str] = set()
+    for query in queries:
+        tokens = sqlglot.tokenize(query.text, dialect="duckdb")
+        words |= {folded(t.text) for t in tokens}
+        stars = [i for i, t in enumerate(tokens) if t.text == "*"]
+        if any(i < 2 or folded(tokens[i - 2].text) != "count" for i in stars):
+            return list(others)
+    return [c for c in others if folded(c) in words]
+
+
+_HAIR = 1e-9
 _Group = tuple[Any, ...]
+_PLAIN = {"kind", "expressions", "from", "from_", "where", "group", "order"}
+"""The clauses of a SELECT that leave a count what it is."""
+
+
+def counts_rows(sql: str) -> bool:
+    """Whether a query is a count of rows of one table, each once, alone or in groups."""
+    tree = sqlglot.parse_one(sql, dialect="duckdb")
+    if not isinstance(tree, exp.Select) or any(value and name not in _PLAIN for name, value in tree.args.items()):
+        return False
+    nested = [t for t in tree.find_all(exp.Query) if t is not tree]
+    several = any(tree.find_all(exp.Rollup, exp.Cube, exp.GroupingSets, exp.TableSample))
+    values = [e.unalias() for e in tree.expressions if e.find(exp.AggFunc)]
+    counted = len(values) == 1 and isinstance(values[0], exp.Count) and isinstance(values[0].this, exp.Star)
+    return counted and not nested and not several and len(list(tree.find_all(exp.Table))) == 1
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts of a query in each group, by the levels of what it mentions, where nothing is suppressed.
+
+    Levels at which a release refuses the query are not among them.
+    """
+
+    truth: Mapping[_Group, float]
+    whole: Mapping[tuple[int, ...], Mapping[_Group, float]]
+    stars: bool
+    """Whether suppressed rows may be kept as stars."""
+
+    def least_error(self, levels: tuple[int, ...], suppressed: int) -> float:
+        """What the mean error of the groups is at least, where at most so many rows are suppressed."""
+        found = self.whole.get(levels)
+        if found is None:
+            return 0.0
+        return sum(self._least(found.get(g, 0.0), true, suppressed) for g, true in self.truth.items()) / len(self.truth)
+
+    def _least(self, whole: float, true: float, suppressed: int) -> float:
+        low, high = max(whole - suppressed, 0.0), whole + suppressed * self.stars
+        # A hair less: sums in another order differ in their last digits.
+        return max(max(low - true, true - high) * (1 - _HAIR) - _HAIR, 0.0)
+
+
 _SLACK = 1e-9
 _ESTIMATES = Options(intervals=False)
 _MOST_LEVELS = 100
@@ -80,7 +160,7 @@ class Workload:
         read = {folded(c) for c in (*policy.qis, *policy.sensitive, *other_columns(policy, queries))}
         columns = [c for c in published_columns(scan) if folded(c) in read]
         self._columns = columns
-        self._nodes = AskedNodes(scan, policy, measures, known, columns)
+        self._nodes = NodeReleases(scan, policy, measures, known, columns)
         self._found: dict[tuple[int, tuple[int, ...]], float] = {}
         """The errors of queries where nothing is suppressed, by the levels of what they mention."""
         self._rewritten: dict[Hashable, Answer] = {}
@@ -180,7 +260,7 @@ class Workload:
                 break
         return sum(error for _, error in sorted(errors.items())) / len(keys)
 
-    def _of_query(self, i: int, opened: AskedNode) -> float:
+    def _of_query(self, i: int, opened: NodeRelease) -> float:
         asked = self._asked[i]
         try:
             found = self._estimates(asked, opened)
@@ -189,7 +269,7 @@ class Workload:
             return math.inf
         return _mean([abs(found.get(group, 0.0) - true) for group, true in asked.truth.items()])
 
-    def _estimates(self, asked: _Asked, opened: AskedNode) -> dict[_Group, float]:
+    def _estimates(self, asked: _Asked, opened: NodeRelease) -> dict[_Group, float]:
         key = asked.query, opened.shape
         if key not in self._rewritten:
             self._rewritten[key] = _rewritten(asked.query, opened.release)

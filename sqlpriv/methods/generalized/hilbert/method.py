@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlpriv.methods.generalized.axes import BoxScan
-from sqlpriv.methods.generalized.box_method import BoxMethod
-from sqlpriv.methods.generalized.box_plan import Divided
-from sqlpriv.methods.generalized.box_policy import CUTS
 from sqlpriv.methods.generalized.hilbert.grouping import group_points
 from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.method import BoxMethod
+from sqlpriv.methods.generalized.plan import Divided
+from sqlpriv.methods.generalized.points import BoxScan
+from sqlpriv.methods.generalized.policy import CUTS
 from sqlpriv.methods.method import Request
 
 

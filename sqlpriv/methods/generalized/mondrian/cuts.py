@@ -24,18 +24,27 @@ are read four times a round, however many partitions there are, and rounds are h
 
 The number of a piece is made of those of its partition (its first row), of the cut that is tried, and of the side: the
 first two are the number of the try. A partition without a cut left is a class: then the piece is -1 - the first row.
+
+Where points are few, to read and plan a query takes longer than to answer it: then all rounds are one query, which
+repeats itself. Else there is one query a round, so that tables larger than memory are on disk in between, and progress
+is reported. Rows that are near each other in memory are near each other in the cuts, once they are sorted.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from sqlpriv.checks.measures import RELATION, SIZE
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.facts import OnProgress
+from sqlpriv.core.relation import Relation
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.axes import Axis, BoxScan
+from sqlpriv.methods.generalized.axes import Axis
 from sqlpriv.methods.generalized.boxes import is_empty, is_range, merged_spans, nodes_over, of_numbers, spans
 from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes
 from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.points import BoxScan
 
 _BELOW, _AT, _ABOVE, _SIDE = 0, 1, 2, 3
 """The sides of a median, and the first child of a tree. Where NULL is parted from numbers, it is above them."""
@@ -326,3 +335,37 @@ def _number_eagerness(axis: Axis) -> str:
     width = inlined(f"_normalised_width(low{axis.number}, high{axis.number}, {axis.first!r}, {axis.last!r})")
     # NULL is parted from all numbers, and they from it: a box of both is as wide as can be.
     return inlined(f"_eagerness({of_numbers(axis, width, '0', '1')}, {axis.number})")
+
+
+_SORTED = (6, 12)
+"""After which rounds the points are sorted by their partitions."""
+
+
+def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: OnProgress) -> tuple[Relation, int]:
+    """The points in classes, none of which has a cut left that is allowed; and how many rounds it took."""
+    cutter = Cutter(scan, measures)
+    if scan.is_small:
+        work = f"{cutter.start()} UNION ALL ({cutter.round()})"
+        steps = f"{COPIES} AS MATERIALIZED ({cutter.copies()}), {WORK} AS ({work})"
+        classed = scan.source.scratch.table(f"WITH RECURSIVE {steps} {cutter.finished()}", "classed")
+    else:
+        classed = _cut_by_steps(scan, cutter, on_progress)
+    return classed, int(fetch(scan.source.con, f"SELECT max(round) - 1 FROM {classed}")[0][0])
+
+
+def _cut_by_steps(scan: BoxScan, cutter: Cutter, on_progress: OnProgress) -> Relation:
+    con, rounds, expected = scan.source.con, 0, math.log2(scan.rows)
+    with scan.source.scratch.nested() as scratch:
+        copies = scratch.table(cutter.copies(), "copies").name
+        work = scratch.table(cutter.start(), "work")
+        classed = scan.source.scratch.table(cutter.finished(work.name), "classed")
+        left = work.written or 0
+        while left:
+            order = " ORDER BY piece" if rounds in _SORTED else ""
+            last, work = work, scratch.table(f"{cutter.round(work.name, copies)}{order}", "work")
+            scratch.drop(last)
+            left = (work.written or 0) - int(fetch(con, f"INSERT INTO {classed} {cutter.finished(work.name)}")[0][0])
+            rounds += 1
+            if on_progress:
+                on_progress(min(rounds / expected, 0.99))
+    return classed

@@ -1,8 +1,9 @@
 """The points of a table in their order on a Hilbert curve, and how large boxes are on every axis.
 
-Rows with equal quasi-identifiers are one point, and so always in one class: which of them is which tells nothing. An
-axis is scaled to the cells of the curve by its ends; the leaves of a tree stand from left to right, two neighbours as
-far apart as the least node over both is wide. NULL on an ordered axis stands after all values, and in no range.
+Rows with equal quasi-identifiers are one point, and so always in one class: which of them is which reveals nothing. An
+axis is scaled to the cells of the curve by its ends; the leaves of a tree are in order from left to right, two
+neighbours as far apart as the least node over both is wide. NULL on an ordered axis is after all values, and in no
+range.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import duckdb
 from sqlpriv.core.engine import fetch, interruptible, translate
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.axes import Axis, BoxScan, Trees
+from sqlpriv.methods.generalized.axes import Axis, Trees
+from sqlpriv.methods.generalized.points import BoxScan
 
 if TYPE_CHECKING:
     from sqlpriv.udfs.line import Extents, Line, Values
+
 
 _TABLE_OF_WIDTHS = 1000
 """Up to so many leaves the widths of all boxes of a tree are held in a table."""

@@ -1,4 +1,4 @@
-"""What is said where requirements cannot be met: by which of them, and what could be met instead."""
+"""The sentences of generalization: the facts of a plan, and which requirement cannot be met."""
 
 from __future__ import annotations
 

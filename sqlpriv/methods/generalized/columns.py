@@ -1,4 +1,4 @@
-"""What a reader of a release may know of its columns: their types, what their labels are, and their public domains.
+"""What a reader of a release may know of its columns: their types, the kinds of their labels, their public domains.
 
 A domain is what the owner says that everybody may know, so it may list values that only suppressed rows have, or no
 row. It must hold for the table: a value outside would make bounds wrong. Without a domain, the labels themselves say
@@ -14,8 +14,7 @@ from typing import Protocol
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.methods.generalized.kinds import BINS, DATES, OTHER, RANGES, VALUES, has_ends, without_enums
-from sqlpriv.methods.generalized.layout import end_names
+from sqlpriv.methods.generalized.layout import BINS, DATES, OTHER, RANGES, VALUES, end_names, has_ends, without_enums
 from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node
 from sqlpriv.policy.file import Column, Policy

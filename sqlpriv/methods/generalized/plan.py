@@ -12,13 +12,11 @@ from sqlpriv.core.engine import few_rows
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts, Line, Part, shown_number
 from sqlpriv.core.relation import Relation
-from sqlpriv.methods.generalized.axes import BoxScan
-from sqlpriv.methods.generalized.box_labels import describe_boxes
-from sqlpriv.methods.generalized.box_policy import WARNINGS, BoxPolicy
-from sqlpriv.methods.generalized.box_scan import scan_points
-from sqlpriv.methods.generalized.boxes import Boxed, judge, judge_boxes, make_boxes, whole_table
-from sqlpriv.methods.generalized.leaves import ShownColumn, refuse_names
+from sqlpriv.methods.generalized.boxes import Boxed, describe_boxes, judge, judge_boxes, make_boxes, whole_table
+from sqlpriv.methods.generalized.columns import ShownColumn, refuse_names
 from sqlpriv.methods.generalized.measures import ClassMeasure, write_measures
+from sqlpriv.methods.generalized.points import BoxScan, scan_points
+from sqlpriv.methods.generalized.policy import WARNINGS, BoxPolicy
 from sqlpriv.methods.generalized.scan import FEW, published_columns, scan_values
 from sqlpriv.methods.method import Plan, Request, Written
 from sqlpriv.table.source import Source

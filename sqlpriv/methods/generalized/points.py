@@ -4,20 +4,53 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InternalError, PolicyError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.methods.generalized.axes import Axis, BoxScan, Trees, packs_of
-from sqlpriv.methods.generalized.box_policy import PUBLIC, BoxPolicy
-from sqlpriv.methods.generalized.box_trees import write_trees
-from sqlpriv.methods.generalized.kinds import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
-from sqlpriv.methods.generalized.labels import check_hierarchies
-from sqlpriv.methods.generalized.leaves import Known, read_known
-from sqlpriv.methods.generalized.scan import ScannedTable, published_columns
+from sqlpriv.methods.generalized.axes import Axis, Trees, write_trees
+from sqlpriv.methods.generalized.columns import Known, read_known
+from sqlpriv.methods.generalized.layout import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
+from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
+from sqlpriv.methods.generalized.scan import ScannedTable, check_hierarchies, published_columns
 from sqlpriv.table.frequencies import COUNT
 from sqlpriv.table.hierarchies import Hierarchy
+
+
+@dataclass(frozen=True)
+class BoxScan(ScannedTable):
+    """The frequencies as points on axes."""
+
+    points: Relation
+    """Each combination: row, v<a> on every ordered axis, b<p> in every pack, s<j>, holder, n."""
+    axes: tuple[Axis, ...]
+    forest: Trees | None
+    """None where all axes are ordered."""
+    known: Known
+    """What may be known of the published columns."""
+
+    @property
+    def ordered(self) -> tuple[Axis, ...]:
+        """The axes that may be cut anywhere."""
+        return tuple(axis for axis in self.axes if axis.is_ordered)
+
+    @property
+    def trees(self) -> tuple[Axis, ...]:
+        """The axes with nodes."""
+        return tuple(axis for axis in self.axes if not axis.is_ordered)
+
+    @property
+    def packs(self) -> range:
+        """The packs, by number."""
+        return packs_of(self.axes)
+
+
+def packs_of(axes: Sequence[Axis]) -> range:
+    """The packs of trees, by number."""
+    return range(max((axis.pack + 1 for axis in axes if not axis.is_ordered), default=0))
+
 
 _NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
 """Types of which every value is a double, and no two the same."""

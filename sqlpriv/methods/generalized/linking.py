@@ -1,8 +1,7 @@
-"""What the cells of a release stand for: which values a label may be, and where the answer comes from.
+"""What a linking attacker finds in a release of labels: which values a cell may be, and a belief in a class.
 
 A column that shows its values is what it says. Ranges name their ends, and masks their start. The policy's hierarchy
-labels any value, and a public domain lists them. Of labels of which nobody says what is below them, nothing can be
-compared.
+labels any value, and a public domain lists them. Cells of a column with none of these cannot be compared.
 """
 
 from __future__ import annotations
@@ -12,8 +11,10 @@ from functools import partial
 from typing import Any
 
 from sqlpriv.core.engine import fetch
-from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.methods.generalized.kinds import CLOSED, VALUES, WHOLE, has_ends
+from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.generalized.layout import CLOSED, VALUES, WHOLE, has_ends
+from sqlpriv.methods.method import Plan
 from sqlpriv.methods.records import Cell, Records, plain_type, same_value
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -22,7 +23,7 @@ from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.source import Source
 
 
-def labelled_records(
+def generalized_records(
     file: ReleaseFile, names: Sequence[str], source: Source | None, policy: Policy | None, also: str | None = None
 ) -> Records:
     """The rows of a release of labels, by those of its columns that are named.
@@ -144,3 +145,42 @@ def _labelled(source: Source, given: Given, name: str, kind: str, values: str) -
         f"SELECT DISTINCT w.label, v.value FROM ({listed}) AS w JOIN {values} AS v "
         "ON w.value IS NOT DISTINCT FROM v.value"
     )
+
+
+OF_CLASSES = "knows the quasi-identifiers, nothing of others in particular, and not how the classes were found"
+
+
+def posterior_by_share(plan: Plan[Any], share: float | None, times: float) -> float | None:
+    """The worst belief of a linking attacker, from the largest share that a sensitive value has in a class.
+
+    In a class, whose other rows may be anybody's, a belief becomes `times` times the odds of the value's share there. A
+    person with several rows may be in several classes, and then nothing is known.
+    """
+    if share is None or _has_several_rows(plan):
+        return None
+    return share if share >= 1 else float(plan.source.calls.row("linking_prior_of_share", share, times)[0])
+
+
+def _has_several_rows(plan: Plan[Any]) -> bool:
+    """Whether some person has: that one of several rows has a value is believed more than that one row has it."""
+    person, source = plan.policy.person, plan.source
+    if person is None:
+        return False
+    rows, persons = fetch(source.con, f"SELECT count(*), count(DISTINCT {quoted(person)}) FROM {source.table}")[0]
+    return bool(rows != persons)
+
+
+def largest_share(file: ReleaseFile) -> float | None:
+    """The largest share that a sensitive value has in a published class; None where no column is sensitive.
+
+    It is the belief of one who knows the quasi-identifiers of a person and that the person's row is published, and
+    finds the person no likelier to have a value than others are.
+    """
+    roles = [(str(row["role"]), str(row["name"])) for row in file.rows("attributes")]
+    qis = [name for role, name in roles if role == "quasi-identifier"]
+    sensitive = [name for role, name in roles if role == "sensitive"]
+    if not sensitive:
+        return None
+    alpha = Calls(file.con).need("alpha_k_anonymity")
+    asked = (f"({literal(file.table('published'))}, {literal(qis)}, {literal(name)})" for name in sensitive)
+    return max(float(fetch(file.con, f"SELECT alpha FROM {alpha}{arguments}")[0][0]) for arguments in asked)
