@@ -113,7 +113,7 @@ def write_trees(
 
     Those that are wrong in themselves are refused. Whether they have every value of the table is not looked at.
     """
-    con, trees = found.source.con, [axis for axis in axes if not axis.is_ordered]
+    trees = [axis for axis in axes if not axis.is_ordered]
     if not trees:
         return tuple(axes), None, ()
     frequencies, scratch = found.frequencies, found.source.scratch
@@ -129,19 +129,25 @@ def write_trees(
         check_hierarchies(frequencies, hierarchies)
     ways = _ways(scratch, nodes)
     measured = list(axes)
-    for number, bits, field in fetch(con, f"SELECT axis, {WAY} - min(shift), max(field) FROM {ways} GROUP BY axis"):
+    lengths = f"SELECT axis, {WAY} - min(shift), max(field) FROM {ways.name} GROUP BY axis"
+    for number, bits, field in fetch(found.source.con, lengths):
         height = by_column[axes[number].column].height
         measured[number] = replace(axes[number], height=height, bits=int(bits), field=int(field))
-    if any(axis.bits > WAY for axis in measured):  # is refused; but what is wrong with it first
+    if any(axis.bits > WAY for axis in measured):  # is refused below; but a fault of the hierarchy comes first
         check_hierarchies(frequencies, hierarchies)
     packed = tuple(_packed(measured))
-    placed = _axes(scratch, packed)
-    leaves = _leaves(scratch, nodes, ways)
-    return (
-        packed,
-        Trees(steps, nodes, placed, leaves, _marks(scratch, nodes, ways, placed, leaves), halves),
-        hierarchies,
+    listed = ", ".join(
+        f"({x.number}, {x.pack}, {x.offset}, {2**x.bits - 1}, {x.zeros})" for x in packed if not x.is_ordered
     )
+    placed = scratch.table(f"FROM (VALUES {listed}) AS t(axis, pack, skip, mask, zeros)", "tree_axes")
+    leaves = scratch.table(
+        f"SELECT n.axis, n.label AS value, n.low AS code, w.way FROM {nodes.name} AS n "
+        f"JOIN (SELECT axis, code, CAST(sum(child << shift) AS BIGINT) AS way FROM {ways.name} GROUP BY axis, code) "
+        "AS w ON n.axis = w.axis AND n.low = w.code WHERE n.level = 0",
+        "tree_leaves",
+    )
+    marks = _marks(scratch, nodes, ways, placed, leaves)
+    return packed, Trees(steps, nodes, placed, leaves, marks, halves), hierarchies
 
 
 def _are_plainly_right(nodes: Relation, trees: int) -> bool:
@@ -153,7 +159,7 @@ def _are_plainly_right(nodes: Relation, trees: int) -> bool:
     """
     labels = (
         "SELECT label, count(*) AS nodes, count(*) FILTER (len(above) = 0) AS tops, count(*) FILTER (level = 0 AND "
-        f"leaves > 1) AS twice FROM {nodes} GROUP BY axis, level, label"
+        f"leaves > 1) AS twice FROM {nodes.name} GROUP BY axis, level, label"
     )
     asked = f"SELECT sum(nodes), count(label), sum(tops), sum(twice) FROM ({labels})"
     ((labelled, different, tops, twice),) = fetch(nodes.con, asked)
@@ -186,7 +192,7 @@ def _nodes(
     steps = scratch.table(
         "SELECT *, unnest(range(len(labels))) AS level FROM (SELECT t.axis, "
         "p.labels, row_number() OVER (PARTITION BY p.attribute ORDER BY list_reverse(p.labels)) AS code FROM "
-        f"{paths} AS p JOIN (VALUES {numbers}) AS t(attribute, axis) ON p.attribute = t.attribute)",
+        f"{paths.name} AS p JOIN (VALUES {numbers}) AS t(attribute, axis) ON p.attribute = t.attribute)",
         "tree_steps",
     )
     width, share = (inlined(f"{name}(leaves, of_all)") for name in ("_node_width", "_node_share"))
@@ -194,7 +200,7 @@ def _nodes(
         f"SELECT * EXCLUDE (of_all), {width} AS width, {share} AS share FROM "
         "(SELECT axis, level, min(code) AS low, max(code) AS high, any_value(labels[level + 1]) AS label, "
         "any_value(labels[level + 2 :]) AS above, count(*) AS leaves, max(count(*)) OVER (PARTITION BY axis) AS of_all "
-        f"FROM {steps} GROUP BY axis, level, labels[level + 1 :])",
+        f"FROM {steps.name} GROUP BY axis, level, labels[level + 1 :])",
         "tree_nodes",
     )
     for axis in trees:
@@ -202,8 +208,8 @@ def _nodes(
             wide = inlined(f"_normalised_width(e.low, e.high, {axis.first!r}, {axis.last!r})")
             fetch(
                 scratch.con,
-                f"UPDATE {nodes} SET width = {wide}, share = {wide} FROM {halves[axis.number]} AS e WHERE "
-                f"{nodes}.axis = {axis.number} AND {nodes}.label = e.label",
+                f"UPDATE {nodes.name} SET width = {wide}, share = {wide} FROM {halves[axis.number].name} AS e WHERE "
+                f"{nodes.name}.axis = {axis.number} AND {nodes.name}.label = e.label",
             )
     return steps, nodes
 
@@ -214,7 +220,7 @@ def _ways(scratch: Scratch, nodes: Relation) -> Relation:
     bits = inlined("_bits_for(len(lows) - 1)")
     families = (
         "SELECT axis, level, list(low ORDER BY low) AS lows, list(high ORDER BY low) AS highs "
-        f"FROM {nodes} WHERE len(above) > 0 GROUP BY axis, level, above"
+        f"FROM {nodes.name} WHERE len(above) > 0 GROUP BY axis, level, above"
     )
     children = (
         f"SELECT axis, level, lows[1] AS parent, {bits} AS field, unnest(lows) AS low, unnest(highs) AS high, "
@@ -225,38 +231,21 @@ def _ways(scratch: Scratch, nodes: Relation) -> Relation:
     return scratch.table(f"SELECT *, CAST({WAY} - {used} AS INTEGER) AS shift FROM ({ways})", "tree_ways")
 
 
-def _axes(scratch: Scratch, axes: Iterable[Axis]) -> Relation:
-    """Where the ways of each tree are."""
-    trees = [axis for axis in axes if not axis.is_ordered]
-    listed = ", ".join(f"({x.number}, {x.pack}, {x.offset}, {2**x.bits - 1}, {x.zeros})" for x in trees)
-    return scratch.table(f"FROM (VALUES {listed}) AS t(axis, pack, skip, mask, zeros)", "tree_axes")
-
-
-def _leaves(scratch: Scratch, nodes: Relation, ways: Relation) -> Relation:
-    """The leaves with the ways to them."""
-    return scratch.table(
-        f"SELECT n.axis, n.label AS value, n.low AS code, w.way FROM {nodes} AS n "
-        f"JOIN (SELECT axis, code, CAST(sum(child << shift) AS BIGINT) AS way FROM {ways} GROUP BY axis, code) "
-        "AS w ON n.axis = w.axis AND n.low = w.code WHERE n.level = 0",
-        "tree_leaves",
-    )
-
-
 def _marks(scratch: Scratch, nodes: Relation, ways: Relation, axes: Relation, leaves: Relation) -> Relation:
     """What is found by where ways part."""
     forks = (
         "SELECT w.axis, b.way, a.way AS other, w.level + 1 AS level, w.parent AS low, w.shift - t.zeros + t.skip AS "
-        f"start, w.field FROM {ways} AS w JOIN {axes} AS t ON w.axis = t.axis JOIN {leaves} AS b ON w.axis = "
-        f"b.axis AND w.low = b.code JOIN {leaves} AS a ON w.axis = a.axis AND w.low - 1 = a.code WHERE w.child > 0 "
-        "AND w.code = w.low"
+        f"start, w.field FROM {ways.name} AS w JOIN {axes.name} AS t ON w.axis = t.axis "
+        f"JOIN {leaves.name} AS b ON w.axis = b.axis AND w.low = b.code "
+        f"JOIN {leaves.name} AS a ON w.axis = a.axis AND w.low - 1 = a.code WHERE w.child > 0 AND w.code = w.low"
     )
-    alone = f"SELECT axis, way, way, 0, code, 0, 0 FROM {leaves}"
+    alone = f"SELECT axis, way, way, 0, code, 0, 0 FROM {leaves.name}"
     mark = inlined(f"_mark(m.way, {inlined('_top_bit(m.way, m.other)')})")
     label = f"CASE WHEN len(n.above) = 0 THEN {literal(TOP)} ELSE n.label END"
     eager = inlined("_eagerness(n.share, m.axis)")
     return scratch.table(
         f"SELECT m.axis, {mark} AS mark, n.level, {label} AS label, n.width, "
-        f"{eager} AS eager, m.start, m.field FROM ({forks} UNION ALL {alone}) AS m JOIN {nodes} AS n ON m.axis = "
+        f"{eager} AS eager, m.start, m.field FROM ({forks} UNION ALL {alone}) AS m JOIN {nodes.name} AS n ON m.axis = "
         "n.axis AND m.level = n.level AND m.low = n.low",
         "tree_marks",
     )
@@ -268,7 +257,7 @@ def _write_halves(found: ScannedTable, axis: Axis) -> tuple[Hierarchy, Relation]
     depth = int(axis.last - axis.first).bit_length()
     steps = (
         f"SELECT DISTINCT {name} AS cell, CAST({axis.number_of(name)} AS BIGINT) AS v, CAST({int(axis.first)} AS "
-        f"BIGINT) AS first0, CAST({int(axis.last)} AS BIGINT) AS last0 FROM {found.frequencies} "
+        f"BIGINT) AS first0, CAST({int(axis.last)} AS BIGINT) AS last0 FROM {found.frequencies.relation.name} "
         f"WHERE {name} IS NOT NULL"
     )
     for i in range(depth):
@@ -285,9 +274,10 @@ def _write_halves(found: ScannedTable, axis: Axis) -> tuple[Hierarchy, Relation]
     # The last step is the value itself.
     levels = "".join(f", {label(i)} AS level{depth - i}" for i in reversed(range(depth)))
     wide = scratch.table(
-        f"SELECT CAST(cell AS VARCHAR) AS value{levels}, {literal(TOP)} AS level{depth + 1} FROM {halving}", "hierarchy"
+        f"SELECT CAST(cell AS VARCHAR) AS value{levels}, {literal(TOP)} AS level{depth + 1} FROM {halving.name}",
+        "hierarchy",
     )
     ends = " UNION ".join(
-        f"SELECT {label(i)} AS label, first{i} AS low, last{i} AS high FROM {halving}" for i in range(depth + 1)
+        f"SELECT {label(i)} AS label, first{i} AS low, last{i} AS high FROM {halving.name}" for i in range(depth + 1)
     )
     return Hierarchy(axis.column, wide.name, depth + 1), scratch.table(ends, "halves")

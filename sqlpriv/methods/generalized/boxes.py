@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import Row, attached, fetch
-from sqlpriv.core.errors import PolicyError, ReleaseError
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
@@ -27,11 +27,11 @@ from sqlpriv.methods.generalized.layout import BOX_LEVELS, BOXES, has_ends, name
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.methods.generalized.scan import published_columns
-from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, labelled_otherwise, write_generalized
+from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, label_domain, refuse_labels, write_generalized
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN, written
 from sqlpriv.table.digest import rows_digest
-from sqlpriv.table.hierarchies import TOP, wide_rows
+from sqlpriv.table.hierarchies import TOP
 from sqlpriv.table.private_table import reads_apart
 
 _ENDS = (("min", "low"), ("max", "high"))
@@ -51,7 +51,7 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Boxed(Boxes):
-    """What boxes come to: how many classes a reader sees, the mean width of a cell, and the worst of every measure."""
+    """Boxes that were judged: how many classes a reader sees, the mean width of a cell, the worst of every measure."""
 
     classes: int
     loss: float
@@ -73,10 +73,10 @@ def make_boxes(scan: BoxScan, classed: Relation, scratch: Scratch | None = None)
 
 
 def judge_boxes(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes) -> Boxed:
-    """What boxes come to."""
+    """Judge boxes as a reader sees them."""
     loss = inlined(f"_mean_loss(sum(rows * width), sum(rows), {len(scan.axes)})")
     # The number of a box is that of one of its classes.
-    found = fetch(scan.source.con, f"SELECT count(*) FILTER (class = box), {loss} FROM {boxes.relation}")
+    found = fetch(scan.source.con, f"SELECT count(*) FILTER (class = box), {loss} FROM {boxes.relation.name}")
     ((classes, mean),) = found
     worst, failing = judge(scan, measures, boxed_rows(scan, measures, boxes))
     return Boxed(boxes.classed, boxes.relation, int(classes), float(mean), worst, failing)
@@ -84,7 +84,7 @@ def judge_boxes(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes) -
 
 def _grouped(scan: BoxScan, classed: Relation) -> str:
     """A query for the spans of classes."""
-    return f"SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {classed} GROUP BY class"
+    return f"SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {classed.name} GROUP BY class"
 
 
 def shown_nodes(scan: BoxScan, classed: Relation) -> str:
@@ -96,7 +96,7 @@ def shown_nodes(scan: BoxScan, classed: Relation) -> str:
 def box_rows(scan: BoxScan, boxes: Boxes) -> list[Row]:
     """Every box as a reader sees it, in the order of its labels: these, and how many rows have them."""
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
-    counted = f"SELECT {labels}, CAST(sum(rows) AS BIGINT) FROM {boxes.relation} GROUP BY ALL ORDER BY ALL"
+    counted = f"SELECT {labels}, CAST(sum(rows) AS BIGINT) FROM {boxes.relation.name} GROUP BY ALL ORDER BY ALL"
     return fetch(scan.source.con, counted)
 
 
@@ -132,12 +132,12 @@ def is_range(axis: Axis) -> str:
 
 
 def is_empty(axis: Axis) -> str:
-    """Whether none has."""
+    """Whether no point of a span has a number on an ordered axis."""
     return f"there{axis.number} = 0" if axis.has_nulls else "false"
 
 
 def of_numbers(axis: Axis, numbers: str, empty: str = "NULL", mixed: str = "NULL") -> str:
-    """What there is of a span whose points have numbers on an ordered axis; or where none, or only some, has one."""
+    """SQL for a span whose points all have numbers on an ordered axis; or where none, or only some, has one."""
     if not axis.has_nulls:
         return numbers
     return f"CASE WHEN {is_range(axis)} THEN {numbers} WHEN {is_empty(axis)} THEN {empty} ELSE {mixed} END"
@@ -147,14 +147,17 @@ def boxed_rows(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes) ->
     """A query for the rows of all boxes, to be judged."""
     columns = class_columns(scan, measures)
     if columns == ["n"]:
-        return f"SELECT box AS class, rows AS n FROM {boxes.relation}"
+        return f"SELECT box AS class, rows AS n FROM {boxes.relation.name}"
     read = ", ".join(f"c.{name}" for name in columns)
-    return f"SELECT b.box AS class, {read} FROM {boxes.classed} AS c JOIN {boxes.relation} AS b ON c.class = b.class"
+    return (
+        f"SELECT b.box AS class, {read} FROM {boxes.classed.name} AS c "
+        f"JOIN {boxes.relation.name} AS b ON c.class = b.class"
+    )
 
 
 def whole_table(scan: BoxScan, measures: Sequence[ClassMeasure]) -> str:
     """A query for all rows as one class, to be judged."""
-    return f"SELECT 0 AS class, {', '.join(class_columns(scan, measures))} FROM {scan.points}"
+    return f"SELECT 0 AS class, {', '.join(class_columns(scan, measures))} FROM {scan.points.name}"
 
 
 def judge(
@@ -170,56 +173,40 @@ def judge(
 def nodes_over(scan: BoxScan, spans: str, columns: str) -> str:
     """The least nodes m over spans on the axes that are trees: spans s with these columns and axis, one row a tree."""
     assert scan.forest is not None
-    sides = ", ".join(
-        f"(({_packed(scan, name)} >> a.skip) & a.mask) << a.zeros AS {name}_bits" for name in ("all", "any")
-    )
-    cut_out = f"SELECT {columns}, a.axis, {sides} FROM {spans}, {scan.forest.axes} AS a"
+    sides = []
+    for name in ("all", "any"):
+        packed = f"CASE a.pack {' '.join(f'WHEN {p} THEN {name}{p}' for p in scan.packs)} END"
+        bits = f"{name}0" if len(scan.packs) == 1 else packed
+        sides.append(f"(({bits} >> a.skip) & a.mask) << a.zeros AS {name}_bits")
+    cut_out = f"SELECT {columns}, a.axis, {', '.join(sides)} FROM {spans}, {scan.forest.axes.name} AS a"
     marked = f"SELECT *, {inlined('_top_bit(all_bits, any_bits)')} AS top FROM ({cut_out})"
     mark = inlined("_mark(s.all_bits, s.top)")
-    return f"({marked}) AS s JOIN {scan.forest.marks} AS m ON s.axis = m.axis AND m.mark = {mark}"
-
-
-def _packed(scan: BoxScan, name: str) -> str:
-    """The bits of the pack of a tree."""
-    if len(scan.packs) == 1:
-        return f"{name}0"
-    return f"CASE a.pack {' '.join(f'WHEN {p} THEN {name}{p}' for p in scan.packs)} END"
+    return f"({marked}) AS s JOIN {scan.forest.marks.name} AS m ON s.axis = m.axis AND m.mark = {mark}"
 
 
 def _sides(scan: BoxScan) -> str:
-    """A query for what is shown of every class, from their spans."""
-    columns = [column for axis in scan.ordered for column in _ordered_side(axis)]
-    widths = [_width(axis) for axis in scan.ordered]
+    """A query for the labels and ends of every class, and its width, from the spans of its points."""
+    columns, widths = [], []
+    for axis in scan.ordered:
+        a = axis.number
+        low, high = (axis.typed(f"s.{side}{a}") for side in ("low", "high"))
+        label = inlined(f"_closed_label({low}, {high})")
+        # There are no ends where some rows are NULL, and others not.
+        columns += [
+            f"{of_numbers(axis, low)} AS low{a}",
+            f"{of_numbers(axis, high)} AS high{a}",
+            f"{of_numbers(axis, label, mixed=literal(TOP))} AS label{a}",
+        ]
+        width = inlined(f"_normalised_width(s.low{a}, s.high{a}, {axis.first!r}, {axis.last!r})")
+        widths.append(of_numbers(axis, width, "0", "1"))
     if not scan.trees:
         return f"SELECT class, rows, {', '.join(columns)}, {' + '.join(widths)} AS width FROM spans AS s"
-    columns += ["n.* EXCLUDE (class, width)", f"{' + '.join(['n.width', *widths])} AS width"]
-    nodes = f"({_labels_of_nodes(scan)}) AS n"
-    return f"SELECT s.class, s.rows, {', '.join(columns)} FROM spans AS s JOIN {nodes} ON s.class = n.class"
-
-
-def _width(axis: Axis) -> str:
-    """How wide a class is on an ordered axis."""
-    width = inlined(f"_normalised_width(s.low{axis.number}, s.high{axis.number}, {axis.first!r}, {axis.last!r})")
-    return of_numbers(axis, width, "0", "1")
-
-
-def _ordered_side(axis: Axis) -> list[str]:
-    """Its ends in the type of the column; none where some rows are NULL, and others not."""
-    a = axis.number
-    low, high = (axis.typed(f"s.{side}{a}") for side in ("low", "high"))
-    label = inlined(f"_closed_label({low}, {high})")
-    return [
-        f"{of_numbers(axis, low)} AS low{a}",
-        f"{of_numbers(axis, high)} AS high{a}",
-        f"{of_numbers(axis, label, mixed=literal(TOP))} AS label{a}",
-    ]
-
-
-def _labels_of_nodes(scan: BoxScan) -> str:
-    """A query for class, the labels of its nodes, and their width; all trees at once: joins take time to plan."""
+    # The labels of all trees at once: joins take time to plan.
     listed = "".join(f", max(label) FILTER (axis = {x.number}) AS label{x.number}" for x in scan.trees)
     found = f"SELECT s.class, s.axis, m.label, m.width FROM {nodes_over(scan, 'spans', 'class')}"
-    return f"SELECT class{listed}, sum(width) AS width FROM ({found}) GROUP BY class"
+    nodes = f"(SELECT class{listed}, sum(width) AS width FROM ({found}) GROUP BY class) AS n"
+    columns += ["n.* EXCLUDE (class, width)", f"{' + '.join(['n.width', *widths])} AS width"]
+    return f"SELECT s.class, s.rows, {', '.join(columns)} FROM spans AS s JOIN {nodes} ON s.class = n.class"
 
 
 def describe_boxes(scan: BoxScan) -> list[ShownColumn]:
@@ -244,28 +231,28 @@ def write_boxes_file(
     con, policy = scan.source.con, scan.policy
     shown = scan.source.scratch.table(nodes, "shown_nodes") if scan.trees else None
     described = {column.name: column for column in columns}
-    labels = {axis.column: _labels(scan, boxes, shown, axis, described[axis.column]) for axis in scan.axes}
+    labels = {}
+    for axis in scan.axes:
+        column = described[axis.column]
+        if axis.labels == BOXES:
+            labels[axis.column] = ColumnLabels(None, None, _range_labels(scan, boxes, axis), None)
+            continue
+        assert shown is not None
+        leaves = None if column.domain is None else _leaves(scan, boxes, shown, axis, column)
+        labels[axis.column] = ColumnLabels(None, axis.height, _node_labels(scan, shown, axis), leaves)
     rows = Rows("published", _published_rows(scan, boxes), policy.table.name)
     with written(con, path):
         count = write_generalized(con, policy, [rows], columns, labels, about, numbers, requirements)
     return Made(count, float(scan.rows))
 
 
-def _labels(scan: BoxScan, boxes: Boxes, shown: Relation | None, axis: Axis, column: ShownColumn) -> ColumnLabels:
-    if axis.labels == BOXES:
-        return ColumnLabels(None, None, _box_labels(scan, boxes, axis), None)
-    assert shown is not None
-    leaves = None if column.domain is None else _leaves(scan, boxes, shown, axis, column)
-    return ColumnLabels(None, axis.height, _node_labels(scan, shown, axis), leaves)
-
-
-def _box_labels(scan: BoxScan, boxes: Boxes, axis: Axis) -> str:
+def _range_labels(scan: BoxScan, boxes: Boxes, axis: Axis) -> str:
     """A query for closed ranges and their ends; those of * hold whatever a row may have."""
     a, star = axis.number, literal(TOP)
     if axis.is_ordered:
         low, high = axis.typed(repr(axis.first)), axis.typed(repr(axis.last))
         ranges = (
-            f"SELECT DISTINCT label{a} AS label, low{a} AS low, high{a} AS high FROM {boxes.relation} "
+            f"SELECT DISTINCT label{a} AS label, low{a} AS low, high{a} AS high FROM {boxes.relation.name} "
             f"WHERE label{a} <> {star}"
         )
     else:
@@ -273,9 +260,9 @@ def _box_labels(scan: BoxScan, boxes: Boxes, axis: Axis) -> str:
         low, high = axis.typed(repr(int(axis.first))), axis.typed(repr(int(axis.last)))
         ranges = (
             f"SELECT DISTINCT label, {axis.typed('low')} AS low, {axis.typed('high')} AS high "
-            f"FROM {scan.forest.halves[a]} WHERE label IN (SELECT label{a} FROM {boxes.relation})"
+            f"FROM {scan.forest.halves[a].name} WHERE label IN (SELECT label{a} FROM {boxes.relation.name})"
         )
-    everything = f"SELECT {star}, {low}, {high} WHERE EXISTS (FROM {boxes.relation} WHERE label{a} = {star})"
+    everything = f"SELECT {star}, {low}, {high} WHERE EXISTS (FROM {boxes.relation.name} WHERE label{a} = {star})"
     level = f"CAST(CASE WHEN label = {star} THEN {BOX_LEVELS} ELSE {BOX_LEVELS - 1} END AS INTEGER)"
     above = f"CAST(CASE WHEN label = {star} THEN [] ELSE [{star}] END AS VARCHAR[])"
     return f"SELECT label, {level} AS level, {above} AS above, low, high FROM ({ranges} UNION ALL {everything})"
@@ -287,7 +274,7 @@ def _node_labels(scan: BoxScan, shown: Relation, axis: Axis) -> str:
     above = f"CASE WHEN len(n.above) > 0 THEN list_append(n.above[: len(n.above) - 1], {literal(TOP)}) ELSE n.above END"
     labels = (
         f"SELECT DISTINCT s.label, CAST(n.level AS INTEGER) AS level, CAST({above} AS VARCHAR[]) AS above "
-        f"FROM {shown} AS s JOIN {scan.forest.nodes} AS n ON n.axis = s.axis AND n.level = s.level AND "
+        f"FROM {shown.name} AS s JOIN {scan.forest.nodes.name} AS n ON n.axis = s.axis AND n.level = s.level AND "
         f"(n.label = s.label OR n.level = {axis.height}) WHERE s.axis = {axis.number} AND s.label IS NOT NULL"
     )
     if not has_ends(axis.labels, axis.original):
@@ -298,35 +285,25 @@ def _node_labels(scan: BoxScan, shown: Relation, axis: Axis) -> str:
 
 def _leaves(scan: BoxScan, boxes: Boxes, nodes: Relation, axis: Axis, column: ShownColumn) -> str:
     """A query for labels and the values of the domain below them, which the hierarchy labels as those of the table."""
-    con, a, given = scan.source.con, axis.number, axis.given
+    a, given = axis.number, axis.given
     assert given is not None
     assert scan.forest is not None
-    base = scan.source.scratch.table(f"SELECT value AS {quoted(axis.column)} FROM {column.domain}", "domain")
-    listed = f"SELECT list_value(*COLUMNS(*)) AS labels FROM ({wide_rows(scan.source, given, axis.column, base.name)})"
+    wide = label_domain(scan.source, given, column).name
     # As the table has it: NULL is a value of its own, unless the hierarchy says more of it.
     null = f"SELECT list_resize(CAST([] AS VARCHAR[]), {axis.height}) || [{literal(TOP)}]"
-    wide = scan.source.scratch.table(listed, "domain_labels")
-    fetch(con, f"INSERT INTO {wide} {null} WHERE NOT EXISTS (FROM {wide} WHERE labels[1] IS NULL)")
-    labelled = (
-        f"FROM {column.domain} AS d LEFT JOIN {wide} AS w ON CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.labels[1]"
-    )
-    bare = fetch(
-        con,
-        f"SELECT count(*) {labelled} WHERE d.value IS NOT NULL AND (w.labels IS NULL OR "
+    fetch(scan.source.con, f"INSERT INTO {wide} {null} WHERE NOT EXISTS (FROM {wide} WHERE labels[1] IS NULL)")
+    refuse_labels(
+        scan.source,
+        column,
+        f"SELECT count(*) FROM {column.domain} AS d LEFT JOIN {wide} AS w ON CAST(d.value AS VARCHAR) IS NOT DISTINCT "
+        "FROM w.labels[1] WHERE d.value IS NOT NULL AND (w.labels IS NULL OR "
         "len(list_filter(w.labels, lambda label: label IS NULL)) > 0)",
-    )[0][0]
-    if bare:
-        raise PolicyError(f"domain of {column.name!r}: {bare:,} of its values have no label in the hierarchy")
-    unlike = fetch(
-        con,
-        f"SELECT count(*) FROM (SELECT DISTINCT labels FROM {scan.forest.steps} WHERE axis = {a}) AS s "
+        f"SELECT count(*) FROM (SELECT DISTINCT labels FROM {scan.forest.steps.name} WHERE axis = {a}) AS s "
         f"JOIN {wide} AS w ON s.labels[1] IS NOT DISTINCT FROM w.labels[1] WHERE s.labels IS DISTINCT FROM w.labels",
-    )[0][0]
-    if unlike:
-        raise labelled_otherwise(column.name, unlike)
+    )
     star = literal(TOP)
-    shown = f"SELECT label, level FROM {nodes} WHERE axis = {a} AND label IS DISTINCT FROM {star}"
-    has_star = f"{star} IN (SELECT label{a} FROM {boxes.relation})"
+    shown = f"SELECT label, level FROM {nodes.name} WHERE axis = {a} AND label IS DISTINCT FROM {star}"
+    has_star = f"{star} IN (SELECT label{a} FROM {boxes.relation.name})"
     everything = f"SELECT {star}, value, share FROM {column.domain} WHERE {has_star}"
     return (
         f"SELECT s.label, d.value, d.share FROM ({shown}) AS s JOIN {wide} AS w ON "
@@ -352,8 +329,8 @@ def _published_rows(scan: BoxScan, boxes: Boxes) -> str:
         if column in policy.qis and folded(column) in texts:
             same.append(f"CAST(t.{quoted(column)} AS VARCHAR) IS NOT DISTINCT FROM CAST(f.{quoted(column)} AS VARCHAR)")
     return (
-        f"SELECT {', '.join(shown)} FROM {source.private} AS t JOIN {scan.frequencies} AS f ON "
-        f"{' AND '.join(same)} JOIN {boxes.classed} AS c ON c.row = f.rowid JOIN {boxes.relation} AS b "
+        f"SELECT {', '.join(shown)} FROM {source.private.name} AS t JOIN {scan.frequencies.relation.name} AS f ON "
+        f"{' AND '.join(same)} JOIN {boxes.classed.name} AS c ON c.row = f.rowid JOIN {boxes.relation.name} AS b "
         "ON b.class = c.class"
     )
 
@@ -383,8 +360,8 @@ def _are_outside(scan: BoxScan, boxes: Boxes, axis: Axis) -> bool:
         f"CASE WHEN {cell} IS NULL THEN b.label{a} IS NULL OR b.label{a} = '*' ELSE {cell} BETWEEN e.low AND e.high END"
     )
     outside = (
-        f"SELECT count(*) FROM {scan.frequencies} AS f JOIN {boxes.classed} AS c ON c.row = f.rowid "
-        f"JOIN {boxes.relation} AS b ON b.class = c.class LEFT JOIN {labels} AS e "
+        f"SELECT count(*) FROM {scan.frequencies.relation.name} AS f JOIN {boxes.classed.name} AS c ON c.row = f.rowid "
+        f"JOIN {boxes.relation.name} AS b ON b.class = c.class LEFT JOIN {labels} AS e "
         f"ON e.label = b.label{a} WHERE ({held}) IS NOT TRUE"
     )
     return bool(fetch(scan.source.con, outside)[0][0])

@@ -38,70 +38,10 @@ CLOSED = (BINS, BOXES)
 """Ranges that are named by their own ends, both of which are among their values."""
 KINDS = (VALUES, RANGES, DATES, BINS, BOXES, OTHER)
 WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
-SIMPLE = SIMPLE_TYPE
 NEVER_SHOWN = "__priv_suppressed"
 """In the place of the label of a bin of which no row is published."""
 _TIMES = ("DATE", "TIMESTAMP")
 _ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
-
-
-def without_enums(kind: str) -> str:
-    """A type in which no ENUM tells the values that there are."""
-    return _ENUM.sub("VARCHAR", kind)
-
-
-def without_values(cell: str, kind: str) -> str:
-    """A cell as text where its type would tell all values that there are, also those of rows that are not shown."""
-    plain = without_enums(kind)
-    return cell if plain == kind else f"CAST({cell} AS {plain})"
-
-
-def has_ends(labels: str, original: str) -> bool:
-    """Whether labels name ranges whose ends are values of the column's own type."""
-    is_number = SIMPLE.fullmatch(original) is not None and NUMERIC_TYPE.fullmatch(original) is not None
-    return labels in (RANGES, DATES, BINS, BOXES) and (is_number or original in _TIMES)
-
-
-def named_ends(labels: str, original: str) -> tuple[str, str]:
-    """The ends that labels of a typed hierarchy name, as SQL over label, level and above.
-
-    A value is both of its own ends, and * has none.
-    """
-    if labels == DATES:
-        ends = "_date_from(label)", "_date_to(label) - 1" if original == "DATE" else "_date_to(label)"
-    elif WHOLE.fullmatch(original):
-        ends = _whole("from", original), _whole("to", original)
-    else:
-        ends = "_range_from(label)", "_range_to(label)"
-    low, high = (_exactly(inlined(text), original, labels) for text in ends)
-    own = f"CASE WHEN level = 0 THEN TRY_CAST(label AS {original}) WHEN len(above) > 0 THEN"
-    return f"{own} {low} END", f"{own} {high} END"
-
-
-def _exactly(end: str, original: str, labels: str) -> str:
-    """An end in a type; NULL where rounding would move it, past a value of the range perhaps."""
-    cast = f"TRY_CAST({end} AS {original})"
-    if labels == DATES or WHOLE.fullmatch(original) or original == "FLOAT":
-        return cast
-    return f"CASE WHEN TRY_CAST({cast} AS DECIMAL(38, 10)) = {end} THEN {cast} END"
-
-
-def _whole(side: str, original: str) -> str:
-    return f"_whole_{side}(_range_{side}(label), {literal(original)})"
-
-
-def counted_leaves(leaves: str) -> str:
-    """A query for label, value and share, with how many leaves a label has, and their shares in all.
-
-    Without shares every leaf has 1.
-    """
-    same = "OVER (PARTITION BY label)"
-    return (
-        f"SELECT label, value, share, count(*) {same} AS leaves, sum(coalesce(share, CAST(1 AS DOUBLE))) {same} "
-        f"AS total FROM ({leaves})"
-    )
-
-
 ATTRIBUTES: Mapping[str, str] = {
     "position": "INTEGER",
     "name": "VARCHAR",
@@ -122,6 +62,100 @@ NO_NUMBERS = Names()
 _ROLES = (QI, "sensitive", "other")
 Attribute = Mapping[str, Any]
 """A row of table attributes."""
+
+
+def without_enums(kind: str) -> str:
+    """A type without ENUM, which would reveal all values that there are."""
+    return _ENUM.sub("VARCHAR", kind)
+
+
+def without_values(cell: str, kind: str) -> str:
+    """A cell as text where its type would reveal all values that there are, also those of suppressed rows."""
+    plain = without_enums(kind)
+    return cell if plain == kind else f"CAST({cell} AS {plain})"
+
+
+def has_ends(labels: str, original: str) -> bool:
+    """Whether labels name ranges whose ends are values of the column's own type."""
+    is_number = SIMPLE_TYPE.fullmatch(original) is not None and NUMERIC_TYPE.fullmatch(original) is not None
+    return labels in (RANGES, DATES, BINS, BOXES) and (is_number or original in _TIMES)
+
+
+def named_ends(labels: str, original: str) -> tuple[str, str]:
+    """The ends that labels of a typed hierarchy name, as SQL over label, level and above.
+
+    A value is both of its own ends, and * has none.
+    """
+    is_whole = WHOLE.fullmatch(original) is not None
+    if labels == DATES:
+        ends = ["_date_from(label)", "_date_to(label) - 1" if original == "DATE" else "_date_to(label)"]
+    elif is_whole:
+        ends = [f"_whole_{side}(_range_{side}(label), {literal(original)})" for side in ("from", "to")]
+    else:
+        ends = ["_range_from(label)", "_range_to(label)"]
+    typed = []
+    for end in map(inlined, ends):
+        cast = f"TRY_CAST({end} AS {original})"
+        if not (labels == DATES or is_whole or original == "FLOAT"):
+            # NULL where rounding would move an end, past a value of the range perhaps.
+            cast = f"CASE WHEN TRY_CAST({cast} AS DECIMAL(38, 10)) = {end} THEN {cast} END"
+        typed.append(f"CASE WHEN level = 0 THEN TRY_CAST(label AS {original}) WHEN len(above) > 0 THEN {cast} END")
+    return typed[0], typed[1]
+
+
+def counted_leaves(leaves: str) -> str:
+    """A query for label, value and share, with how many leaves a label has, and their shares in all.
+
+    Without shares every leaf has 1.
+    """
+    same = "OVER (PARTITION BY label)"
+    return (
+        f"SELECT label, value, share, count(*) {same} AS leaves, sum(coalesce(share, CAST(1 AS DOUBLE))) {same} "
+        f"AS total FROM ({leaves})"
+    )
+
+
+def cut_leaves(ends: str, kind: str, cuts: list[str], closed: bool) -> str:
+    """Ranges of numbers without gaps, cut at points: each piece by a value inside it, and by its ends.
+
+    Between two neighbouring points all values compare alike, so the middle stands for them in conditions; what is
+    summed is least and greatest at the ends, which are listed with the middle as what is compared. They weigh nothing:
+    estimates are those of the middle, by the length of the piece. The points themselves are values, too.
+
+    A query for label, value, weight and end; `closed`: whether ranges have their upper end, too.
+    """
+    if kind == "TIMESTAMP":
+        low, high = "epoch_us(low)", "epoch_us(high)"
+        points = [f"epoch_us(TRY_CAST({cut} AS TIMESTAMP))" for cut in cuts]
+        shown, middle = "make_timestamp(CAST({} AS BIGINT))", "(a + b) // 2"
+        number = "BIGINT"
+    else:
+        low, high, number = "CAST(low AS DOUBLE)", "CAST(high AS DOUBLE)", "DOUBLE"
+        points = [f"TRY_CAST({cut} AS DOUBLE)" for cut in cuts]
+        shown, middle = "CAST({} AS DOUBLE)", "(a / 2 + b / 2)"
+    listed = f"CAST([{', '.join(points)}] AS {number}[])"
+    inside = f"list_filter({listed}, lambda p: p > {low} AND p < {high})"
+    marks = f"list_sort(list_distinct(list_concat([{low}, {high}], {inside})))"
+    ranges = f"SELECT label, {low} AS first, {high} AS last, {marks} AS marks FROM {ends}"
+    # A piece has its middle, that with both ends, and its first point.
+    ranges = f"SELECT *, 4 * (len(marks) - 1) + {int(closed)} AS n FROM ({ranges})"
+    numbered = f"SELECT *, unnest(range(1, len(marks))) AS i FROM ({ranges})"
+    pieces = f"SELECT label, n, first, last, marks[i] AS a, marks[i + 1] AS b FROM ({numbered})"
+    share = "(b - a) / CAST(last - first AS DOUBLE)"
+    rows = [
+        f"SELECT label, n, {middle} AS value, {share} AS weight, {middle} AS ending FROM ({pieces})",
+        f"SELECT label, n, {middle}, 0e0, a FROM ({pieces})",
+        f"SELECT label, n, {middle}, 0e0, b FROM ({pieces})",
+        f"SELECT label, n, a, 0e0, a FROM ({pieces})",
+        f"SELECT label, 1, first, 1e0, first FROM ({ranges}) WHERE first = last",
+    ]
+    if closed:
+        rows.append(f"SELECT label, n, last, 0e0, last FROM ({ranges}) WHERE first < last")
+    value, ending = shown.format("value"), shown.format("ending")
+    return (
+        f"SELECT label, {value} AS value, weight, n AS leaves, 1e0 AS total, {ending} AS ending "
+        f"FROM ({' UNION ALL '.join(rows)})"
+    )
 
 
 def labels_layout(

@@ -22,6 +22,8 @@ from sqlpriv.release.stamp import declared_policy
 from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.source import Source
 
+OF_CLASSES = "knows the quasi-identifiers, nothing of others in particular, and not how the classes were found"
+
 
 def generalized_records(
     file: ReleaseFile, names: Sequence[str], source: Source | None, policy: Policy | None, also: str | None = None
@@ -31,12 +33,17 @@ def generalized_records(
     Where its columns stand in several tables, it is the one that has most of them; and `also`, which is not compared.
     """
     wanted = {folded(n) for n in names}
-    rows = [row for row in file.rows("attributes") if folded(str(row["name"])) in wanted]
-    table = _home(file, wanted, also)
-    here = {folded(c) for c in file.columns(SCHEMA, table)}
-    rows = [row for row in rows if folded(str(row["name"])) in here]
+    # A release may publish groups of columns apart, each a sample.
+    tables = ["published", *sorted(t for schema, t in file.tables if schema == SCHEMA and t.startswith("group_"))]
+    columns = {table: {folded(c) for c in file.columns(SCHEMA, table)} for table in tables}
+    able = [table for table in tables if also is None or folded(also) in columns[table]]
+    table = max(able, key=lambda table: len(columns[table] & wanted))
     given = {} if policy is None else {folded(c.name): c.given for c in policy.columns}
-    found = [(str(r["name"]), _cell(file, r, source, given.get(folded(str(r["name"])), {}))) for r in rows]
+    found = []
+    for row in file.rows("attributes"):
+        name = str(row["name"])
+        if folded(name) in wanted & columns[table]:
+            found.append((name, _cell(file, row, source, given.get(folded(name), {}))))
     return Records(
         file.table(table),
         tuple(cell for _, cell in found if cell is not None),
@@ -61,16 +68,11 @@ def why_only_labels(file: ReleaseFile) -> str | None:
     )
 
 
-def _home(file: ReleaseFile, wanted: set[str], also: str | None) -> str:
-    """The table of rows with most of these columns: a release may publish groups of columns apart, each a sample."""
-    tables = ["published", *sorted(t for schema, t in file.tables if schema == SCHEMA and t.startswith("group_"))]
-    columns = {table: {folded(c) for c in file.columns(SCHEMA, table)} for table in tables}
-    able = [table for table in tables if also is None or folded(also) in columns[table]]
-    return max(able, key=lambda table: len(columns[table] & wanted))
-
-
 def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said: Mapping[str, Any]) -> Cell | None:
-    """`said` is what the policy says of the column; a level there is that of labels in the place of values."""
+    """How the cells of a column are compared; None where that is not known.
+
+    `said` is what the policy says of the column; a level there is that of labels in the place of values.
+    """
     name, labels = str(row["name"]), str(row.get("labels", VALUES))
     kind = plain_type(str(row.get("original", row.get("type"))))
     listed = file.table(f"labels_{name}")
@@ -85,20 +87,15 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
         return Cell(name, kind, partial(_labelled, source, given, name, kind))
     if ranges:
         return Cell(name, kind, partial(_between, listed, kind, WHOLE.fullmatch(kind) is not None or kind == "DATE"))
-    if _stated(file, name) == "suppression":
+    part = declared_policy(file)
+    declared = part.get("columns", {}).get(name, {}) if isinstance(part, dict) else {}
+    if declared.get("hierarchy") == "suppression":
         return Cell(name, kind, same_value)
-    if _stated(file, name) == "mask":
+    if declared.get("hierarchy") == "mask":
         return Cell(name, kind, partial(_masked, listed, row.get("level")))
     if row.get("has_domain") and (SCHEMA, f"leaves_{name}") in file.tables:
         return Cell(name, kind, partial(_listed, file.table(f"leaves_{name}")))
     return None
-
-
-def _stated(file: ReleaseFile, name: str) -> str:
-    """The kind of hierarchy that the release says a column has."""
-    part = declared_policy(file)
-    said = part.get("columns", {}).get(name, {}) if isinstance(part, dict) else {}
-    return str(said.get("hierarchy", ""))
 
 
 def _masked(labels: str, level: int | None, values: str) -> str:
@@ -133,21 +130,15 @@ def _listed(table: str, values: str) -> str:
 
 def _labelled(source: Source, given: Given, name: str, kind: str, values: str) -> str:
     """By the hierarchy of the policy, all labels of a value. What it does not cover is no value of the table."""
-    column, con = quoted(name), source.con
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE __values AS SELECT DISTINCT CAST(value AS {kind}) AS {column} FROM {values}",
-    )
-    fetch(con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, given, name, '__values')}")
-    first = quoted(str(fetch(con, "DESCRIBE FROM __wide")[0][0]))
-    listed = f"SELECT {first} AS value, unnest(list_value(*COLUMNS(*))) AS label FROM __wide"
+    cells = f"SELECT DISTINCT CAST(value AS {kind}) AS {quoted(name)} FROM {values}"
+    base = source.scratch.table(cells, "values")
+    wide = source.scratch.table(wide_rows(source, given, name, base.name), "labels")
+    first = quoted(next(iter(wide.columns)))
+    listed = f"SELECT {first} AS value, unnest(list_value(*COLUMNS(*))) AS label FROM {wide.name}"
     return (
         f"SELECT DISTINCT w.label, v.value FROM ({listed}) AS w JOIN {values} AS v "
         "ON w.value IS NOT DISTINCT FROM v.value"
     )
-
-
-OF_CLASSES = "knows the quasi-identifiers, nothing of others in particular, and not how the classes were found"
 
 
 def posterior_by_share(plan: Plan[Any], share: float | None, times: float) -> float | None:
@@ -156,18 +147,15 @@ def posterior_by_share(plan: Plan[Any], share: float | None, times: float) -> fl
     In a class, whose other rows may be anybody's, a belief becomes `times` times the odds of the value's share there. A
     person with several rows may be in several classes, and then nothing is known.
     """
-    if share is None or _has_several_rows(plan):
-        return None
-    return share if share >= 1 else float(plan.source.calls.row("linking_prior_of_share", share, times)[0])
-
-
-def _has_several_rows(plan: Plan[Any]) -> bool:
-    """Whether some person has: that one of several rows has a value is believed more than that one row has it."""
     person, source = plan.policy.person, plan.source
-    if person is None:
-        return False
-    rows, persons = fetch(source.con, f"SELECT count(*), count(DISTINCT {quoted(person)}) FROM {source.table}")[0]
-    return bool(rows != persons)
+    if share is None:
+        return None
+    if person is not None:
+        # That one of several rows has a value is believed more than that one row has it.
+        rows, persons = fetch(source.con, f"SELECT count(*), count(DISTINCT {quoted(person)}) FROM {source.table}")[0]
+        if rows != persons:
+            return None
+    return share if share >= 1 else float(source.calls.row("linking_prior_of_share", share, times)[0])
 
 
 def largest_share(file: ReleaseFile) -> float | None:

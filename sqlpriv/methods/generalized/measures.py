@@ -19,10 +19,11 @@ from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, Adversary
 from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.scan import Scan, ScannedTable, number_rows
+from sqlpriv.methods.lattice import Outcome
 from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.source import Source
 
@@ -57,11 +58,29 @@ class ClassMeasure:
         """The aggregate that gives the worst value of several classes."""
         return self.requirement.measure.direction.worst
 
+    def holds(self, outcome: Outcome) -> bool:
+        """Whether it holds at a node with nothing suppressed."""
+        value = outcome.worst[self.number]
+        return value is None or self.requirement.holds(float(value))
+
     @property
     def fails(self) -> str:
         """SQL that is true for a class, or a table, that does not meet the threshold. NULL: nothing there can fail."""
         fails = {">=": "<", "<=": ">", "<": ">="}[self.requirement.operator]
         return f"{self.column} {fails} {self.requirement.limit!r}::DOUBLE"
+
+
+@dataclass(frozen=True)
+class Belief:
+    """The weight of a value (its sigma or share), as SQL over the values, and the stubbornness, their sum."""
+
+    word: str
+    weight: str
+    stubbornness: float
+    values: Relation
+    """The values of the sensitive column; with column w<i>, where the weights are read from a table."""
+    listed: Relation | None = None
+    """The weights as they are read from a table: item, weight."""
 
 
 def write_measures(scan: ScannedTable) -> tuple[ClassMeasure, ...]:
@@ -104,13 +123,25 @@ def _measure(scan: ScannedTable, weighed: list[Relation], i: int, requirement: R
 def _epsilon(
     scan: ScannedTable, weighed: list[Relation], i: int, j: int, requirement: Requirement, adversary: Adversary
 ) -> tuple[str, str, tuple[Term, ...]]:
-    """What the epsilon of a class is read from, its SQL, and the terms of that."""
-    belief = read_belief(scan, weighed[j], i, j, requirement, adversary)
+    """The kind of the measure for the epsilon of a class, its SQL, and the terms of that."""
+    belief = _read_belief(scan, weighed[j], i, j, requirement, adversary)
+    arguments, scratch = requirement.arguments, scan.source.scratch
     weighed[j] = belief.values
-    if "predicates" in requirement.arguments or scan.policy.person is not None:
-        return RELATION, _epsilon_relation(scan, j, requirement, adversary, belief), ()
-    b = int(requirement.arguments["b"])
-    return HISTOGRAM, *epsilon_of_classes(i, b, adversary, belief.weight, belief.stubbornness)
+    if "predicates" not in arguments and scan.policy.person is None:
+        return HISTOGRAM, *epsilon_of_classes(i, int(arguments["b"]), adversary, belief.weight, belief.stubbornness)
+    # Sets of values, or persons with several: a query over the classes, with the belief as a relation.
+    given, predicates = repr(belief.stubbornness), "NULL"
+    if adversary.weights:
+        weights = f"SELECT value, {belief.weight} AS {belief.word} FROM {belief.values.name}"
+        if belief.listed is not None:
+            weights = f"SELECT item AS value, weight AS {belief.word} FROM {belief.listed.name}"
+        given = literal(scratch.table(weights, "weights").name)
+    if "predicates" in arguments:
+        named = find_named(scan.source, str(arguments["predicates"]))
+        predicates = literal(scratch.table(f"FROM {named}", "predicates").name)
+    person = ", 'person'" if scan.policy.person is not None else ""
+    sql = f"FROM {adversary.relation}(__priv_holdings_{j}, {given}, {arguments['b']}, {predicates}{person})"
+    return RELATION, inlined(sql), ()
 
 
 def epsilon_of_classes(
@@ -131,20 +162,6 @@ def epsilon_of_classes(
     return epsilon, tuple((name, f"CAST({sql} AS DOUBLE)") for name, sql in terms.items())
 
 
-def _epsilon_relation(
-    scan: ScannedTable, j: int, requirement: Requirement, adversary: Adversary, belief: Belief
-) -> str:
-    """The epsilon of classes as a query, for sets of values or persons with several."""
-    arguments, scratch = requirement.arguments, scan.source.scratch
-    given = literal(write_weights(scratch, belief).name) if adversary.weights else repr(belief.stubbornness)
-    predicates = "NULL"
-    if "predicates" in arguments:
-        named = find_named(scan.source, str(arguments["predicates"]))
-        predicates = literal(scratch.table(f"FROM {named}", "predicates").name)
-    person = ", 'person'" if scan.policy.person is not None else ""
-    return inlined(f"FROM {adversary.relation}(__priv_holdings_{j}, {given}, {arguments['b']}, {predicates}{person})")
-
-
 def _population(scan: ScannedTable, requirement: Requirement) -> Relation:
     """The people of a population by numbers.
 
@@ -163,11 +180,11 @@ def _population(scan: ScannedTable, requirement: Requirement) -> Relation:
     if missing:
         raise PolicyError(f"the population {name!r} has no column {', '.join(repr(m) for m in missing)}")
     listed = " UNION ".join(
-        f"SELECT {a} AS attribute, CAST({quoted(qi)} AS VARCHAR) AS value FROM {people}"
+        f"SELECT {a} AS attribute, CAST({quoted(qi)} AS VARCHAR) AS value FROM {people.name}"
         for a, qi in enumerate(policy.qis)
     )
     leaves = scan.labels.leaves
-    for a, uncovered in sorted(fetch(source.con, inlined(f"FROM _uncovered(({listed}), {leaves})"))):
+    for a, uncovered in sorted(fetch(source.con, inlined(f"FROM _uncovered(({listed}), {leaves.name})"))):
         raise PolicyError(
             f"hierarchy of {policy.qis[a]!r}, level 0: {uncovered} value(s) of the population are not in it"
         )
@@ -178,20 +195,7 @@ def _population(scan: ScannedTable, requirement: Requirement) -> Relation:
     return source.scratch.table(f"SELECT {grouped}, count(*) AS n FROM ({rows}) GROUP BY ALL", "population")
 
 
-@dataclass(frozen=True)
-class Belief:
-    """The weight of a value (its sigma or share), as SQL over the values, and the stubbornness, their sum."""
-
-    word: str
-    weight: str
-    stubbornness: float
-    values: Relation
-    """The values of the sensitive column; with column w<i>, where the weights are read from a table."""
-    listed: Relation | None = None
-    """The weights as they are read from a table: item, weight."""
-
-
-def read_belief(
+def _read_belief(
     scan: ScannedTable, values: Relation, i: int, j: int, requirement: Requirement, adversary: Adversary
 ) -> Belief:
     """The belief of the i-th requirement, about the j-th sensitive column, whose values are given."""
@@ -216,14 +220,6 @@ def read_belief(
     return Belief(word, weight, sigma, values)
 
 
-def write_weights(scratch: Scratch, belief: Belief) -> Relation:
-    """The belief as a relation (value, sigma or share), as the macros read it."""
-    rows = f"SELECT value, {belief.weight} AS {belief.word} FROM {belief.values}"
-    if belief.listed is not None:
-        rows = f"SELECT item AS value, weight AS {belief.word} FROM {belief.listed}"
-    return scratch.table(rows, "weights")
-
-
 def _read_table(source: Source, values: Relation, i: int, requirement: Requirement, word: str) -> Belief:
     """A shape or prior from a table; its weights are added to the values as column w<i>."""
     arguments, scratch = requirement.arguments, source.scratch
@@ -237,12 +233,13 @@ def _read_table(source: Source, values: Relation, i: int, requirement: Requireme
         raise PolicyError(f"{requirement.text}: the table of the shape gives every sigma already; leave sigma out")
     given = word if word in present else inlined(f"_sigma_of({float(arguments['sigma'])!r}, share)")
     weights = scratch.table(
-        f"SELECT CAST(value AS VARCHAR) AS item, TRY_CAST({given} AS DOUBLE) AS weight FROM {shape}", "shape_weights"
+        f"SELECT CAST(value AS VARCHAR) AS item, TRY_CAST({given} AS DOUBLE) AS weight FROM {shape.name}",
+        "shape_weights",
     )
     total = _check_weights(weights, values, requirement, word)
     weighed = scratch.table(
-        f"SELECT v.*, w.weight AS w{i} FROM {values} AS v "
-        f"JOIN {weights} AS w ON CAST(v.value AS VARCHAR) IS NOT DISTINCT FROM w.item",
+        f"SELECT v.*, w.weight AS w{i} FROM {values.name} AS v "
+        f"JOIN {weights.name} AS w ON CAST(v.value AS VARCHAR) IS NOT DISTINCT FROM w.item",
         "values",
     )
     return Belief(word, f"w{i}", total, weighed, weights)
@@ -252,10 +249,10 @@ def _check_weights(weights: Relation, values: Relation, requirement: Requirement
     least = 1 if word == "sigma" else 0
     twice, wrong, missing, total = fetch(
         weights.con,
-        f"SELECT (SELECT count(*) FROM (SELECT item FROM {weights} GROUP BY item HAVING count(*) > 1)), "
+        f"SELECT (SELECT count(*) FROM (SELECT item FROM {weights.name} GROUP BY item HAVING count(*) > 1)), "
         f"count(CASE WHEN weight BETWEEN {least} AND 1e300 THEN NULL ELSE 1 END), "
-        f"(SELECT count(*) FROM {values} AS v WHERE NOT EXISTS (FROM {weights} AS w "
-        f"WHERE w.item IS NOT DISTINCT FROM CAST(v.value AS VARCHAR))), sum(weight) FROM {weights}",
+        f"(SELECT count(*) FROM {values.name} AS v WHERE NOT EXISTS (FROM {weights.name} AS w "
+        f"WHERE w.item IS NOT DISTINCT FROM CAST(v.value AS VARCHAR))), sum(weight) FROM {weights.name}",
     )[0]
     fault = None
     if missing:

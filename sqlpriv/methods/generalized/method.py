@@ -7,7 +7,7 @@ against a prior that is not in the file; and that nothing more was required, unl
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,10 +23,10 @@ from sqlpriv.methods.generalized.linking import (
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.plan import BoxPlan, Divided, plan_boxes
 from sqlpriv.methods.generalized.points import BoxScan
-from sqlpriv.methods.generalized.policy import ROLES, WARNINGS, BoxPolicy, GeneralizedPolicy
+from sqlpriv.methods.generalized.policy import BOX_ROLES, BoxPolicy, GeneralizedPolicy
 from sqlpriv.methods.generalized.read import open_generalized
-from sqlpriv.methods.generalized.verify import check_labels, domains_beyond, judge_requirement
-from sqlpriv.methods.generalized.wording import answers_mean
+from sqlpriv.methods.generalized.verify import check_labels, check_requirements, differs_in_persons, domains_beyond
+from sqlpriv.methods.generalized.wording import CUT_WARNINGS, answers_mean
 from sqlpriv.methods.method import Edition, L, Made, Method, Request
 from sqlpriv.methods.records import Records
 from sqlpriv.policy.file import Policy
@@ -38,10 +38,13 @@ from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
 P = TypeVar("P", bound=GeneralizedPolicy)
+BOX_LAYOUT = boxes_layout(
+    {"cuts": one_of(*CUT_WARNINGS), "suppressed_rows": one_of("0"), "counts": COUNTED}, from_policy=("cuts",)
+)
 
 
 class GeneralizedMethod(Method[P, L]):
-    """A method whose release is one table of labels, with what is below them."""
+    """A method whose release is one table of labels, with the values below them."""
 
     posterior_holds = OF_CLASSES
 
@@ -77,16 +80,11 @@ class GeneralizedMethod(Method[P, L]):
         return any(r.measure.needs_sensitive for r in policy.requirements)
 
 
-LAYOUT = boxes_layout(
-    {"cuts": one_of(*WARNINGS), "suppressed_rows": one_of("0"), "counts": COUNTED}, from_policy=("cuts",)
-)
-
-
 class BoxMethod(GeneralizedMethod[BoxPolicy, BoxPlan]):
     """A way to divide rows into classes, each published as a box. A method says how: `divide`."""
 
     policy = BoxPolicy
-    roles = ROLES
+    roles = BOX_ROLES
 
     @abstractmethod
     def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Divided:
@@ -99,9 +97,11 @@ class BoxMethod(GeneralizedMethod[BoxPolicy, BoxPlan]):
 
     def write(self, plan: BoxPlan, edition: Edition, path: Path, request: Request) -> Made:
         """Write the boxes into a new file."""
-        requirements = [m.requirement for m in plan.measures]
-        nodes = shown_nodes(plan.scan, plan.boxed.classed) if plan.scan.trees else ""
-        return write_boxes_file(plan.scan, plan.boxed, plan.columns, nodes, requirements, _about(plan), {}, path)
+        policy, scan = plan.policy, plan.scan
+        counts = "rows" if policy.person is None else "persons"
+        about = {"cuts": policy.cuts, "suppressed_rows": "0", "counts": counts}
+        nodes = shown_nodes(scan, plan.boxed.classed) if scan.trees else ""
+        return write_boxes_file(scan, plan.boxed, plan.columns, nodes, policy.requirements, about, {}, path)
 
     def compare(self, plan: BoxPlan, path: Path) -> None:
         """Judge the file against the private table once more."""
@@ -109,41 +109,21 @@ class BoxMethod(GeneralizedMethod[BoxPolicy, BoxPlan]):
 
     def layout_of(self, file: ReleaseFile) -> Layout:
         """What all files of boxes hold."""
-        return LAYOUT
+        return BOX_LAYOUT
 
     def differences(self, file: ReleaseFile, policy: BoxPolicy) -> Iterable[str]:
         """Domains, what is counted, and where the cuts come from."""
-        return _differences(file, policy)
+        yield from domains_beyond(file, policy)
+        yield from differs_in_persons(file, policy)
+        if file.about["cuts"] != policy.cuts:
+            yield f"the policy takes cuts from {policy.cuts}"
 
     def verify(self, file: ReleaseFile, policy: BoxPolicy | None = None) -> Iterable[Check]:
-        """Labels, what is below them, and requirements."""
-        return _verify(file)
+        """Labels, the values below them, and requirements."""
+        yield named_by_digest(file)
+        yield from check_labels(file, file.attributes)
+        yield from check_requirements(file, is_whole=True)
 
     def wording(self, file: ReleaseFile) -> Wording:
         """Where the cuts come from, and what answers mean."""
-        return Wording(warnings=(WARNINGS[file.about["cuts"]],), after_columns=answers_mean(file))
-
-
-def _about(plan: BoxPlan) -> dict[str, str]:
-    counts = "persons" if plan.policy.person is not None else "rows"
-    return {"cuts": plan.policy.cuts, "suppressed_rows": "0", "counts": counts}
-
-
-def _verify(file: ReleaseFile) -> Iterator[Check]:
-    """All checks that only releases of boxes need."""
-    yield named_by_digest(file)
-    yield from check_labels(file, file.attributes)
-    required = file.rows("requirements")
-    yield Check("something is required", bool(required))
-    for row in required:
-        yield judge_requirement(file, row, is_whole=True)
-
-
-def _differences(file: ReleaseFile, policy: BoxPolicy) -> Iterator[str]:
-    """Where the file is not one of the policy."""
-    yield from domains_beyond(file, policy)
-    counted = "rows" if policy.person is None else "persons"
-    if file.about["counts"] != counted:
-        yield f"the policy counts {counted}"
-    if file.about["cuts"] != policy.cuts:
-        yield f"the policy takes cuts from {policy.cuts}"
+        return Wording(warnings=(CUT_WARNINGS[file.about["cuts"]],), after_columns=answers_mean(file))

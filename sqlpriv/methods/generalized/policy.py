@@ -33,6 +33,16 @@ class GeneralizedPolicy(Policy):
         """Where the hierarchy of each quasi-identifier comes from."""
         return {c.name: c.given["hierarchy"] for c in self.columns if c.role == "quasi-identifier"}
 
+    def check_table(self, fail: Fail, action: str) -> None:
+        """Refuse a policy without quasi-identifiers or requirements, or with several persons."""
+        if not self.qis:
+            raise fail(f"no column is a quasi-identifier, so there is nothing to {action}", "columns")
+        persons = self.named("person")
+        if len(persons) > 1:
+            raise fail("only one column can be the person", "columns", persons[1])
+        if not self.requirements:
+            raise fail("nothing is required: write at least k = 5", "require")
+
     @property
     def by_text(self) -> tuple[str, ...]:
         """The quasi-identifiers whose hierarchy goes by text."""
@@ -75,7 +85,7 @@ CUTS = Key(
     "where cut points come from: the rows themselves, or hierarchies and public domains alone",
     DATA,
 )
-ROLES: Mapping[str, Keys] = {
+BOX_ROLES: Mapping[str, Keys] = {
     "identifier": (),
     "person": (),
     "quasi-identifier": tuple(
@@ -92,14 +102,6 @@ ROLES: Mapping[str, Keys] = {
     "other": COARSE_KEYS,
     "drop": (),
 }
-_SAFE = "safe in the sense of section 3.2 of Li, Qardaji and Su (2011)"
-WARNINGS = {
-    DATA: f"The cuts were chosen by the data, so this release is not {_SAFE}: where it is cut tells something of the "
-    "rows, ends of ranges are values of rows, and no differential privacy follows, not even after sampling",
-    PUBLIC: "The cut points come from hierarchies and public bounds alone, so no end of a range tells a value; but "
-    f"which of them were taken was chosen by the data, so this release is not {_SAFE} either",
-}
-"""What the plan and the release say of the cuts."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,4 @@ class BoxPolicy(GeneralizedPolicy):
 
     def check(self, fail: Fail) -> None:
         """There is something to cut, one person at most, and something is required."""
-        if not self.qis:
-            raise fail("no column is a quasi-identifier, so there is nothing to cut", "columns")
-        persons = self.named("person")
-        if len(persons) > 1:
-            raise fail("only one column can be the person", "columns", persons[1])
-        if not self.requirements:
-            raise fail("nothing is required: write at least k = 5", "require")
+        self.check_table(fail, "cut")

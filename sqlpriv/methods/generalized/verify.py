@@ -8,8 +8,7 @@ of the domain. Requirements are judged by the published rows, with the macros.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import fetch
@@ -41,6 +40,7 @@ from sqlpriv.table.hierarchies import TOP
 Fault = tuple[str, str]
 """What is wrong, as a count in SQL, and in words after the count."""
 _STAR = literal(TOP)
+_PERSONS = "persons were counted, and they are not published"
 
 
 def domains_beyond(file: ReleaseFile, policy: Policy) -> Iterator[str]:
@@ -160,9 +160,9 @@ def _domain_faults(file: ReleaseFile, column: Attribute, has_stars: bool) -> lis
 def _leaf_faults(leaves: str, domain: str) -> list[Fault]:
     """Leaves are values of the domain with its shares, none is there twice, and they are counted."""
     same = "m.value IS NOT DISTINCT FROM l.value AND m.share IS NOT DISTINCT FROM l.share"
-    stated = f"SELECT label, value, leaves AS stated, total AS stated_total FROM {leaves}"
+    declared = f"SELECT label, value, leaves AS declared, total AS declared_total FROM {leaves}"
     counted = counted_leaves(f"SELECT label, value, share FROM {leaves}")
-    unlike = "s.stated IS DISTINCT FROM c.leaves OR (abs(s.stated_total - c.total) <= 1e-9 * c.total) IS NOT TRUE"
+    unlike = "s.declared IS DISTINCT FROM c.leaves OR (abs(s.declared_total - c.total) <= 1e-9 * c.total) IS NOT TRUE"
     pairs = "s.label IS NOT DISTINCT FROM c.label AND s.value IS NOT DISTINCT FROM c.value"
     return [
         (f"SELECT count(*) - count(DISTINCT (label, coalesce('v' || CAST(value AS VARCHAR), ''))) FROM {leaves}",
@@ -171,7 +171,7 @@ def _leaf_faults(leaves: str, domain: str) -> list[Fault]:
          "leaves are of no domain"),
         (f"SELECT count(*) FROM {leaves} WHERE label IS NULL AND value IS NOT NULL", "leaves are below NULL"),
         # Sums of doubles depend on their order.
-        (f"SELECT count(*) FROM ({stated}) AS s JOIN ({counted}) AS c ON {pairs} WHERE {unlike}",
+        (f"SELECT count(*) FROM ({declared}) AS s JOIN ({counted}) AS c ON {pairs} WHERE {unlike}",
          "values below a label are miscounted"),
     ]  # fmt: skip
 
@@ -191,9 +191,9 @@ def _one_level(leaves: str, domain: str, column: Attribute) -> list[Fault]:
 def _many_levels(file: ReleaseFile, column: Attribute) -> list[Fault]:
     """Leaves are below labels; a value has itself, * all, and a label no more than those above it."""
     name = str(column["name"])
-    domain, leaves, labels = quoted(file.catalog, "domain", name), file.table(f"leaves_{name}"), f"labels_{name}"
-    labels = file.table(labels)
-    # What is called alike on two levels is all of it, to a reader.
+    domain = quoted(file.catalog, "domain", name)
+    leaves, labels = file.table(f"leaves_{name}"), file.table(f"labels_{name}")
+    # To a reader, a label of the same name on two levels has the leaves of both.
     alone = f"SELECT label FROM {labels} GROUP BY label HAVING count(*) = 1"
     same = "m.value IS NOT DISTINCT FROM l.value"
     return [
@@ -209,13 +209,22 @@ def _many_levels(file: ReleaseFile, column: Attribute) -> list[Fault]:
     ]  # fmt: skip
 
 
-_PERSONS = "persons were counted, and they are not published"
+def differs_in_persons(file: ReleaseFile, policy: Policy) -> Iterator[str]:
+    """Rows are counted, or persons where the policy names them."""
+    counted = "rows" if policy.person is None else "persons"
+    if file.about["counts"] != counted:
+        yield f"the policy counts {counted}"
 
-Declared = Mapping[str, Any]
-"""A row of the table attributes, or of another small table of the file."""
+
+def check_requirements(file: ReleaseFile, is_whole: bool) -> Iterator[Check]:
+    """Judge all requirements that the file declares; `is_whole`: whether it has all rows of the table."""
+    required = file.rows("requirements")
+    yield Check("something is required", bool(required))
+    for row in required:
+        yield _judge_requirement(file, row, is_whole)
 
 
-def checked_requirement(file: ReleaseFile, row: Declared) -> Requirement | Check:
+def checked_requirement(file: ReleaseFile, row: Attribute) -> Requirement | Check:
     """A requirement as the file declares it, or why it cannot be judged."""
     requirement = declared_requirement(row)
     if requirement is None:
@@ -227,7 +236,7 @@ def checked_requirement(file: ReleaseFile, row: Declared) -> Requirement | Check
     return requirement
 
 
-def judge_requirement(file: ReleaseFile, row: Declared, is_whole: bool) -> Check:
+def _judge_requirement(file: ReleaseFile, row: Attribute, is_whole: bool) -> Check:
     """Judge a requirement that the file declares by its published rows; `is_whole`: whether no row is missing."""
     requirement, columns = checked_requirement(file, row), file.attributes
     if isinstance(requirement, Check):

@@ -65,7 +65,9 @@ class Bucketed(Method[P, BucketPlan]):
         self.refuse_queries(request, f"a release by {self.name} has hard bounds and no standard error")
         settle_texts(source)
         found = self.make_plan(source, policy)
-        read_known(found, found.layout.columns)  # a domain has no use here, but what is outside it must not go out
+        read_known(
+            source, policy, found.layout.columns
+        )  # a domain has no use here, but what is outside it must not go out
         return found
 
     def write(self, plan: BucketPlan, edition: Edition, path: Path, request: Request) -> Made:

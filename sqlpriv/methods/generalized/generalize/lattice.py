@@ -23,7 +23,6 @@ from sqlpriv.methods.generalized.evaluate import allowance, evaluate, rules_out
 from sqlpriv.methods.generalized.generalize.objectives import make_objective
 from sqlpriv.methods.generalized.generalize.policy import OBJECTIVES
 from sqlpriv.methods.generalized.generalize.search import is_valid, nodes_total, of_middle_height
-from sqlpriv.methods.generalized.generalize.wording import holds
 from sqlpriv.methods.generalized.measures import ClassMeasure, epsilon_of_classes
 from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Lattice, Node, NodeRow, Outcome
@@ -96,15 +95,15 @@ def _rows(
     scan: Scan, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome], minimal: set[Node]
 ) -> list[NodeRow]:
     objectives = [make_objective(scan, name) for name in OBJECTIVES]
-    priced = {o.name: (o.shown, o.costs(outcomes)) for o in objectives}
+    costs = {o.name: (o.shown, o.costs(outcomes)) for o in objectives}
     return [
         NodeRow(
             node,
             outcome,
-            tuple(holds(m, outcome) for m in measures),
+            tuple(m.holds(outcome) for m in measures),
             is_valid(scan, outcome),
             node in minimal,
-            {name: shown(costs[node]) for name, (shown, costs) in priced.items()},
+            {name: shown(of_nodes[node]) for name, (shown, of_nodes) in costs.items()},
         )
         for node, outcome in outcomes.items()
     ]
@@ -142,7 +141,7 @@ def stubbornness_curves(scan: Scan, node: Node, sensitive: str, sigmas: Sequence
         raise PolicyError(f"{sensitive!r} is not a sensitive column")
     j = scan.policy.sensitive.index(sensitive)
     values = scan.values[j].relation
-    smallest = fetch(scan.source.con, f"SELECT {', '.join(s for s, _ in _ADVERSARIES.values())} FROM {values}")[0]
+    smallest = fetch(scan.source.con, f"SELECT {', '.join(s for s, _ in _ADVERSARIES.values())} FROM {values.name}")[0]
     points = [
         (name, sigma, _belief(weight, sigma))
         for (name, (_, weight)), share in zip(_ADVERSARIES.items(), smallest, strict=True)

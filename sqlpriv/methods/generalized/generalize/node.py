@@ -23,10 +23,9 @@ from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.columns import Known, ShownColumn, describe
+from sqlpriv.methods.generalized.columns import KnownColumns, ShownColumn, describe
 from sqlpriv.methods.generalized.evaluate import class_ctes, evaluate, write_nodes
 from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.generalized.generalize.wording import holds
 from sqlpriv.methods.generalized.layout import (
     BINS,
     DATES,
@@ -37,7 +36,7 @@ from sqlpriv.methods.generalized.layout import (
     without_values,
 )
 from sqlpriv.methods.generalized.measures import ClassMeasure
-from sqlpriv.methods.generalized.read import Counts, PublishedColumn, generalized_release
+from sqlpriv.methods.generalized.read import PublishedColumn, RowCounts, generalized_release
 from sqlpriv.methods.generalized.scan import Scan, number_rows
 from sqlpriv.methods.generalized.write import NodeLabels, label_rows, leaf_rows, write_node_labels
 from sqlpriv.methods.lattice import Node, Outcome
@@ -46,6 +45,7 @@ from sqlpriv.rewrite.release import GeneralizedRelease
 from sqlpriv.table.hierarchies import TOP
 from sqlpriv.table.private_table import reads_apart
 
+_COPIES = "__priv_n"
 # Types in which the number 1 and the text '1' are two values.
 _TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")
 
@@ -77,9 +77,8 @@ def write_shown(scan: Scan, measures: Sequence[ClassMeasure], node: Node, scratc
         query = f"WITH {class_ctes(scan, measures, nodes)} SELECT class FROM __priv_classes WHERE fails"
         suppressed = scratch.table(query, "suppressed")
         binned = [a for a in range(len(scan.hierarchies)) if is_binned(scan, a)] if suppressed.written else []
-        paths = inner.table(f"FROM {scan.labels.paths}", "shown_paths") if binned else None
+        paths = inner.table(f"FROM {scan.labels.paths.name}", "shown_paths") if binned else scan.labels.paths
         for a in binned:
-            assert paths is not None
             _name_bins(scan, inner, node, suppressed, paths, a)
         return write_node_labels(scan, node, scratch, paths, suppressed)
 
@@ -92,29 +91,29 @@ def _name_bins(scan: Scan, scratch: Scratch, node: Node, suppressed: Relation, p
     rows = number_rows(scan.policy, scan.frequencies.relation, f"t.{column} AS cell", scan.labels.leaves)
     cells = (
         f"SELECT CAST(cell AS VARCHAR) AS value, first(cell) AS cell FROM ({rows} WHERE ({number}) NOT IN "
-        f"(FROM {suppressed}) AND t.{column} IS NOT NULL) GROUP BY 1"
+        f"(FROM {suppressed.name}) AND t.{column} IS NOT NULL) GROUP BY 1"
     )
     labelled = ", ".join(f"p.labels[{i + 1}] AS old{i}, min(cell) OVER (PARTITION BY old{i}) AS low{i}" for i in levels)
     numbered = ", ".join(f"dense_rank() OVER (ORDER BY low{i}) - 1 AS bin{i}" for i in levels)
     bins = scratch.table(
         f"SELECT *, {numbered} FROM (SELECT c.*, {labelled} FROM ({cells}) AS c "
-        f"JOIN {scan.labels.paths} AS p ON p.attribute = {attribute} AND p.labels[1] = c.value)",
+        f"JOIN {scan.labels.paths.name} AS p ON p.attribute = {attribute} AND p.labels[1] = c.value)",
         "kept_bins",
     )
     renamed = inlined(f"FROM _bins_named({literal(bins.name)}, {len(levels)})")
     names = " UNION ALL ".join(
-        f"SELECT DISTINCT {i} AS level, old{i} AS old, label{i} AS name FROM {bins} JOIN ({renamed}) USING (value)"
+        f"SELECT DISTINCT {i} AS level, old{i} AS old, label{i} AS name FROM {bins.name} JOIN ({renamed}) USING (value)"
         for i in levels
     )
     named = scratch.table(names, "bin_names")
     renaming = ", ".join(
-        f"CASE WHEN labels[{i + 1}] IS NOT NULL THEN coalesce((SELECT name FROM {named} WHERE level = {i} "
+        f"CASE WHEN labels[{i + 1}] IS NOT NULL THEN coalesce((SELECT name FROM {named.name} WHERE level = {i} "
         f"AND old = labels[{i + 1}]), {literal(NEVER_SHOWN)}) END"
         for i in levels
     )
     fetch(
         con,
-        f"UPDATE {paths} SET labels = [labels[1], {renaming}, {literal(TOP)}] WHERE attribute = {attribute}",
+        f"UPDATE {paths.name} SET labels = [labels[1], {renaming}, {literal(TOP)}] WHERE attribute = {attribute}",
     )
 
 
@@ -127,102 +126,90 @@ def shown_rows(
     table: Relation | None = None,
     more: str = "",
 ) -> str:
-    """A query for what a node shows of rows of the private table.
+    """A query for the rows of the private table as a node shows them.
 
     `keep`: whether the policy wants suppressed rows kept, `stars`: whether they are. Another table than the private one
     may be given, and more columns of it, as SQL.
     """
     place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
-    number = " + ".join(f"l{a}.number" for a in range(len(shown.node)))
-    hidden = shown.is_hidden(number)
+    table = table or scan.source.private
+    kinds = {folded(name): kind for name, kind in table.columns.items()}
     cells, starred = [], []
-    of = table or scan.source.private
-    kinds = {folded(name): kind for name, kind in of.columns.items()}
     for column in columns:
-        kind = kinds[folded(column)]
-        name, cell = quoted(column), without_values(f"t.{quoted(column)}", kind)
-        a = place.get(folded(column))
-        if a is None:
-            cells.append(f"{cell} AS {name}")
-            starred.append(f"{cell} AS {name}")
-        else:
+        a, kind = place.get(folded(column)), kinds[folded(column)]
+        cell = star = without_values(f"t.{quoted(column)}", kind)
+        if a is not None:
             # A column that was not generalized keeps its type, unless a star has to stand in it, or values and texts
             # of the type are not the same: classes go by texts.
             by_text = _TWO_OF_ONE_TEXT.search(kind) or reads_apart(kind)
-            typed = shown.node[a] == 0 and not keep and not by_text
-            label = cell if typed else f"l{a}.label"
-            cells.append(f"{label} AS {name}")
-            starred.append(f"{literal(TOP)} AS {name}")
+            cell = cell if shown.node[a] == 0 and not keep and not by_text else f"l{a}.label"
+            star = literal(TOP)
+        cells.append(f"{cell} AS {quoted(column)}")
+        starred.append(f"{star} AS {quoted(column)}")
     if shown.suppressed is None:
         labelled = {place[folded(c)] for c in columns if folded(c) in place}
-        return number_rows(scan.policy, of, ", ".join(cells) + more, shown.labels, labelled)
-    rows = number_rows(scan.policy, of, ", ".join(cells) + more, shown.labels) + f" WHERE NOT {hidden}"
+        return number_rows(scan.policy, table, ", ".join(cells) + more, shown.labels, labelled)
+    hidden = shown.is_hidden()
+    rows = number_rows(scan.policy, table, ", ".join(cells) + more, shown.labels) + f" WHERE NOT {hidden}"
     if stars:
-        rows += " UNION ALL " + number_rows(scan.policy, of, ", ".join(starred) + more, shown.labels)
+        rows += " UNION ALL " + number_rows(scan.policy, table, ", ".join(starred) + more, shown.labels)
         rows += f" WHERE {hidden}"
     return rows
 
 
 def judge_stars(scan: Scan, measures: tuple[ClassMeasure, ...], shown: NodeLabels) -> Stars:
     """Judge all suppressed rows as the one class that a reader would see."""
-    _refuse_other_stars(scan, shown)
-    beside = tuple(m.requirement.text for m in measures if m.kind == POPULATION)
-    if beside:
-        # Of the population nobody shows stars, so there is nothing that the class could be compared with.
-        return Stars(beside, None)
+    asked = f"SELECT count(DISTINCT attribute) FROM {shown.labels.name} WHERE label = {literal(TOP)}"
+    if fetch(scan.source.con, asked)[0][0] == len(scan.policy.qis):
+        # Kept rows are recognised by their stars, so the others must not show stars in all columns, too.
+        raise ReleaseError(
+            f"rows that are published could show {TOP} in every quasi-identifier, like the suppressed rows that are "
+            "kept; call that value or label something else, or set keep_suppressed = false"
+        )
+    populations = tuple(m.requirement.text for m in measures if m.kind == POPULATION)
+    if populations:
+        # Nobody of the population has stars, so there is nothing that the class could be compared with.
+        return Stars(populations, None)
     numbers = [f"a{a}[{level + 1}]" for a, level in enumerate(shown.node)]
     listed = [f"s{j}" for j in range(len(scan.policy.sensitive))] + (["holder"] if scan.policy.person else []) + ["n"]
     columns = one_class(scan, shown, shown.is_hidden(" + ".join(numbers)), numbers)
     with scan.source.scratch.nested() as scratch:
-        starred = scratch.table(f"SELECT {', '.join([*columns, *listed])} FROM {scan.base}", "starred")
+        starred = scratch.table(f"SELECT {', '.join([*columns, *listed])} FROM {scan.base.name}", "starred")
         (outcome,) = evaluate(scan, measures, [shown.node], base=starred)
     failing = [m.requirement.text for m in measures if outcome.suppressed_by[m.number] > 0]
-    failing += [m.requirement.text for m in measures if m.kind == TABLE and not holds(m, outcome)]
+    failing += [m.requirement.text for m in measures if m.kind == TABLE and not m.holds(outcome)]
     return Stars(tuple(failing), outcome)
 
 
 def one_class(scan: Scan, shown: NodeLabels, hidden: str, numbers: Sequence[str]) -> list[str]:
-    """The columns a<i> of a base in which the rows that are `hidden` have the number of one suppressed class."""
-    star = f"CAST((SELECT min(class) FROM {shown.suppressed}) AS {scan.number_type})"
+    """The columns a<i> of a base in which the `hidden` rows have the number of one suppressed class."""
+    assert shown.suppressed is not None
+    star = f"CAST((SELECT min(class) FROM {shown.suppressed.name}) AS {scan.labels.number_type})"
     given = [f"CASE WHEN {hidden} THEN {star if a == 0 else 0} ELSE {n} END" for a, n in enumerate(numbers)]
-    # The number stands on every level, so that the one that is looked at is right.
+    # The number is on every level, so that it is also on the one that is evaluated.
     return [
         f"list_resize([{n}], {height + 1}, {n}) AS a{a}"
         for a, (n, height) in enumerate(zip(given, scan.heights, strict=True))
     ]
 
 
-def _refuse_other_stars(scan: Scan, shown: NodeLabels) -> None:
-    """Kept rows are told from the others by their stars, so the others must not show stars in all columns, too."""
-    asked = f"SELECT count(DISTINCT attribute) FROM {shown.labels} WHERE label = {literal(TOP)}"
-    starred = fetch(scan.source.con, asked)
-    if starred[0][0] == len(scan.policy.qis):
-        raise ReleaseError(
-            f"rows that are published could show {TOP} in every quasi-identifier, like the suppressed rows that are "
-            "kept; call that value or label something else, or set keep_suppressed = false"
-        )
-
-
-_COPIES = "__priv_n"
-
-
 @dataclass(frozen=True)
 class NodeRelease:
-    """A node as a release; nodes of the same shape are asked by the same SQL text."""
+    """A node as a release; nodes of the same shape are answered by the same SQL text."""
 
     release: GeneralizedRelease
     shape: Hashable
 
 
 class NodeReleases:
-    """Makes the release of a node; the one before is gone then."""
+    """Makes the release of a node, in tables that take the place of those of the node before."""
 
     def __init__(
         self,
         scan: Scan,
         policy: GeneralizePolicy,
         measures: tuple[ClassMeasure, ...],
-        known: Known,
+        known: KnownColumns,
         columns: Sequence[str],
     ) -> None:
         self._scan, self._policy, self._measures = scan, policy, measures
@@ -232,8 +219,7 @@ class NodeReleases:
         self._roles = {folded(c.name): c.role for c in policy.columns}
         con = scan.source.con
         self._file = ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), "the release")
-        self._rows = self._file.table("rows")
-        self._counts = Counts(_COPIES, f"(SELECT gone FROM {self._rows})", f"(SELECT shown FROM {self._rows})")
+        self._published, self._rows = self._file.table("published"), self._file.table("rows")
         self._labelled: dict[tuple[str, int], Relation] = {}
         """Domains with the labels of a level, by column and level, as far as they do not change with the node."""
         self._counted: dict[tuple[str, ...], Relation] = {}
@@ -242,47 +228,44 @@ class NodeReleases:
             fetch(con, f"CREATE SCHEMA IF NOT EXISTS {quoted(self._file.catalog, schema)}")
 
     def opened(self, node: Node, suppressed: int, columns: Sequence[str] | None = None) -> NodeRelease:
-        """A node, of which so many rows are suppressed, as a release for queries; of all columns, or of some."""
-        with self._scan.source.scratch.nested() as scratch:
+        """A node with so many suppressed rows as a release for queries; of all columns, or of some."""
+        scan, con, keep = self._scan, self._scan.source.con, self._policy.keep_suppressed
+        columns = self._columns if columns is None else columns
+        with scan.source.scratch.nested() as scratch:
             if suppressed:
-                shown = write_shown(self._scan, self._measures, node, scratch)
+                shown, table = write_shown(scan, self._measures, node, scratch), scan.frequencies.relation
             else:
-                shown = write_node_labels(self._scan, node, scratch)
-            return self._opened(shown, suppressed, self._columns if columns is None else columns)
-
-    def _opened(self, shown: NodeLabels, suppressed: int, columns: Sequence[str]) -> NodeRelease:
-        scan, con, published = self._scan, self._scan.source.con, self._file.table("published")
-        keep = self._policy.keep_suppressed
-        stars = suppressed > 0 and keep and judge_stars(scan, self._measures, shown).kept
-        table = scan.frequencies.relation if suppressed else self._combinations(tuple(columns))
-        rows = shown_rows(scan, shown, columns, keep, stars, table, f", t.{_COPIES} AS {_COPIES}")
-        fetch(con, f"CREATE OR REPLACE TABLE {published} AS {_summed(columns, rows)}")
-        gone = 0 if stars else suppressed
-        fetch(con, f"CREATE OR REPLACE TABLE {self._rows} AS SELECT {gone} AS gone, {scan.rows - suppressed} AS shown")
-        kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {published}")}
-        found = []
-        described = describe(scan, shown.node, columns, self._known)
-        for column in described:
-            self._write_leaves(shown, column)
-            row = {
-                "name": column.name,
-                "type": kinds[column.name],
-                "role": self._roles[folded(column.name)],
-                "original": column.original,
-                "labels": column.labels,
-                "has_domain": column.domain is not None,
-            }
-            found.append(PublishedColumn(self._file, row, _COPIES))
-        release = generalized_release(self._file, self._policy.table.name, found, suppressed, stars, self._counts)
-        release = replace(release, facts=None)
-        return NodeRelease(release, (release.attributes, tuple(c.labels for c in described), suppressed > 0, stars))
+                shown, table = write_node_labels(scan, node, scratch), self._combinations(tuple(columns))
+            stars = suppressed > 0 and keep and judge_stars(scan, self._measures, shown).kept
+            rows = _summed(columns, shown_rows(scan, shown, columns, keep, stars, table, f", t.{_COPIES} AS {_COPIES}"))
+            fetch(con, f"CREATE OR REPLACE TABLE {self._published} AS {rows}")
+            left_out, published = 0 if stars else suppressed, scan.rows - suppressed
+            fetch(con, f"CREATE OR REPLACE TABLE {self._rows} AS SELECT {left_out} AS gone, {published} AS shown")
+            kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {self._published}")}
+            described, found = describe(scan, node, columns, self._known), []
+            for column in described:
+                self._write_leaves(shown, column)
+                row = {
+                    "name": column.name,
+                    "type": kinds[column.name],
+                    "role": self._roles[folded(column.name)],
+                    "original": column.original,
+                    "labels": column.labels,
+                    "has_domain": column.domain is not None,
+                }
+                found.append(PublishedColumn(self._file, row, _COPIES))
+        counts = RowCounts(_COPIES, f"(SELECT gone FROM {self._rows})", f"(SELECT shown FROM {self._rows})")
+        release = generalized_release(self._file, self._policy.table.name, found, suppressed, stars, counts)
+        shape = release.attributes, tuple(c.labels for c in described), suppressed > 0, stars
+        return NodeRelease(replace(release, facts=None), shape)
 
     def _combinations(self, columns: tuple[str, ...]) -> Relation:
         """The combinations of some columns: far fewer than of all, so that labels are found sooner."""
+        table = self._scan.frequencies.relation
         if any(reads_apart(self._known.types[c]) for c in columns):  # equal values may have several labels
-            return self._scan.frequencies.relation
+            return table
         if columns not in self._counted:
-            summed = _summed(columns, f"FROM {self._scan.frequencies}")
+            summed = _summed(columns, f"FROM {table.name}")
             self._counted[columns] = self._scan.source.scratch.table(summed, "counted")
         return self._counted[columns]
 
@@ -290,7 +273,7 @@ class NodeReleases:
         con, a = self._scan.source.con, self._places.get(folded(column.name))
         labels = self._file.table(f"labels_{column.name}")
         if a is not None and column.has_ends:
-            rows = label_rows(self._scan, shown, a, column, self._file.table("published"))
+            rows = label_rows(self._scan, shown, a, column, self._published)
             fetch(con, f"CREATE OR REPLACE TABLE {labels} AS {rows}")
         if column.domain is None:
             return
@@ -305,7 +288,7 @@ class NodeReleases:
             leaves = counted_leaves(leaf_rows(self._scan, shown, a, column, labels))
             self._labelled[key] = scratch.table(leaves, "leaves")
         view = self._file.table(f"leaves_{column.name}")
-        fetch(con, f"CREATE OR REPLACE VIEW {view} AS FROM {self._labelled[key]}")
+        fetch(con, f"CREATE OR REPLACE VIEW {view} AS FROM {self._labelled[key].name}")
 
 
 def _summed(columns: Sequence[str], rows: str) -> str:
@@ -314,7 +297,7 @@ def _summed(columns: Sequence[str], rows: str) -> str:
     return f"SELECT {listed}, CAST(sum({_COPIES}) AS BIGINT) AS {_COPIES} FROM ({rows}) GROUP BY ALL"
 
 
-def _with_listed_values(scan: Scan, known: Known) -> Known:
+def _with_listed_values(scan: Scan, known: KnownColumns) -> KnownColumns:
     """Domains also of those quasi-identifiers that have none, where labels do not name ranges."""
     found = dict(known.domains)
     kinds = {folded(name): (name, kind) for name, kind in known.types.items()}
@@ -324,7 +307,7 @@ def _with_listed_values(scan: Scan, known: Known) -> Known:
         names_ranges = isinstance(given, str) and given.partition(":")[0] in (RANGES, DATES, BINS)
         if name in found or names_ranges:
             continue
-        listed = f"SELECT DISTINCT labels[1] AS text FROM {scan.labels.paths} WHERE attribute = {a}"
+        listed = f"SELECT DISTINCT labels[1] AS text FROM {scan.labels.paths.name} WHERE attribute = {a}"
         value = f"TRY_CAST(text AS {kind})"
         rows = (
             f"SELECT {value} AS value, CAST(NULL AS DOUBLE) AS share "

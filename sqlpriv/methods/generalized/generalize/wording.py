@@ -4,19 +4,117 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from sqlpriv.core.facts import shown_number
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.facts import Grid, Line, Part, shown_number
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.generalized.evaluate import allowance
+from sqlpriv.methods.generalized.generalize.node import is_binned
 from sqlpriv.methods.generalized.generalize.search import Searched
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.scan import Scan
+from sqlpriv.methods.generalized.wording import value_text
 from sqlpriv.methods.lattice import Node, Outcome
+from sqlpriv.table.frequencies import COUNT
+
+if TYPE_CHECKING:
+    from sqlpriv.methods.generalized.generalize.plan import GeneralizePlan
+
+
+_FREQUENT = 5
+"""A row is called frequent when it occurs so often."""
+
+
+def plan_lines(plan: GeneralizePlan, bound: float | None) -> list[Part]:
+    """What the node of a plan meets and costs, a few rows before and after, and how it was found.
+
+    `bound` is what an unseen node may reach, where the search ran out of time.
+    """
+    best, answer, objective, rows = plan.best, plan.answer, plan.objective, plan.scan.rows
+    suppressed = best.outcome.suppressed
+    named = f"; {objective.name} {value_text(objective.shown(best.cost))}" if objective.name != "loss" else ""
+    parts: list[Part] = [
+        Line(
+            f"{rows - suppressed:,} of {rows:,} rows in {best.outcome.classes:,} classes; {suppressed:,} "
+            f"suppressed ({suppressed / rows:.2%}); loss {best.loss:.4f}{named}"
+        )
+    ]
+    if plan.starred is not None and plan.starred.kept:
+        parts.append(Line(f"The {suppressed:,} suppressed rows stay as one class, with * in every quasi-identifier."))
+    elif plan.starred is not None:
+        parts.append(
+            Line(
+                f"The {suppressed:,} suppressed rows are left out although keep_suppressed is set: as one class with * "
+                f"in every quasi-identifier they would fail {', '.join(plan.starred.failing)}.",
+                "warning",
+            )
+        )
+    binned = [repr(q) for a, q in enumerate(plan.policy.qis) if is_binned(plan.scan, a)]
+    if binned:
+        parts.append(
+            Line(
+                f"Bins of {', '.join(binned)} end at values that published rows have, and tell them; ranges with round "
+                "ends would not.",
+                "warning",
+            )
+        )
+    parts += [Line(f"{text}  (is {value_text(worst)})", "holds") for text, worst in plan.worst.items()]
+    parts.append(_frequent_rows(plan))
+    if plan.policy.node is not None:
+        parts.append(Line(f"It is the node that was asked for, one of {answer.nodes_total:,}; others may lose less."))
+    else:
+        proof = (
+            "No node is better: this is the optimum."
+            if answer.optimal
+            else f"The time was over: an unseen node may reach {value_text(bound)}."
+        )
+        parts.append(
+            Line(
+                f"{answer.nodes_evaluated:,} of {answer.nodes_total:,} nodes looked at, "
+                f"{answer.pruned_by_requirement:,} ruled out by a requirement, {answer.pruned_by_bound:,} by "
+                f"their cost. {proof}"
+            )
+        )
+    return parts
+
+
+def _frequent_rows(plan: GeneralizePlan) -> Part:
+    """Frequent rows before and after, quasi-identifiers only: for the owner, to see what generalization does."""
+    qis, person, shown = plan.policy.qis, plan.policy.person, plan.shown
+    listed = ", ".join(map(quoted, qis))
+    counted = f"count(DISTINCT {quoted(person)})" if person else f"sum({COUNT})"
+    frequent = (
+        f"SELECT {listed}, CAST({counted} AS BIGINT) AS {COUNT} FROM {plan.scan.frequencies.relation.name} "
+        f"GROUP BY {listed} HAVING {counted} >= {_FREQUENT} ORDER BY {COUNT} DESC, {listed} LIMIT 5"
+    )
+    before = ", ".join(f"CAST(t.{quoted(q)} AS VARCHAR)" for q in qis)
+    after = ", ".join(f"l{a}.label" for a in range(len(qis)))
+    joins = "".join(
+        f" JOIN {shown.labels.name} AS l{a} ON l{a}.attribute = {a} "
+        f"AND l{a}.value IS NOT DISTINCT FROM CAST(t.{quoted(q)} AS VARCHAR)"
+        for a, q in enumerate(qis)
+    )
+    rows = fetch(
+        plan.source.con,
+        f"SELECT {before}, {after}, t.{COUNT} FROM ({frequent}) AS t{joins} "
+        f"WHERE NOT ({shown.is_hidden()}) ORDER BY t.{COUNT} DESC, {before}",
+    )
+    if not rows:
+        text = f"No values of {', '.join(qis)} occur {_FREQUENT} times together: there are no frequent rows to show."
+        return Line(text, private=True)
+    cells = []
+    for row in rows:
+        texts = ["NULL" if cell is None else str(cell) for cell in row[:-1]]
+        cells.append((", ".join(texts[: len(qis)]), ", ".join(texts[len(qis) :]), row[-1]))
+    headings = ("before", "after", "persons" if person else "rows")
+    return Grid(headings, tuple(cells), title="frequent rows", folded=("before", "after"), private=True)
 
 
 def unreachable(scan: Scan, measures: Sequence[ClassMeasure], answer: Searched) -> str:
     """Why no node was found. What fails at the top, where all rows are one class, is what really cannot be met."""
     top = answer.seen[scan.heights]
-    failing = [m for m in measures if not holds(m, top) and _numbers(m, [top])]
+    failing = [m for m in measures if not m.holds(top) and _numbers(m, [top])]
     each = [f"{m.requirement.text} fails{_nearest(m, top, answer)}" for m in failing]
     left = "; more nodes were left when the time was over" if not answer.optimal else ""
     where = f"even at the top ({_listed(scan, scan.heights)}), where all {scan.rows:,} rows are one class,"
@@ -26,18 +124,12 @@ def unreachable(scan: Scan, measures: Sequence[ClassMeasure], answer: Searched) 
 def not_met(scan: Scan, measures: Sequence[ClassMeasure], node: Node, outcome: Outcome) -> str:
     """Why the node that was asked for cannot be published."""
     failing = [m.requirement.text for m in measures if outcome.suppressed_by[m.number] > 0]
-    failing += [m.requirement.text for m in measures if outcome.table_fails and not holds(m, outcome)]
+    failing += [m.requirement.text for m in measures if outcome.table_fails and not m.holds(outcome)]
     return (
         f"the node {_listed(scan, node)} does not meet the policy: {outcome.suppressed:,} of {scan.rows:,} rows would "
         f"have to be suppressed because of {', '.join(dict.fromkeys(failing))}, and {allowance(scan):,} may be. "
         "Take a higher node (`sqlpriv lattice` lists them), ask for less, or allow more suppression"
     )
-
-
-def holds(measure: ClassMeasure, outcome: Outcome) -> bool:
-    """Whether a requirement holds at a node with nothing suppressed."""
-    value = outcome.worst[measure.number]
-    return value is None or measure.requirement.holds(float(value))
 
 
 def _nearest(measure: ClassMeasure, top: Outcome, answer: Searched) -> str:

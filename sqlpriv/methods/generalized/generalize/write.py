@@ -27,34 +27,30 @@ from sqlpriv.table.hierarchies import TOP, comes_from_a_table
 
 def write(plan: GeneralizePlan, path: Path) -> Made:
     """Write the node into a file; the private table is read again here."""
-    scan, best, con, policy = plan.scan, plan.best, plan.source.con, plan.policy
-    shown, stars = plan.shown, plan.stars
-    query = shown_rows(scan, shown, published_columns(scan), policy.keep_suppressed, stars)
-    labels = node_labels(scan, shown, plan.columns)
-    required = [m.requirement for m in plan.measures]
-    with written(con, path):
-        rows = Rows("published", query, policy.table.name)
-        count = write_generalized(con, policy, [rows], plan.columns, labels, _about(plan), requirements=required)
-    return Made(count, float(scan.rows - (0 if stars else best.outcome.suppressed)))
-
-
-def _about(plan: GeneralizePlan) -> dict[str, str]:
-    return {
+    scan, con, policy = plan.scan, plan.source.con, plan.policy
+    suppressed = plan.best.outcome.suppressed
+    query = shown_rows(scan, plan.shown, published_columns(scan), policy.keep_suppressed, plan.stars)
+    labels = node_labels(scan, plan.shown, plan.columns)
+    about = {
         "objective": plan.objective.name,
         "node": json.dumps(plan.node),
-        "suppressed_rows": str(plan.best.outcome.suppressed),
+        "suppressed_rows": str(suppressed),
         "kept_suppressed": "yes" if plan.stars else "no",
         "optimal": "yes" if plan.optimal else "no",
-        "counts": "persons" if plan.policy.person is not None else "rows",
+        "counts": "rows" if policy.person is None else "persons",
     }
+    with written(con, path):
+        rows = Rows("published", query, policy.table.name)
+        count = write_generalized(con, policy, [rows], plan.columns, labels, about, requirements=policy.requirements)
+    return Made(count, float(scan.rows - (0 if plan.stars else suppressed)))
 
 
 def compare(plan: GeneralizePlan, path: Path) -> None:
     """Judge the file as it was written, against the shares and priors of the private table."""
-    scan, con = plan.scan, plan.source.con
+    con = plan.source.con
     with attached(con, path, WRITTEN, error=ReleaseError):
         names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
-        if names != published_columns(scan):
+        if names != published_columns(plan.scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
         if not _is_the_same(plan):
             raise ReleaseError(
@@ -66,13 +62,14 @@ def compare(plan: GeneralizePlan, path: Path) -> None:
 
 def _is_the_same(plan: GeneralizePlan) -> bool:
     """Whether the file has the classes that the plan has."""
-    scan, outcome, stars = plan.scan, plan.best.outcome, plan.starred
+    scan, expected = plan.scan, plan.best.outcome
     if plan.policy.person is not None:
         # Persons are not published, so they cannot be counted again; that no row came or went can be checked.
         rows = fetch(plan.source.con, f"SELECT count(*) FROM {ROWS}")[0][0]
-        return bool(rows == scan.rows - (0 if plan.stars else outcome.suppressed))
-    expected = stars.outcome if stars is not None and stars.kept else outcome
-    assert expected is not None
+        return bool(rows == scan.rows - (0 if plan.stars else expected.suppressed))
+    if plan.starred is not None and plan.starred.kept:
+        assert plan.starred.outcome is not None
+        expected = plan.starred.outcome
     with scan.source.scratch.nested() as scratch:
         (found,) = evaluate(scan, plan.measures, [plan.best.node], base=_read_back(plan, scratch))
     wanted = (expected.suppressed, expected.classes, expected.squares, False)
@@ -87,79 +84,70 @@ def _read_back(plan: GeneralizePlan, scratch: Scratch) -> Relation:
         scan, plan.shown, starred if plan.stars else "false", [f"n{a}.number" for a in range(len(policy.qis))]
     )
     joins = [
-        f" LEFT JOIN (SELECT DISTINCT label, number FROM {plan.shown.labels} WHERE attribute = {a}) AS n{a} "
+        f" LEFT JOIN (SELECT DISTINCT label, number FROM {plan.shown.labels.name} WHERE attribute = {a}) AS n{a} "
         f"ON CAST(t.{quoted(qi)} AS VARCHAR) IS NOT DISTINCT FROM n{a}.label"
         for a, qi in enumerate(policy.qis)
     ]
     for j, (column, values) in enumerate(zip(policy.sensitive, scan.values, strict=True)):
         columns.append(f"v{j}.id AS s{j}")
-        joins.append(f" LEFT JOIN {values.relation} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
+        joins.append(f" LEFT JOIN {values.relation.name} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
     rows = f"SELECT {', '.join(columns)} FROM {ROWS} AS t{''.join(joins)}"
     published = scratch.table(f"SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL", "published")
     if plan.stars:
         return published
-    # What is published is compared with the whole private table, so its suppressed rows are put beside it.
+    # The release is compared with the whole private table, so the suppressed rows of that are added to it.
     node = plan.best.node
     number = " + ".join(f"a{a}[{level + 1}]" for a, level in enumerate(node))
     listed = ", ".join([*(f"a{a}" for a in range(len(node))), *(f"s{j}" for j in range(len(policy.sensitive))), "n"])
-    fetch(con, f"INSERT INTO {published} SELECT {listed} FROM {scan.base} WHERE {plan.shown.is_hidden(number)}")
+    fetch(
+        con, f"INSERT INTO {published.name} SELECT {listed} FROM {scan.base.name} WHERE {plan.shown.is_hidden(number)}"
+    )
     return published
-
-
-# -------------------- values that only suppressed rows have
 
 
 def _refuse_values_of_suppressed(plan: GeneralizePlan) -> None:
     """Search every column of the release, and its labels, for values that only suppressed rows have."""
-    scan, con, node = plan.scan, plan.source.con, plan.best.node
+    scan, shown, private = plan.scan, plan.shown, plan.source.private
     place = {folded(q): a for a, q in enumerate(plan.policy.qis)}
-    # Suppressed rows that are kept show what is no quasi-identifier.
+    # Suppressed rows that are kept show all columns but the quasi-identifiers.
     names = [c for c in published_columns(scan) if folded(c) in place or not plan.stars]
-    left_out = _left_out(plan, names)
-    for number, column in enumerate(names):
-        attribute = place.get(folded(column))
-        only = _only_suppressed(scan, left_out, column, number)
-        if attribute is None or node[attribute] == 0:
-            cells = f"SELECT CAST({quoted(column)} AS VARCHAR) AS value FROM {ROWS}"
-            if fetch(con, f"SELECT count(*) FROM ({cells}) WHERE value IN ({only})")[0][0]:
+    cells = ", ".join(f"CAST(t.{quoted(c)} AS VARCHAR) AS c{i}" for i, c in enumerate(names))
+    rows = number_rows(scan.policy, private, cells, shown.labels)
+    left_out = scan.source.scratch.table(f"{rows} WHERE {shown.is_hidden()}", "left_out").name
+    for i, column in enumerate(names):
+        a, value = place.get(folded(column)), f"CAST({quoted(column)} AS VARCHAR)"
+        # Values that are in no other row: the table does not have them more often than the suppressed rows have.
+        hidden = f"SELECT c{i} AS value, count(*) AS n FROM {left_out} WHERE c{i} IS NOT NULL GROUP BY 1"
+        among = (
+            f"SELECT {value} AS value, count(*) AS n FROM {private.name} "
+            f"WHERE {value} IN (SELECT c{i} FROM {left_out}) GROUP BY 1"
+        )
+        only = f"SELECT h.value FROM ({hidden}) AS h JOIN ({among}) AS a ON h.value = a.value AND h.n = a.n"
+        if a is None or plan.best.node[a] == 0:
+            found = f"SELECT count(*) FROM (SELECT {value} AS value FROM {ROWS}) WHERE value IN ({only})"
+            if fetch(plan.source.con, found)[0][0]:
                 raise ReleaseError(
                     f"the release would show values of {column!r} that only suppressed rows have; nothing was published"
                 )
-        if attribute is not None:
-            _refuse_labels_of_suppressed(scan, column, attribute, only)
-
-
-def _left_out(plan: GeneralizePlan, names: list[str]) -> Relation:
-    """The suppressed rows, as text, columns c0, c1, ..."""
-    scan, shown = plan.scan, plan.shown
-    number = " + ".join(f"l{a}.number" for a in range(len(scan.policy.qis)))
-    cells = ", ".join(f"CAST(t.{quoted(c)} AS VARCHAR) AS c{i}" for i, c in enumerate(names))
-    rows = number_rows(scan.policy, scan.source.private, cells, shown.labels)
-    return scan.source.scratch.table(f"{rows} WHERE {shown.is_hidden(number)}", "left_out")
-
-
-def _only_suppressed(scan: Scan, left_out: Relation, column: str, number: int) -> str:
-    """A query for the values of a column that are in no other row: the table has them no more often than they are."""
-    value = f"CAST({quoted(column)} AS VARCHAR)"
-    hidden = f"SELECT c{number} AS value, count(*) AS n FROM {left_out} WHERE c{number} IS NOT NULL GROUP BY 1"
-    among = (
-        f"SELECT {value} AS value, count(*) AS n FROM {scan.source.private} "
-        f"WHERE {value} IN (SELECT c{number} FROM {left_out}) GROUP BY 1"
-    )
-    return f"SELECT h.value FROM ({hidden}) AS h JOIN ({among}) AS a ON h.value = a.value AND h.n = a.n"
+        if a is not None:
+            _refuse_labels_of_suppressed(scan, column, a, only)
 
 
 def _refuse_labels_of_suppressed(scan: Scan, column: str, attribute: int, only: str) -> None:
     """Look into labels for values, but not where words of the policy make them: anybody could write those."""
-    binned = is_binned(scan, attribute)
-    given = scan.policy.hierarchies[scan.policy.qis[attribute]]
-    if not binned and not (comes_from_a_table(given) and _lists_the_table(scan, attribute)):
-        return
+    con, binned = scan.source.con, is_binned(scan, attribute)
+    if not binned:
+        if not comes_from_a_table(scan.policy.hierarchies[scan.policy.qis[attribute]]):
+            return
+        # A hierarchy that has values beyond those of the table was made without looking at it.
+        beyond = f"attribute = {attribute} AND value IS NOT NULL AND rows IS NULL"
+        if fetch(con, f"SELECT count(*) FROM {scan.labels.leaves.name} WHERE {beyond}")[0][0]:
+            return
     labels = f"SELECT unnest(list_concat([label], above)) AS label FROM {quoted(WRITTEN, SCHEMA, f'labels_{column}')}"
     named = inlined(f"FROM _values_in_labels(({labels}))")
     # A label that is a value as a whole may be the name that the owner gave to a group.
     inside = "" if binned else " AND value <> label"
-    found = fetch(scan.source.con, f"SELECT count(DISTINCT label) FROM ({named}) WHERE value IN ({only}){inside}")[0][0]
+    found = fetch(con, f"SELECT count(DISTINCT label) FROM ({named}) WHERE value IN ({only}){inside}")[0][0]
     if found:
         why = "" if binned else ", and its hierarchy has the values of the table and no other, so it was made from it"
         raise ReleaseError(
@@ -167,9 +155,3 @@ def _refuse_labels_of_suppressed(scan: Scan, column: str, attribute: int, only: 
             "published. Take cut points that anybody may know, as in ranges:10,100"
             + ("" if binned else ", or list all values that there could be")
         )
-
-
-def _lists_the_table(scan: Scan, attribute: int) -> bool:
-    """Whether a hierarchy has no value but those of the table: then it was not made without looking at it."""
-    beyond = f"attribute = {attribute} AND value IS NOT NULL AND rows IS NULL"
-    return not fetch(scan.source.con, f"SELECT count(*) FROM {scan.labels.leaves} WHERE {beyond}")[0][0]

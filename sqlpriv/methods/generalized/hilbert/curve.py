@@ -35,7 +35,8 @@ def line_of(scan: BoxScan, scratch: Scratch, k: int) -> tuple[Line, Relation]:
     trees = {axis.number: _tree_extents(scan, axis) for axis in scan.trees}
     placed = _places(scan, scratch, _leaf_shares(scan, scratch, trees))
     scaled = "".join(f", any_value({_on_axis(axis)}) AS v{axis.number}" for axis in scan.axes)
-    rows = f"SELECT CAST(sum(n) AS BIGINT) AS n{scaled} FROM {scan.points} JOIN {placed} USING (row) GROUP BY place"
+    points = f"{scan.points.name} JOIN {placed.name} USING (row)"
+    rows = f"SELECT CAST(sum(n) AS BIGINT) AS n{scaled} FROM {points} GROUP BY place"
     try:
         with interruptible():
             found = scan.source.con.sql(f"{rows} ORDER BY place").fetchnumpy()
@@ -73,14 +74,14 @@ def _places(scan: BoxScan, scratch: Scratch, leaf_shares: Relation) -> Relation:
     bits = bits_for(len(on_curve))
     cells = ", ".join(f"CAST(round(({_along(axis)}) * {2**bits - 1}) AS BIGINT)" for axis in on_curve)
     joins = "".join(
-        f" LEFT JOIN {leaf_shares} AS l{x.number} ON l{x.number}.axis = {x.number} AND l{x.number}.way = "
+        f" LEFT JOIN {leaf_shares.name} AS l{x.number} ON l{x.number}.axis = {x.number} AND l{x.number}.way = "
         f"((p.b{x.pack} >> {x.offset}) & {2**x.bits - 1}) << {x.zeros}"
         for x in scan.trees
     )
     codes = [f"code{x.number}" for x in scan.trees]
     listed = "".join(f", l{x.number}.code AS code{x.number}" for x in scan.trees)
     order = ", ".join(f"v{x.number} NULLS LAST" if x.is_ordered else f"code{x.number}" for x in scan.axes)
-    keyed = f"SELECT p.*{listed}, {HILBERT}([{cells}], {bits}) AS key FROM {scan.points} AS p{joins}"
+    keyed = f"SELECT p.*{listed}, {HILBERT}([{cells}], {bits}) AS key FROM {scan.points.name} AS p{joins}"
     return scratch.table(
         f"SELECT {', '.join(['row', *codes])}, dense_rank() OVER (ORDER BY key, {order}) - 1 AS place FROM ({keyed})",
         "placed",

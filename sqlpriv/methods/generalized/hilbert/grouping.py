@@ -76,7 +76,7 @@ def _classes(scan: BoxScan, scratch: Scratch, placed: Relation, groups: Numbers)
     con = scan.source.con
     con.register("__groups", pa.table({"place": arrow_of(np.arange(len(groups))), "class": arrow_of(groups)}))
     classed = scratch.table(
-        f"SELECT p.*, g.class FROM {scan.points} AS p JOIN {placed} AS l ON p.row = l.row "
+        f"SELECT p.*, g.class FROM {scan.points.name} AS p JOIN {placed.name} AS l ON p.row = l.row "
         "JOIN __groups AS g ON l.place = g.place",
         "classed",
     )
@@ -86,11 +86,11 @@ def _classes(scan: BoxScan, scratch: Scratch, placed: Relation, groups: Numbers)
 
 def _failing(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes, count: int) -> Flags:
     """Which groups fail, of those that a reader sees in a class that fails; all of these where each holds alone."""
-    seen = _flags(scan, measures, boxed_rows(scan, measures, boxes), f"{boxes.relation} WHERE box", count)
+    seen = _flags(scan, measures, boxed_rows(scan, measures, boxes), f"{boxes.relation.name} WHERE box", count)
     if not seen.any():
         return seen
-    groups = f"SELECT class, {', '.join(class_columns(scan, measures))} FROM {boxes.classed}"
-    alone = _flags(scan, measures, groups, f"{boxes.relation} WHERE class", count)
+    groups = f"SELECT class, {', '.join(class_columns(scan, measures))} FROM {boxes.classed.name}"
+    alone = _flags(scan, measures, groups, f"{boxes.relation.name} WHERE class", count)
     return seen & alone if (seen & alone).any() else seen
 
 

@@ -18,10 +18,10 @@ class Hilbert(BoxMethod):
     options = (CUTS,)
 
     def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Divided:
-        """Group the points along the curve, and merge what does not hold."""
+        """Group the points along the curve, and merge groups that fail a requirement."""
         grouped = group_points(scan, measures)
-        told = {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
-        return Divided(grouped.classed, told)
+        facts = {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
+        return Divided(grouped.classed, facts)
 
 
 METHOD = Hilbert()

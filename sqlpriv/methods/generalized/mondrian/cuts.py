@@ -89,7 +89,7 @@ class Cutter:
         columns = [*numbers, *(f"b{p}" for p in self._scan.packs), *kept]
         row = f"CAST(row AS {self._integer}) AS row"
         own = f"CAST(0 AS BIGINT) AS piece, CAST(0 AS INTEGER) AS round, {row}"
-        return f"SELECT {own}, {', '.join(columns)} FROM {self._scan.points}"
+        return f"SELECT {own}, {', '.join(columns)} FROM {self._scan.points.name}"
 
     def finished(self, work: str = WORK) -> str:
         """A query for the points of classes, from those of work that are done."""
@@ -99,7 +99,7 @@ class Cutter:
     def copies(self) -> str:
         """A query for each number of rows that a point stands for, as often as it says."""
         n = f"CAST(n AS {self._integer}) AS n"
-        return f"SELECT {n} FROM (SELECT n, unnest(range(n)) FROM (SELECT DISTINCT n FROM {self._scan.points}))"
+        return f"SELECT {n} FROM (SELECT n, unnest(range(n)) FROM (SELECT DISTINCT n FROM {self._scan.points.name}))"
 
     def round(self, work: str = WORK, copies: str = COPIES) -> str:
         """A query for work after one more round."""
@@ -168,7 +168,9 @@ class Cutter:
         if any(m.kind == RELATION for m in self._measures):
             # Some formulas take the shares of the whole table from the rows that they are given.
             rest = f"SELECT w.row FROM {work} AS w JOIN ({listed}) AS o ON w.piece = o.piece"
-            rows += f" UNION ALL SELECT -1, {', '.join(columns)} FROM {self._scan.points} WHERE row NOT IN ({rest})"
+            rows += (
+                f" UNION ALL SELECT -1, {', '.join(columns)} FROM {self._scan.points.name} WHERE row NOT IN ({rest})"
+            )
         failing = (
             f"WITH {judged_ctes(self._scan, self._measures, rows)} SELECT class FROM __priv_classes WHERE fails AND "
             "class >= 0"
@@ -350,7 +352,7 @@ def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: 
         classed = scan.source.scratch.table(f"WITH RECURSIVE {steps} {cutter.finished()}", "classed")
     else:
         classed = _cut_by_steps(scan, cutter, on_progress)
-    return classed, int(fetch(scan.source.con, f"SELECT max(round) - 1 FROM {classed}")[0][0])
+    return classed, int(fetch(scan.source.con, f"SELECT max(round) - 1 FROM {classed.name}")[0][0])
 
 
 def _cut_by_steps(scan: BoxScan, cutter: Cutter, on_progress: OnProgress) -> Relation:
@@ -364,7 +366,9 @@ def _cut_by_steps(scan: BoxScan, cutter: Cutter, on_progress: OnProgress) -> Rel
             order = " ORDER BY piece" if rounds in _SORTED else ""
             last, work = work, scratch.table(f"{cutter.round(work.name, copies)}{order}", "work")
             scratch.drop(last)
-            left = (work.written or 0) - int(fetch(con, f"INSERT INTO {classed} {cutter.finished(work.name)}")[0][0])
+            left = (work.written or 0) - int(
+                fetch(con, f"INSERT INTO {classed.name} {cutter.finished(work.name)}")[0][0]
+            )
             rounds += 1
             if on_progress:
                 on_progress(min(rounds / expected, 0.99))
