@@ -100,7 +100,7 @@ class Trees:
     leaves: Relation
     """axis, value as text, code, way."""
     marks: Relation
-    """What is found by where ways part: axis, mark, level, label (* at the top), width of the node, how eagerly it is
+    """Nodes by where ways part: axis, mark, level, label (* at the top), width of the node, how eagerly it is
     cut, and the bits of its children, `field` from `start` of the pack on."""
     halves: Mapping[int, Relation]
     """Of each axis that is a public range: the ends of all nodes, label, low, high."""
@@ -232,7 +232,7 @@ def _ways(scratch: Scratch, nodes: Relation) -> Relation:
 
 
 def _marks(scratch: Scratch, nodes: Relation, ways: Relation, axes: Relation, leaves: Relation) -> Relation:
-    """What is found by where ways part."""
+    """The nodes by where ways part."""
     forks = (
         "SELECT w.axis, b.way, a.way AS other, w.level + 1 AS level, w.parent AS low, w.shift - t.zeros + t.skip AS "
         f"start, w.field FROM {ways.name} AS w JOIN {axes.name} AS t ON w.axis = t.axis "

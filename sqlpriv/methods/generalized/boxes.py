@@ -62,7 +62,7 @@ class Boxed(Boxes):
 
 def make_boxes(scan: BoxScan, classed: Relation, scratch: Scratch | None = None) -> Boxes:
     """The boxes of classes; in the scope of the table, where none is given."""
-    # Two nodes may be called the same, and then nobody can tell them apart.
+    # Two nodes may have the same label, and then nobody can distinguish them.
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
     same = f"SELECT min(class) AS box, unnest(list(class)) AS class FROM sides GROUP BY {labels}"
     boxes = (
@@ -101,10 +101,10 @@ def box_rows(scan: BoxScan, boxes: Boxes) -> list[Row]:
 
 
 def spans(scan: BoxScan) -> str:
-    """What is known of some points together, to be grouped: their ends, how many there are, and the bits they have."""
+    """Aggregates over points: their ends, how many they are, and the bits that all and any of them have."""
     # Doubles, since the difference of two whole numbers may be none that their type has.
     return ", ".join([
-        *(["count(*) AS points"] if _has_nulls(scan) else []),
+        *(["count(*) AS points"] if any(x.has_nulls for x in scan.ordered) else []),
         *(f"CAST({end}(v{x.number}) AS DOUBLE) AS {name}{x.number}" for x in scan.ordered for end, name in _ENDS),
         *(f"count(v{x.number}) AS there{x.number}" for x in scan.ordered if x.has_nulls),
         *(f"bit_{what}(b{p}) AS {name}{p}" for p in scan.packs for what, name in _BITS),
@@ -112,18 +112,13 @@ def spans(scan: BoxScan) -> str:
 
 
 def merged_spans(scan: BoxScan) -> str:
-    """The same of several spans together."""
+    """The same aggregates over several spans."""
     return ", ".join([
-        *(["CAST(sum(points) AS BIGINT) AS points"] if _has_nulls(scan) else []),
+        *(["CAST(sum(points) AS BIGINT) AS points"] if any(x.has_nulls for x in scan.ordered) else []),
         *(f"{end}({name}{x.number}) AS {name}{x.number}" for x in scan.ordered for end, name in _ENDS),
         *(f"CAST(sum(there{x.number}) AS BIGINT) AS there{x.number}" for x in scan.ordered if x.has_nulls),
         *(f"bit_{what}({name}{p}) AS {name}{p}" for p in scan.packs for what, name in _BITS),
     ])  # fmt: skip
-
-
-def _has_nulls(scan: BoxScan) -> bool:
-    """Whether some points have no number on an ordered axis."""
-    return any(axis.has_nulls for axis in scan.ordered)
 
 
 def is_range(axis: Axis) -> str:

@@ -1,8 +1,8 @@
 """What a reader of a release may know of its columns: their types, the kinds of their labels, their public domains.
 
 A domain is what the owner says that everybody may know, so it may list values that only suppressed rows have, or no
-row. It must hold for the table: a value outside would make bounds wrong. Without a domain, the labels themselves say
-what is below them where they are ranges; of all other labels a reader does not know it.
+row. It must hold for the table: a value outside would make bounds wrong. Without a domain, ranges
+name their values themselves; of all other labels a reader does not know the values below them.
 """
 
 from __future__ import annotations
@@ -110,16 +110,13 @@ def _domain(source: Source, number: int, name: str, column: Column, own: str) ->
 
 def describe(scan: Scan, node: Node, columns: Sequence[str], known: KnownColumns) -> list[ShownColumn]:
     """The published columns under a node."""
-    place = {
-        folded(q): (q, level, height) for q, level, height in zip(scan.policy.qis, node, scan.heights, strict=True)
-    }
     hierarchies, labels = scan.policy.hierarchies, {}
     for name in columns:
-        qi, level, height = place.get(folded(name), ("", 0, 0))
-        if level > 0:
-            given = hierarchies[qi]
+        a = scan.places.get(name)
+        if a is not None and node[a] > 0:
+            given = hierarchies[scan.policy.qis[a]]
             kind = given.partition(":")[0] if isinstance(given, str) else ""
-            labels[name] = kind if kind in (RANGES, DATES, BINS) and level < height else OTHER
+            labels[name] = kind if kind in (RANGES, DATES, BINS) and node[a] < scan.heights[a] else OTHER
     return describe_columns(columns, known, labels)
 
 

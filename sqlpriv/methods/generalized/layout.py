@@ -167,8 +167,8 @@ def labels_layout(
     requires: bool = True,
     from_policy: tuple[str, ...] = (),
 ) -> Layout:
-    """What the files of a method hold whose columns all stand on one level."""
-    return Layout(ATTRIBUTES, about, may or {}, numbers, tables or {}, _stands_on_a_level, requires, from_policy)
+    """The layout of files whose columns are each on one level."""
+    return Layout(ATTRIBUTES, about, may or {}, numbers, tables or {}, _is_on_one_level, requires, from_policy)
 
 
 def boxes_layout(
@@ -179,9 +179,9 @@ def boxes_layout(
     requires: bool = True,
     from_policy: tuple[str, ...] = (),
 ) -> Layout:
-    """What the files of a method hold whose labels are of many levels, in columns of these roles."""
+    """The layout of files whose labels are on many levels, in columns of these roles."""
     return Layout(
-        ATTRIBUTES, about, {}, numbers, {}, lambda column: _is_of_many_levels(column, roles), requires, from_policy
+        ATTRIBUTES, about, {}, numbers, {}, lambda column: _is_on_many_levels(column, roles), requires, from_policy
     )
 
 
@@ -190,7 +190,7 @@ def _is_described(column: Attribute) -> bool:
     return column["role"] in _ROLES and column["labels"] in KINDS and described
 
 
-def _stands_on_a_level(column: Attribute) -> bool:
+def _is_on_one_level(column: Attribute) -> bool:
     """A column that is not generalized shows its values, and what shows values is not generalized."""
     if not _is_described(column) or column["labels"] == BOXES:
         return False
@@ -202,7 +202,7 @@ def _stands_on_a_level(column: Attribute) -> bool:
     return is_typed and (column["labels"] == VALUES) == (not is_generalized)
 
 
-def _is_of_many_levels(column: Attribute, roles: Collection[str]) -> bool:
+def _is_on_many_levels(column: Attribute, roles: Collection[str]) -> bool:
     """Columns of these roles are labels, of any level, and all else is values."""
     if not _is_described(column) or column["level"] is not None:
         return False
@@ -270,7 +270,7 @@ def label_tables(columns: Sequence[Attribute]) -> list[Stored]:
 
 
 def end_names(column: str) -> tuple[str, str]:
-    """What the ends of a column's ranges are called beside it."""
+    """The names of the two columns with the ends of a column's ranges."""
     return f"{column}_low", f"{column}_high"
 
 

@@ -30,7 +30,8 @@ def generalized_records(
 ) -> Records:
     """The rows of a release of labels, by those of its columns that are named.
 
-    Where its columns stand in several tables, it is the one that has most of them; and `also`, which is not compared.
+    Where its columns are in several tables, these are the rows of the one with most of them, among those that have the
+    column `also`, which is not compared.
     """
     wanted = {folded(n) for n in names}
     # A release may publish groups of columns apart, each a sample.
@@ -56,7 +57,7 @@ def why_only_labels(file: ReleaseFile) -> str | None:
     """Why a sensitive value cannot be counted in the classes of a release: it shows labels in the place of some.
 
     All of a class may have the label `*`, and nothing is known of any of them. And where each cell has a level of its
-    own, labels of different rows stand for the same person: rows of equal labels are not all among which one is found.
+    own, labels of different rows may fit the same person: the rows of equal labels are not all candidates for one.
     """
     columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
     hidden = [str(c["name"]) for c in columns if c["role"] == "sensitive" and c.get("labels", VALUES) != VALUES]

@@ -42,7 +42,7 @@ class ClassMeasure:
     monotone: bool
     monotone_suppressed: bool
     terms: tuple[Term, ...] = ()
-    """What the expression reads beside the histogram, by name; terms of one name are computed once for all."""
+    """The terms of the expression besides the histogram, by name; those of one name are computed once for all."""
     values: Relation | None = None
     """The values of the sensitive column, with the weights w<i> that the measures of this column read."""
     population: Relation | None = None

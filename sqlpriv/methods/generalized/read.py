@@ -3,7 +3,7 @@
 Three things may say which values a cell stands for. A column that is not generalized shows its values. A public domain
 lists them, with the labels above them. And ranges of numbers or dates name their ends: whole numbers and days between
 them are listed, all others cut where a query compares them (rewrite/estimate/cuts.py). A column with none of the three
-cannot be asked for.
+cannot be queried.
 
 A suppressed row stands for any value of a public domain. Without one, it is estimated as if it were spread like the
 published rows, and bounded as if it could have any value: Attribute.unlisted.
@@ -120,7 +120,7 @@ class PublishedColumn:
 
     @cached_property
     def why_not(self) -> str | None:
-        """Why nothing can be asked of it."""
+        """Why no query may use it; None where one may."""
         if self._is_unreadable:
             return _UNREADABLE
         if self.shows_values or self.has_domain:
@@ -242,7 +242,7 @@ class ClassRows:
     starred: str
     """Which published rows are suppressed ones, kept with stars."""
     copies: str | None = None
-    """The column that says for how many rows of the table a published row stands, where it is not one."""
+    """The column with the number of rows that a published row stands for, where it is not one."""
 
     def relation(self, mentioned: frozenset[str], cuts: Cuts, every: bool) -> str:
         """As RowsOf: classes of published rows, those of rows with stars, and that of rows which are left out."""
@@ -306,7 +306,7 @@ class RowCounts:
     """Numbers of rows in other places than usual, as SQL: a column and two scalars."""
 
     copies: str
-    """For how many rows of the table a published row stands."""
+    """The column with the number of rows of the table that a published row stands for."""
     left_out: str
     """Suppressed rows that are left out."""
     published: str

@@ -92,8 +92,8 @@ class CheckedLabels:
     """The same, one row a level."""
     relation: Relation
     """Every label: attribute, level, its number, leaves below, rows below."""
-    seen: tuple[tuple[int, ...], ...]
-    """How many labels the table has, by attribute and level."""
+    counts: tuple[tuple[int, ...], ...]
+    """The number of labels that the table has, by attribute and level."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Labels(CheckedLabels):
 
 @dataclass(frozen=True)
 class Scan(ScannedTable):
-    """What is known of the table before any node is looked at."""
+    """A table with its hierarchies and numbered labels: all that nodes are evaluated on."""
 
     hierarchies: tuple[Hierarchy, ...]
     labels: Labels
@@ -119,6 +119,12 @@ class Scan(ScannedTable):
     def heights(self) -> tuple[int, ...]:
         """The level of the top, for each quasi-identifier."""
         return tuple(h.height for h in self.hierarchies)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The number of each quasi-identifier, by its name as the table spells it."""
+        numbers = {folded(q): a for a, q in enumerate(self.policy.qis)}
+        return {c: numbers[folded(c)] for c in self.source.columns if folded(c) in numbers}
 
     @cached_property
     def loss(self) -> Sums:
@@ -137,7 +143,7 @@ class Scan(ScannedTable):
 
     @cached_property
     def costed_leaves(self) -> Relation:
-        """The leaves with their losses and other costs; made when they are first asked for."""
+        """The leaves with their losses and other costs; made when they are first needed."""
         found = self.labels
         costed = inlined(f"FROM _lattice_costs({found.steps.name}, {found.relation.name}, {found.leaves.name})")
         return self.source.scratch.table(costed, "costed_leaves")
@@ -160,7 +166,7 @@ class Scan(ScannedTable):
         Nodes above level 1 of the attribute with the most values need not start from single values.
         """
         policy, base = self.policy, self.base.name
-        fewer = [(seen[0] / seen[1], -a) for a, seen in enumerate(self.labels.seen) if len(seen) > 2]
+        fewer = [(own[0] / own[1], -a) for a, own in enumerate(self.labels.counts) if len(own) > 2]
         if not fewer:
             return None
         attribute = -max(fewer)[1]
@@ -198,7 +204,7 @@ class Scan(ScannedTable):
 def scan_table(source: Source, policy: GeneralizedPolicy, others: Sequence[str] = ()) -> Scan:
     """Read the table once, make the hierarchies, check that they fit, and number their labels.
 
-    `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
+    `others` are columns that the objective looks at, besides quasi-identifiers and sensitive ones.
     """
     found = scan_values(source, policy, others)
     hierarchies = make_hierarchies(source, policy.hierarchies, found.frequencies.relation.name)
@@ -298,15 +304,15 @@ def check_hierarchies(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> C
             f"hierarchy of {hierarchies[a].column!r}, level {level}: {n} {fault}" for a, level, fault, n in faults
         )
         raise PolicyError("; ".join(listed))
-    seen = tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
-    return CheckedLabels(paths, steps, labels, seen)
+    per_level = tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
+    return CheckedLabels(paths, steps, labels, per_level)
 
 
 def _number_labels(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Labels:
     """The labels of hierarchies that fit the table, numbered so that the sum over a row names its class."""
     checked = check_hierarchies(found, hierarchies)
     radix, radices = 1, []
-    for labels in checked.seen:
+    for labels in checked.counts:
         radices.append(radix)
         radix *= labels[0]
     if radix > _LARGEST_NUMBER:
@@ -316,7 +322,7 @@ def _number_labels(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Labe
         f"FROM _lattice_leaves({checked.steps.name}, {checked.relation.name}, CAST({radices} AS {kind}[]))"
     )
     numbered = found.source.scratch.table(leaves, "leaves")
-    return Labels(checked.paths, checked.steps, checked.relation, checked.seen, numbered, radix, kind)
+    return Labels(checked.paths, checked.steps, checked.relation, checked.counts, numbered, radix, kind)
 
 
 def paths_of(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Relation:

@@ -38,13 +38,13 @@ from sqlpriv.release.verify import Check, published
 from sqlpriv.table.hierarchies import TOP
 
 Fault = tuple[str, str]
-"""What is wrong, as a count in SQL, and in words after the count."""
+"""A query that counts errors, and the words after the count."""
 _STAR = literal(TOP)
 _PERSONS = "persons were counted, and they are not published"
 
 
 def domains_beyond(file: ReleaseFile, policy: Policy) -> Iterator[str]:
-    """A domain is public because the policy says so; whether its values are those, only publishing can tell."""
+    """A domain is public because the policy says so; only publishing can check that its values are those."""
     given = {folded(c.name) for c in policy.columns if c.given.get("domain") is not None}
     for column in file.attributes:
         if column["has_domain"] and folded(str(column["name"])) not in given:
@@ -229,8 +229,8 @@ def checked_requirement(file: ReleaseFile, row: Attribute) -> Requirement | Chec
     requirement = declared_requirement(row)
     if requirement is None:
         return Check(str(row["measure"]), False, "this version does not know how to judge it")
-    asked = folded(requirement.sensitive or "")
-    sensitive = [c for c in file.attributes if folded(str(c["name"])) == asked and c["role"] == "sensitive"]
+    column = folded(requirement.sensitive or "")
+    sensitive = [c for c in file.attributes if folded(str(c["name"])) == column and c["role"] == "sensitive"]
     if requirement.measure.needs_sensitive and not sensitive:
         return Check(requirement.text, False, f"{requirement.sensitive!r} is not a sensitive column")
     return requirement
@@ -241,8 +241,8 @@ def _judge_requirement(file: ReleaseFile, row: Attribute, is_whole: bool) -> Che
     requirement, columns = checked_requirement(file, row), file.attributes
     if isinstance(requirement, Check):
         return requirement
-    text, measure, asked = requirement.text, requirement.measure, folded(requirement.sensitive or "")
-    kind = next((str(c["type"]) for c in columns if folded(str(c["name"])) == asked), "")
+    text, measure, column = requirement.text, requirement.measure, folded(requirement.sensitive or "")
+    kind = next((str(c["type"]) for c in columns if folded(str(c["name"])) == column), "")
     why = _why_not(file, requirement, is_whole, kind)
     if why is not None and not (why == _PERSONS and measure.worse_for_persons):
         return Check(text, None, why)
@@ -260,7 +260,7 @@ def _judge_requirement(file: ReleaseFile, row: Attribute, is_whole: bool) -> Che
 
 
 def _why_not(file: ReleaseFile, requirement: Requirement, is_whole: bool, kind: str) -> str | None:
-    """Why the file alone cannot tell whether a requirement holds; `kind` is the type of its sensitive column."""
+    """Why the file alone cannot prove that a requirement holds; `kind` is the type of its sensitive column."""
     measure = requirement.measure
     if file.about.get("counts") == "persons":
         return _PERSONS

@@ -55,7 +55,7 @@ class ColumnLabels:
     """The labels of a column in a file. The queries are run when the rows are written."""
 
     level: int | None
-    """The level that the column stands on; None where its labels are on many."""
+    """The level of the column; None where its labels are on many."""
     levels: int | None
     """That of the top; None without a hierarchy."""
     labels: str
@@ -175,10 +175,9 @@ def node_labels(
 
     `rows_of`: the table of the file that has a column, where not all are in one.
     """
-    place = {folded(q): a for a, q in enumerate(scan.policy.qis)}
     found = {}
     for column in columns:
-        a = place.get(folded(column.name))
+        a = scan.places.get(column.name)
         if a is None:
             continue
         rows = ROWS if rows_of is None else rows_of[column.name]

@@ -131,12 +131,11 @@ def shown_rows(
     `keep`: whether the policy wants suppressed rows kept, `stars`: whether they are. Another table than the private one
     may be given, and more columns of it, as SQL.
     """
-    place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
     table = table or scan.source.private
     kinds = {folded(name): kind for name, kind in table.columns.items()}
     cells, starred = [], []
     for column in columns:
-        a, kind = place.get(folded(column)), kinds[folded(column)]
+        a, kind = scan.places.get(column), kinds[folded(column)]
         cell = star = without_values(f"t.{quoted(column)}", kind)
         if a is not None:
             # A column that was not generalized keeps its type, unless a star has to stand in it, or values and texts
@@ -147,7 +146,7 @@ def shown_rows(
         cells.append(f"{cell} AS {quoted(column)}")
         starred.append(f"{star} AS {quoted(column)}")
     if shown.suppressed is None:
-        labelled = {place[folded(c)] for c in columns if folded(c) in place}
+        labelled = {scan.places[c] for c in columns if c in scan.places}
         return number_rows(scan.policy, table, ", ".join(cells) + more, shown.labels, labelled)
     hidden = shown.is_hidden()
     rows = number_rows(scan.policy, table, ", ".join(cells) + more, shown.labels) + f" WHERE NOT {hidden}"
@@ -215,7 +214,6 @@ class NodeReleases:
         self._scan, self._policy, self._measures = scan, policy, measures
         self._known = _with_listed_values(scan, known)
         self._columns = columns
-        self._places = {folded(q): a for a, q in enumerate(policy.qis)}
         self._roles = {folded(c.name): c.role for c in policy.columns}
         con = scan.source.con
         self._file = ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), "the release")
@@ -270,7 +268,7 @@ class NodeReleases:
         return self._counted[columns]
 
     def _write_leaves(self, shown: NodeLabels, column: ShownColumn) -> None:
-        con, a = self._scan.source.con, self._places.get(folded(column.name))
+        con, a = self._scan.source.con, self._scan.places.get(column.name)
         labels = self._file.table(f"labels_{column.name}")
         if a is not None and column.has_ends:
             rows = label_rows(self._scan, shown, a, column, self._published)

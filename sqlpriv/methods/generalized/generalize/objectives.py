@@ -34,12 +34,12 @@ _SUMS = ("suppressed", "classes", "all_classes", "squares", "all_squares", "size
 class Objective:
     """A cost to make small. `shown` turns it into the number that people know (precision grows, its cost shrinks).
 
-    `cost` and `bound` are SQL over the sums of an outcome, the costs of its cells, and `least` and `spread`, what the
-    node has before it is looked at: of this objective, and of the values that its labels stand for. Where `before` is
-    known for all nodes it is the bound. Where the cost needs more than the outcome of a node, `asked` finds it, as far
-    as it is not above the best cost that it is given, `ask_before` finds `before` in so many seconds at most, and
-    `refuse` says why the best node is none after all. `by_cells` says that it needs the costs of the cells, which take
-    another look.
+    `cost` and `bound` are SQL over the sums of an outcome, the costs of its cells, and `least` and `spread`, which a
+    node has before it is evaluated: of this objective, and of the values that its labels stand for. Where `before` is
+    known for all nodes it is the bound. `by_cells`: whether it needs the costs of the cells, for which nodes are
+    evaluated again. A workload needs more than the outcome of a node: `costs_of` finds costs, as far as they are not
+    above the best cost that it is given, `least_costs` finds `before` in so many seconds at most, and `refuse` says why
+    the best node is none after all.
     """
 
     name: str
@@ -48,8 +48,8 @@ class Objective:
     bound: str = "0"
     before: Array | None = None
     shown: Callable[[float], float] = lambda cost: cost
-    asked: Callable[[Mapping[Node, Outcome], float], dict[Node, float]] | None = None
-    ask_before: Callable[[float | None], Array | None] | None = None
+    costs_of: Callable[[Mapping[Node, Outcome], float], dict[Node, float]] | None = None
+    least_costs: Callable[[float | None], Array | None] | None = None
     refuse: Callable[[Node], None] = lambda node: None
     by_cells: bool = False
 

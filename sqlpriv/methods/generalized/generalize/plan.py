@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.core.facts import Facts, OnProgress
+from sqlpriv.core.facts import Facts, Line, OnProgress
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.charts import SearchCharts
 from sqlpriv.methods.generalized.columns import KnownColumns, ShownColumn, describe, read_known, refuse_names
@@ -20,8 +20,8 @@ from sqlpriv.methods.generalized.generalize.lattice import all_nodes, lattice_of
 from sqlpriv.methods.generalized.generalize.node import Stars, judge_stars, write_shown
 from sqlpriv.methods.generalized.generalize.objectives import Objective, make_objective
 from sqlpriv.methods.generalized.generalize.policy import WORKLOAD, GeneralizePolicy
-from sqlpriv.methods.generalized.generalize.search import Found, Searched, look_at, nodes_total, search
-from sqlpriv.methods.generalized.generalize.wording import not_met, plan_lines, unreachable
+from sqlpriv.methods.generalized.generalize.search import SearchResult, ValidNode, look_at, nodes_total, search
+from sqlpriv.methods.generalized.generalize.wording import frequent_rows, node_lines, not_met, search_line, unreachable
 from sqlpriv.methods.generalized.generalize.workload import Workload, other_columns, read_workload, workload_objective
 from sqlpriv.methods.generalized.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalized.scan import Scan, node_of, published_columns, scan_table
@@ -40,8 +40,8 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
     scan: Scan
     measures: tuple[ClassMeasure, ...]
     objective: Objective
-    answer: Searched
-    best: Found
+    searched: SearchResult
+    best: ValidNode
     columns: list[ShownColumn]
     """The published columns, and what a reader may know of their values."""
 
@@ -58,7 +58,7 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
     @property
     def optimal(self) -> bool:
         """Whether no other node is better, as far as was looked."""
-        return self.answer.optimal and self.policy.node is None
+        return self.searched.optimal and self.policy.node is None
 
     @cached_property
     def shown(self) -> NodeLabels:
@@ -79,7 +79,7 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
 
     @cached_property
     def worst(self) -> dict[str, float | None]:
-        """What is required, and the worst value of a published class."""
+        """The requirements, each with the worst value of a published class."""
         texts = [m.requirement.text for m in self.measures]
         if self.starred is not None and self.starred.kept and self.starred.outcome is not None:
             return dict(zip(texts, self.starred.outcome.worst, strict=True))
@@ -100,8 +100,8 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
 
     def facts(self, written: Written | None = None) -> Facts:
         """The node, what it meets and costs, a few rows before and after, and where the release is."""
-        best, answer = self.best, self.answer
-        bound = None if answer.bound is None else self.objective.shown(answer.bound)
+        best, searched = self.best, self.searched
+        bound = None if searched.bound is None else self.objective.shown(searched.bound)
         content = {
             "version": __version__,
             "method": self.policy.method,
@@ -113,10 +113,10 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
             "suppressed_rows": best.outcome.suppressed,
             "kept_suppressed": self.stars,
             "classes": best.outcome.classes,
-            "nodes_total": answer.nodes_total,
-            "nodes_evaluated": answer.nodes_evaluated,
-            "nodes_pruned_by_requirement": answer.pruned_by_requirement,
-            "nodes_pruned_by_bound": answer.pruned_by_bound,
+            "nodes_total": searched.nodes_total,
+            "nodes_evaluated": searched.nodes_evaluated,
+            "nodes_pruned_by_requirement": searched.pruned_by_requirement,
+            "nodes_pruned_by_bound": searched.pruned_by_bound,
             "optimal": self.optimal,
             "bound": bound,
             "requirements": [{"requirement": text, "value": worst} for text, worst in self.worst.items()],
@@ -124,7 +124,14 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
         }
         levels = ", ".join(f"{q} {level}/{self.heights[q]}" for q, level in self.node.items())
         title = f"node  {levels}  (level / top of each hierarchy)"
-        return Facts(title, content, (*plan_lines(self, bound), *written_to(written)))
+        named = f"It is the node that was asked for, one of {searched.nodes_total:,}; others may lose less."
+        parts = (
+            *node_lines(self.scan, best, self.objective, self.starred, self.worst),
+            frequent_rows(self.scan, self.shown),
+            search_line(searched, bound) if self.policy.node is None else Line(named),
+            *written_to(written),
+        )
+        return Facts(title, content, parts)
 
     def search_charts(
         self, most_nodes: int, most_work: float = math.inf, on_progress: OnProgress = None
@@ -145,21 +152,21 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
 
 
 def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> GeneralizePlan:
-    """Search the lattice, or take the node that is asked for; or say which requirement cannot be met."""
+    """Search the lattice, or take the node that the policy names; a requirement that cannot be met is refused."""
     scan, measures, objective, known = prepare(source, policy)
     known = known or read_known(source, policy, published_columns(scan))
     if policy.node is not None:
-        answer = look_at(scan, measures, objective, node_of(scan, policy.node))
+        searched = look_at(scan, measures, objective, node_of(scan, policy.node))
     else:
-        answer = search(scan, measures, objective, request.time_limit, request.on_progress)
-    if answer.best is None and policy.node is not None:
-        raise PolicyError(not_met(scan, measures, *next(iter(answer.seen.items()))))
-    if answer.best is None:
-        raise PolicyError(unreachable(scan, measures, answer))
-    objective.refuse(answer.best.node)
-    columns = describe(scan, answer.best.node, published_columns(scan), known)
+        searched = search(scan, measures, objective, request.time_limit, request.on_progress)
+    if searched.best is None and policy.node is not None:
+        raise PolicyError(not_met(scan, measures, *next(iter(searched.outcomes.items()))))
+    if searched.best is None:
+        raise PolicyError(unreachable(scan, measures, searched))
+    objective.refuse(searched.best.node)
+    columns = describe(scan, searched.best.node, published_columns(scan), known)
     refuse_names(columns, published_columns(scan))
-    return GeneralizePlan(policy, source, scan, measures, objective, answer, answer.best, columns)
+    return GeneralizePlan(policy, source, scan, measures, objective, searched, searched.best, columns)
 
 
 def prepare(

@@ -30,13 +30,13 @@ from sqlpriv.methods.lattice import Node, Outcome
 
 MOST_NODES = 10**7
 FEWEST_BOUNDED = 100
-"""Fewer nodes are asked sooner than what they must cost at least."""
+"""In a smaller lattice, to evaluate all nodes is quicker than to bound their costs."""
 _BATCH = 32
 Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Found:
+class ValidNode:
     """A valid node with its cost."""
 
     node: Node
@@ -46,16 +46,16 @@ class Found:
 
 
 @dataclass
-class Searched:
+class SearchResult:
     """The result of a search: the best node, if any, and how much of the lattice was looked at."""
 
-    best: Found | None
+    best: ValidNode | None
     nodes_total: int
     nodes_evaluated: int = 0
     pruned_by_requirement: int = 0
     pruned_by_bound: int = 0
     bound: float | None = None
-    seen: dict[Node, Outcome] = field(default_factory=dict)
+    outcomes: dict[Node, Outcome] = field(default_factory=dict)
 
     @property
     def optimal(self) -> bool:
@@ -82,19 +82,19 @@ def search(
     objective: Objective,
     time_limit: float | None = None,
     on_progress: Callable[[float], None] | None = None,
-) -> Searched:
+) -> SearchResult:
     """Find the node with the smallest cost that meets all requirements."""
     start = time.monotonic()
-    if objective.ask_before is not None and nodes_total(scan) >= FEWEST_BOUNDED:
-        objective = replace(objective, before=objective.ask_before(time_limit))
+    if objective.least_costs is not None and nodes_total(scan) >= FEWEST_BOUNDED:
+        objective = replace(objective, before=objective.least_costs(time_limit))
     return _Search(scan, measures, objective).run(start, time_limit, on_progress)
 
 
-def look_at(scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective, node: Node) -> Searched:
+def look_at(scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective, node: Node) -> SearchResult:
     """One node, with its costs; the best there is if it meets the requirements."""
     started = _Search(scan, measures, objective)
     started.look_at([node])
-    return started.answer
+    return started.result
 
 
 class _Search:
@@ -110,27 +110,27 @@ class _Search:
         self._bound = np.zeros(shape) if objective.before is None else objective.before.copy()
         self._open: Mask = np.ones(shape, dtype=bool)
         self._order = np.arange(total).reshape(shape)
-        self.answer = Searched(None, total)
+        self.result = SearchResult(None, total)
         self._allowance = allowance(scan)
         self._all_rule_out = all(m.kind != TABLE and rules_out(scan, m) for m in measures)
 
-    def run(self, start: float, time_limit: float | None, on_progress: Callable[[float], None] | None) -> Searched:
+    def run(self, start: float, time_limit: float | None, on_progress: Callable[[float], None] | None) -> SearchResult:
         """Evaluate until nothing is open, or the time since the start is over."""
         self.look_at(self._greedy_path())
         while (candidates := self._candidates()).any():
             if time_limit is not None and time.monotonic() - start > time_limit:
-                self.answer.bound = float(self._bound[candidates].min())
+                self.result.bound = float(self._bound[candidates].min())
                 break
             if on_progress:
-                on_progress(1 - float(candidates.sum()) / self.answer.nodes_total)
+                on_progress(1 - float(candidates.sum()) / self.result.nodes_total)
             self.look_at(self._choose(candidates))
-        closed = self.answer.nodes_total - self.answer.nodes_evaluated - self.answer.pruned_by_requirement
-        self.answer.pruned_by_bound = closed if self.answer.bound is None else closed - int(self._candidates().sum())
-        return self.answer
+        closed = self.result.nodes_total - self.result.nodes_evaluated - self.result.pruned_by_requirement
+        self.result.pruned_by_bound = closed if self.result.bound is None else closed - int(self._candidates().sum())
+        return self.result
 
     def _candidates(self) -> Mask:
         """Open nodes that could still be better than the best, or win a tie with it."""
-        best = self.answer.best
+        best = self.result.best
         if best is None:
             return self._open
         slack = _slack(best.cost)
@@ -143,7 +143,7 @@ class _Search:
 
     def _choose(self, candidates: Mask) -> list[Node]:
         chosen: dict[Node, None] = {}
-        best = self.answer.best
+        best = self.result.best
         if best is not None:
             chosen.update(dict.fromkeys(n for n in _below(best.node) if candidates[n]))
         if self._objective.before is None:
@@ -169,7 +169,7 @@ class _Search:
     def look_at(self, nodes: list[Node]) -> None:
         """Evaluate nodes, close those that they rule out, and keep the best."""
         outcomes = dict(zip(nodes, evaluate(self._scan, self._measures, nodes), strict=True))
-        self.answer.nodes_evaluated += len(nodes)
+        self.result.nodes_evaluated += len(nodes)
         if self._objective.before is None:
             for node, bound in self._objective.bounds(outcomes).items():
                 above = self._bound[tuple(slice(level, None) for level in node)]
@@ -178,29 +178,29 @@ class _Search:
             self._open[node] = False
             if outcome.ruled_out > self._allowance or outcome.ruled_out == self._scan.rows:
                 below = self._open[tuple(slice(0, level + 1) for level in node)]
-                self.answer.pruned_by_requirement += int(below.sum())
+                self.result.pruned_by_requirement += int(below.sum())
                 below[...] = False
-        self.answer.seen.update(outcomes)
+        self.result.outcomes.update(outcomes)
         self._compare({n: o for n, o in outcomes.items() if is_valid(self._scan, o)})
 
     def _compare(self, valid: dict[Node, Outcome]) -> None:
         """Make the best of these nodes the answer, if it is better than the best so far."""
         objective = self._objective
-        best = math.inf if self.answer.best is None else self.answer.best.cost
-        errors = objective.asked(valid, best) if objective.asked and valid else None
+        best = math.inf if self.result.best is None else self.result.best.cost
+        errors = objective.costs_of(valid, best) if objective.costs_of and valid else None
         # Nodes that may become the best, as far as is known without the costs of their cells.
         known = errors or (objective.bounds(valid) if objective.by_cells else objective.costs(valid))
         if not objective.by_cells:
             best = min([best, *known.values()])
         promising = {node: valid[node] for node, cost in known.items() if cost <= best + _slack(best)}
         costed = with_costs(self._scan, self._measures, promising)
-        self.answer.seen.update(costed)
+        self.result.outcomes.update(costed)
         losses = self._by_loss.costs(costed)
         costs = losses if objective is self._by_loss else errors or objective.costs(costed)
         for node, outcome in costed.items():
-            found = Found(node, costs[node], losses[node], outcome)
-            if self.answer.best is None or _is_better(found, self.answer.best):
-                self.answer.best = found
+            found = ValidNode(node, costs[node], losses[node], outcome)
+            if self.result.best is None or _is_better(found, self.result.best):
+                self.result.best = found
 
 
 def is_valid(scan: Scan, outcome: Outcome) -> bool:
@@ -221,7 +221,7 @@ def with_costs(scan: Scan, measures: tuple[ClassMeasure, ...], outcomes: dict[No
     return found | dict(zip(partly, evaluate(scan, measures, partly, with_costs=True), strict=True))
 
 
-def _is_better(one: Found, other: Found) -> bool:
+def _is_better(one: ValidNode, other: ValidNode) -> bool:
     slack = _slack(other.cost)
     if abs(one.cost - other.cost) > slack:
         return one.cost < other.cost

@@ -1,91 +1,83 @@
-"""The sentences of generalization: the facts of a plan, and which requirement cannot be met."""
+"""The sentences of generalization: what a node costs and meets, how it was found, which requirement cannot be met."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import Grid, Line, Part, shown_number
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.generalized.evaluate import allowance
-from sqlpriv.methods.generalized.generalize.node import is_binned
-from sqlpriv.methods.generalized.generalize.search import Searched
+from sqlpriv.methods.generalized.generalize.node import Stars, is_binned
+from sqlpriv.methods.generalized.generalize.objectives import Objective
+from sqlpriv.methods.generalized.generalize.search import SearchResult, ValidNode
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.generalized.wording import value_text
+from sqlpriv.methods.generalized.write import NodeLabels
 from sqlpriv.methods.lattice import Node, Outcome
 from sqlpriv.table.frequencies import COUNT
-
-if TYPE_CHECKING:
-    from sqlpriv.methods.generalized.generalize.plan import GeneralizePlan
-
 
 _FREQUENT = 5
 """A row is called frequent when it occurs so often."""
 
 
-def plan_lines(plan: GeneralizePlan, bound: float | None) -> list[Part]:
-    """What the node of a plan meets and costs, a few rows before and after, and how it was found.
-
-    `bound` is what an unseen node may reach, where the search ran out of time.
-    """
-    best, answer, objective, rows = plan.best, plan.answer, plan.objective, plan.scan.rows
-    suppressed = best.outcome.suppressed
+def node_lines(
+    scan: Scan, best: ValidNode, objective: Objective, starred: Stars | None, worst: Mapping[str, float | None]
+) -> list[Line]:
+    """What a node costs, the fate of its suppressed rows, and the worst value of each requirement."""
+    suppressed, rows = best.outcome.suppressed, scan.rows
     named = f"; {objective.name} {value_text(objective.shown(best.cost))}" if objective.name != "loss" else ""
-    parts: list[Part] = [
+    lines = [
         Line(
             f"{rows - suppressed:,} of {rows:,} rows in {best.outcome.classes:,} classes; {suppressed:,} "
             f"suppressed ({suppressed / rows:.2%}); loss {best.loss:.4f}{named}"
         )
     ]
-    if plan.starred is not None and plan.starred.kept:
-        parts.append(Line(f"The {suppressed:,} suppressed rows stay as one class, with * in every quasi-identifier."))
-    elif plan.starred is not None:
-        parts.append(
+    if starred is not None and starred.kept:
+        lines.append(Line(f"The {suppressed:,} suppressed rows stay as one class, with * in every quasi-identifier."))
+    elif starred is not None:
+        lines.append(
             Line(
                 f"The {suppressed:,} suppressed rows are left out although keep_suppressed is set: as one class with * "
-                f"in every quasi-identifier they would fail {', '.join(plan.starred.failing)}.",
+                f"in every quasi-identifier they would fail {', '.join(starred.failing)}.",
                 "warning",
             )
         )
-    binned = [repr(q) for a, q in enumerate(plan.policy.qis) if is_binned(plan.scan, a)]
+    binned = [repr(q) for a, q in enumerate(scan.policy.qis) if is_binned(scan, a)]
     if binned:
-        parts.append(
+        lines.append(
             Line(
                 f"Bins of {', '.join(binned)} end at values that published rows have, and tell them; ranges with round "
                 "ends would not.",
                 "warning",
             )
         )
-    parts += [Line(f"{text}  (is {value_text(worst)})", "holds") for text, worst in plan.worst.items()]
-    parts.append(_frequent_rows(plan))
-    if plan.policy.node is not None:
-        parts.append(Line(f"It is the node that was asked for, one of {answer.nodes_total:,}; others may lose less."))
-    else:
-        proof = (
-            "No node is better: this is the optimum."
-            if answer.optimal
-            else f"The time was over: an unseen node may reach {value_text(bound)}."
-        )
-        parts.append(
-            Line(
-                f"{answer.nodes_evaluated:,} of {answer.nodes_total:,} nodes looked at, "
-                f"{answer.pruned_by_requirement:,} ruled out by a requirement, {answer.pruned_by_bound:,} by "
-                f"their cost. {proof}"
-            )
-        )
-    return parts
+    return [*lines, *(Line(f"{text}  (is {value_text(value)})", "holds") for text, value in worst.items())]
 
 
-def _frequent_rows(plan: GeneralizePlan) -> Part:
+def search_line(searched: SearchResult, bound: float | None) -> Line:
+    """How the best node was found; `bound` is what an unseen node may reach, where the time was over."""
+    proof = (
+        "No node is better: this is the optimum."
+        if searched.optimal
+        else f"The time was over: an unseen node may reach {value_text(bound)}."
+    )
+    return Line(
+        f"{searched.nodes_evaluated:,} of {searched.nodes_total:,} nodes looked at, "
+        f"{searched.pruned_by_requirement:,} ruled out by a requirement, {searched.pruned_by_bound:,} by "
+        f"their cost. {proof}"
+    )
+
+
+def frequent_rows(scan: Scan, shown: NodeLabels) -> Part:
     """Frequent rows before and after, quasi-identifiers only: for the owner, to see what generalization does."""
-    qis, person, shown = plan.policy.qis, plan.policy.person, plan.shown
+    qis, person = scan.policy.qis, scan.policy.person
     listed = ", ".join(map(quoted, qis))
     counted = f"count(DISTINCT {quoted(person)})" if person else f"sum({COUNT})"
     frequent = (
-        f"SELECT {listed}, CAST({counted} AS BIGINT) AS {COUNT} FROM {plan.scan.frequencies.relation.name} "
+        f"SELECT {listed}, CAST({counted} AS BIGINT) AS {COUNT} FROM {scan.frequencies.relation.name} "
         f"GROUP BY {listed} HAVING {counted} >= {_FREQUENT} ORDER BY {COUNT} DESC, {listed} LIMIT 5"
     )
     before = ", ".join(f"CAST(t.{quoted(q)} AS VARCHAR)" for q in qis)
@@ -96,7 +88,7 @@ def _frequent_rows(plan: GeneralizePlan) -> Part:
         for a, q in enumerate(qis)
     )
     rows = fetch(
-        plan.source.con,
+        scan.source.con,
         f"SELECT {before}, {after}, t.{COUNT} FROM ({frequent}) AS t{joins} "
         f"WHERE NOT ({shown.is_hidden()}) ORDER BY t.{COUNT} DESC, {before}",
     )
@@ -111,12 +103,12 @@ def _frequent_rows(plan: GeneralizePlan) -> Part:
     return Grid(headings, tuple(cells), title="frequent rows", folded=("before", "after"), private=True)
 
 
-def unreachable(scan: Scan, measures: Sequence[ClassMeasure], answer: Searched) -> str:
+def unreachable(scan: Scan, measures: Sequence[ClassMeasure], searched: SearchResult) -> str:
     """Why no node was found. What fails at the top, where all rows are one class, is what really cannot be met."""
-    top = answer.seen[scan.heights]
+    top = searched.outcomes[scan.heights]
     failing = [m for m in measures if not m.holds(top) and _numbers(m, [top])]
-    each = [f"{m.requirement.text} fails{_nearest(m, top, answer)}" for m in failing]
-    left = "; more nodes were left when the time was over" if not answer.optimal else ""
+    each = [f"{m.requirement.text} fails{_nearest(m, top, searched)}" for m in failing]
+    left = "; more nodes were left when the time was over" if not searched.optimal else ""
     where = f"even at the top ({_listed(scan, scan.heights)}), where all {scan.rows:,} rows are one class,"
     return f"no node meets the requirements: {where} {' and '.join(each)}{left}. Ask for less"
 
@@ -132,10 +124,10 @@ def not_met(scan: Scan, measures: Sequence[ClassMeasure], node: Node, outcome: O
     )
 
 
-def _nearest(measure: ClassMeasure, top: Outcome, answer: Searched) -> str:
+def _nearest(measure: ClassMeasure, top: Outcome, searched: SearchResult) -> str:
     """The value that can be met, as a sentence: that of the top, unless another node that was seen comes nearer."""
     required = measure.requirement
-    seen = _numbers(measure, [top, *answer.seen.values()])
+    seen = _numbers(measure, [top, *searched.outcomes.values()])
     if required.operator.startswith(">"):
         return f": {shown_number(max(seen))} is the most that can be met"
     least = min(seen)

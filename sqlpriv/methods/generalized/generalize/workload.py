@@ -295,8 +295,8 @@ def workload_objective(workload: Workload) -> Objective:
         "workload",
         None,
         "NULL",
-        asked=workload.errors,
-        ask_before=workload.least_errors,
+        costs_of=workload.errors,
+        least_costs=workload.least_errors,
         refuse=workload.refuse_unanswered,
     )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.evaluate import evaluate
 from sqlpriv.methods.generalized.generalize.node import is_binned, one_class, shown_rows
@@ -108,14 +108,13 @@ def _read_back(plan: GeneralizePlan, scratch: Scratch) -> Relation:
 def _refuse_values_of_suppressed(plan: GeneralizePlan) -> None:
     """Search every column of the release, and its labels, for values that only suppressed rows have."""
     scan, shown, private = plan.scan, plan.shown, plan.source.private
-    place = {folded(q): a for a, q in enumerate(plan.policy.qis)}
     # Suppressed rows that are kept show all columns but the quasi-identifiers.
-    names = [c for c in published_columns(scan) if folded(c) in place or not plan.stars]
+    names = [c for c in published_columns(scan) if c in scan.places or not plan.stars]
     cells = ", ".join(f"CAST(t.{quoted(c)} AS VARCHAR) AS c{i}" for i, c in enumerate(names))
     rows = number_rows(scan.policy, private, cells, shown.labels)
     left_out = scan.source.scratch.table(f"{rows} WHERE {shown.is_hidden()}", "left_out").name
     for i, column in enumerate(names):
-        a, value = place.get(folded(column)), f"CAST({quoted(column)} AS VARCHAR)"
+        a, value = scan.places.get(column), f"CAST({quoted(column)} AS VARCHAR)"
         # Values that are in no other row: the table does not have them more often than the suppressed rows have.
         hidden = f"SELECT c{i} AS value, count(*) AS n FROM {left_out} WHERE c{i} IS NOT NULL GROUP BY 1"
         among = (

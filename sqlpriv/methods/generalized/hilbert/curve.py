@@ -34,7 +34,10 @@ def line_of(scan: BoxScan, scratch: Scratch, k: int) -> tuple[Line, Relation]:
 
     trees = {axis.number: _tree_extents(scan, axis) for axis in scan.trees}
     placed = _places(scan, scratch, _leaf_shares(scan, scratch, trees))
-    scaled = "".join(f", any_value({_on_axis(axis)}) AS v{axis.number}" for axis in scan.axes)
+    # A share of the length of an ordered axis, NULL beyond all; or the number of a leaf.
+    beyond = "CAST('Infinity' AS DOUBLE)"
+    on_axes = [_share(axis, beyond) if axis.is_ordered else f"code{axis.number} - 1" for axis in scan.axes]
+    scaled = "".join(f", any_value({place}) AS v{axis.number}" for axis, place in zip(scan.axes, on_axes, strict=True))
     points = f"{scan.points.name} JOIN {placed.name} USING (row)"
     rows = f"SELECT CAST(sum(n) AS BIGINT) AS n{scaled} FROM {points} GROUP BY place"
     try:
@@ -72,7 +75,9 @@ def _places(scan: BoxScan, scratch: Scratch, leaf_shares: Relation) -> Relation:
     register(scan.source.con)
     on_curve = scan.axes[:KEY_BITS]  # more have no bit in the key
     bits = bits_for(len(on_curve))
-    cells = ", ".join(f"CAST(round(({_along(axis)}) * {2**bits - 1}) AS BIGINT)" for axis in on_curve)
+    # How far along its axis a point is; NULL is with the greatest value.
+    along = [_share(axis, "1") if axis.is_ordered else f"l{axis.number}.share" for axis in on_curve]
+    cells = ", ".join(f"CAST(round(({share}) * {2**bits - 1}) AS BIGINT)" for share in along)
     joins = "".join(
         f" LEFT JOIN {leaf_shares.name} AS l{x.number} ON l{x.number}.axis = {x.number} AND l{x.number}.way = "
         f"((p.b{x.pack} >> {x.offset}) & {2**x.bits - 1}) << {x.zeros}"
@@ -93,11 +98,6 @@ def _trees(scan: BoxScan) -> Trees:
     return scan.forest
 
 
-def _along(axis: Axis) -> str:
-    """How far along its axis a point is; NULL is with the greatest value."""
-    return _share(axis, "1") if axis.is_ordered else f"l{axis.number}.share"
-
-
 def _share(axis: Axis, of_null: str) -> str:
     """How far along an ordered axis a point is; NULL is where `of_null` says."""
     share = inlined(f"_normalised_width({axis.first!r}, v{axis.number}, {axis.first!r}, {axis.last!r})")
@@ -106,13 +106,6 @@ def _share(axis: Axis, of_null: str) -> str:
 
 def _leaves(scan: BoxScan, axis: Axis) -> int:
     return int(fetch(scan.source.con, f"SELECT max(code) FROM {_trees(scan).leaves} WHERE axis = {axis.number}")[0][0])
-
-
-def _on_axis(axis: Axis) -> str:
-    """Where a point is on an axis: a share of its length, NULL beyond all; or the number of its leaf."""
-    if not axis.is_ordered:
-        return f"code{axis.number} - 1"
-    return _share(axis, "CAST('Infinity' AS DOUBLE)")
 
 
 def _range_extents(values: Values) -> Extents:

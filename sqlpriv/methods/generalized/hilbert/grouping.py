@@ -39,7 +39,7 @@ class Grouped:
     is_best: bool
     """Whether no grouping of the line into classes of so many rows loses less, before any were merged."""
     merged: int
-    """How many groups were given up for what is required beyond the number of rows."""
+    """How many groups were given up for other requirements than the number of rows."""
 
 
 def group_points(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Grouped:
@@ -61,9 +61,9 @@ def group_points(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Grouped:
 
 
 def least_rows(measures: Sequence[ClassMeasure]) -> int:
-    """How many rows a class has at least, by what is required."""
-    asked = [m.requirement.threshold for m in measures if m.requirement.measure.at_most_size]
-    return max(1, *(math.ceil(threshold) for threshold in [1.0, *asked]))
+    """The least number of rows of a class, by the requirements."""
+    thresholds = [m.requirement.threshold for m in measures if m.requirement.measure.at_most_size]
+    return max(1, *(math.ceil(threshold) for threshold in [1.0, *thresholds]))
 
 
 def _classes(scan: BoxScan, scratch: Scratch, placed: Relation, groups: Numbers) -> Relation:
@@ -145,7 +145,7 @@ def _joins(line: Line, groups: Numbers, fails: Flags, reach: int) -> Flags:
     for join in cheaper[np.argsort(added[cheaper], kind="stable")]:
         if not is_taken[join] and not is_taken[join + 1]:
             joins[join] = is_taken[join] = is_taken[join + 1] = True
-    # What failed beside a pair, and found nobody, waits for the next round.
+    # A group that failed next to a pair, and found no partner, waits for the next round.
     return joins
 
 

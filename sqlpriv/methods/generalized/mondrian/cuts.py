@@ -11,8 +11,8 @@ together again, and its next cut tried. Of cuts by trees the children are counte
 is tried that would leave a part too small: a round for every cut that is refused takes longer than to count. So rows
 are read four times a round, however many partitions there are, and rounds are hardly more than the cuts are deep.
 
-    work     the points of partitions: piece, round, row, and what is read of a point
-    pieces   what is known of each piece: its try, side, size, first row and spans
+    work     the points of partitions: piece, round, row, and the columns of a point that are read
+    pieces   each piece: its try, side, size, first row and spans
     tried    of each try the verdict by the sizes of its pieces
     judged   the same, where more is required than rows
     parts    the partitions that the verdicts leave: their pieces, the number of the cut to be tried now, their spans

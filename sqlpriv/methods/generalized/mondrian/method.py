@@ -32,7 +32,7 @@ OPTIONS: Keys = (
 
 
 class Mondrian(BoxMethod):
-    """Cut by cut, breadth first: a cut is allowed by what is required."""
+    """Cut by cut, breadth first: the requirements decide whether a cut is allowed."""
 
     name = "mondrian"
     options = OPTIONS
