@@ -167,7 +167,6 @@ def judge(
 
 def nodes_over(scan: BoxScan, spans: str, columns: str) -> str:
     """The least nodes m over spans on the axes that are trees: spans s with these columns and axis, one row a tree."""
-    assert scan.forest is not None
     sides = []
     for name in ("all", "any"):
         packed = f"CASE a.pack {' '.join(f'WHEN {p} THEN {name}{p}' for p in scan.packs)} END"
@@ -251,7 +250,6 @@ def _range_labels(scan: BoxScan, boxes: Boxes, axis: Axis) -> str:
             f"WHERE label{a} <> {star}"
         )
     else:
-        assert scan.forest is not None
         low, high = axis.typed(repr(int(axis.first))), axis.typed(repr(int(axis.last)))
         ranges = (
             f"SELECT DISTINCT label, {axis.typed('low')} AS low, {axis.typed('high')} AS high "
@@ -265,7 +263,6 @@ def _range_labels(scan: BoxScan, boxes: Boxes, axis: Axis) -> str:
 
 def _node_labels(scan: BoxScan, shown: Relation, axis: Axis) -> str:
     """A query for the nodes of a tree that are shown."""
-    assert scan.forest is not None
     above = f"CASE WHEN len(n.above) > 0 THEN list_append(n.above[: len(n.above) - 1], {literal(TOP)}) ELSE n.above END"
     labels = (
         f"SELECT DISTINCT s.label, CAST(n.level AS INTEGER) AS level, CAST({above} AS VARCHAR[]) AS above "
@@ -282,7 +279,6 @@ def _leaves(scan: BoxScan, boxes: Boxes, nodes: Relation, axis: Axis, column: Sh
     """A query for labels and the values of the domain below them, which the hierarchy labels as those of the table."""
     a, given = axis.number, axis.given
     assert given is not None
-    assert scan.forest is not None
     wide = label_domain(scan.source, given, column).name
     # As the table has it: NULL is a value of its own, unless the hierarchy says more of it.
     null = f"SELECT list_resize(CAST([] AS VARCHAR[]), {axis.height}) || [{literal(TOP)}]"

@@ -29,10 +29,16 @@ class BoxScan(ScannedTable):
     points: Relation
     """Each combination: row, v<a> on every ordered axis, b<p> in every pack, s<j>, holder, n."""
     axes: tuple[Axis, ...]
-    forest: Trees | None
+    tree_tables: Trees | None
     """None where all axes are ordered."""
     known: KnownColumns
     """What may be known of the published columns."""
+
+    @property
+    def forest(self) -> Trees:
+        """The trees; only steps for axes that are trees read them."""
+        assert self.tree_tables is not None
+        return self.tree_tables
 
     @cached_property
     def ordered(self) -> tuple[Axis, ...]:

@@ -15,6 +15,30 @@ from sqlpriv.policy.keys import Fail, Key, Keys, choice
 # Hierarchies that need a number or a date, or leave it to the owner's SQL.
 _TYPED = ("ranges", "dates", "bins")
 _HIGHEST = 1000  # no hierarchy has so many levels
+DATA, PUBLIC = "data", "public"
+CUTS = Key(
+    "cuts",
+    choice(DATA, PUBLIC),
+    "where cut points come from: the rows themselves, or hierarchies and public domains alone",
+    DATA,
+)
+BOX_ROLES: Mapping[str, Keys] = {
+    "identifier": (),
+    "person": (),
+    "quasi-identifier": tuple(
+        replace(
+            key,
+            help="how its values become coarser, level by level; numbers and dates need none where the rows give the "
+            "cuts, and other values become * without one",
+        )
+        if key.name == "hierarchy"
+        else key
+        for key in COARSE_KEYS
+    ),
+    "sensitive": COARSE_KEYS,
+    "other": COARSE_KEYS,
+    "drop": (),
+}
 
 
 @dataclass(frozen=True)
@@ -76,32 +100,6 @@ def check_node(qis: Sequence[str], node: Mapping[str, int], fail: Callable[[str]
     missing = [q for key, q in wanted.items() if named.count(key) != 1]
     if missing:
         raise fail(f"the node needs one level for each quasi-identifier, also for {missing[0]!r}")
-
-
-DATA, PUBLIC = "data", "public"
-CUTS = Key(
-    "cuts",
-    choice(DATA, PUBLIC),
-    "where cut points come from: the rows themselves, or hierarchies and public domains alone",
-    DATA,
-)
-BOX_ROLES: Mapping[str, Keys] = {
-    "identifier": (),
-    "person": (),
-    "quasi-identifier": tuple(
-        replace(
-            key,
-            help="how its values become coarser, level by level; numbers and dates need none where the rows give the "
-            "cuts, and other values become * without one",
-        )
-        if key.name == "hierarchy"
-        else key
-        for key in COARSE_KEYS
-    ),
-    "sensitive": COARSE_KEYS,
-    "other": COARSE_KEYS,
-    "drop": (),
-}
 
 
 @dataclass(frozen=True)

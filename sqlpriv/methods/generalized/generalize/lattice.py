@@ -29,6 +29,17 @@ from sqlpriv.methods.lattice import Lattice, Node, NodeRow, Outcome
 
 MOST_LISTED = 200_000
 _BATCH = 128
+Curve = list[tuple[float, float]]
+
+# For each adversary: the smallest share of a value in the prior, the weight of a value in it (NULL: the worst shape,
+# which has seen nobody with the value), both over the values of the table (share, kinds).
+_ADVERSARIES: dict[str, tuple[str, str | None]] = {
+    "class I, uniform": ("1 / any_value(kinds)", "1 / kinds"),
+    "class I, shape of the table": ("min(share)", "share"),
+    "class II, any shape": ("1 / any_value(kinds)", None),
+}
+# No class is to fail for its epsilon: only the value is wanted.
+_NEVER = 1e300
 
 
 def all_nodes(
@@ -116,19 +127,6 @@ def _minimal(valid: set[Node]) -> set[Node]:
         if not any(all(m <= n for m, n in zip(other, node, strict=True)) for other in found):
             found.append(node)
     return set(found)
-
-
-Curve = list[tuple[float, float]]
-
-# For each adversary: the smallest share of a value in the prior, the weight of a value in it (NULL: the worst shape,
-# which has seen nobody with the value), both over the values of the table (share, kinds).
-_ADVERSARIES: dict[str, tuple[str, str | None]] = {
-    "class I, uniform": ("1 / any_value(kinds)", "1 / kinds"),
-    "class I, shape of the table": ("min(share)", "share"),
-    "class II, any shape": ("1 / any_value(kinds)", None),
-}
-# No class is to fail for its epsilon: only the value is wanted.
-_NEVER = 1e300
 
 
 def stubbornness_curves(scan: Scan, node: Node, sensitive: str, sigmas: Sequence[float]) -> dict[str, Curve]:

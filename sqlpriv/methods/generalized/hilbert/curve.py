@@ -16,7 +16,7 @@ import duckdb
 from sqlpriv.core.engine import fetch, interruptible, translate
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.axes import Axis, Trees
+from sqlpriv.methods.generalized.axes import Axis
 from sqlpriv.methods.generalized.points import BoxScan
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _leaf_shares(scan: BoxScan, scratch: Scratch, trees: Mapping[int, Extents]) 
         ways = np.cumsum(np.append(0.0, trees[axis.number](leaves[:-1], leaves[1:])))
         shares = (ways / (ways[-1] or 1.0)).tolist()
         parts.append(
-            f"SELECT axis, code, way, CAST('{shares}' AS DOUBLE[])[code] FROM {_trees(scan).leaves} "
+            f"SELECT axis, code, way, CAST('{shares}' AS DOUBLE[])[code] FROM {scan.forest.leaves} "
             f"WHERE axis = {axis.number}"
         )
     return scratch.table(" UNION ALL ".join(parts), "leaf_shares")
@@ -93,11 +93,6 @@ def _places(scan: BoxScan, scratch: Scratch, leaf_shares: Relation) -> Relation:
     )
 
 
-def _trees(scan: BoxScan) -> Trees:
-    assert scan.forest is not None
-    return scan.forest
-
-
 def _share(axis: Axis, of_null: str) -> str:
     """How far along an ordered axis a point is; NULL is where `of_null` says."""
     share = inlined(f"_normalised_width({axis.first!r}, v{axis.number}, {axis.first!r}, {axis.last!r})")
@@ -105,7 +100,7 @@ def _share(axis: Axis, of_null: str) -> str:
 
 
 def _leaves(scan: BoxScan, axis: Axis) -> int:
-    return int(fetch(scan.source.con, f"SELECT max(code) FROM {_trees(scan).leaves} WHERE axis = {axis.number}")[0][0])
+    return int(fetch(scan.source.con, f"SELECT max(code) FROM {scan.forest.leaves} WHERE axis = {axis.number}")[0][0])
 
 
 def _range_extents(values: Values) -> Extents:
@@ -129,7 +124,7 @@ def _tree_extents(scan: BoxScan, axis: Axis) -> Extents:
     count = _leaves(scan, axis)
     nodes = fetch(
         scan.source.con,
-        f"SELECT level, low - 1, high, width FROM {_trees(scan).nodes} WHERE axis = {axis.number} ORDER BY level DESC",
+        f"SELECT level, low - 1, high, width FROM {scan.forest.nodes} WHERE axis = {axis.number} ORDER BY level DESC",
     )
     levels = sorted({int(level) for level, *_ in nodes}, reverse=True)
     ends, widths = np.zeros((len(levels), count), dtype=np.int64), np.zeros((len(levels), count))

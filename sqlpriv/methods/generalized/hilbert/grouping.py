@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 
     Flags = npt.NDArray[np.bool_]
 
+Judge = Callable[["Numbers"], "Flags"]
+"""Which groups fail, by the group of every point."""
+
+_PATIENT = 30
+"""After how many rounds groups that fail take several neighbours."""
+
 
 @dataclass(frozen=True)
 class Grouped:
@@ -103,13 +109,6 @@ def _flags(scan: BoxScan, measures: Sequence[ClassMeasure], rows: str, which: st
     found = fetch(scan.source.con, f"WITH {judged_ctes(scan, measures, rows)} {failing}")
     fails[[int(row[0]) for row in found]] = True
     return fails
-
-
-Judge = Callable[["Numbers"], "Flags"]
-"""Which groups fail, by the group of every point."""
-
-_PATIENT = 30
-"""After how many rounds groups that fail take several neighbours."""
 
 
 def merge_failing(line: Line, groups: Numbers, judge: Judge) -> Numbers:

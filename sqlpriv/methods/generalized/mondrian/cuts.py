@@ -58,6 +58,8 @@ WORK, COPIES = "work", "copies"
 """What the points of partitions, and the copies of rows, are called where all rounds are one query."""
 _LARGE = 400
 """A partition is large when so small a share of it is still enough rows."""
+_SORTED = (6, 12)
+"""After which rounds the points are sorted by their partitions."""
 
 
 def _ones(field: str) -> str:
@@ -337,10 +339,6 @@ def _number_eagerness(axis: Axis) -> str:
     width = inlined(f"_normalised_width(low{axis.number}, high{axis.number}, {axis.first!r}, {axis.last!r})")
     # NULL is parted from all numbers, and they from it: a box of both is as wide as can be.
     return inlined(f"_eagerness({of_numbers(axis, width, '0', '1')}, {axis.number})")
-
-
-_SORTED = (6, 12)
-"""After which rounds the points are sorted by their partitions."""
 
 
 def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: OnProgress) -> tuple[Relation, int]:
