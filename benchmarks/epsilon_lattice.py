@@ -24,9 +24,8 @@ from benchmarks.data import acs_file
 from benchmarks.epsilon_claims import Adversary, Claim, Figures, adversaries, all_claims
 from benchmarks.policies import generalizing
 from sqlpriv.display.charts import draw, lattice_picture, stubbornness_picture
-from sqlpriv.methods.generalized.generalize.nodes import all_nodes, lattice_of
+from sqlpriv.methods.generalized.generalize.lattice import Curve, all_nodes, lattice_of, stubbornness_curves
 from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.generalized.generalize.stubbornness import Curve, stubbornness_curves
 from sqlpriv.methods.generalized.measures import write_measures
 from sqlpriv.methods.generalized.scan import scan_table
 from sqlpriv.methods.lattice import Node, NodeRow

@@ -8,7 +8,7 @@ Private rows (`Source.private`) are read elsewhere only by
 
     table/fingerprint        the fingerprint of a table, for the ledger
     table/hierarchies        the ends of bins, which go by rows
-    table/domains            whether a public domain has every value (methods: leaves.read_known)
+    table/domains            whether a public domain has every value (methods: columns.read_known)
     methods: write           the rows that are published (generalize, boxes, buckets, noise)
     methods: compare         what was written against the rows it was written from
     split/arrange         Anatomy's sort, which deals single rows into buckets

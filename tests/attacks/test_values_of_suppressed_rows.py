@@ -15,7 +15,7 @@ from sqlpriv.core.facts import Facts
 from sqlpriv.publishing import publish, verify
 from sqlpriv.release.file import WRITTEN
 
-COMPARE = import_module("sqlpriv.methods.generalized.generalize.compare")
+COMPARE = import_module("sqlpriv.methods.generalized.generalize.write")
 WRITE = import_module("sqlpriv.methods.generalized.generalize.write")
 OUTLIER = "7654321"
 # 400 cars that are driven, and one that was driven round the earth 191 times.
@@ -107,7 +107,7 @@ def test_a_range_may_end_at_the_value_of_a_suppressed_row(tmp_path: Path) -> Non
 @pytest.mark.parametrize("hierarchy", ["suppression", "bins:4,2"])
 def test_the_search_finds_what_slipped_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hierarchy: str) -> None:
     """Whatever fault there may be in what is written, the file does not take its place."""
-    write = WRITE.write_labelled
+    write = WRITE.write_generalized
 
     def slip(con: duckdb.DuckDBPyConnection, *given: Any, **named: Any) -> int:
         count = int(write(con, *given, **named))
@@ -116,7 +116,7 @@ def test_the_search_finds_what_slipped_in(tmp_path: Path, monkeypatch: pytest.Mo
             con.execute(sql.format("mileage" if table == "published" else "label")).fetchall()
         return count
 
-    monkeypatch.setattr(WRITE, "write_labelled", slip)
+    monkeypatch.setattr(WRITE, "write_generalized", slip)
     monkeypatch.setattr(COMPARE, "_is_the_same", lambda _: True)
     monkeypatch.setattr("sqlpriv.publishing.path.judged_file", lambda *_: Facts("not verified", {}, passed=True))
     path = write_policy(tmp_path, policy_text(columns(hierarchy), "k = 5", RELEASE), FEW_MILEAGES)

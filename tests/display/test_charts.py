@@ -29,8 +29,7 @@ from sqlpriv.display.charts import (
 from sqlpriv.display.charts.lattice import MOST_DRAWN, holds_suppressed
 from sqlpriv.display.charts.marks import COLOURS, shown
 from sqlpriv.display.charts.tradeoff import frontier
-from sqlpriv.methods.generalized.generalize.nodes import all_nodes, lattice_of
-from sqlpriv.methods.generalized.generalize.stubbornness import stubbornness_curves
+from sqlpriv.methods.generalized.generalize.lattice import all_nodes, lattice_of, stubbornness_curves
 from sqlpriv.methods.generalized.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalized.scan import Scan, scan_table
 from sqlpriv.methods.lattice import Lattice, Node, NodeRow, Outcome

@@ -19,7 +19,7 @@ from oracles.mondrian import Paths, cuts_left
 
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.generalized.box_plan import BoxPlan
+from sqlpriv.methods.generalized.plan import BoxPlan
 from sqlpriv.policy.file import Policy, parse_policy
 from sqlpriv.publishing import planned
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from oracles import lines
 
 from sqlpriv.core.engine import fetch
-from sqlpriv.methods.generalized.box_plan import BoxPlan
-from sqlpriv.methods.generalized.hilbert.points import line_of
+from sqlpriv.methods.generalized.hilbert.curve import line_of
+from sqlpriv.methods.generalized.plan import BoxPlan
 from support.policies import policy_text, role, write_policy
 
 Values = tuple[object, ...]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sqlpriv.core.engine import fetch
-from sqlpriv.methods.generalized.node_labels import write_node_labels
+from sqlpriv.methods.generalized.write import write_node_labels
 from sqlpriv.methods.sdgs import classes
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.plan import SdgsPlan

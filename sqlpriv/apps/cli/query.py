@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sqlpriv import publishing, released
+from sqlpriv import publishing
 from sqlpriv.apps.answers import AnsweredQuery, plain_value
 from sqlpriv.apps.cli.options import AsJson, ReleasePath, named_tables, print_facts, require_writable, write_csv
 from sqlpriv.core.engine import open_database

@@ -21,7 +21,8 @@ from sqlpriv.core.errors import InputError, InternalError, PolicyError
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.methods.disclose.entries import described, write_entries
 from sqlpriv.methods.disclose.policy import DisclosePolicy
-from sqlpriv.methods.generalized.axes import Axis, BoxScan
+from sqlpriv.methods.generalized.axes import Axis
+from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.risk.dictionaries import from_with_texts
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table, wide_rows
 from sqlpriv.table.source import Source

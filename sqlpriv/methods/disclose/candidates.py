@@ -18,7 +18,7 @@ from sqlpriv.methods.disclose.attributes import PERSON, RECORDS, Attributes, can
 from sqlpriv.methods.disclose.entries import dictionaries_argument
 from sqlpriv.methods.disclose.personal_weights import person_arguments
 from sqlpriv.methods.disclose.policy import DisclosePolicy
-from sqlpriv.methods.generalized.axes import BoxScan
+from sqlpriv.methods.generalized.points import BoxScan
 
 CANDIDATES, FULL_UTILITY = "disclose_candidates", "disclose_full_utility"
 _COUNTED = "disclose_counted_candidates"

@@ -24,8 +24,8 @@ from sqlpriv.methods.disclose.candidates import (
 )
 from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
-from sqlpriv.methods.generalized.axes import BoxScan
 from sqlpriv.methods.generalized.boxes import Boxes
+from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.risk.coding import DisclosureProblem
 from sqlpriv.risk.optimal import disclose_optimally
 from sqlpriv.table.hierarchies import TOP

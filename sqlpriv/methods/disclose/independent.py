@@ -14,7 +14,7 @@ from sqlpriv.methods.disclose.candidates import CANDIDATES
 from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.losses import risk_of_rows
 from sqlpriv.methods.disclose.policy import DisclosePolicy
-from sqlpriv.methods.generalized.axes import BoxScan
+from sqlpriv.methods.generalized.points import BoxScan
 
 _CHOSEN, _ROWS, _CHOSEN_CELLS = "disclose_independent", "disclose_independent_rows", "disclose_independent_cells"
 

@@ -9,7 +9,7 @@ from sqlpriv.methods.disclose import write
 from sqlpriv.methods.disclose.plan import DisclosePlan, plan_disclosure
 from sqlpriv.methods.disclose.policy import OPTIONS, ROLES, DisclosePolicy
 from sqlpriv.methods.disclose.verify import LAYOUT, differences, verify_file, wording
-from sqlpriv.methods.generalized.method import LabelledMethod
+from sqlpriv.methods.generalized.method import GeneralizedMethod
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Layout
@@ -18,7 +18,7 @@ from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
 
-class Disclose(LabelledMethod[DisclosePolicy, DisclosePlan]):
+class Disclose(GeneralizedMethod[DisclosePolicy, DisclosePlan]):
     """Every cell at the level that is best for its record."""
 
     name = "disclose"

@@ -19,11 +19,9 @@ from sqlpriv.methods.disclose.personal_weights import PERSONAL_WEIGHTS, write_pe
 from sqlpriv.methods.disclose.policy import DisclosePolicy
 from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
 from sqlpriv.methods.disclose.wording import Alternatives, DiscloseTerms, owner_facts, owner_warnings, terms_of
-from sqlpriv.methods.generalized.axes import BoxScan
-from sqlpriv.methods.generalized.box_labels import describe_boxes
-from sqlpriv.methods.generalized.box_scan import scan_points
-from sqlpriv.methods.generalized.boxes import Boxes
-from sqlpriv.methods.generalized.leaves import ShownColumn, refuse_names
+from sqlpriv.methods.generalized.boxes import Boxes, describe_boxes
+from sqlpriv.methods.generalized.columns import ShownColumn, refuse_names
+from sqlpriv.methods.generalized.points import BoxScan, scan_points
 from sqlpriv.methods.generalized.scan import published_columns, scan_values
 from sqlpriv.methods.method import Plan, Request, Written
 from sqlpriv.table.digest import rows_digest

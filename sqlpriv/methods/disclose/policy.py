@@ -17,7 +17,7 @@ from sqlpriv.methods.disclose.keys import (
     PersonalWeights,
     WeightedPair,
 )
-from sqlpriv.methods.generalized.box_policy import PUBLIC, BoxPolicy
+from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
 from sqlpriv.policy.domains import COARSE_KEYS
 from sqlpriv.policy.keys import FLAG, TEXT, Fail, Key, Keys, choice
 from sqlpriv.risk.dictionaries import Dictionary

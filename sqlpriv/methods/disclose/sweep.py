@@ -12,7 +12,7 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.attributes import Attributes, fetch_risk
 from sqlpriv.methods.disclose.candidates import CANDIDATES, FULL_UTILITY, average_choice, choices_at
 from sqlpriv.methods.disclose.policy import RISK, UTILITY, DisclosePolicy
-from sqlpriv.methods.generalized.axes import BoxScan
+from sqlpriv.methods.generalized.points import BoxScan
 
 _SWEPT = "disclose_swept"
 _POINTS = 8

@@ -18,9 +18,9 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.policy import ATTRIBUTES, BAYES, BOTH, RISK, UTILITY, WORST, DisclosePolicy
 from sqlpriv.methods.disclose.verify_risk import check_risk
 from sqlpriv.methods.disclose.wording import GIVEN, ITSELF, DiscloseTerms, promise, rule_warnings, share_grid, terms_of
-from sqlpriv.methods.generalized.answers import answers_mean
 from sqlpriv.methods.generalized.layout import Attribute, boxes_layout
 from sqlpriv.methods.generalized.verify import check_labels, domains_beyond
+from sqlpriv.methods.generalized.wording import answers_mean
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Names, flag, one_of

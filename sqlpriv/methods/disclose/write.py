@@ -1,6 +1,6 @@
 """Write a disclosure as a release, and compare it with the private table once more.
 
-The file is like that of boxes (generalized/box_labels.py): every cell has a label of its own level. Its parameters are
+The file is like that of boxes (generalized/boxes.py): every cell has a label of its own level. Its parameters are
 c, and the risk and utility of the release. Risks are rounded up to two digits: they are computed from the dictionary,
 which may be the private table.
 """
@@ -18,7 +18,7 @@ from sqlpriv.methods.disclose.attributes import PERSON, RECORDS
 from sqlpriv.methods.disclose.losses import risk_of_rows
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.methods.disclose.policy import UTILITY
-from sqlpriv.methods.generalized.box_labels import compare_boxes, write_boxes_file
+from sqlpriv.methods.generalized.boxes import compare_boxes, write_boxes_file
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN
 

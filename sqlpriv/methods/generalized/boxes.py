@@ -1,23 +1,38 @@
 """Classes of rows as boxes: on every axis the least range, or the least node of the tree, that holds the rows.
 
-What a method that publishes boxes decides is the class of every point alone.
+A method that publishes boxes only decides the class of every point. Here its classes become boxes, are judged, written
+into a file, and compared with the private table.
 
-NULL is in no range. A class whose rows have both NULL and numbers on an ordered axis is * there: anything at all.
+NULL is in no range. A class whose rows have both NULL and numbers on an ordered axis is * there: anything at all. Of *
+in ranges the file has the least and the greatest value of all rows, which no row shows; where there is *, NULL may be,
+too. A value may be below several labels, since these are of many levels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from sqlpriv.core.engine import Row, fetch
+from sqlpriv.checks.requirements import Requirement
+from sqlpriv.core.engine import Row, attached, fetch
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import literal
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.axes import Axis, BoxScan
+from sqlpriv.methods.generalized.axes import Axis
+from sqlpriv.methods.generalized.columns import ShownColumn, describe_columns
 from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes
+from sqlpriv.methods.generalized.layout import BOX_LEVELS, BOXES, has_ends, named_ends, without_values
 from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.points import BoxScan
+from sqlpriv.methods.generalized.scan import published_columns
+from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, label_domain, refuse_labels, write_generalized
+from sqlpriv.methods.method import Made
+from sqlpriv.release.file import SCHEMA, WRITTEN, written
+from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.hierarchies import TOP
+from sqlpriv.table.private_table import reads_apart
 
 _ENDS = (("min", "low"), ("max", "high"))
 _BITS = (("and", "all"), ("or", "any"))
@@ -36,7 +51,7 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Boxed(Boxes):
-    """What boxes come to: how many classes a reader sees, the mean width of a cell, and the worst of every measure."""
+    """Boxes that were judged: how many classes a reader sees, the mean width of a cell, the worst of every measure."""
 
     classes: int
     loss: float
@@ -47,7 +62,7 @@ class Boxed(Boxes):
 
 def make_boxes(scan: BoxScan, classed: Relation, scratch: Scratch | None = None) -> Boxes:
     """The boxes of classes; in the scope of the table, where none is given."""
-    # Two nodes may be called the same, and then nobody can tell them apart.
+    # Two nodes may have the same label, and then nobody can distinguish them.
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
     same = f"SELECT min(class) AS box, unnest(list(class)) AS class FROM sides GROUP BY {labels}"
     boxes = (
@@ -58,10 +73,10 @@ def make_boxes(scan: BoxScan, classed: Relation, scratch: Scratch | None = None)
 
 
 def judge_boxes(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes) -> Boxed:
-    """What boxes come to."""
+    """Judge boxes as a reader sees them."""
     loss = inlined(f"_mean_loss(sum(rows * width), sum(rows), {len(scan.axes)})")
     # The number of a box is that of one of its classes.
-    found = fetch(scan.source.con, f"SELECT count(*) FILTER (class = box), {loss} FROM {boxes.relation}")
+    found = fetch(scan.source.con, f"SELECT count(*) FILTER (class = box), {loss} FROM {boxes.relation.name}")
     ((classes, mean),) = found
     worst, failing = judge(scan, measures, boxed_rows(scan, measures, boxes))
     return Boxed(boxes.classed, boxes.relation, int(classes), float(mean), worst, failing)
@@ -69,7 +84,7 @@ def judge_boxes(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes) -
 
 def _grouped(scan: BoxScan, classed: Relation) -> str:
     """A query for the spans of classes."""
-    return f"SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {classed} GROUP BY class"
+    return f"SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {classed.name} GROUP BY class"
 
 
 def shown_nodes(scan: BoxScan, classed: Relation) -> str:
@@ -81,15 +96,15 @@ def shown_nodes(scan: BoxScan, classed: Relation) -> str:
 def box_rows(scan: BoxScan, boxes: Boxes) -> list[Row]:
     """Every box as a reader sees it, in the order of its labels: these, and how many rows have them."""
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
-    counted = f"SELECT {labels}, CAST(sum(rows) AS BIGINT) FROM {boxes.relation} GROUP BY ALL ORDER BY ALL"
+    counted = f"SELECT {labels}, CAST(sum(rows) AS BIGINT) FROM {boxes.relation.name} GROUP BY ALL ORDER BY ALL"
     return fetch(scan.source.con, counted)
 
 
 def spans(scan: BoxScan) -> str:
-    """What is known of some points together, to be grouped: their ends, how many there are, and the bits they have."""
+    """Aggregates over points: their ends, how many they are, and the bits that all and any of them have."""
     # Doubles, since the difference of two whole numbers may be none that their type has.
     return ", ".join([
-        *(["count(*) AS points"] if _has_nulls(scan) else []),
+        *(["count(*) AS points"] if any(x.has_nulls for x in scan.ordered) else []),
         *(f"CAST({end}(v{x.number}) AS DOUBLE) AS {name}{x.number}" for x in scan.ordered for end, name in _ENDS),
         *(f"count(v{x.number}) AS there{x.number}" for x in scan.ordered if x.has_nulls),
         *(f"bit_{what}(b{p}) AS {name}{p}" for p in scan.packs for what, name in _BITS),
@@ -97,18 +112,13 @@ def spans(scan: BoxScan) -> str:
 
 
 def merged_spans(scan: BoxScan) -> str:
-    """The same of several spans together."""
+    """The same aggregates over several spans."""
     return ", ".join([
-        *(["CAST(sum(points) AS BIGINT) AS points"] if _has_nulls(scan) else []),
+        *(["CAST(sum(points) AS BIGINT) AS points"] if any(x.has_nulls for x in scan.ordered) else []),
         *(f"{end}({name}{x.number}) AS {name}{x.number}" for x in scan.ordered for end, name in _ENDS),
         *(f"CAST(sum(there{x.number}) AS BIGINT) AS there{x.number}" for x in scan.ordered if x.has_nulls),
         *(f"bit_{what}({name}{p}) AS {name}{p}" for p in scan.packs for what, name in _BITS),
     ])  # fmt: skip
-
-
-def _has_nulls(scan: BoxScan) -> bool:
-    """Whether some points have no number on an ordered axis."""
-    return any(axis.has_nulls for axis in scan.ordered)
 
 
 def is_range(axis: Axis) -> str:
@@ -117,12 +127,12 @@ def is_range(axis: Axis) -> str:
 
 
 def is_empty(axis: Axis) -> str:
-    """Whether none has."""
+    """Whether no point of a span has a number on an ordered axis."""
     return f"there{axis.number} = 0" if axis.has_nulls else "false"
 
 
 def of_numbers(axis: Axis, numbers: str, empty: str = "NULL", mixed: str = "NULL") -> str:
-    """What there is of a span whose points have numbers on an ordered axis; or where none, or only some, has one."""
+    """SQL for a span whose points all have numbers on an ordered axis; or where none, or only some, has one."""
     if not axis.has_nulls:
         return numbers
     return f"CASE WHEN {is_range(axis)} THEN {numbers} WHEN {is_empty(axis)} THEN {empty} ELSE {mixed} END"
@@ -132,14 +142,17 @@ def boxed_rows(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes) ->
     """A query for the rows of all boxes, to be judged."""
     columns = class_columns(scan, measures)
     if columns == ["n"]:
-        return f"SELECT box AS class, rows AS n FROM {boxes.relation}"
+        return f"SELECT box AS class, rows AS n FROM {boxes.relation.name}"
     read = ", ".join(f"c.{name}" for name in columns)
-    return f"SELECT b.box AS class, {read} FROM {boxes.classed} AS c JOIN {boxes.relation} AS b ON c.class = b.class"
+    return (
+        f"SELECT b.box AS class, {read} FROM {boxes.classed.name} AS c "
+        f"JOIN {boxes.relation.name} AS b ON c.class = b.class"
+    )
 
 
 def whole_table(scan: BoxScan, measures: Sequence[ClassMeasure]) -> str:
     """A query for all rows as one class, to be judged."""
-    return f"SELECT 0 AS class, {', '.join(class_columns(scan, measures))} FROM {scan.points}"
+    return f"SELECT 0 AS class, {', '.join(class_columns(scan, measures))} FROM {scan.points.name}"
 
 
 def judge(
@@ -154,54 +167,192 @@ def judge(
 
 def nodes_over(scan: BoxScan, spans: str, columns: str) -> str:
     """The least nodes m over spans on the axes that are trees: spans s with these columns and axis, one row a tree."""
-    assert scan.forest is not None
-    sides = ", ".join(
-        f"(({_packed(scan, name)} >> a.skip) & a.mask) << a.zeros AS {name}_bits" for name in ("all", "any")
-    )
-    cut_out = f"SELECT {columns}, a.axis, {sides} FROM {spans}, {scan.forest.axes} AS a"
+    sides = []
+    for name in ("all", "any"):
+        packed = f"CASE a.pack {' '.join(f'WHEN {p} THEN {name}{p}' for p in scan.packs)} END"
+        bits = f"{name}0" if len(scan.packs) == 1 else packed
+        sides.append(f"(({bits} >> a.skip) & a.mask) << a.zeros AS {name}_bits")
+    cut_out = f"SELECT {columns}, a.axis, {', '.join(sides)} FROM {spans}, {scan.forest.axes.name} AS a"
     marked = f"SELECT *, {inlined('_top_bit(all_bits, any_bits)')} AS top FROM ({cut_out})"
     mark = inlined("_mark(s.all_bits, s.top)")
-    return f"({marked}) AS s JOIN {scan.forest.marks} AS m ON s.axis = m.axis AND m.mark = {mark}"
-
-
-def _packed(scan: BoxScan, name: str) -> str:
-    """The bits of the pack of a tree."""
-    if len(scan.packs) == 1:
-        return f"{name}0"
-    return f"CASE a.pack {' '.join(f'WHEN {p} THEN {name}{p}' for p in scan.packs)} END"
+    return f"({marked}) AS s JOIN {scan.forest.marks.name} AS m ON s.axis = m.axis AND m.mark = {mark}"
 
 
 def _sides(scan: BoxScan) -> str:
-    """A query for what is shown of every class, from their spans."""
-    columns = [column for axis in scan.ordered for column in _ordered_side(axis)]
-    widths = [_width(axis) for axis in scan.ordered]
+    """A query for the labels and ends of every class, and its width, from the spans of its points."""
+    columns, widths = [], []
+    for axis in scan.ordered:
+        a = axis.number
+        low, high = (axis.typed(f"s.{side}{a}") for side in ("low", "high"))
+        label = inlined(f"_closed_label({low}, {high})")
+        # There are no ends where some rows are NULL, and others not.
+        columns += [
+            f"{of_numbers(axis, low)} AS low{a}",
+            f"{of_numbers(axis, high)} AS high{a}",
+            f"{of_numbers(axis, label, mixed=literal(TOP))} AS label{a}",
+        ]
+        width = inlined(f"_normalised_width(s.low{a}, s.high{a}, {axis.first!r}, {axis.last!r})")
+        widths.append(of_numbers(axis, width, "0", "1"))
     if not scan.trees:
         return f"SELECT class, rows, {', '.join(columns)}, {' + '.join(widths)} AS width FROM spans AS s"
+    # The labels of all trees at once: joins take time to plan.
+    listed = "".join(f", max(label) FILTER (axis = {x.number}) AS label{x.number}" for x in scan.trees)
+    found = f"SELECT s.class, s.axis, m.label, m.width FROM {nodes_over(scan, 'spans', 'class')}"
+    nodes = f"(SELECT class{listed}, sum(width) AS width FROM ({found}) GROUP BY class) AS n"
     columns += ["n.* EXCLUDE (class, width)", f"{' + '.join(['n.width', *widths])} AS width"]
-    nodes = f"({_labels_of_nodes(scan)}) AS n"
     return f"SELECT s.class, s.rows, {', '.join(columns)} FROM spans AS s JOIN {nodes} ON s.class = n.class"
 
 
-def _width(axis: Axis) -> str:
-    """How wide a class is on an ordered axis."""
-    width = inlined(f"_normalised_width(s.low{axis.number}, s.high{axis.number}, {axis.first!r}, {axis.last!r})")
-    return of_numbers(axis, width, "0", "1")
+def describe_boxes(scan: BoxScan) -> list[ShownColumn]:
+    """The published columns of boxes."""
+    return describe_columns(published_columns(scan), scan.known, {axis.column: axis.labels for axis in scan.axes})
 
 
-def _ordered_side(axis: Axis) -> list[str]:
-    """Its ends in the type of the column; none where some rows are NULL, and others not."""
-    a = axis.number
-    low, high = (axis.typed(f"s.{side}{a}") for side in ("low", "high"))
-    label = inlined(f"_closed_label({low}, {high})")
-    return [
-        f"{of_numbers(axis, low)} AS low{a}",
-        f"{of_numbers(axis, high)} AS high{a}",
-        f"{of_numbers(axis, label, mixed=literal(TOP))} AS label{a}",
-    ]
+def write_boxes_file(
+    scan: BoxScan,
+    boxes: Boxes,
+    columns: Sequence[ShownColumn],
+    nodes: str,
+    requirements: Sequence[Requirement] | None,
+    about: Mapping[str, str],
+    numbers: Mapping[str, float],
+    path: Path,
+) -> Made:
+    """Write rows with the labels of their boxes into a file; the private table is read again here.
+
+    `nodes` is a query for the nodes that are shown: axis, label and level.
+    """
+    con, policy = scan.source.con, scan.policy
+    shown = scan.source.scratch.table(nodes, "shown_nodes") if scan.trees else None
+    described = {column.name: column for column in columns}
+    labels = {}
+    for axis in scan.axes:
+        column = described[axis.column]
+        if axis.labels == BOXES:
+            labels[axis.column] = ColumnLabels(None, None, _range_labels(scan, boxes, axis), None)
+            continue
+        assert shown is not None
+        leaves = None if column.domain is None else _leaves(scan, boxes, shown, axis, column)
+        labels[axis.column] = ColumnLabels(None, axis.height, _node_labels(scan, shown, axis), leaves)
+    rows = Rows("published", _published_rows(scan, boxes), policy.table.name)
+    with written(con, path):
+        count = write_generalized(con, policy, [rows], columns, labels, about, numbers, requirements)
+    return Made(count, float(scan.rows))
 
 
-def _labels_of_nodes(scan: BoxScan) -> str:
-    """A query for class, the labels of its nodes, and their width; all trees at once: joins take time to plan."""
-    listed = "".join(f", max(label) FILTER (axis = {x.number}) AS label{x.number}" for x in scan.trees)
-    found = f"SELECT s.class, s.axis, m.label, m.width FROM {nodes_over(scan, 'spans', 'class')}"
-    return f"SELECT class{listed}, sum(width) AS width FROM ({found}) GROUP BY class"
+def _range_labels(scan: BoxScan, boxes: Boxes, axis: Axis) -> str:
+    """A query for closed ranges and their ends; those of * hold whatever a row may have."""
+    a, star = axis.number, literal(TOP)
+    if axis.is_ordered:
+        low, high = axis.typed(repr(axis.first)), axis.typed(repr(axis.last))
+        ranges = (
+            f"SELECT DISTINCT label{a} AS label, low{a} AS low, high{a} AS high FROM {boxes.relation.name} "
+            f"WHERE label{a} <> {star}"
+        )
+    else:
+        low, high = axis.typed(repr(int(axis.first))), axis.typed(repr(int(axis.last)))
+        ranges = (
+            f"SELECT DISTINCT label, {axis.typed('low')} AS low, {axis.typed('high')} AS high "
+            f"FROM {scan.forest.halves[a].name} WHERE label IN (SELECT label{a} FROM {boxes.relation.name})"
+        )
+    everything = f"SELECT {star}, {low}, {high} WHERE EXISTS (FROM {boxes.relation.name} WHERE label{a} = {star})"
+    level = f"CAST(CASE WHEN label = {star} THEN {BOX_LEVELS} ELSE {BOX_LEVELS - 1} END AS INTEGER)"
+    above = f"CAST(CASE WHEN label = {star} THEN [] ELSE [{star}] END AS VARCHAR[])"
+    return f"SELECT label, {level} AS level, {above} AS above, low, high FROM ({ranges} UNION ALL {everything})"
+
+
+def _node_labels(scan: BoxScan, shown: Relation, axis: Axis) -> str:
+    """A query for the nodes of a tree that are shown."""
+    above = f"CASE WHEN len(n.above) > 0 THEN list_append(n.above[: len(n.above) - 1], {literal(TOP)}) ELSE n.above END"
+    labels = (
+        f"SELECT DISTINCT s.label, CAST(n.level AS INTEGER) AS level, CAST({above} AS VARCHAR[]) AS above "
+        f"FROM {shown.name} AS s JOIN {scan.forest.nodes.name} AS n ON n.axis = s.axis AND n.level = s.level AND "
+        f"(n.label = s.label OR n.level = {axis.height}) WHERE s.axis = {axis.number} AND s.label IS NOT NULL"
+    )
+    if not has_ends(axis.labels, axis.original):
+        return labels
+    low, high = named_ends(axis.labels, axis.original)
+    return f"SELECT *, {low} AS low, {high} AS high FROM ({labels})"
+
+
+def _leaves(scan: BoxScan, boxes: Boxes, nodes: Relation, axis: Axis, column: ShownColumn) -> str:
+    """A query for labels and the values of the domain below them, which the hierarchy labels as those of the table."""
+    a, given = axis.number, axis.given
+    assert given is not None
+    wide = label_domain(scan.source, given, column).name
+    # As the table has it: NULL is a value of its own, unless the hierarchy says more of it.
+    null = f"SELECT list_resize(CAST([] AS VARCHAR[]), {axis.height}) || [{literal(TOP)}]"
+    fetch(scan.source.con, f"INSERT INTO {wide} {null} WHERE NOT EXISTS (FROM {wide} WHERE labels[1] IS NULL)")
+    refuse_labels(
+        scan.source,
+        column,
+        f"SELECT count(*) FROM {column.domain} AS d LEFT JOIN {wide} AS w ON CAST(d.value AS VARCHAR) IS NOT DISTINCT "
+        "FROM w.labels[1] WHERE d.value IS NOT NULL AND (w.labels IS NULL OR "
+        "len(list_filter(w.labels, lambda label: label IS NULL)) > 0)",
+        f"SELECT count(*) FROM (SELECT DISTINCT labels FROM {scan.forest.steps.name} WHERE axis = {a}) AS s "
+        f"JOIN {wide} AS w ON s.labels[1] IS NOT DISTINCT FROM w.labels[1] WHERE s.labels IS DISTINCT FROM w.labels",
+    )
+    star = literal(TOP)
+    shown = f"SELECT label, level FROM {nodes.name} WHERE axis = {a} AND label IS DISTINCT FROM {star}"
+    has_star = f"{star} IN (SELECT label{a} FROM {boxes.relation.name})"
+    everything = f"SELECT {star}, value, share FROM {column.domain} WHERE {has_star}"
+    return (
+        f"SELECT s.label, d.value, d.share FROM ({shown}) AS s JOIN {wide} AS w ON "
+        f"s.label IS NOT DISTINCT FROM w.labels[s.level + 1] JOIN {column.domain} AS d ON "
+        f"CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.labels[1] UNION {everything}"
+    )
+
+
+def _published_rows(scan: BoxScan, boxes: Boxes) -> str:
+    """The rows of the table, each with the labels of its box."""
+    policy, source = scan.policy, scan.source
+    place = {axis.column: axis.number for axis in scan.axes}
+    kinds = source.private.columns
+    shown = []
+    for column in published_columns(scan):
+        a = place.get(column)
+        cell = without_values(f"t.{quoted(column)}", kinds[column]) if a is None else f"b.label{a}"
+        shown.append(f"{cell} AS {quoted(column)}")
+    texts = {folded(name) for name, kind in kinds.items() if reads_apart(kind)}
+    same = []
+    for column in dict.fromkeys([*policy.qis, *policy.sensitive, *filter(None, [policy.person])]):
+        same.append(f"t.{quoted(column)} IS NOT DISTINCT FROM f.{quoted(column)}")
+        if column in policy.qis and folded(column) in texts:
+            same.append(f"CAST(t.{quoted(column)} AS VARCHAR) IS NOT DISTINCT FROM CAST(f.{quoted(column)} AS VARCHAR)")
+    return (
+        f"SELECT {', '.join(shown)} FROM {source.private.name} AS t JOIN {scan.frequencies.relation.name} AS f ON "
+        f"{' AND '.join(same)} JOIN {boxes.classed.name} AS c ON c.row = f.rowid JOIN {boxes.relation.name} AS b "
+        "ON b.class = c.class"
+    )
+
+
+def compare_boxes(scan: BoxScan, boxes: Boxes, path: Path) -> None:
+    """Refuse a file whose rows are not those of the table in their boxes, or whose boxes do not hold their rows."""
+    con = scan.source.con
+    with attached(con, path, WRITTEN, error=ReleaseError):
+        names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
+        if names != published_columns(scan):
+            raise ReleaseError("the release does not have the columns it should have; nothing was published")
+        if rows_digest(con, ROWS) != rows_digest(con, f"({_published_rows(scan, boxes)})"):
+            raise ReleaseError(
+                "the table changed while it was being anonymized, so nothing was published; run it again"
+            )
+        for axis in scan.axes:
+            if axis.is_ordered and _are_outside(scan, boxes, axis):
+                raise ReleaseError(f"some rows are outside their ranges of {axis.column!r}; nothing was published")
+
+
+def _are_outside(scan: BoxScan, boxes: Boxes, axis: Axis) -> bool:
+    """Whether a row is not between the ends that the file gives for its label."""
+    a, labels = axis.number, quoted(WRITTEN, SCHEMA, f"labels_{axis.column}")
+    cell = f"f.{quoted(axis.column)}"
+    # A label that is not there holds no row; * holds NULL, too, and NULL is no range.
+    held = (
+        f"CASE WHEN {cell} IS NULL THEN b.label{a} IS NULL OR b.label{a} = '*' ELSE {cell} BETWEEN e.low AND e.high END"
+    )
+    outside = (
+        f"SELECT count(*) FROM {scan.frequencies.relation.name} AS f JOIN {boxes.classed.name} AS c ON c.row = f.rowid "
+        f"JOIN {boxes.relation.name} AS b ON b.class = c.class LEFT JOIN {labels} AS e "
+        f"ON e.label = b.label{a} WHERE ({held}) IS NOT TRUE"
+    )
+    return bool(fetch(scan.source.con, outside)[0][0])

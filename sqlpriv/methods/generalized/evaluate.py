@@ -1,11 +1,11 @@
 """Judge a batch of nodes in one query: base x nodes, one GROUP BY into classes, one into nodes.
 
-The number of a class is node * numbers + (sum of the label numbers), so all classes of all nodes stand in one column
+The number of a class is node * numbers + (sum of the label numbers), so all classes of all nodes are in one column
 and the formulas of sql/ treat them like the classes of one table. That every node holds the whole table keeps the
 shares right that some formulas take from the histogram they are given.
 
-Nodes that generalize the attribute with the most values start from a base in which it is generalized already, which
-is much smaller, often: the two bases are read side by side.
+Nodes that generalize the attribute with the most values start from a base in which it is generalized already, and which
+is often much smaller: the two bases are read side by side.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ from sqlpriv.methods.generalized.scan import Scan, ScannedTable
 from sqlpriv.methods.lattice import Node, Outcome
 
 COSTS = ("loss", "entropy", "volume")
+_SUMS = """node, sum(rows - kept) AS suppressed, sum(ruled_out) AS ruled_out,
+count(nullif(kept, 0)) AS classes, count(*) AS all_classes,
+sum(kept * kept) AS squares, sum(rows * rows) AS all_squares,
+sum(kept * ln(greatest(kept, 1))) AS size_logs, sum(rows * ln(rows)) AS all_size_logs"""
+_TABLE_SUMS = """count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
+coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""
 
 
 def evaluate(
@@ -35,8 +41,28 @@ def evaluate(
     """The outcomes of the nodes, in their order; of another base than the table's, if one is given."""
     if not nodes:
         return []
+    costs = COSTS if with_costs else ()
+    tables = [m for m in measures if m.kind == TABLE]
+
+    def worst(measure: ClassMeasure, value: str, name: str) -> str:
+        """The worst value of the classes of a node; values of the whole table are filled in below."""
+        return f"CAST(NULL AS DOUBLE) AS {name}" if measure.kind == TABLE else f"{measure.worst}({value}) AS {name}"
+
+    sums = [_SUMS, "false AS table_fails"]
+    sums += ["0" if m.kind == TABLE else f"sum(x{m.number})" for m in measures]
+    sums += [worst(m, m.column, m.column) for m in measures]
+    sums += [f"sum(CASE WHEN fails THEN top_{c} ELSE {c} END)" for c in costs]
+    if with_costs:
+        sums += [worst(m, f"CASE WHEN NOT fails THEN {m.column} END", f"p{m.number}") for m in measures]
+    found = f"SELECT {', '.join([*sums, *([_TABLE_SUMS] if tables else [])])} FROM __priv_classes GROUP BY node"
+    if tables:
+        filled = [f"{m.sql} AS {name}" for m in tables for name in [m.column, f"p{m.number}"][: 1 + with_costs]]
+        fails = " OR ".join(f"coalesce({m.fails}, false)" for m in tables)
+        found = f"SELECT * EXCLUDE (uniques, size) REPLACE ({', '.join(filled)}) FROM ({found})"
+        found = f"SELECT * REPLACE ({fails} AS table_fails) FROM ({found})"
     with scan.source.scratch.nested() as scratch:
-        rows = fetch(scan.source.con, _query(scan, measures, write_nodes(scratch, nodes), with_costs, base))
+        ctes = class_ctes(scan, measures, write_nodes(scratch, nodes), costs, base)
+        rows = fetch(scan.source.con, f"WITH {ctes} {found}")
     return [_outcome(r, len(measures)) for r in sorted(rows, key=lambda r: int(r[0]))]
 
 
@@ -79,20 +105,38 @@ def class_ctes(
     """The common table expressions up to __priv_classes: one row a class of a node, with every value and `fails`."""
     attributes = range(len(scan.heights))
     number = " + ".join(f"a{a}[level{a}]" for a in attributes)
-    node = f"CAST(node AS {scan.number_type}) * {scan.numbers}"
+    class_number = f"CAST(node AS {scan.labels.number_type}) * {scan.labels.numbers} + {number}"
     columns = class_columns(scan, measures)
     columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in costs]
     # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
-    columns += [f"n * ({_top(c, attributes)}) AS top_{c}" for c in costs]
-    rows = f"SELECT {node} + {number} AS class, {', '.join(columns)} FROM "
+    tops = {c: " + ".join(f"{c}{a}[-1]" for a in attributes) for c in costs} | {"loss": str(len(attributes))}
+    columns += [f"n * ({tops[c]}) AS top_{c}" for c in costs]
+    rows = f"SELECT {class_number} AS class, {', '.join(columns)} FROM "
     if base is None and not costs and scan.rolled:
         attribute, rolled = scan.rolled
-        level = f"level{attribute}"
-        rows = f"{rows} {scan.base}, {nodes} WHERE {level} = 1 UNION ALL {rows} {rolled}, {nodes} WHERE {level} > 1"
+        lowest = f"{rows} {scan.base.name}, {nodes.name} WHERE level{attribute} = 1"
+        rows = f"{lowest} UNION ALL {rows} {rolled.name}, {nodes.name} WHERE level{attribute} > 1"
     else:
-        rows += f"{base or (scan.costs if costs else scan.base)}, {nodes}"
-    populations = [_population(scan, m, nodes, number, node) for m in measures if m.kind == POPULATION]
-    return judged_ctes(scan, measures, rows, costs, populations, f"class // {scan.numbers}")
+        base = base or (scan.costs if costs else scan.base)
+        rows += f"{base.name}, {nodes.name}"
+    counted = "count(DISTINCT holder)" if scan.policy.person is not None else "sum(n)"
+    populations = [
+        f"__priv_population_{m.number} AS (SELECT {class_number} AS class, {counted} AS people{m.number} "
+        f"FROM {m.population.name}, {nodes.name} WHERE {number} IS NOT NULL GROUP BY 1)"
+        for m in measures
+        if m.population is not None
+    ]
+    return judged_ctes(scan, measures, rows, costs, populations, f"class // {scan.labels.numbers}")
+
+
+def class_columns(scan: ScannedTable, measures: Sequence[ClassMeasure]) -> list[str]:
+    """The columns of a row beside its class that the measures read."""
+    return [f"s{j}" for j in _judged_columns(measures)] + (["holder"] if scan.policy.person is not None else []) + ["n"]
+
+
+def _judged_columns(measures: Sequence[ClassMeasure]) -> list[int]:
+    """The sensitive columns that are judged, by number."""
+    return sorted({m.sensitive for m in measures if m.sensitive is not None})
 
 
 def judged_ctes(
@@ -104,46 +148,31 @@ def judged_ctes(
     node: str = "0",
 ) -> str:
     """The same of any classes: `rows` is a query for class, s<j>, holder where there are persons, n, and costs."""
-    used, person = _used(measures), scan.policy.person is not None
-    parts = [f"__priv_rows AS ({rows})", *_sizes(used, costs, person)]
-    for j in used:
-        parts += _histogram(j, [m for m in measures if m.sensitive == j], person)
-    parts += [f"__priv_relation_{m.number} AS ({m.sql})" for m in measures if m.kind == RELATION]
-    return ", ".join([*parts, *populations, *_classes(scan, measures, used, costs, node)])
-
-
-def class_columns(scan: ScannedTable, measures: Sequence[ClassMeasure]) -> list[str]:
-    """What is read of a row beside its class."""
-    return [f"s{j}" for j in _used(measures)] + (["holder"] if scan.policy.person is not None else []) + ["n"]
-
-
-def _used(measures: Sequence[ClassMeasure]) -> list[int]:
-    """The sensitive columns that are judged, by number."""
-    return sorted({m.sensitive for m in measures if m.sensitive is not None})
-
-
-def _top(cost: str, attributes: range) -> str:
-    return str(len(attributes)) if cost == "loss" else " + ".join(f"{cost}{a}[-1]" for a in attributes)
-
-
-def _sizes(used: Sequence[int], costs: Sequence[str], person: bool) -> list[str]:
-    """Rows of each class, its size in rows or persons, and its costs; without persons also the counts by value."""
-    counts = [
-        f"__priv_counts_{j} AS MATERIALIZED ("
-        f"SELECT class, s{j} AS value, CAST(sum(n) AS BIGINT) AS n FROM __priv_rows GROUP BY class, s{j})"
-        for j in (() if person else used)
-    ]
+    judged_columns, person = _judged_columns(measures), scan.policy.person is not None
+    parts = [f"__priv_rows AS ({rows})"]
+    if not person:
+        parts += [
+            f"__priv_counts_{j} AS MATERIALIZED ("
+            f"SELECT class, s{j} AS value, CAST(sum(n) AS BIGINT) AS n FROM __priv_rows GROUP BY class, s{j})"
+            for j in judged_columns
+        ]
     # Cast, because the sum of whole numbers is a HUGEINT to DuckDB, and slow.
     size = "count(DISTINCT holder)" if person else "CAST(sum(n) AS BIGINT)"
     sums = "".join(f", sum({c}) AS {c}, sum(top_{c}) AS top_{c}" for c in costs)
     # Counts by value are fewer than rows and have to be made anyway, but they do not carry costs.
-    origin = f"__priv_counts_{used[0]}" if counts and not costs else "__priv_rows"
+    origin = f"__priv_counts_{judged_columns[0]}" if judged_columns and not person and not costs else "__priv_rows"
     sizes = f"SELECT class, {size} AS size, CAST(sum(n) AS BIGINT) AS rows{sums} FROM {origin} GROUP BY class"
-    return [*counts, f"__priv_sizes AS MATERIALIZED ({sizes})"]
+    parts.append(f"__priv_sizes AS MATERIALIZED ({sizes})")
+    for j in judged_columns:
+        parts += _histogram(j, [m for m in measures if m.sensitive == j], person)
+    parts += [f"__priv_relation_{m.number} AS ({m.sql})" for m in measures if m.kind == RELATION]
+    return ", ".join([*parts, *populations, *_classes(scan, measures, costs, node)])
 
 
 def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[str]:
-    """The histogram of a sensitive column with all aggregates over it, and what the relations read."""
+    """The histogram of a sensitive column with all aggregates over it, and the inputs of the measures of RELATION."""
+    (values,) = {m.values.name for m in measures if m.values is not None}
+    joined = f"__priv_histogram_{j} AS h JOIN {values} AS v ON h.value = v.id"
     if person:
         held = f"__priv_held_{j} AS MATERIALIZED (SELECT DISTINCT class, s{j} AS value, holder FROM __priv_rows)"
         parts = [held, f"__priv_histogram_{j} AS ({inlined(f'FROM _concentrated(_tallied(__priv_held_{j}))')})"]
@@ -152,9 +181,19 @@ def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[s
             f"__priv_histogram_{j} AS (SELECT class, value, n, n AS members, n AS r, size, size AS pairs "
             f"FROM __priv_counts_{j} JOIN __priv_sizes USING (class))"
         ]
-    values = next(m.values for m in measures)
     if any(m.kind == RELATION for m in measures):
-        parts += _relation_inputs(j, values, person)
+        # The histogram with the values themselves, and each value with its holders, for sql/checks/epsilon_privacy.sql.
+        parts.append(f"__priv_texts_{j} AS (SELECT h.* REPLACE (v.value AS value) FROM {joined})")
+        holder, n, origin = "NULL", "n", joined
+        if person:
+            holder, n = "CAST(holder AS VARCHAR)", "1"
+            origin = (
+                f"__priv_held_{j} AS h JOIN __priv_sizes AS z ON h.class = z.class JOIN {values} AS v ON h.value = v.id"
+            )
+        parts.append(
+            f"__priv_holdings_{j} AS (SELECT h.class, CAST(size AS BIGINT) AS size, CAST(v.value AS VARCHAR) AS item, "
+            f"{holder} AS holder, {n} AS n FROM {origin})"
+        )
     aggregates = [m for m in measures if m.kind == HISTOGRAM]
     if aggregates:
         ranked = any("place" in m.sql for m in aggregates)
@@ -173,41 +212,9 @@ def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[s
     return parts
 
 
-def _relation_inputs(j: int, values: Relation | None, person: bool) -> list[str]:
-    """The histogram with the values themselves, and who holds what, as sql/checks/epsilon_privacy.sql wants them."""
-    texts = (
-        f"__priv_texts_{j} AS (SELECT h.* REPLACE (v.value AS value) "
-        f"FROM __priv_histogram_{j} AS h JOIN {values} AS v ON h.value = v.id)"
-    )
-    item = "CAST(v.value AS VARCHAR) AS item"
-    if person:
-        holdings = (
-            f"SELECT h.class, CAST(size AS BIGINT) AS size, {item}, CAST(holder AS VARCHAR) AS holder, 1 AS n "
-            f"FROM __priv_held_{j} AS h JOIN __priv_sizes AS z ON h.class = z.class "
-            f"JOIN {values} AS v ON h.value = v.id"
-        )
-    else:
-        holdings = (
-            f"SELECT class, CAST(size AS BIGINT) AS size, {item}, NULL AS holder, n "
-            f"FROM __priv_histogram_{j} AS h JOIN {values} AS v ON h.value = v.id"
-        )
-    return [texts, f"__priv_holdings_{j} AS ({holdings})"]
-
-
-def _population(scan: Scan, measure: ClassMeasure, nodes: Relation, number: str, node: str) -> str:
-    i = measure.number
-    counted = "count(DISTINCT holder)" if scan.policy.person is not None else "sum(n)"
-    return (
-        f"__priv_population_{i} AS (SELECT {node} + {number} AS class, {counted} AS people{i} "
-        f"FROM {measure.population}, {nodes} WHERE {number} IS NOT NULL GROUP BY 1)"
-    )
-
-
-def _classes(
-    scan: ScannedTable, measures: Sequence[ClassMeasure], used: Sequence[int], costs: Sequence[str], node: str
-) -> list[str]:
+def _classes(scan: ScannedTable, measures: Sequence[ClassMeasure], costs: Sequence[str], node: str) -> list[str]:
     """The values of all classes; x<i>, the rows that fail requirement i; and `kept`, the rows that fail none."""
-    measured = [j for j in used if any(m.kind == HISTOGRAM and m.sensitive == j for m in measures)]
+    measured = sorted({m.sensitive for m in measures if m.kind == HISTOGRAM and m.sensitive is not None})
     joined = [m for m in measures if m.kind in {RELATION, POPULATION}]
     if len(measured) == 1 and not joined and not costs and scan.policy.person is None:
         # Every class has a value, so the histogram alone has all classes, and a join is saved.
@@ -219,30 +226,25 @@ def _classes(
             f" LEFT JOIN __priv_{m.kind}_{m.number} AS {m.kind}_{m.number} USING (class)" for m in joined
         )
     judged = [m for m in measures if m.kind != TABLE]
-    values = "".join(f", {_value(m)} AS {m.column}" for m in judged)
+    values = ""
+    for m in judged:
+        value = {HISTOGRAM: m.column, RELATION: f"relation_{m.number}.value"}.get(m.kind, m.sql)
+        values += f", {value} AS {m.column}"
     kept = "".join(f", {c}, top_{c}" for c in costs)
     failing = "".join(f", CASE WHEN {m.fails} THEN rows ELSE 0 END AS x{m.number}" for m in judged)
+
+    def rows_that_fail(any_of: Sequence[ClassMeasure]) -> str:
+        """The rows of a class that fails any of the requirements, else 0."""
+        return f"greatest({', '.join(['0', *(f'x{m.number}' for m in any_of)])})"
+
     ruling = [m for m in judged if rules_out(scan, m)]
-    ruled_out = "rows - kept" if ruling == judged else _most_rows(ruling)
+    ruled_out = "rows - kept" if ruling == judged else rows_that_fail(ruling)
     return [
         f"__priv_values AS (SELECT class, z.size, z.rows{kept}{values} FROM {classes})",
         f"__priv_judged AS (SELECT *{failing} FROM __priv_values)",
-        f"__priv_classes AS (SELECT {node} AS node, *, rows - {_most_rows(judged)} AS kept, "
+        f"__priv_classes AS (SELECT {node} AS node, *, rows - {rows_that_fail(judged)} AS kept, "
         f"kept = 0 AS fails, {ruled_out} AS ruled_out FROM __priv_judged)",
     ]
-
-
-def _most_rows(measures: Sequence[ClassMeasure]) -> str:
-    """The rows of a class that fails any of the requirements, else 0."""
-    return f"greatest({', '.join(['0', *(f'x{m.number}' for m in measures)])})"
-
-
-def _value(measure: ClassMeasure) -> str:
-    if measure.kind == HISTOGRAM:
-        return measure.column
-    if measure.kind == RELATION:
-        return f"relation_{measure.number}.value"
-    return measure.sql
 
 
 def allowance(scan: ScannedTable) -> int:
@@ -253,41 +255,3 @@ def allowance(scan: ScannedTable) -> int:
 def rules_out(scan: ScannedTable, measure: ClassMeasure) -> bool:
     """Whether a node that fails this requirement closes all nodes below it."""
     return measure.monotone_suppressed if allowance(scan) > 0 else measure.monotone
-
-
-_SUMS = """node, sum(rows - kept) AS suppressed, sum(ruled_out) AS ruled_out,
-count(nullif(kept, 0)) AS classes, count(*) AS all_classes,
-sum(kept * kept) AS squares, sum(rows * rows) AS all_squares,
-sum(kept * ln(greatest(kept, 1))) AS size_logs, sum(rows * ln(rows)) AS all_size_logs"""
-_TABLE_SUMS = """count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
-coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""
-
-
-def _query(
-    scan: Scan, measures: Sequence[ClassMeasure], nodes: Relation, with_costs: bool, base: Relation | None
-) -> str:
-    costs = COSTS if with_costs else ()
-    tables = [m for m in measures if m.kind == TABLE]
-    sums = [_SUMS, "false AS table_fails"]
-    sums += ["0" if m.kind == TABLE else f"sum(x{m.number})" for m in measures]
-    sums += [_over_classes(m, m.column, m.column) for m in measures]
-    sums += [f"sum(CASE WHEN fails THEN top_{c} ELSE {c} END)" for c in costs]
-    if with_costs:
-        sums += [_over_classes(m, f"CASE WHEN NOT fails THEN {m.column} END", f"p{m.number}") for m in measures]
-    found = f"SELECT {', '.join([*sums, *([_TABLE_SUMS] if tables else [])])} FROM __priv_classes GROUP BY node"
-    if tables:
-        found = _with_tables(found, tables, with_costs)
-    return f"WITH {class_ctes(scan, measures, nodes, costs, base)} {found}"
-
-
-def _over_classes(measure: ClassMeasure, value: str, name: str) -> str:
-    """The worst value of the classes of a node; what is about the whole table is filled in later."""
-    return f"CAST(NULL AS DOUBLE) AS {name}" if measure.kind == TABLE else f"{measure.worst}({value}) AS {name}"
-
-
-def _with_tables(nodes: str, tables: Sequence[ClassMeasure], with_costs: bool) -> str:
-    """The nodes with the values that are about the table as a whole."""
-    filled = [f"{m.sql} AS {name}" for m in tables for name in [m.column, f"p{m.number}"][: 1 + with_costs]]
-    fails = " OR ".join(f"coalesce({m.fails}, false)" for m in tables)
-    filled_nodes = f"SELECT * EXCLUDE (uniques, size) REPLACE ({', '.join(filled)}) FROM ({nodes})"
-    return f"SELECT * REPLACE ({fails} AS table_fails) FROM ({filled_nodes})"

@@ -1,10 +1,10 @@
-"""What a generalized release holds, whoever made it: rows of labels, and for each column what its labels stand for.
+"""The file of a generalized release: rows of labels, and for each column the values that its labels stand for.
 
     published     the rows
-    attributes    each published column: type, role, level it stands on, levels there are; the type of its values, what
-                  its labels are, and whether its domain is public. Where labels of one column are on many levels, as
-                  those of boxes, it has no level
-    requirements  what was required
+    attributes    each published column: type, role, its level and the number of levels; the type of its values, the
+                  kind of its labels (KINDS), and whether its domain is public. Where the labels of a column are on many
+                  levels, as those of boxes, it has no level
+    requirements  the requirements of the policy
     labels_<c>    of a column with a hierarchy, or in ranges: label, level, above, and where they are ranges low, high.
                   The labels that rows have, and no other; above are those above it, up to *, which stands for anything
     domain.<c>    the public domain of c, if there is one: value, share
@@ -22,15 +22,26 @@ Schema main holds a view of the rows under the private table's own name, with th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.methods.generalized.kinds import BOXES, DATES, KINDS, OTHER, RANGES, VALUES, has_ends
+from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.records import SIMPLE_TYPE
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Allowed, Contents, Layout, Names, ShownAs, Stored, one_of
 from sqlpriv.table.hierarchies import TOP
 
+VALUES, RANGES, DATES, BINS, BOXES, OTHER = "values", "ranges", "dates", "bins", "boxes", "other"
+CLOSED = (BINS, BOXES)
+"""Ranges that are named by their own ends, both of which are among their values."""
+KINDS = (VALUES, RANGES, DATES, BINS, BOXES, OTHER)
+WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
+NEVER_SHOWN = "__priv_suppressed"
+"""In the place of the label of a bin of which no row is published."""
+_TIMES = ("DATE", "TIMESTAMP")
+_ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 ATTRIBUTES: Mapping[str, str] = {
     "position": "INTEGER",
     "name": "VARCHAR",
@@ -53,6 +64,100 @@ Attribute = Mapping[str, Any]
 """A row of table attributes."""
 
 
+def without_enums(kind: str) -> str:
+    """A type without ENUM, which would reveal all values that there are."""
+    return _ENUM.sub("VARCHAR", kind)
+
+
+def without_values(cell: str, kind: str) -> str:
+    """A cell as text where its type would reveal all values that there are, also those of suppressed rows."""
+    plain = without_enums(kind)
+    return cell if plain == kind else f"CAST({cell} AS {plain})"
+
+
+def has_ends(labels: str, original: str) -> bool:
+    """Whether labels name ranges whose ends are values of the column's own type."""
+    is_number = SIMPLE_TYPE.fullmatch(original) is not None and NUMERIC_TYPE.fullmatch(original) is not None
+    return labels in (RANGES, DATES, BINS, BOXES) and (is_number or original in _TIMES)
+
+
+def named_ends(labels: str, original: str) -> tuple[str, str]:
+    """The ends that labels of a typed hierarchy name, as SQL over label, level and above.
+
+    A value is both of its own ends, and * has none.
+    """
+    is_whole = WHOLE.fullmatch(original) is not None
+    if labels == DATES:
+        ends = ["_date_from(label)", "_date_to(label) - 1" if original == "DATE" else "_date_to(label)"]
+    elif is_whole:
+        ends = [f"_whole_{side}(_range_{side}(label), {literal(original)})" for side in ("from", "to")]
+    else:
+        ends = ["_range_from(label)", "_range_to(label)"]
+    typed = []
+    for end in map(inlined, ends):
+        cast = f"TRY_CAST({end} AS {original})"
+        if not (labels == DATES or is_whole or original == "FLOAT"):
+            # NULL where rounding would move an end, past a value of the range perhaps.
+            cast = f"CASE WHEN TRY_CAST({cast} AS DECIMAL(38, 10)) = {end} THEN {cast} END"
+        typed.append(f"CASE WHEN level = 0 THEN TRY_CAST(label AS {original}) WHEN len(above) > 0 THEN {cast} END")
+    return typed[0], typed[1]
+
+
+def counted_leaves(leaves: str) -> str:
+    """A query for label, value and share, with how many leaves a label has, and their shares in all.
+
+    Without shares every leaf has 1.
+    """
+    same = "OVER (PARTITION BY label)"
+    return (
+        f"SELECT label, value, share, count(*) {same} AS leaves, sum(coalesce(share, CAST(1 AS DOUBLE))) {same} "
+        f"AS total FROM ({leaves})"
+    )
+
+
+def cut_leaves(ends: str, kind: str, cuts: list[str], closed: bool) -> str:
+    """Ranges of numbers without gaps, cut at points: each piece by a value inside it, and by its ends.
+
+    Between two neighbouring points all values compare alike, so the middle stands for them in conditions; what is
+    summed is least and greatest at the ends, which are listed with the middle as what is compared. They weigh nothing:
+    estimates are those of the middle, by the length of the piece. The points themselves are values, too.
+
+    A query for label, value, weight and end; `closed`: whether ranges have their upper end, too.
+    """
+    if kind == "TIMESTAMP":
+        low, high = "epoch_us(low)", "epoch_us(high)"
+        points = [f"epoch_us(TRY_CAST({cut} AS TIMESTAMP))" for cut in cuts]
+        shown, middle = "make_timestamp(CAST({} AS BIGINT))", "(a + b) // 2"
+        number = "BIGINT"
+    else:
+        low, high, number = "CAST(low AS DOUBLE)", "CAST(high AS DOUBLE)", "DOUBLE"
+        points = [f"TRY_CAST({cut} AS DOUBLE)" for cut in cuts]
+        shown, middle = "CAST({} AS DOUBLE)", "(a / 2 + b / 2)"
+    listed = f"CAST([{', '.join(points)}] AS {number}[])"
+    inside = f"list_filter({listed}, lambda p: p > {low} AND p < {high})"
+    marks = f"list_sort(list_distinct(list_concat([{low}, {high}], {inside})))"
+    ranges = f"SELECT label, {low} AS first, {high} AS last, {marks} AS marks FROM {ends}"
+    # A piece has its middle, that with both ends, and its first point.
+    ranges = f"SELECT *, 4 * (len(marks) - 1) + {int(closed)} AS n FROM ({ranges})"
+    numbered = f"SELECT *, unnest(range(1, len(marks))) AS i FROM ({ranges})"
+    pieces = f"SELECT label, n, first, last, marks[i] AS a, marks[i + 1] AS b FROM ({numbered})"
+    share = "(b - a) / CAST(last - first AS DOUBLE)"
+    rows = [
+        f"SELECT label, n, {middle} AS value, {share} AS weight, {middle} AS ending FROM ({pieces})",
+        f"SELECT label, n, {middle}, 0e0, a FROM ({pieces})",
+        f"SELECT label, n, {middle}, 0e0, b FROM ({pieces})",
+        f"SELECT label, n, a, 0e0, a FROM ({pieces})",
+        f"SELECT label, 1, first, 1e0, first FROM ({ranges}) WHERE first = last",
+    ]
+    if closed:
+        rows.append(f"SELECT label, n, last, 0e0, last FROM ({ranges}) WHERE first < last")
+    value, ending = shown.format("value"), shown.format("ending")
+    return (
+        f"SELECT label, {value} AS value, weight, n AS leaves, 1e0 AS total, {ending} AS ending "
+        f"FROM ({' UNION ALL '.join(rows)})"
+    )
+
+
 def labels_layout(
     about: Mapping[str, Allowed],
     numbers: Names = NO_NUMBERS,
@@ -62,8 +167,8 @@ def labels_layout(
     requires: bool = True,
     from_policy: tuple[str, ...] = (),
 ) -> Layout:
-    """What the files of a method hold whose columns all stand on one level."""
-    return Layout(ATTRIBUTES, about, may or {}, numbers, tables or {}, _stands_on_a_level, requires, from_policy)
+    """The layout of files whose columns are each on one level."""
+    return Layout(ATTRIBUTES, about, may or {}, numbers, tables or {}, _is_on_one_level, requires, from_policy)
 
 
 def boxes_layout(
@@ -74,9 +179,9 @@ def boxes_layout(
     requires: bool = True,
     from_policy: tuple[str, ...] = (),
 ) -> Layout:
-    """What the files of a method hold whose labels are of many levels, in columns of these roles."""
+    """The layout of files whose labels are on many levels, in columns of these roles."""
     return Layout(
-        ATTRIBUTES, about, {}, numbers, {}, lambda column: _is_of_many_levels(column, roles), requires, from_policy
+        ATTRIBUTES, about, {}, numbers, {}, lambda column: _is_on_many_levels(column, roles), requires, from_policy
     )
 
 
@@ -85,7 +190,7 @@ def _is_described(column: Attribute) -> bool:
     return column["role"] in _ROLES and column["labels"] in KINDS and described
 
 
-def _stands_on_a_level(column: Attribute) -> bool:
+def _is_on_one_level(column: Attribute) -> bool:
     """A column that is not generalized shows its values, and what shows values is not generalized."""
     if not _is_described(column) or column["labels"] == BOXES:
         return False
@@ -97,7 +202,7 @@ def _stands_on_a_level(column: Attribute) -> bool:
     return is_typed and (column["labels"] == VALUES) == (not is_generalized)
 
 
-def _is_of_many_levels(column: Attribute, roles: Collection[str]) -> bool:
+def _is_on_many_levels(column: Attribute, roles: Collection[str]) -> bool:
     """Columns of these roles are labels, of any level, and all else is values."""
     if not _is_described(column) or column["level"] is not None:
         return False
@@ -165,7 +270,7 @@ def label_tables(columns: Sequence[Attribute]) -> list[Stored]:
 
 
 def end_names(column: str) -> tuple[str, str]:
-    """What the ends of a column's ranges are called beside it."""
+    """The names of the two columns with the ends of a column's ranges."""
     return f"{column}_low", f"{column}_high"
 
 

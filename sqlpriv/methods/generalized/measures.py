@@ -4,6 +4,11 @@ Each entry of checks/measures.py says what the value of a class is read from: it
 aggregates together are one GROUP BY; a relation of its own, where the formula needs more than one pass (ordered and
 hierarchical distance, sets of values, persons); the classes of a population; or all classes of the table. Here the
 formula is filled in, and the relations that it reads are made.
+
+Among these are the beliefs of adversaries before the release: the prior of class I, the stubbornness of class II, the
+shape of III. They are checked as the macros of epsilon_privacy.sql check theirs: every value of the table is in it, no
+sigma(s) is below 1, shares add up to 1. A uniform shape, or that of the table, is an expression over the values;
+another is a table.
 """
 
 from __future__ import annotations
@@ -11,15 +16,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, Adversary
-from sqlpriv.checks.requirements import Requirement
+from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.beliefs import Belief, read_belief, write_weights
 from sqlpriv.methods.generalized.scan import Scan, ScannedTable, number_rows
+from sqlpriv.methods.lattice import Outcome
 from sqlpriv.table.named_tables import find_named
+from sqlpriv.table.source import Source
 
 Term = tuple[str, str]
 
@@ -36,7 +42,7 @@ class ClassMeasure:
     monotone: bool
     monotone_suppressed: bool
     terms: tuple[Term, ...] = ()
-    """What the expression reads beside the histogram, by name; terms of one name are computed once for all."""
+    """The terms of the expression besides the histogram, by name; those of one name are computed once for all."""
     values: Relation | None = None
     """The values of the sensitive column, with the weights w<i> that the measures of this column read."""
     population: Relation | None = None
@@ -52,11 +58,29 @@ class ClassMeasure:
         """The aggregate that gives the worst value of several classes."""
         return self.requirement.measure.direction.worst
 
+    def holds(self, outcome: Outcome) -> bool:
+        """Whether it holds at a node with nothing suppressed."""
+        value = outcome.worst[self.number]
+        return value is None or self.requirement.holds(float(value))
+
     @property
     def fails(self) -> str:
         """SQL that is true for a class, or a table, that does not meet the threshold. NULL: nothing there can fail."""
         fails = {">=": "<", "<=": ">", "<": ">="}[self.requirement.operator]
         return f"{self.column} {fails} {self.requirement.limit!r}::DOUBLE"
+
+
+@dataclass(frozen=True)
+class Belief:
+    """The weight of a value (its sigma or share), as SQL over the values, and the stubbornness, their sum."""
+
+    word: str
+    weight: str
+    stubbornness: float
+    values: Relation
+    """The values of the sensitive column; with column w<i>, where the weights are read from a table."""
+    listed: Relation | None = None
+    """The weights as they are read from a table: item, weight."""
 
 
 def write_measures(scan: ScannedTable) -> tuple[ClassMeasure, ...]:
@@ -99,13 +123,25 @@ def _measure(scan: ScannedTable, weighed: list[Relation], i: int, requirement: R
 def _epsilon(
     scan: ScannedTable, weighed: list[Relation], i: int, j: int, requirement: Requirement, adversary: Adversary
 ) -> tuple[str, str, tuple[Term, ...]]:
-    """What the epsilon of a class is read from, its SQL, and the terms of that."""
-    belief = read_belief(scan, weighed[j], i, j, requirement, adversary)
+    """The kind of the measure for the epsilon of a class, its SQL, and the terms of that."""
+    belief = _read_belief(scan, weighed[j], i, j, requirement, adversary)
+    arguments, scratch = requirement.arguments, scan.source.scratch
     weighed[j] = belief.values
-    if "predicates" in requirement.arguments or scan.policy.person is not None:
-        return RELATION, _epsilon_relation(scan, j, requirement, adversary, belief), ()
-    b = int(requirement.arguments["b"])
-    return HISTOGRAM, *epsilon_of_classes(i, b, adversary, belief.weight, belief.stubbornness)
+    if "predicates" not in arguments and scan.policy.person is None:
+        return HISTOGRAM, *epsilon_of_classes(i, int(arguments["b"]), adversary, belief.weight, belief.stubbornness)
+    # Sets of values, or persons with several: a query over the classes, with the belief as a relation.
+    given, predicates = repr(belief.stubbornness), "NULL"
+    if adversary.weights:
+        weights = f"SELECT value, {belief.weight} AS {belief.word} FROM {belief.values.name}"
+        if belief.listed is not None:
+            weights = f"SELECT item AS value, weight AS {belief.word} FROM {belief.listed.name}"
+        given = literal(scratch.table(weights, "weights").name)
+    if "predicates" in arguments:
+        named = find_named(scan.source, str(arguments["predicates"]))
+        predicates = literal(scratch.table(f"FROM {named}", "predicates").name)
+    person = ", 'person'" if scan.policy.person is not None else ""
+    sql = f"FROM {adversary.relation}(__priv_holdings_{j}, {given}, {arguments['b']}, {predicates}{person})"
+    return RELATION, inlined(sql), ()
 
 
 def epsilon_of_classes(
@@ -126,20 +162,6 @@ def epsilon_of_classes(
     return epsilon, tuple((name, f"CAST({sql} AS DOUBLE)") for name, sql in terms.items())
 
 
-def _epsilon_relation(
-    scan: ScannedTable, j: int, requirement: Requirement, adversary: Adversary, belief: Belief
-) -> str:
-    """The epsilon of classes as a query, for sets of values or persons with several."""
-    arguments, scratch = requirement.arguments, scan.source.scratch
-    given = literal(write_weights(scratch, belief).name) if adversary.weights else repr(belief.stubbornness)
-    predicates = "NULL"
-    if "predicates" in arguments:
-        named = find_named(scan.source, str(arguments["predicates"]))
-        predicates = literal(scratch.table(f"FROM {named}", "predicates").name)
-    person = ", 'person'" if scan.policy.person is not None else ""
-    return inlined(f"FROM {adversary.relation}(__priv_holdings_{j}, {given}, {arguments['b']}, {predicates}{person})")
-
-
 def _population(scan: ScannedTable, requirement: Requirement) -> Relation:
     """The people of a population by numbers.
 
@@ -158,11 +180,11 @@ def _population(scan: ScannedTable, requirement: Requirement) -> Relation:
     if missing:
         raise PolicyError(f"the population {name!r} has no column {', '.join(repr(m) for m in missing)}")
     listed = " UNION ".join(
-        f"SELECT {a} AS attribute, CAST({quoted(qi)} AS VARCHAR) AS value FROM {people}"
+        f"SELECT {a} AS attribute, CAST({quoted(qi)} AS VARCHAR) AS value FROM {people.name}"
         for a, qi in enumerate(policy.qis)
     )
     leaves = scan.labels.leaves
-    for a, uncovered in sorted(fetch(source.con, inlined(f"FROM _uncovered(({listed}), {leaves})"))):
+    for a, uncovered in sorted(fetch(source.con, inlined(f"FROM _uncovered(({listed}), {leaves.name})"))):
         raise PolicyError(
             f"hierarchy of {policy.qis[a]!r}, level 0: {uncovered} value(s) of the population are not in it"
         )
@@ -171,3 +193,78 @@ def _population(scan: ScannedTable, requirement: Requirement) -> Relation:
     grouped = ", ".join([f"a{a}" for a in range(len(policy.qis))] + (["holder"] if policy.person else []))
     rows = number_rows(policy, people, ", ".join(columns), leaves)
     return source.scratch.table(f"SELECT {grouped}, count(*) AS n FROM ({rows}) GROUP BY ALL", "population")
+
+
+def _read_belief(
+    scan: ScannedTable, values: Relation, i: int, j: int, requirement: Requirement, adversary: Adversary
+) -> Belief:
+    """The belief of the i-th requirement, about the j-th sensitive column, whose values are given."""
+    arguments = requirement.arguments
+    shape, sigma = str(arguments.get("shape", "")), float(arguments.get("sigma", 1))
+    kinds, least = scan.values[j].kinds, scan.values[j].least
+    word = adversary.weights
+    if word is None:
+        if not kinds <= sigma <= 1e300:
+            raise PolicyError(f"{requirement.text}: sigma must be at least {kinds}, the number of sensitive values")
+        return Belief("sigma", "1", sigma, values)
+    if shape not in {"uniform", "table"}:
+        return _read_table(scan.source, values, i, requirement, word)
+    smallest = 1 / kinds if shape == "uniform" else least
+    if word == "sigma" and not limit(1, ">=") <= sigma * smallest <= 1e300:
+        raise PolicyError(
+            f"{requirement.text}: some value gets a sigma below 1, which no prior of whole counts has; "
+            f"sigma must be at least {1 / smallest:.6g}"
+        )
+    share = "1 / kinds" if shape == "uniform" else "share"
+    weight = f"({share})" if word == "share" else inlined(f"_sigma_of({sigma!r}, {share})")
+    return Belief(word, weight, sigma, values)
+
+
+def _read_table(source: Source, values: Relation, i: int, requirement: Requirement, word: str) -> Belief:
+    """A shape or prior from a table; its weights are added to the values as column w<i>."""
+    arguments, scratch = requirement.arguments, source.scratch
+    shape = scratch.table(f"FROM {find_named(source, str(arguments['shape']))}", "shape")
+    present = {name.lower() for name in shape.columns}
+    if "value" not in present or not present & {word, "share"}:
+        raise PolicyError(f"{requirement.text}: the table of the shape needs the columns value and {word}")
+    if word not in present and "sigma" not in arguments:
+        raise PolicyError(f"{requirement.text}: the shape holds shares, so sigma must be given too")
+    if word == "sigma" and word in present and "sigma" in arguments:
+        raise PolicyError(f"{requirement.text}: the table of the shape gives every sigma already; leave sigma out")
+    given = word if word in present else inlined(f"_sigma_of({float(arguments['sigma'])!r}, share)")
+    weights = scratch.table(
+        f"SELECT CAST(value AS VARCHAR) AS item, TRY_CAST({given} AS DOUBLE) AS weight FROM {shape.name}",
+        "shape_weights",
+    )
+    total = _check_weights(weights, values, requirement, word)
+    weighed = scratch.table(
+        f"SELECT v.*, w.weight AS w{i} FROM {values.name} AS v "
+        f"JOIN {weights.name} AS w ON CAST(v.value AS VARCHAR) IS NOT DISTINCT FROM w.item",
+        "values",
+    )
+    return Belief(word, f"w{i}", total, weighed, weights)
+
+
+def _check_weights(weights: Relation, values: Relation, requirement: Requirement, word: str) -> float:
+    least = 1 if word == "sigma" else 0
+    twice, wrong, missing, total = fetch(
+        weights.con,
+        f"SELECT (SELECT count(*) FROM (SELECT item FROM {weights.name} GROUP BY item HAVING count(*) > 1)), "
+        f"count(CASE WHEN weight BETWEEN {least} AND 1e300 THEN NULL ELSE 1 END), "
+        f"(SELECT count(*) FROM {values.name} AS v WHERE NOT EXISTS (FROM {weights.name} AS w "
+        f"WHERE w.item IS NOT DISTINCT FROM CAST(v.value AS VARCHAR))), sum(weight) FROM {weights.name}",
+    )[0]
+    fault = None
+    if missing:
+        fault = f"the shape misses {missing} sensitive value(s) of the table"
+    elif twice:
+        fault = f"the shape has {twice} value(s) twice"
+    elif wrong and least:
+        fault = f"{wrong} value(s) get a sigma below 1, which no prior of whole counts has; give a larger sigma"
+    elif wrong:
+        fault = f"{wrong} share(s) of the shape are not numbers of at least 0"
+    elif word == "share" and abs(total - 1) > 1e-9:
+        fault = "the shares of the shape do not add up to 1"
+    if fault:
+        raise PolicyError(f"{requirement.text}: {fault}")
+    return float(total)

@@ -1,22 +1,48 @@
-"""What policies share of methods that publish labels: where the hierarchies come from, and what a node is."""
+"""Policies of methods that publish labels: hierarchies, nodes, and for boxes where the cuts come from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.sqltext import folded
+from sqlpriv.policy.domains import COARSE_KEYS
 from sqlpriv.policy.file import Policy
+from sqlpriv.policy.keys import Fail, Key, Keys, choice
 
 # Hierarchies that need a number or a date, or leave it to the owner's SQL.
 _TYPED = ("ranges", "dates", "bins")
 _HIGHEST = 1000  # no hierarchy has so many levels
+DATA, PUBLIC = "data", "public"
+CUTS = Key(
+    "cuts",
+    choice(DATA, PUBLIC),
+    "where cut points come from: the rows themselves, or hierarchies and public domains alone",
+    DATA,
+)
+BOX_ROLES: Mapping[str, Keys] = {
+    "identifier": (),
+    "person": (),
+    "quasi-identifier": tuple(
+        replace(
+            key,
+            help="how its values become coarser, level by level; numbers and dates need none where the rows give the "
+            "cuts, and other values become * without one",
+        )
+        if key.name == "hierarchy"
+        else key
+        for key in COARSE_KEYS
+    ),
+    "sensitive": COARSE_KEYS,
+    "other": COARSE_KEYS,
+    "drop": (),
+}
 
 
 @dataclass(frozen=True)
-class LabelledPolicy(Policy):
+class GeneralizedPolicy(Policy):
     """A policy whose quasi-identifiers have hierarchies."""
 
     coarsens: ClassVar[bool] = True
@@ -30,6 +56,16 @@ class LabelledPolicy(Policy):
     def hierarchies(self) -> dict[str, str | tuple[str, ...]]:
         """Where the hierarchy of each quasi-identifier comes from."""
         return {c.name: c.given["hierarchy"] for c in self.columns if c.role == "quasi-identifier"}
+
+    def check_table(self, fail: Fail, action: str) -> None:
+        """Refuse a policy without quasi-identifiers or requirements, or with several persons."""
+        if not self.qis:
+            raise fail(f"no column is a quasi-identifier, so there is nothing to {action}", "columns")
+        persons = self.named("person")
+        if len(persons) > 1:
+            raise fail("only one column can be the person", "columns", persons[1])
+        if not self.requirements:
+            raise fail("nothing is required: write at least k = 5", "require")
 
     @property
     def by_text(self) -> tuple[str, ...]:
@@ -64,3 +100,22 @@ def check_node(qis: Sequence[str], node: Mapping[str, int], fail: Callable[[str]
     missing = [q for key, q in wanted.items() if named.count(key) != 1]
     if missing:
         raise fail(f"the node needs one level for each quasi-identifier, also for {missing[0]!r}")
+
+
+@dataclass(frozen=True)
+class BoxPolicy(GeneralizedPolicy):
+    """A policy for boxes."""
+
+    @property
+    def cuts(self) -> str:
+        """Where cut points come from."""
+        return str(self.release["cuts"])
+
+    @property
+    def hierarchies(self) -> dict[str, str | tuple[str, ...]]:
+        """The hierarchies that the policy gives."""
+        return {q: given for q, given in super().hierarchies.items() if given is not None}
+
+    def check(self, fail: Fail) -> None:
+        """There is something to cut, one person at most, and something is required."""
+        self.check_table(fail, "cut")

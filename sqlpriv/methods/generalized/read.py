@@ -1,9 +1,9 @@
-"""Read a generalized release: the values below the labels of a column, and classes of rows with these leaves.
+"""Open a generalized release for queries: the values below the labels of a column, and classes of rows with them.
 
 Three things may say which values a cell stands for. A column that is not generalized shows its values. A public domain
 lists them, with the labels above them. And ranges of numbers or dates name their ends: whole numbers and days between
-them are listed, all others cut where a query compares them (rewrite/estimate/cuts.py). What no such thing says, cannot
-be asked.
+them are listed, all others cut where a query compares them (rewrite/estimate/cuts.py). A column with none of the three
+cannot be queried.
 
 A suppressed row stands for any value of a public domain. Without one, it is estimated as if it were spread like the
 published rows, and bounded as if it could have any value: Attribute.unlisted.
@@ -12,16 +12,29 @@ published rows, and bounded as if it could have any value: Attribute.unlisted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.kinds import BOXES, CLOSED, SIMPLE, VALUES, WHOLE, counted_leaves, has_ends
-from sqlpriv.methods.generalized.layout import QI
+from sqlpriv.methods.generalized.layout import (
+    BOXES,
+    CLOSED,
+    QI,
+    VALUES,
+    WHOLE,
+    counted_leaves,
+    cut_leaves,
+    has_ends,
+)
+from sqlpriv.methods.records import SIMPLE_TYPE
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.rewrite.release import Cuts, end_of
+from sqlpriv.release.read import public_tables
+from sqlpriv.rewrite.estimate.texts import number
+from sqlpriv.rewrite.public_facts import PublicFacts
+from sqlpriv.rewrite.release import Attribute, Cuts, GeneralizedRelease, end_of
 from sqlpriv.table.hierarchies import TOP
 
 _MOST_BELOW = 10_000_000
@@ -41,11 +54,11 @@ def counted(copies: str | None) -> str:
 
 @dataclass(frozen=True)
 class Leaves:
-    """A relation of leaves, to be read as d, and what its columns are: of a leaf, or of all leaves of its label."""
+    """A relation of leaves, to be read as d, and its columns: of a leaf, or of all leaves of its label."""
 
     relation: str
     label: str | None = None
-    """What is equal to the label of a cell; None where all cells have all leaves."""
+    """The column that equals the label of a cell; None where all cells have all leaves."""
     weight: str = _ONE
     leaves: str = "1"
     total: str = _ONE
@@ -54,23 +67,12 @@ class Leaves:
 
     def read_as(self, name: str) -> Leaves:
         """The same under another name than d."""
-
-        def renamed(text: str) -> str:
-            return text.replace("d.", f"{name}.")
-
-        return Leaves(
-            self.relation,
-            None if self.label is None else renamed(self.label),
-            renamed(self.weight),
-            renamed(self.leaves),
-            renamed(self.total),
-            None if self.ending is None else renamed(self.ending),
-            renamed(self.value),
-        )
+        texts = {field: text.replace("d.", f"{name}.") for field, text in vars(self).items() if text is not None}
+        return replace(self, **{**texts, "relation": self.relation})
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownValues:
     """Of a column: how many values are known, whether NULL is one, and their weights in all, for a suppressed row."""
 
     size: int
@@ -87,9 +89,9 @@ class PublishedColumn:
         self._copies = copies
         self.name, self._type, original = str(row["name"]), str(row["type"]), str(row["original"])
         # Anybody may have written the file, so nothing is taken for a type that could be more than one.
-        self.kind = original if SIMPLE.fullmatch(original) else self._type
+        self.kind = original if SIMPLE_TYPE.fullmatch(original) else self._type
         self._is_unreadable = self.kind != original
-        self.is_generalized_at_all = row["role"] == QI
+        self.is_quasi_identifier = row["role"] == QI
         self.shows_values = row["labels"] == VALUES
         self.has_domain = bool(row["has_domain"])
         self._labels = str(row["labels"])
@@ -118,7 +120,7 @@ class PublishedColumn:
 
     @cached_property
     def why_not(self) -> str | None:
-        """Why nothing can be asked of it."""
+        """Why no query may use it; None where one may."""
         if self._is_unreadable:
             return _UNREADABLE
         if self.shows_values or self.has_domain:
@@ -138,7 +140,7 @@ class PublishedColumn:
 
     @property
     def cell(self) -> str:
-        """A published cell as what it is told by: the value itself, where it shows values, and its label, else."""
+        """A published cell, in SQL: the value itself where the column shows values, else its label."""
         if self.shows_values and self._type != self.kind:
             # Stars, which are no values, are taken for NULL here, and never looked at.
             return f"TRY_CAST({quoted(self.name)} AS {self.kind})"
@@ -148,7 +150,7 @@ class PublishedColumn:
     def domain(self) -> str:
         """The values that are known of it, as a relation with a column `value`."""
         if self.why_not is not None:
-            kind = self.kind if SIMPLE.fullmatch(self.kind) else "VARCHAR"
+            kind = self.kind if SIMPLE_TYPE.fullmatch(self.kind) else "VARCHAR"
             return f"(SELECT CAST(NULL AS {kind}) AS value WHERE false)"
         if self.has_domain:
             return self._domain
@@ -164,7 +166,7 @@ class PublishedColumn:
         nulls = f"WHERE EXISTS (FROM {self.published} WHERE {quoted(self.name)} IS NULL)"
         if self.is_cut:
             null = f"SELECT NULL, NULL, {_ONE}, 1, {_ONE}, NULL {nulls}"
-            pieces = _cut_leaves(self._ends, self.kind, cuts, self._labels in CLOSED)
+            pieces = cut_leaves(self._ends, self.kind, cuts, self._labels in CLOSED)
             rows = f"({self._with_null(pieces, 'value, weight, leaves, total, ending')} UNION ALL {null})"
             return Leaves(rows, "d.label", "d.weight", "d.leaves", "d.total", "d.ending")
         if self.kind == "DATE":
@@ -206,7 +208,7 @@ class PublishedColumn:
         null = ", ".join(filled.get(name, name) for name in columns.split(", "))
         return f"{counted} UNION ALL SELECT DISTINCT label, {null} FROM ({counted}) WHERE {star}"
 
-    def hidden(self, cuts: list[str], starred: str, known: Known) -> Leaves:
+    def hidden(self, cuts: list[str], starred: str, known: KnownValues) -> Leaves:
         """What a suppressed row may have, as far as is known: the domain, or else what published rows have."""
         if self.has_domain:
             share = f"coalesce(d.share, {_ONE})"
@@ -228,80 +230,37 @@ class PublishedColumn:
         )
 
 
-def _cut_leaves(ends: str, kind: str, cuts: list[str], closed: bool) -> str:
-    """Ranges of numbers without gaps, cut at points: each piece by a value inside it, and by its ends.
-
-    Between two neighbouring points all values compare alike, so the middle stands for them in conditions; what is
-    summed is least and greatest at the ends, which are listed with the middle as what is compared. They weigh nothing:
-    estimates are those of the middle, by the length of the piece. The points themselves are values, too.
-
-    A query for label, value, weight and end; `closed`: whether ranges have their upper end, too.
-    """
-    if kind == "TIMESTAMP":
-        low, high = "epoch_us(low)", "epoch_us(high)"
-        points = [f"epoch_us(TRY_CAST({cut} AS TIMESTAMP))" for cut in cuts]
-        shown, middle = "make_timestamp(CAST({} AS BIGINT))", "(a + b) // 2"
-        number = "BIGINT"
-    else:
-        low, high, number = "CAST(low AS DOUBLE)", "CAST(high AS DOUBLE)", "DOUBLE"
-        points = [f"TRY_CAST({cut} AS DOUBLE)" for cut in cuts]
-        shown, middle = "CAST({} AS DOUBLE)", "(a / 2 + b / 2)"
-    listed = f"CAST([{', '.join(points)}] AS {number}[])"
-    inside = f"list_filter({listed}, lambda p: p > {low} AND p < {high})"
-    marks = f"list_sort(list_distinct(list_concat([{low}, {high}], {inside})))"
-    ranges = f"SELECT label, {low} AS first, {high} AS last, {marks} AS marks FROM {ends}"
-    # A piece has its middle, that with both ends, and its first point.
-    ranges = f"SELECT *, 4 * (len(marks) - 1) + {int(closed)} AS n FROM ({ranges})"
-    numbered = f"SELECT *, unnest(range(1, len(marks))) AS i FROM ({ranges})"
-    pieces = f"SELECT label, n, first, last, marks[i] AS a, marks[i + 1] AS b FROM ({numbered})"
-    share = "(b - a) / CAST(last - first AS DOUBLE)"
-    rows = [
-        f"SELECT label, n, {middle} AS value, {share} AS weight, {middle} AS ending FROM ({pieces})",
-        f"SELECT label, n, {middle}, 0e0, a FROM ({pieces})",
-        f"SELECT label, n, {middle}, 0e0, b FROM ({pieces})",
-        f"SELECT label, n, a, 0e0, a FROM ({pieces})",
-        f"SELECT label, 1, first, 1e0, first FROM ({ranges}) WHERE first = last",
-    ]
-    if closed:
-        rows.append(f"SELECT label, n, last, 0e0, last FROM ({ranges}) WHERE first < last")
-    value, ending = shown.format("value"), shown.format("ending")
-    return (
-        f"SELECT label, {value} AS value, weight, n AS leaves, 1e0 AS total, {ending} AS ending "
-        f"FROM ({' UNION ALL '.join(rows)})"
-    )
-
-
 @dataclass(frozen=True)
 class ClassRows:
     """The relation of classes and leaves."""
 
     published: str
     columns: list[PublishedColumn]
-    known: dict[str, Known]
-    gone: str | None
-    """How many suppressed rows are left out, as SQL; None where none are."""
+    known: dict[str, KnownValues]
+    left_out: str | None
+    """The number of suppressed rows that are left out, as SQL; None where there are none."""
     starred: str
     """Which published rows are suppressed ones, kept with stars."""
     copies: str | None = None
-    """The column that says for how many rows of the table a published row stands, where it is not one."""
+    """The column with the number of rows that a published row stands for, where it is not one."""
 
     def relation(self, mentioned: frozenset[str], cuts: Cuts, every: bool) -> str:
         """As RowsOf: classes of published rows, those of rows with stars, and that of rows which are left out."""
         columns = [c for c in self.columns if c.name in mentioned]
         if not columns:
             rows = counted(self.copies)
-            copies = f"(SELECT {rows} + {self.gone or 0} FROM {self.published})"
+            copies = f"(SELECT {rows} + {self.left_out or 0} FROM {self.published})"
             one = f"1 AS __leaves, {_ONE} AS __weight, {_ONE} AS __total, false AS __hidden"
             return f"SELECT 0 AS __unit, {copies} AS __copies, {one}"
         kept = self.starred != "false"
         below = [None if c.shows_values else c.below(list(cuts.get(c.name, ()))) for c in columns]
         parts = [self._part(columns, below, f"NOT ({self.starred})" if kept else "", "row_number() OVER ()", "false")]
-        if kept or self.gone or every:
+        if kept or self.left_out or every:
             hidden = [c.hidden(list(cuts.get(c.name, ())), self.starred, self.known[c.name]) for c in columns]
-            stars = [h if c.is_generalized_at_all else None for c, h in zip(columns, hidden, strict=True)]
+            stars = [h if c.is_quasi_identifier else None for c, h in zip(columns, hidden, strict=True)]
             parts += [self._part(columns, stars, self.starred, "-row_number() OVER ()", "true")] if kept else []
             # Where no row is left out, these leaves show which groups there could be.
-            parts += [self._part(columns, hidden, None, "0", "true")] if self.gone or every else []
+            parts += [self._part(columns, hidden, None, "0", "true")] if self.left_out or every else []
         return " UNION ALL ".join(parts)
 
     def _part(
@@ -319,12 +278,11 @@ class ClassRows:
                 listed.append(f"{(own.ending if own else None) or f'c.l{i}'} AS {quoted(end_of(column.name))}")
         there = [own for own in read if own is not None]
         products = [
-            f"{' * '.join([first, *map(text, there)])} AS __{name}"
-            for name, first, text in (
-                ("leaves", "1", _leaves), ("weight", _ONE, _weight), ("total", _ONE, _total),
-            )
-        ]  # fmt: skip
-        of_class = ("c.unit", "c.copies") if where is not None else (unit, self.gone or "0")
+            f"{' * '.join(['1', *(own.leaves for own in there)])} AS __leaves",
+            f"{' * '.join([_ONE, *(own.weight for own in there)])} AS __weight",
+            f"{' * '.join([_ONE, *(own.total for own in there)])} AS __total",
+        ]
+        of_class = ("c.unit", "c.copies") if where is not None else (unit, self.left_out or "0")
         listed += [f"{of_class[0]} AS __unit", f"{of_class[1]} AS __copies", f"{hidden} AS __hidden", *products]
         sources = [f"{found.relation} AS d{i}" for i, found in enumerate(leaves) if found is not None]
         if where is None:
@@ -343,13 +301,81 @@ class ClassRows:
         return f"SELECT {', '.join(listed)} FROM ({classes}) AS c{joins}"
 
 
-def _leaves(found: Leaves) -> str:
-    return found.leaves
+@dataclass(frozen=True)
+class RowCounts:
+    """Numbers of rows in other places than usual, as SQL: a column and two scalars."""
+
+    copies: str
+    """The column with the number of rows of the table that a published row stands for."""
+    left_out: str
+    """Suppressed rows that are left out."""
+    published: str
+    """All rows that are not suppressed."""
 
 
-def _weight(found: Leaves) -> str:
-    return found.weight
+def open_generalized(file: ReleaseFile) -> GeneralizedRelease:
+    """The release for queries."""
+    columns = [PublishedColumn(file, row) for row in sorted(file.rows("attributes"), key=lambda r: int(r["position"]))]
+    if not file.about.get("suppressed_rows", "").isdecimal():
+        raise ReleaseError(f"{file.name} does not say how many rows are suppressed; publish it again")
+    suppressed, kept = int(file.about["suppressed_rows"]), file.about.get("kept_suppressed") == "yes"
+    release = generalized_release(file, file.about["table"], columns, suppressed, kept)
+    return replace(release, public=public_tables(file.con, file.catalog, "public"))
 
 
-def _total(found: Leaves) -> str:
-    return found.total
+def generalized_release(
+    file: ReleaseFile,
+    table: str,
+    columns: list[PublishedColumn],
+    suppressed: int,
+    kept: bool,
+    counts: RowCounts | None = None,
+) -> GeneralizedRelease:
+    """Rows with labels as a release for queries; `kept`: whether suppressed rows are among them, with stars.
+
+    Without `counts` each row is one row of the table.
+    """
+    published = file.table("published")
+    qis = [c for c in columns if c.is_quasi_identifier]
+    stars = " AND ".join(f"{quoted(c.name)} IS NOT DISTINCT FROM {literal(TOP)}" for c in qis)
+    starred = stars if kept and suppressed else "false"
+    if counts is not None:
+        shown = counts.published
+    else:
+        shown = number(fetch(file.con, f"SELECT count(*) FROM {published} WHERE NOT ({starred})")[0][0])
+    listed = [c.has_domain and c.why_not is None for c in columns]
+    asked = " UNION ALL ".join(
+        f"SELECT {i} AS i, count(*), count(*) - count(value), "
+        f"{f'sum(coalesce(share, {_ONE}))' if listed[i] else 'NULL'} FROM {column.domain}"
+        for i, column in enumerate(columns)
+    )
+    known = {
+        columns[i].name: KnownValues(int(size), nulls > 0, number(total or 0) if listed[i] else shown)
+        for i, size, nulls, total in fetch(file.con, asked)
+    }
+    left_out = None if kept or not suppressed else counts.left_out if counts else str(suppressed)
+    rows = ClassRows(published, columns, known, left_out, starred, counts.copies if counts else None)
+    attributes = []
+    for column in columns:
+        own = known[column.name]
+        # Suppressed rows may have a value that no list has.
+        unlisted = suppressed > 0 and (column.is_quasi_identifier or not kept) and not column.has_domain
+        attributes.append(
+            Attribute(
+                column.name,
+                column.kind,
+                max(own.size, 1),
+                column.domain,
+                own.has_null or unlisted,
+                why_not=column.why_not,
+                is_cut=column.is_cut,
+                unlisted=unlisted,
+            )
+        )
+    return GeneralizedRelease(
+        table=table,
+        attributes=tuple(attributes),
+        facts=PublicFacts(file.con),
+        rows=rows.relation,
+        suppressed=suppressed,
+    )

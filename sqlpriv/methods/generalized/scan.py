@@ -1,7 +1,8 @@
-"""The private table as the search sees it: its frequencies, by numbered labels.
+"""The private table for a search: its hierarchies checked, their labels numbered, its frequencies by these numbers.
 
 Labels are numbered per attribute and level and multiplied by a radix, so that the sum over the attributes of a row
-names its class. All of it is tables in a database in memory: private, and gone with the connection.
+names its class. An error in a hierarchy shows in its labels, so one query over them both checks and measures. All of it
+is tables in a database in memory: private, and gone with the connection.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ from functools import cached_property
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.labels import Labels, number_labels, number_type
-from sqlpriv.methods.generalized.policy import LabelledPolicy
+from sqlpriv.methods.generalized.policy import GeneralizedPolicy
 from sqlpriv.policy.file import Policy
 from sqlpriv.table.frequencies import COUNT, Frequencies, count_combinations
-from sqlpriv.table.hierarchies import Hierarchy, make_hierarchies
+from sqlpriv.table.hierarchies import TOP, Hierarchy, make_hierarchies
 from sqlpriv.table.source import Source
 
 FEW = 200_000
@@ -29,6 +29,16 @@ _PUBLISHED = ("quasi-identifier", "sensitive", "other")
 _READ = ("quasi-identifier", "sensitive", "other", "person")
 
 Sums = tuple[tuple[float, ...], ...]
+
+_LARGEST_NUMBER = 2**100  # times the number of a node it still is a HUGEINT
+_FAULTS = (
+    "value(s) of the table are not in it",
+    "value(s) are listed twice with different labels",
+    "value(s) have no label on it",
+    "label(s) have two different labels above them, so the levels do not nest",
+    "labels stand on it, the top, where one label must stand for all values",
+)
+"""In the order of the columns of _hierarchy_levels."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +57,9 @@ class ScannedTable:
     """A table under its policy, by the combinations of its values."""
 
     frequencies: Frequencies
-    policy: LabelledPolicy
+    policy: GeneralizedPolicy
     values: tuple[SensitiveValues, ...]
-    """Of each sensitive column."""
+    """The values of each sensitive column."""
 
     @property
     def source(self) -> Source:
@@ -73,82 +83,146 @@ class ScannedTable:
 
 
 @dataclass(frozen=True)
+class CheckedLabels:
+    """The labels of hierarchies that fit the table."""
+
+    paths: Relation
+    """attribute, labels of a value from level 0 to the top; NULL gets its own path where it has none"""
+    steps: Relation
+    """The same, one row a level."""
+    relation: Relation
+    """Every label: attribute, level, its number, leaves below, rows below."""
+    counts: tuple[tuple[int, ...], ...]
+    """The number of labels that the table has, by attribute and level."""
+
+
+@dataclass(frozen=True)
+class Labels(CheckedLabels):
+    """Labels whose numbers name classes."""
+
+    leaves: Relation
+    """Every value: attribute, value as text, rows, the list of its labels' numbers, one entry a level."""
+    numbers: int
+    """How many numbers the classes of one node need."""
+    number_type: str
+    """The SQL type that holds the number of every class of a batch of nodes."""
+
+
+@dataclass(frozen=True)
 class Scan(ScannedTable):
-    """What is known of the table before any node is looked at."""
+    """A table with its hierarchies and numbered labels: all that nodes are evaluated on."""
 
     hierarchies: tuple[Hierarchy, ...]
     labels: Labels
 
-    @property
+    @cached_property
     def heights(self) -> tuple[int, ...]:
         """The level of the top, for each quasi-identifier."""
         return tuple(h.height for h in self.hierarchies)
 
-    @property
-    def numbers(self) -> int:
-        """How many numbers the classes of one node need."""
-        return self.labels.numbers
-
-    @property
-    def number_type(self) -> str:
-        """The SQL type of the number of a class."""
-        return number_type(self.numbers)
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The number of each quasi-identifier, by its name as the table spells it."""
+        numbers = {folded(q): a for a, q in enumerate(self.policy.qis)}
+        return {c: numbers[folded(c)] for c in self.source.columns if folded(c) in numbers}
 
     @cached_property
     def loss(self) -> Sums:
         """The losses of all cells when nothing is suppressed, summed by attribute and level."""
-        return _sums(self.source, self.costed_leaves, len(self.heights), "loss")
+        return self._summed("loss")
 
     @cached_property
     def entropy(self) -> Sums:
-        """The same of the entropy."""
-        return _sums(self.source, self.costed_leaves, len(self.heights), "entropy")
+        """The entropy, summed likewise."""
+        return self._summed("entropy")
 
     @cached_property
     def volume(self) -> Sums:
-        """The same of the logarithm of the number of values that a label stands for."""
-        return _sums(self.source, self.costed_leaves, len(self.heights), "volume")
+        """The logarithm of the number of values that a label stands for, summed likewise."""
+        return self._summed("volume")
 
     @cached_property
     def costed_leaves(self) -> Relation:
-        """The leaves with their losses and other costs; made when they are first asked for."""
+        """The leaves with their losses and other costs; made when they are first needed."""
         found = self.labels
-        costed = inlined(f"FROM _lattice_costs({found.steps}, {found.relation}, {found.leaves})")
+        costed = inlined(f"FROM _lattice_costs({found.steps.name}, {found.relation.name}, {found.leaves.name})")
         return self.source.scratch.table(costed, "costed_leaves")
 
     @cached_property
     def base(self) -> Relation:
         """The frequencies by numbers, what nodes are evaluated on: a<i>, the class numbers of attribute i by level;
         s<j>, the number of the value of sensitive column j; holder, where there are persons; n."""
-        return _numbered(self, "base", self.labels.leaves, ())
+        return self._numbered("base", self.labels.leaves, ())
 
     @cached_property
     def costs(self) -> Relation:
         """The base with the costs of the cells."""
-        return _numbered(self, "costs", self.costed_leaves, ("loss", "entropy", "volume"))
+        return self._numbered("costs", self.costed_leaves, ("loss", "entropy", "volume"))
 
     @cached_property
     def rolled(self) -> tuple[int, Relation] | None:
-        """An attribute, and a relation like the base in which it stands on level 1, where that is much smaller."""
-        return _roll_up(self)
+        """An attribute, and a relation like the base in which it is on level 1, where that is much smaller.
+
+        Nodes above level 1 of the attribute with the most values need not start from single values.
+        """
+        policy, base = self.policy, self.base.name
+        fewer = [(own[0] / own[1], -a) for a, own in enumerate(self.labels.counts) if len(own) > 2]
+        if not fewer:
+            return None
+        attribute = -max(fewer)[1]
+        kept = [f"s{j}" for j in range(len(policy.sensitive))] + (["holder"] if policy.person else [])
+        grouped = ", ".join([f"a{a}[{2 if a == attribute else 1}]" for a in range(len(policy.qis))] + kept)
+        # One row stands for its group: its number is quicker to find and join than its lists are to aggregate.
+        groups = f"SELECT min(rowid) AS one, CAST(sum(n) AS BIGINT) AS n FROM {base} GROUP BY {grouped}"
+        rows = f"SELECT b.* REPLACE (g.n AS n) FROM ({groups}) AS g JOIN {base} AS b ON b.rowid = g.one"
+        rolled = self.source.scratch.table(rows, "rolled")
+        return (attribute, rolled) if (rolled.written or 0) < 0.6 * self.combinations else None
+
+    def _summed(self, cost: str) -> Sums:
+        """The sum of a cost over all rows, by attribute and level."""
+        found = fetch(
+            self.source.con,
+            f"SELECT attribute, level, sum(rows * {cost}[level + 1]) FROM (SELECT attribute, rows, {cost}, unnest("
+            f"range(0, len({cost}))) AS level FROM {self.costed_leaves.name} WHERE rows > 0) GROUP BY ALL ORDER BY ALL",
+        )
+        attributes = range(len(self.heights))
+        return tuple(tuple(float(total) for attribute, _, total in found if attribute == a) for a in attributes)
+
+    def _numbered(self, hint: str, leaves: Relation, costs: Sequence[str]) -> Relation:
+        """The frequencies by numbers, with these costs."""
+        policy = self.policy
+        columns = [f"l{i}.numbers AS a{i}" for i in range(len(policy.qis))]
+        columns += [f"l{i}.{cost} AS {cost}{i}" for cost in costs for i in range(len(policy.qis))]
+        columns += [f"v{j}.id AS s{j}" for j in range(len(policy.sensitive))]
+        columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
+        rows = number_rows(policy, self.frequencies.relation, ", ".join([*columns, f"t.{COUNT} AS n"]), leaves)
+        for j, (column, values) in enumerate(zip(policy.sensitive, self.values, strict=True)):
+            rows += f" JOIN {values.relation.name} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value"
+        return self.source.scratch.table(rows, hint)
 
 
-def scan_table(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> Scan:
+def scan_table(source: Source, policy: GeneralizedPolicy, others: Sequence[str] = ()) -> Scan:
     """Read the table once, make the hierarchies, check that they fit, and number their labels.
 
-    `others` are columns that the objective looks at, beside quasi-identifiers and sensitive ones.
+    `others` are columns that the objective looks at, besides quasi-identifiers and sensitive ones.
     """
     found = scan_values(source, policy, others)
     hierarchies = make_hierarchies(source, policy.hierarchies, found.frequencies.relation.name)
-    labels = number_labels(found.frequencies, hierarchies)
+    labels = _number_labels(found.frequencies, hierarchies)
     return Scan(found.frequencies, policy, found.values, hierarchies, labels)
 
 
-def scan_values(source: Source, policy: LabelledPolicy, others: Sequence[str] = ()) -> ScannedTable:
-    """Read the table once, and number its sensitive values."""
+def scan_values(source: Source, policy: GeneralizedPolicy, others: Sequence[str] = ()) -> ScannedTable:
+    """Read the table once, and number its sensitive values in their order, NULL last."""
     check_columns(source, policy)
     found = count_combinations(source, policy.qis, [*policy.sensitive, *others], policy.person)
-    return ScannedTable(found, policy, tuple(_number_values(found, column) for column in policy.sensitive))
+    numbered = []
+    for column in policy.sensitive:
+        values = inlined(f"FROM _lattice_values(({found.totals(column)}), {found.total()})")
+        relation = source.scratch.table(values, "values")
+        kinds, least = fetch(source.con, f"SELECT count(*), min(share) FROM {relation.name}")[0]
+        numbered.append(SensitiveValues(relation, int(kinds), float(least)))
+    return ScannedTable(found, policy, tuple(numbered))
 
 
 def check_columns(source: Source, policy: Policy) -> None:
@@ -190,64 +264,77 @@ def node_of(scan: Scan, given: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def number_rows(
-    policy: LabelledPolicy,
-    table: Relation | str,
+    policy: GeneralizedPolicy,
+    table: Relation,
     columns: str,
     leaves: Relation,
     attributes: Collection[int] | None = None,
 ) -> str:
     """A query of `columns` over a table t, its quasi-identifiers, all or some, joined with their leaves l0, l1, ..."""
     joins = "".join(
-        f" JOIN {leaves} AS l{i} ON l{i}.attribute = {i} "
+        f" JOIN {leaves.name} AS l{i} ON l{i}.attribute = {i} "
         f"AND CAST(t.{quoted(q)} AS VARCHAR) IS NOT DISTINCT FROM l{i}.value"
         for i, q in enumerate(policy.qis)
         if attributes is None or i in attributes
     )
-    return f"SELECT {columns} FROM {table} AS t{joins}"
+    return f"SELECT {columns} FROM {table.name} AS t{joins}"
 
 
-def _numbered(scan: Scan, hint: str, leaves: Relation, costs: Sequence[str]) -> Relation:
-    """The frequencies by numbers, with these costs."""
-    policy = scan.policy
-    columns = [f"l{i}.numbers AS a{i}" for i in range(len(policy.qis))]
-    columns += [f"l{i}.{cost} AS {cost}{i}" for cost in costs for i in range(len(policy.qis))]
-    columns += [f"v{j}.id AS s{j}" for j in range(len(policy.sensitive))]
-    columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
-    rows = number_rows(policy, scan.frequencies.relation, ", ".join([*columns, f"t.{COUNT} AS n"]), leaves)
-    for j, (column, values) in enumerate(zip(policy.sensitive, scan.values, strict=True)):
-        rows += f" JOIN {values.relation} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value"
-    return scan.source.scratch.table(rows, hint)
-
-
-def _roll_up(scan: Scan) -> tuple[int, Relation] | None:
-    """Nodes above level 1 of the attribute with the most values need not start from single values."""
-    policy, base = scan.policy, scan.base
-    fewer = [(seen[0] / seen[1], -a) for a, seen in enumerate(scan.labels.seen) if len(seen) > 2]
-    if not fewer:
-        return None
-    attribute = -max(fewer)[1]
-    kept = [f"s{j}" for j in range(len(policy.sensitive))] + (["holder"] if policy.person else [])
-    grouped = ", ".join([f"a{a}[{2 if a == attribute else 1}]" for a in range(len(policy.qis))] + kept)
-    # One row stands for its group: its number is quicker to find and join than its lists are to aggregate.
-    groups = f"SELECT min(rowid) AS one, CAST(sum(n) AS BIGINT) AS n FROM {base} GROUP BY {grouped}"
-    rows = f"SELECT b.* REPLACE (g.n AS n) FROM ({groups}) AS g JOIN {base} AS b ON b.rowid = g.one"
-    rolled = scan.source.scratch.table(rows, "rolled")
-    return (attribute, rolled) if (rolled.written or 0) < 0.6 * scan.combinations else None
-
-
-def _number_values(found: Frequencies, column: str) -> SensitiveValues:
-    """Number the values of a sensitive column in their order, NULL last."""
-    values = inlined(f"FROM _lattice_values(({found.totals(column)}), {found.total()})")
-    relation = found.source.scratch.table(values, "values")
-    kinds, least = fetch(found.source.con, f"SELECT count(*), min(share) FROM {relation}")[0]
-    return SensitiveValues(relation, int(kinds), float(least))
-
-
-def _sums(source: Source, leaves: Relation, attributes: int, cost: str) -> Sums:
-    """The sum of a cost over all rows, by attribute and level."""
-    found = fetch(
-        source.con,
-        f"SELECT attribute, level, sum(rows * {cost}[level + 1]) FROM (SELECT attribute, rows, {cost}, "
-        f"unnest(range(0, len({cost}))) AS level FROM {leaves} WHERE rows > 0) GROUP BY ALL ORDER BY ALL",
+def check_hierarchies(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> CheckedLabels:
+    """The labels of hierarchies; those that do not fit the table are refused, with attribute, level and how many."""
+    con, scratch = found.source.con, found.source.scratch
+    paths = paths_of(found, hierarchies)
+    counted = " UNION ALL ".join(
+        f"SELECT {i} AS attribute, CAST({quoted(h.column)} AS VARCHAR) AS value, CAST(sum({COUNT}) AS BIGINT) AS rows "
+        f"FROM {found.relation.name} GROUP BY 2"
+        for i, h in enumerate(hierarchies)
     )
-    return tuple(tuple(float(total) for attribute, _, total in found if attribute == i) for i in range(attributes))
+    counts = scratch.table(counted, "counts")
+    steps = scratch.table(inlined(f"FROM _hierarchy_steps({paths.name}, {counts.name})"), "steps")
+    labels = scratch.table(inlined(f"FROM _lattice_labels({steps.name})"), "labels")
+    levels = sorted(fetch(con, inlined(f"FROM _hierarchy_levels({labels.name}, {counts.name})")))
+    faults = sorted(
+        (attribute, level, fault, number)
+        for attribute, level, _, *numbers in levels
+        for fault, number in zip(_FAULTS, numbers, strict=True)
+        if number
+    )
+    if faults:
+        listed = (
+            f"hierarchy of {hierarchies[a].column!r}, level {level}: {n} {fault}" for a, level, fault, n in faults
+        )
+        raise PolicyError("; ".join(listed))
+    per_level = tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
+    return CheckedLabels(paths, steps, labels, per_level)
+
+
+def _number_labels(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Labels:
+    """The labels of hierarchies that fit the table, numbered so that the sum over a row names its class."""
+    checked = check_hierarchies(found, hierarchies)
+    radix, radices = 1, []
+    for labels in checked.counts:
+        radices.append(radix)
+        radix *= labels[0]
+    if radix > _LARGEST_NUMBER:
+        raise PolicyError("the quasi-identifiers have too many different values together; start from coarser ones")
+    kind = "BIGINT" if radix < 2**40 else "HUGEINT"
+    leaves = inlined(
+        f"FROM _lattice_leaves({checked.steps.name}, {checked.relation.name}, CAST({radices} AS {kind}[]))"
+    )
+    numbered = found.source.scratch.table(leaves, "leaves")
+    return Labels(checked.paths, checked.steps, checked.relation, checked.counts, numbered, radix, kind)
+
+
+def paths_of(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Relation:
+    """The labels of each value, from level 0 to the top: attribute, labels."""
+    con = found.source.con
+    listed = " UNION ALL ".join(
+        f"SELECT {i} AS attribute, list_value(*COLUMNS(*)) AS labels FROM {h.table}" for i, h in enumerate(hierarchies)
+    )
+    paths = found.source.scratch.table(listed, "paths")
+    for i, h in enumerate(hierarchies):
+        if folded(h.column) in found.with_null:
+            own = f"list_resize(CAST([] AS VARCHAR[]), {h.height}) || [{literal(TOP)}]"
+            has_none = f"NOT EXISTS (FROM {paths.name} WHERE attribute = {i} AND labels[1] IS NULL)"
+            fetch(con, f"INSERT INTO {paths.name} SELECT {i}, {own} WHERE {has_none}")
+    return paths

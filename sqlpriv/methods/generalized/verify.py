@@ -1,8 +1,8 @@
-"""Judge what a generalized release says of its labels, from its file alone.
+"""Judge the labels and requirements of a generalized release, from its file alone.
 
-What is below a label decides what answers are bounded by, so the file must not say other things in two places. Labels
-are listed and used, stand on their level and nest; ends are those that labels name; every published label has leaves,
-which are values of the domain.
+The values below a label decide the bounds of answers, so the file must not contradict itself. Labels are listed and
+used, are on their level and nest; ends are those that labels name; every published label has leaves, which are values
+of the domain. Requirements are judged by the published rows, with the macros.
 """
 
 from __future__ import annotations
@@ -10,32 +10,41 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import SqlprivError
+from sqlpriv.core.facts import shown_number
 from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.kinds import BOXES, CLOSED, counted_leaves, named_ends
 from sqlpriv.methods.generalized.layout import (
     BOX_LEVELS,
+    BOXES,
+    CLOSED,
     QI,
     Attribute,
     column_has_ends,
     column_has_labels,
+    counted_leaves,
     has_leaves,
+    named_ends,
 )
 from sqlpriv.methods.generalized.policy import folded_node
 from sqlpriv.methods.generalized.read import PublishedColumn
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
+from sqlpriv.release.requirements import declared_requirement
 from sqlpriv.release.verify import Check, published
 from sqlpriv.table.hierarchies import TOP
 
 Fault = tuple[str, str]
-"""What is wrong, as a count in SQL, and in words after the count."""
+"""A query that counts errors, and the words after the count."""
 _STAR = literal(TOP)
+_PERSONS = "persons were counted, and they are not published"
 
 
 def domains_beyond(file: ReleaseFile, policy: Policy) -> Iterator[str]:
-    """A domain is public because the policy says so; whether its values are those, only publishing can tell."""
+    """A domain is public because the policy says so; only publishing can check that its values are those."""
     given = {folded(c.name) for c in policy.columns if c.given.get("domain") is not None}
     for column in file.attributes:
         if column["has_domain"] and folded(str(column["name"])) not in given:
@@ -151,9 +160,9 @@ def _domain_faults(file: ReleaseFile, column: Attribute, has_stars: bool) -> lis
 def _leaf_faults(leaves: str, domain: str) -> list[Fault]:
     """Leaves are values of the domain with its shares, none is there twice, and they are counted."""
     same = "m.value IS NOT DISTINCT FROM l.value AND m.share IS NOT DISTINCT FROM l.share"
-    stated = f"SELECT label, value, leaves AS stated, total AS stated_total FROM {leaves}"
+    declared = f"SELECT label, value, leaves AS declared, total AS declared_total FROM {leaves}"
     counted = counted_leaves(f"SELECT label, value, share FROM {leaves}")
-    unlike = "s.stated IS DISTINCT FROM c.leaves OR (abs(s.stated_total - c.total) <= 1e-9 * c.total) IS NOT TRUE"
+    unlike = "s.declared IS DISTINCT FROM c.leaves OR (abs(s.declared_total - c.total) <= 1e-9 * c.total) IS NOT TRUE"
     pairs = "s.label IS NOT DISTINCT FROM c.label AND s.value IS NOT DISTINCT FROM c.value"
     return [
         (f"SELECT count(*) - count(DISTINCT (label, coalesce('v' || CAST(value AS VARCHAR), ''))) FROM {leaves}",
@@ -162,7 +171,7 @@ def _leaf_faults(leaves: str, domain: str) -> list[Fault]:
          "leaves are of no domain"),
         (f"SELECT count(*) FROM {leaves} WHERE label IS NULL AND value IS NOT NULL", "leaves are below NULL"),
         # Sums of doubles depend on their order.
-        (f"SELECT count(*) FROM ({stated}) AS s JOIN ({counted}) AS c ON {pairs} WHERE {unlike}",
+        (f"SELECT count(*) FROM ({declared}) AS s JOIN ({counted}) AS c ON {pairs} WHERE {unlike}",
          "values below a label are miscounted"),
     ]  # fmt: skip
 
@@ -182,9 +191,9 @@ def _one_level(leaves: str, domain: str, column: Attribute) -> list[Fault]:
 def _many_levels(file: ReleaseFile, column: Attribute) -> list[Fault]:
     """Leaves are below labels; a value has itself, * all, and a label no more than those above it."""
     name = str(column["name"])
-    domain, leaves, labels = quoted(file.catalog, "domain", name), file.table(f"leaves_{name}"), f"labels_{name}"
-    labels = file.table(labels)
-    # What is called alike on two levels is all of it, to a reader.
+    domain = quoted(file.catalog, "domain", name)
+    leaves, labels = file.table(f"leaves_{name}"), file.table(f"labels_{name}")
+    # To a reader, a label of the same name on two levels has the leaves of both.
     alone = f"SELECT label FROM {labels} GROUP BY label HAVING count(*) = 1"
     same = "m.value IS NOT DISTINCT FROM l.value"
     return [
@@ -198,3 +207,67 @@ def _many_levels(file: ReleaseFile, column: Attribute) -> list[Fault]:
          f"list_contains(h.above, o.label) WHERE l.label IN ({alone}) AND NOT EXISTS (FROM {leaves} AS m WHERE "
          f"m.label = o.label AND {same})", "leaves are not below what is above their label"),
     ]  # fmt: skip
+
+
+def differs_in_persons(file: ReleaseFile, policy: Policy) -> Iterator[str]:
+    """Rows are counted, or persons where the policy names them."""
+    counted = "rows" if policy.person is None else "persons"
+    if file.about["counts"] != counted:
+        yield f"the policy counts {counted}"
+
+
+def check_requirements(file: ReleaseFile, is_whole: bool) -> Iterator[Check]:
+    """Judge all requirements that the file declares; `is_whole`: whether it has all rows of the table."""
+    required = file.rows("requirements")
+    yield Check("something is required", bool(required))
+    for row in required:
+        yield _judge_requirement(file, row, is_whole)
+
+
+def checked_requirement(file: ReleaseFile, row: Attribute) -> Requirement | Check:
+    """A requirement as the file declares it, or why it cannot be judged."""
+    requirement = declared_requirement(row)
+    if requirement is None:
+        return Check(str(row["measure"]), False, "this version does not know how to judge it")
+    column = folded(requirement.sensitive or "")
+    sensitive = [c for c in file.attributes if folded(str(c["name"])) == column and c["role"] == "sensitive"]
+    if requirement.measure.needs_sensitive and not sensitive:
+        return Check(requirement.text, False, f"{requirement.sensitive!r} is not a sensitive column")
+    return requirement
+
+
+def _judge_requirement(file: ReleaseFile, row: Attribute, is_whole: bool) -> Check:
+    """Judge a requirement that the file declares by its published rows; `is_whole`: whether no row is missing."""
+    requirement, columns = checked_requirement(file, row), file.attributes
+    if isinstance(requirement, Check):
+        return requirement
+    text, measure, column = requirement.text, requirement.measure, folded(requirement.sensitive or "")
+    kind = next((str(c["type"]) for c in columns if folded(str(c["name"])) == column), "")
+    why = _why_not(file, requirement, is_whole, kind)
+    if why is not None and not (why == _PERSONS and measure.worse_for_persons):
+        return Check(text, None, why)
+    qis = [str(c["name"]) for c in columns if c["role"] == "quasi-identifier"]
+    called = Calls(file.con).need(measure.macro)
+    try:
+        query = measure.select(called, published(file), qis, requirement.sensitive, requirement.arguments)
+        value = fetch(file.con, query)[0][0]
+    except SqlprivError as error:
+        return Check(text, False, str(error))
+    holds, found = requirement.holds(float(value)), f"is {shown_number(float(value))}"
+    if why is not None and holds:
+        return Check(text, None, f"{why}; of rows it {found}")
+    return Check(text, holds, found)
+
+
+def _why_not(file: ReleaseFile, requirement: Requirement, is_whole: bool, kind: str) -> str | None:
+    """Why the file alone cannot prove that a requirement holds; `kind` is the type of its sensitive column."""
+    measure = requirement.measure
+    if file.about.get("counts") == "persons":
+        return _PERSONS
+    if measure.reads_tables or set(requirement.arguments) != set(measure.names):
+        return "what it is judged against is not in the file"
+    if measure.against_table and not is_whole:
+        return "it is about the whole table, and suppressed rows are not in the file"
+    if measure.by_order and "VARCHAR" in kind:
+        return "the order of the values may be that of an ENUM, which is published as text"
+    return None

@@ -1,8 +1,9 @@
 """Write a generalized release into a file that is open for writing, in the layout of layout.py.
 
-It is given rows, and what their labels are: how labels were found does not matter. The file never holds an identifier,
-a count, a path, or a value that no published row has, but for the ends of ranges and the domains that the policy
-declares. Rows are sorted by what they show, so their order says nothing.
+`write_generalized` is given rows and, for each column, queries for its labels and leaves (ColumnLabels). For a node, in
+which every column is on one level, `node_labels` makes these queries; boxes have their own (boxes.py). The file never
+holds an identifier, a count, a path, or a value that no published row has, but for the ends of ranges and the domains
+that the policy declares. Rows are sorted by their cells, so their order reveals nothing.
 """
 
 from __future__ import annotations
@@ -15,14 +16,26 @@ import duckdb
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import folded, literal, quoted
-from sqlpriv.methods.generalized.kinds import counted_leaves
-from sqlpriv.methods.generalized.layout import ATTRIBUTES, view_of_rows
-from sqlpriv.methods.generalized.leaves import ShownColumn
+from sqlpriv.methods.generalized.columns import ShownColumn
+from sqlpriv.methods.generalized.layout import (
+    ATTRIBUTES,
+    BINS,
+    NEVER_SHOWN,
+    counted_leaves,
+    has_leaves,
+    named_ends,
+    view_of_rows,
+)
+from sqlpriv.methods.generalized.scan import Scan, number_rows
+from sqlpriv.methods.lattice import Node
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_reasons, write_values
 from sqlpriv.release.requirements import write_requirements
 from sqlpriv.release.write import write_in_order
+from sqlpriv.table.hierarchies import TOP, Given, wide_rows
+from sqlpriv.table.source import Source
 
 ROWS = f"{WRITTEN}.{SCHEMA}.published"
 """The published rows of the file that is written."""
@@ -39,10 +52,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class ColumnLabels:
-    """What a file tells of the labels of a column. The queries are run when the rows are written."""
+    """The labels of a column in a file. The queries are run when the rows are written."""
 
     level: int | None
-    """The level that the column stands on; None where its labels are on many."""
+    """The level of the column; None where its labels are on many."""
     levels: int | None
     """That of the top; None without a hierarchy."""
     labels: str
@@ -51,7 +64,7 @@ class ColumnLabels:
     """A query for label, value and share of the leaves, where they are stored."""
 
 
-def write_labelled(
+def write_generalized(
     con: duckdb.DuckDBPyConnection,
     policy: Policy,
     tables: Sequence[Rows],
@@ -119,9 +132,130 @@ def _write_attributes(
     write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
 
 
-def labelled_otherwise(column: str, values: int) -> PolicyError:
-    """Why a domain is refused whose values have other labels than the same values of the table."""
-    return PolicyError(
-        f"domain of {column!r}: its hierarchy labels {values:,} values of the domain otherwise than those of the "
-        "table; write labels that depend on the value alone"
+@dataclass(frozen=True)
+class NodeLabels:
+    """The labels that a node shows, and the classes that it suppresses."""
+
+    node: Node
+    labels: Relation
+    """Each value's label and number under the node, and the labels above it: attribute, value, number, label, above."""
+    suppressed: Relation | None = None
+    """The numbers of the classes that fail (class); None where it is known that there are none."""
+
+    def is_hidden(self, number: str = "") -> str:
+        """Whether the class of a number is suppressed, as SQL; without one that of a row joined with l0, l1, ..."""
+        number = number or " + ".join(f"l{a}.number" for a in range(len(self.node)))
+        return "false" if self.suppressed is None else f"({number}) IN (FROM {self.suppressed.name})"
+
+
+def write_node_labels(
+    scan: Scan,
+    node: Node,
+    scratch: Scratch | None = None,
+    paths: Relation | None = None,
+    suppressed: Relation | None = None,
+) -> NodeLabels:
+    """What a node shows; `paths` are the labels of each value, where they are not those of the hierarchies."""
+    listed = ", ".join(f"({a}, {level}, {h})" for a, (level, h) in enumerate(zip(node, scan.heights, strict=True)))
+    leaves, paths = scan.labels.leaves, paths or scan.labels.paths
+    shown = (
+        f"SELECT l.attribute, l.value, l.numbers[level + 1] AS number, "
+        f"CASE WHEN level = height THEN {literal(TOP)} ELSE p.labels[level + 1] END AS label, "
+        f"p.labels[level + 2 : height] || CASE WHEN level < height THEN [{literal(TOP)}] ELSE [] END AS above "
+        f"FROM {leaves.name} AS l JOIN (VALUES {listed}) AS n(attribute, level, height) ON l.attribute = n.attribute "
+        f"JOIN {paths.name} AS p ON l.attribute = p.attribute AND l.value IS NOT DISTINCT FROM p.labels[1]"
     )
+    return NodeLabels(node, (scratch or scan.source.scratch).table(shown, "shown"), suppressed)
+
+
+def node_labels(
+    scan: Scan, shown: NodeLabels, columns: Sequence[ShownColumn], rows_of: Mapping[str, str] | None = None
+) -> dict[str, ColumnLabels]:
+    """The labels of each quasi-identifier, for the file that is written.
+
+    `rows_of`: the table of the file that has a column, where not all are in one.
+    """
+    found = {}
+    for column in columns:
+        a = scan.places.get(column.name)
+        if a is None:
+            continue
+        rows = ROWS if rows_of is None else rows_of[column.name]
+        leaves = None
+        if has_leaves(column.labels, column.domain is not None):
+            leaves = leaf_rows(scan, shown, a, column, quoted(WRITTEN, SCHEMA, f"labels_{column.name}"))
+        labels = label_rows(scan, shown, a, column, rows)
+        found[column.name] = ColumnLabels(shown.node[a], scan.heights[a], labels, leaves)
+    return found
+
+
+def label_rows(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn, published: str) -> str:
+    """A query for the labels that are published: label, level, above, and low and high where they are ranges.
+
+    Ends are read from labels that words of the policy make; bins are named by published rows, and so are their ends.
+    """
+    labels = (
+        f"SELECT DISTINCT label, CAST({shown.node[attribute]} AS INTEGER) AS level, CAST(above AS VARCHAR[]) AS above "
+        f"FROM {shown.labels.name} WHERE attribute = {attribute} AND label IN "
+        f"(SELECT CAST({quoted(column.name)} AS VARCHAR) FROM {published})"
+    )
+    if not column.has_ends:
+        return labels
+    if column.labels == BINS:
+        # The smallest and the largest published value of each bin.
+        cells = f"l{attribute}.label AS label, t.{quoted(column.name)} AS cell"
+        rows = number_rows(scan.policy, scan.frequencies.relation, cells, shown.labels)
+        rows += f" WHERE NOT ({shown.is_hidden()}) AND l{attribute}.label IS NOT NULL"
+        ends = f"SELECT label, min(cell) AS low, max(cell) AS high FROM ({rows}) GROUP BY label"
+        return f"SELECT l.*, e.low, e.high FROM ({labels}) AS l LEFT JOIN ({ends}) AS e ON l.label = e.label"
+    low, high = named_ends(column.labels, column.original)
+    return f"SELECT *, {low} AS low, {high} AS high FROM ({labels})"
+
+
+def leaf_rows(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn, labels: str) -> str:
+    """A query for the values of a public domain with their labels under the node: label, value, share.
+
+    `labels`: the table of the labels that are published, for bins.
+    """
+    if shown.node[attribute] == scan.heights[attribute]:
+        return f"SELECT {literal(TOP)} AS label, value, share FROM {column.domain}"
+    if column.labels != BINS:
+        given = scan.policy.hierarchies[scan.policy.qis[attribute]]
+        wide = label_domain(scan.source, given, column)
+        labelled = (
+            f"SELECT w.labels[{shown.node[attribute] + 1}] AS label, d.value, d.share FROM {column.domain} AS d "
+            f"LEFT JOIN {wide.name} AS w ON CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM w.labels[1]"
+        )
+        refuse_labels(
+            scan.source,
+            column,
+            f"SELECT count(*) FROM ({labelled}) WHERE label IS NULL AND value IS NOT NULL",
+            f"SELECT count(*) FROM {shown.labels.name} AS s JOIN ({labelled}) AS d ON s.value IS NOT DISTINCT FROM "
+            f"CAST(d.value AS VARCHAR) WHERE s.attribute = {attribute} AND s.label IS DISTINCT FROM d.label",
+        )
+        return labelled
+    # Values between bins, or of bins that are not shown, have a label that no row has.
+    within = f"LEFT JOIN {labels} AS e ON d.value BETWEEN e.low AND e.high"
+    label = f"CASE WHEN d.value IS NOT NULL THEN coalesce(e.label, {literal(NEVER_SHOWN)}) END"
+    return f"SELECT {label} AS label, d.value, d.share FROM {column.domain} AS d {within}"
+
+
+def label_domain(source: Source, given: Given, column: ShownColumn) -> Relation:
+    """The labels that a hierarchy gives to the values of a public domain, from level 0 to the top: labels, a list."""
+    base = source.scratch.table(f"SELECT value AS {quoted(column.name)} FROM {column.domain}", "domain")
+    wide = wide_rows(source, given, column.name, base.name)
+    return source.scratch.table(f"SELECT list_value(*COLUMNS(*)) AS labels FROM ({wide})", "domain_labels")
+
+
+def refuse_labels(source: Source, column: ShownColumn, bare: str, unlike: str) -> None:
+    """Refuse a domain by two queries for a number of its values: those without a label, and those that the hierarchy
+    labels otherwise than the same values of the table."""
+    ((values,),) = fetch(source.con, bare)
+    if values:
+        raise PolicyError(f"domain of {column.name!r}: {values:,} of its values have no label in the hierarchy")
+    ((values,),) = fetch(source.con, unlike)
+    if values:
+        raise PolicyError(
+            f"domain of {column.name!r}: its hierarchy labels {values:,} values of the domain otherwise than those of "
+            "the table; write labels that depend on the value alone"
+        )

@@ -13,7 +13,7 @@ from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.facts import Line
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.generalized.cells import labelled_records
+from sqlpriv.methods.generalized.linking import generalized_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.noisy.attackers import attacker_grid, worst_posterior
 from sqlpriv.methods.noisy.calibration import Bound, Calibration
@@ -181,7 +181,7 @@ class Randomized(Method[P, RandomizedPlan]):
         also: str | None = None,
     ) -> Records:
         """The published rows: tuples of the domain, whose columns may be labels of a level."""
-        return labelled_records(file, names, source, policy, also)
+        return generalized_records(file, names, source, policy, also)
 
 
 def _columns(file: ReleaseFile) -> list[dict[str, Any]]:

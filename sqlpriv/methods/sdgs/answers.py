@@ -20,7 +20,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import Line
 from sqlpriv.core.sqltext import NUMERIC_TYPE, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.read import ClassRows, Known, PublishedColumn
+from sqlpriv.methods.generalized.read import ClassRows, KnownValues, PublishedColumn
 from sqlpriv.methods.sdgs.declared import declared_groups, refuse_no_numbers
 from sqlpriv.methods.sdgs.groups import Group, file_of
 from sqlpriv.release.file import ReleaseFile
@@ -161,12 +161,12 @@ def open_sampled(file: ReleaseFile) -> Release:
     )
 
 
-def _known(file: ReleaseFile, column: PublishedColumn) -> Known:
+def _known(file: ReleaseFile, column: PublishedColumn) -> KnownValues:
     size, nulls = fetch(file.con, f"SELECT count(*), count(*) - count(value) FROM {column.domain}")[0]
-    return Known(int(size), nulls > 0, f"{int(size)}e0")
+    return KnownValues(int(size), nulls > 0, f"{int(size)}e0")
 
 
-def _attribute(file: ReleaseFile, column: PublishedColumn, known: Known) -> Attribute:
+def _attribute(file: ReleaseFile, column: PublishedColumn, known: KnownValues) -> Attribute:
     unlisted = not column.has_domain
     is_number = column.has_domain and NUMERIC_TYPE.fullmatch(column.kind) is not None
     least = fetch(file.con, f"SELECT min(value) FROM {column.domain}")[0][0] if is_number else None

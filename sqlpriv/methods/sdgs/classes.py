@@ -17,9 +17,9 @@ from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.kinds import without_enums
-from sqlpriv.methods.generalized.labels import NodeLabels
+from sqlpriv.methods.generalized.layout import without_enums
 from sqlpriv.methods.generalized.scan import Scan, number_rows, published_columns
+from sqlpriv.methods.generalized.write import NodeLabels
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.policy import SdgsPolicy

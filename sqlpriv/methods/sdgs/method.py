@@ -10,7 +10,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import Line
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.generalized.cells import labelled_records
+from sqlpriv.methods.generalized.linking import generalized_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.records import Records
 from sqlpriv.methods.sdgs import write
@@ -122,7 +122,7 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
         also: str | None = None,
     ) -> Records:
         """The sampled rows, with the values that each label may stand for."""
-        return labelled_records(file, names, source, policy, also)
+        return generalized_records(file, names, source, policy, also)
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The sampled rows, and the classes that could be there and are not."""

@@ -12,8 +12,8 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.node_labels import write_node_labels
 from sqlpriv.methods.generalized.scan import Scan, node_of
+from sqlpriv.methods.generalized.write import write_node_labels
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.classes import expected_rows, write_classes
 from sqlpriv.methods.sdgs.groups import Group

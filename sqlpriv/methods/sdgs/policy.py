@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.methods.generalized.policy import LabelledPolicy, check_node, read_node
+from sqlpriv.methods.generalized.policy import GeneralizedPolicy, check_node, read_node
 from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
 from sqlpriv.policy.keys import GROUPS, HIERARCHY, REASON, Fail, Key, Keys, Kind, check_groups, number
 
@@ -67,7 +67,7 @@ OPTIONS: Keys = (
 
 
 @dataclass(frozen=True)
-class SdgsPolicy(LabelledPolicy):
+class SdgsPolicy(GeneralizedPolicy):
     """A policy for sampled k-anonymity."""
 
     @property

@@ -18,9 +18,7 @@ from pathlib import Path
 
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import quoted
-from sqlpriv.methods.generalized.labels import NodeLabels
-from sqlpriv.methods.generalized.node_labels import node_labels, write_node_labels
-from sqlpriv.methods.generalized.write import Rows, write_labelled
+from sqlpriv.methods.generalized.write import NodeLabels, Rows, node_labels, write_generalized, write_node_labels
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Edition, Made
 from sqlpriv.methods.sdgs.classes import SampleCounts, write_classes, write_rows, write_sample
@@ -56,7 +54,7 @@ def write(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
     drawn = zip(plan.groups, sampled, strict=True)
     groups = [Rows(group.table, _rows(plan, group, sample), group.view(table)) for group, sample in drawn]
     with written(con, path):
-        rows = write_labelled(con, plan.policy, groups, columns, labels, _about(plan, node), _numbers(plan))
+        rows = write_generalized(con, plan.policy, groups, columns, labels, _about(plan, node), _numbers(plan))
         points = (tuple(double(n) for n in point) for point in plan.smooth)
         write_values(con, "smooth", "epsilon, delta, bound", points)
     return Made(rows, float(sum(s.shown for s in sampled)))

@@ -15,7 +15,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.kinds import without_enums
+from sqlpriv.methods.generalized.layout import without_enums
 from sqlpriv.methods.split.layout import BUCKET, Layout
 from sqlpriv.release.write import in_order
 from sqlpriv.table.private_table import settle_types

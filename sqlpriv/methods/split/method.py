@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from sqlpriv.core.sqltext import quoted
-from sqlpriv.methods.generalized.leaves import read_known
-from sqlpriv.methods.generalized.posterior import OF_CLASSES, posterior_by_share
+from sqlpriv.methods.generalized.columns import read_known
+from sqlpriv.methods.generalized.linking import OF_CLASSES, posterior_by_share
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
 from sqlpriv.methods.split.answers import answers_mean, open_buckets
@@ -65,7 +65,9 @@ class Bucketed(Method[P, BucketPlan]):
         self.refuse_queries(request, f"a release by {self.name} has hard bounds and no standard error")
         settle_texts(source)
         found = self.make_plan(source, policy)
-        read_known(found, found.layout.columns)  # a domain has no use here, but what is outside it must not go out
+        read_known(
+            source, policy, found.layout.columns
+        )  # a domain has no use here, but what is outside it must not go out
         return found
 
     def write(self, plan: BucketPlan, edition: Edition, path: Path, request: Request) -> Made:

@@ -15,7 +15,7 @@ from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.facts import shown_number
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.generalized.verify_requirements import checked_requirement
+from sqlpriv.methods.generalized.verify import checked_requirement
 from sqlpriv.methods.split.layout import BUCKET, Layout, can_judge, side_table
 from sqlpriv.methods.split.numbers import Sides
 from sqlpriv.methods.split.plan import Measures

@@ -16,7 +16,7 @@ from support.strategies import fewer
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.evaluate import evaluate
-from sqlpriv.methods.generalized.generalize.nodes import all_nodes, minimal_nodes
+from sqlpriv.methods.generalized.generalize.lattice import all_nodes, minimal_nodes
 from sqlpriv.methods.generalized.generalize.plan import prepare
 from sqlpriv.methods.generalized.generalize.search import is_valid, search
 

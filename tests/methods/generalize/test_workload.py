@@ -20,11 +20,11 @@ from support.policies import policy_text, qi, read, role, write_policy
 
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods.generalized.evaluate import evaluate
-from sqlpriv.methods.generalized.generalize.least import counts_rows
+from sqlpriv.methods.generalized.generalize.node import judge_stars, write_shown
 from sqlpriv.methods.generalized.generalize.plan import prepare
 from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalized.generalize.search import is_valid, search
-from sqlpriv.methods.generalized.generalize.shown import judge_stars, write_shown
+from sqlpriv.methods.generalized.generalize.workload import counts_rows
 from sqlpriv.methods.lattice import Node
 from sqlpriv.publishing import open_private, open_release, plan
 
@@ -68,16 +68,16 @@ def found(policy: GeneralizePolicy) -> tuple[dict[Node, float], dict[Node, bool]
         scan, measures, objective, _ = prepare(source, policy)
         outcomes = dict(zip(NODES, evaluate(scan, measures, NODES), strict=True))
         valid = {node: outcome for node, outcome in outcomes.items() if is_valid(scan, outcome)}
-        assert objective.asked is not None
-        errors = {node: objective.asked({node: outcome}, math.inf)[node] for node, outcome in valid.items()}
+        assert objective.costs_of is not None
+        errors = {node: objective.costs_of({node: outcome}, math.inf)[node] for node, outcome in valid.items()}
         kept = {}
         for node, outcome in valid.items():
             shown = write_shown(scan, measures, node)
             stars = policy.keep_suppressed and outcome.suppressed > 0
             kept[node] = stars and judge_stars(scan, measures, shown).kept
         best = search(scan, measures, objective).best
-        assert objective.ask_before is not None
-        least = objective.ask_before(None)
+        assert objective.least_costs is not None
+        least = objective.least_costs(None)
         assert least is None or all(least[node] <= error for node, error in errors.items())
         bounded = search(scan, measures, replace(objective, before=least)).best
         assert bounded == best or (bounded is not None and best is not None and bounded.node == best.node)
@@ -245,9 +245,9 @@ def test_a_node_is_refused_also_where_another_showed_that_a_query_has_no_answer(
     with open_private(read(path)) as source:
         scan, measures, objective, _ = prepare(source, read(path))
         nodes = [(2, 0), (2, 1)]
-        assert objective.asked is not None
+        assert objective.costs_of is not None
         outcomes = dict(zip(nodes, evaluate(scan, measures, nodes), strict=True))
-        assert objective.asked(outcomes, math.inf) == dict.fromkeys(nodes, math.inf)
+        assert objective.costs_of(outcomes, math.inf) == dict.fromkeys(nodes, math.inf)
         for node in nodes:
             with pytest.raises(PolicyError, match="no node that meets the policy answers the workload"):
                 objective.refuse(node)
@@ -262,10 +262,10 @@ def test_a_node_that_is_worse_than_enough_is_told_to_be_so(tmp_path: Path) -> No
     with open_private(read(path)) as source:
         scan, measures, objective, _ = prepare(source, read(path))
         (outcome,) = evaluate(scan, measures, [(1, 0)])
-        assert objective.asked is not None
-        exact = objective.asked({(1, 0): outcome}, math.inf)[1, 0]
-        assert objective.asked({(1, 0): outcome}, exact)[1, 0] == exact > 0
-        assert exact / 4 < objective.asked({(1, 0): outcome}, exact / 4)[1, 0] <= exact
+        assert objective.costs_of is not None
+        exact = objective.costs_of({(1, 0): outcome}, math.inf)[1, 0]
+        assert objective.costs_of({(1, 0): outcome}, exact)[1, 0] == exact > 0
+        assert exact / 4 < objective.costs_of({(1, 0): outcome}, exact / 4)[1, 0] <= exact
 
 
 def test_what_a_count_is_off_at_least_rules_out_nodes_that_are_not_asked(tmp_path: Path) -> None:
@@ -279,8 +279,8 @@ def test_what_a_count_is_off_at_least_rules_out_nodes_that_are_not_asked(tmp_pat
         path = write_policy(folder, text, AGES, {"w.sql": f"SELECT {value} FROM people WHERE age < 2"})
         with open_private(read(path)) as source:
             *_, objective, _ = prepare(source, read(path))
-            assert objective.ask_before is not None
-            bounds[value] = objective.ask_before(None)
+            assert objective.least_costs is not None
+            bounds[value] = objective.least_costs(None)
     assert bounds["count(*)"] == pytest.approx(np.array([[0, 0], [0, 0], [1, 1]]))
     assert bounds["sum(age)"] is None
 

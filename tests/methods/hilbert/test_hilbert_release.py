@@ -13,8 +13,8 @@ from support.strategies import EXAMPLES
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, PolicyError
-from sqlpriv.methods.generalized.box_plan import BoxPlan
-from sqlpriv.methods.generalized.hilbert import points
+from sqlpriv.methods.generalized.hilbert import curve
+from sqlpriv.methods.generalized.plan import BoxPlan
 from sqlpriv.publishing import open_release, plan, planned, publish, read_policy, show, verify
 
 PUBLIC = {
@@ -32,7 +32,7 @@ def test_the_classes_are_the_best_of_the_line(tmp_path: Path, seed: int) -> None
     path = line_releases.write(tmp_path, sql_of(some_rows(seed, 60 - seed % 45)), f"k = {k}")
     with planned(read_policy(path)) as found:
         assert isinstance(found, BoxPlan)
-        assert found.told == {"optimal": True, "merged": 0}
+        assert found.divided == {"optimal": True, "merged": 0}
         assert found.boxed.loss == pytest.approx(line_releases.least_loss(found, k))
         held = fetch(found.source.con, f"SELECT min(rows), sum(rows) FROM {found.boxed.relation}")
         assert held[0][0] >= k
@@ -45,7 +45,7 @@ def test_large_trees_are_measured_like_small_ones(tmp_path: Path, cuts: str, mon
     """Widths are looked up in a table for few leaves, and level by level for many."""
     path = line_releases.write(tmp_path, sql_of(some_rows(7, 90)), "k = 3", PUBLIC, f'cuts = "{cuts}"')
     small = plan(path).content
-    monkeypatch.setattr(points, "_TABLE_OF_WIDTHS", 0)
+    monkeypatch.setattr(curve, "_TABLE_OF_WIDTHS", 0)
     large = plan(path).content
     assert large["classes"] == small["classes"]
     assert large["loss"] == pytest.approx(small["loss"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sqlpriv.udfs.line import Dimension, Line, group_line
 
-from sqlpriv.methods.generalized.hilbert.merge import added_losses, merge_failing
+from sqlpriv.methods.generalized.hilbert.grouping import added_losses, merge_failing
 
 pytestmark = pytest.mark.one_version
 

@@ -15,7 +15,7 @@ from sqlpriv.core.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.generalized import scan
-from sqlpriv.methods.generalized.mondrian import cuts, rounds
+from sqlpriv.methods.generalized.mondrian import cuts
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import planned
 
@@ -44,7 +44,7 @@ def test_random_tables_are_cut_as_one_would_by_hand(large: int, monkeypatch: pyt
 
 def test_rounds_one_by_one_cut_as_those_of_one_query(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "FEW", 0)
-    monkeypatch.setattr(rounds, "_SORTED", (1, 3))
+    monkeypatch.setattr(cuts, "_SORTED", (1, 3))
     cases = [random_case(seed, points) for seed in range(max(EXAMPLES // 40, 3)) for points in ("data", "public")]
     assert any(check_boxes(case) for case in cases)
 

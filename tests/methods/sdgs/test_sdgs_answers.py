@@ -15,7 +15,7 @@ import pytest
 from support.sampled import COLUMNS, people, plan_of, sampled_policy, write_people
 
 from sqlpriv.core.engine import fetch
-from sqlpriv.methods.generalized.node_labels import write_node_labels
+from sqlpriv.methods.generalized.write import write_node_labels
 from sqlpriv.methods.sdgs.classes import write_classes, write_rows, write_sample
 from sqlpriv.publishing import open_release, publish, read_policy, show
 from sqlpriv.release.open import OpenRelease

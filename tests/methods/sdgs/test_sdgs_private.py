@@ -16,7 +16,7 @@ from support.sampled_outcomes import Distribution, slipped, thrown
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation
-from sqlpriv.methods.generalized.node_labels import write_node_labels
+from sqlpriv.methods.generalized.write import write_node_labels
 from sqlpriv.methods.sdgs.classes import expected_rows, write_classes, write_rows, write_sample
 from sqlpriv.methods.sdgs.plan import SdgsPlan
 from sqlpriv.methods.sdgs.terms import sensitivity

@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from sqlpriv.core.facts import OnProgress
-from sqlpriv.methods.generalized.answers import answers_mean
 from sqlpriv.methods.generalized.generalize import write
-from sqlpriv.methods.generalized.generalize.best import best_node
-from sqlpriv.methods.generalized.generalize.compare import compare
-from sqlpriv.methods.generalized.generalize.nodes import all_nodes, lattice_of, minimal_nodes
-from sqlpriv.methods.generalized.generalize.plan import GeneralizePlan, make_plan, prepare
+from sqlpriv.methods.generalized.generalize.lattice import all_nodes, lattice_of, minimal_nodes, stubbornness_curves
+from sqlpriv.methods.generalized.generalize.plan import GeneralizePlan, best_node, make_plan, prepare
 from sqlpriv.methods.generalized.generalize.policy import OPTIONS, ROLES, WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalized.generalize.search import search
-from sqlpriv.methods.generalized.generalize.stubbornness import stubbornness_curves
 from sqlpriv.methods.generalized.generalize.verify import LAYOUT, differences, verify_file
-from sqlpriv.methods.generalized.method import LabelledMethod
+from sqlpriv.methods.generalized.generalize.write import compare
+from sqlpriv.methods.generalized.method import GeneralizedMethod
 from sqlpriv.methods.generalized.scan import scan_table
+from sqlpriv.methods.generalized.wording import answers_mean
 from sqlpriv.methods.lattice import Lattice
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.release.file import ReleaseFile
@@ -33,7 +31,7 @@ from sqlpriv.table.source import Source
 _SIGMAS = [*(10.0**e for e in range(1, 9)), math.inf]
 
 
-class Generalize(LabelledMethod[GeneralizePolicy, GeneralizePlan]):
+class Generalize(GeneralizedMethod[GeneralizePolicy, GeneralizePlan]):
     """Every quasi-identifier on one level of its hierarchy, rows of classes that fail left out."""
 
     name = "generalize"

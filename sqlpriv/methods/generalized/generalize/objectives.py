@@ -5,11 +5,11 @@ cost less than, whatever is suppressed. Loss, entropy, height and precision are 
 from the counts of single columns, for all nodes before any is looked at. Discernibility, average class size and KL
 divergence need the classes; their bound is the cost of the node with nothing suppressed, known once it was evaluated
 (suppressing a class joins it with others, and joining never lowers them). A workload asks for a bound of each node
-alone (least.py), which says nothing of those above it.
+alone (workload.py), which says nothing of those above it.
 
 The formulas are helpers of utility.sql over the sums of an outcome, asked for many nodes at once: in a small query
 of their own, because the one that judges the nodes is slow by its length. A bound is the same formula where nothing is
-suppressed. What is left here is which of them, and the arrays over the lattice.
+suppressed. This module chooses the formula and makes the arrays over the lattice.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _SUMS = ("suppressed", "classes", "all_classes", "squares", "all_squares", "size
 class Objective:
     """A cost to make small. `shown` turns it into the number that people know (precision grows, its cost shrinks).
 
-    `cost` and `bound` are SQL over the sums of an outcome, the costs of its cells, and `least` and `spread`, what the
-    node has before it is looked at: of this objective, and of the values that its labels stand for. Where `before` is
-    known for all nodes it is the bound. Where the cost needs more than the outcome of a node, `asked` finds it, as far
-    as it is not above the best cost that it is given, `ask_before` finds `before` in so many seconds at most, and
-    `refuse` says why the best node is none after all. `by_cells` says that it needs the costs of the cells, which take
-    another look.
+    `cost` and `bound` are SQL over the sums of an outcome, the costs of its cells, and `least` and `spread`, which a
+    node has before it is evaluated: of this objective, and of the values that its labels stand for. Where `before` is
+    known for all nodes it is the bound. `by_cells`: whether it needs the costs of the cells, for which nodes are
+    evaluated again. A workload needs more than the outcome of a node: `costs_of` finds costs, as far as they are not
+    above the best cost that it is given, `least_costs` finds `before` in so many seconds at most, and `refuse` says why
+    the best node is none after all.
     """
 
     name: str
@@ -48,22 +48,22 @@ class Objective:
     bound: str = "0"
     before: Array | None = None
     shown: Callable[[float], float] = lambda cost: cost
-    asked: Callable[[Mapping[Node, Outcome], float], dict[Node, float]] | None = None
-    ask_before: Callable[[float | None], Array | None] | None = None
+    costs_of: Callable[[Mapping[Node, Outcome], float], dict[Node, float]] | None = None
+    least_costs: Callable[[float | None], Array | None] | None = None
     refuse: Callable[[Node], None] = lambda node: None
     by_cells: bool = False
 
     def costs(self, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
         """What these nodes cost."""
-        return self._priced(self.cost, outcomes)
+        return self._values(self.cost, outcomes)
 
     def bounds(self, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
         """What no node above these costs less than."""
         if self.before is not None:
             return {node: float(self.before[node]) for node in outcomes}
-        return self._priced(self.bound, outcomes)
+        return self._values(self.bound, outcomes)
 
-    def _priced(self, sql: str, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
+    def _values(self, sql: str, outcomes: Mapping[Node, Outcome]) -> dict[Node, float]:
         if self.scan is None or not outcomes:
             return dict.fromkeys(outcomes, 0.0)
         columns: dict[str, list[float]] = {
@@ -93,65 +93,38 @@ def _ask(scan: Scan, sql: str, columns: Mapping[str, Sequence[float]]) -> list[f
 
 def make_objective(scan: Scan, name: str) -> Objective:
     """The objective of that name, for this table; a workload is made by workload.py."""
-    makers = {
-        "loss": _loss,
-        "entropy": _entropy,
-        "height": _height,
-        "precision": _precision,
-        "discernibility": _discernibility,
-        "average_class_size": _average_class_size,
-        "kl": _kl,
-    }
-    return makers[name](scan)
-
-
-def _loss(scan: Scan) -> Objective:
-    mean = f"_mean_loss(loss, {scan.rows}, {len(scan.heights)})"
-    before = _sum_over_attributes([np.array(_ask(scan, mean, {"loss": sums})) for sums in scan.loss])
-    return Objective("loss", scan, mean, before=before, by_cells=True)
-
-
-def _entropy(scan: Scan) -> Objective:
-    before = _sum_over_attributes([np.array(sums) for sums in scan.entropy])
-    return Objective("entropy", scan, "entropy", before=before, by_cells=True)
-
-
-def _height(scan: Scan) -> Objective:
-    before = _sum_over_attributes([np.arange(h + 1, dtype=float) for h in scan.heights])
-    return Objective("height", scan, "least", before=before)
-
-
-def _precision(scan: Scan) -> Objective:
-    """What is climbed is the part that does not depend on the rows, and the least that a node costs."""
-    climbed = [
-        np.array(_ask(scan, f"_climbed(level, {h}, {len(scan.heights)})", {"level": [float(i) for i in range(h + 1)]}))
-        for h in scan.heights
-    ]
-    cost = f"_imprecision(least, suppressed, {scan.rows})"
-    before = _sum_over_attributes(climbed)
-    return Objective("precision", scan, cost, before=before, shown=lambda c: 1 - c)
-
-
-def _discernibility(scan: Scan) -> Objective:
-    cost = f"_discernibility(squares, suppressed, {scan.rows})"
-    return Objective("discernibility", scan, cost, f"_discernibility(all_squares, 0, {scan.rows})")
-
-
-def _average_class_size(scan: Scan) -> Objective:
-    cost = f"_average_class_size({scan.rows}, classes, suppressed)"
-    return Objective("average_class_size", scan, cost, f"_average_class_size({scan.rows}, all_classes, 0)")
-
-
-def _kl(scan: Scan) -> Objective:
-    """KL divergence in nats from table to release, a class spread evenly over the values that its labels stand for."""
-    keys = ", ".join(f"a{a}[1]" for a in range(len(scan.heights)))
-    tuples = float(
-        fetch(scan.source.con, f"SELECT sum(n * ln(n)) FROM (SELECT sum(n) AS n FROM {scan.base} GROUP BY {keys})")[0][
-            0
+    rows, attributes = scan.rows, len(scan.heights)
+    if name == "loss":
+        mean = f"_mean_loss(loss, {rows}, {attributes})"
+        before = _sum_over_attributes([np.array(_ask(scan, mean, {"loss": sums})) for sums in scan.loss])
+        return Objective(name, scan, mean, before=before, by_cells=True)
+    if name == "entropy":
+        before = _sum_over_attributes([np.array(sums) for sums in scan.entropy])
+        return Objective(name, scan, "entropy", before=before, by_cells=True)
+    if name == "height":
+        before = _sum_over_attributes([np.arange(h + 1, dtype=float) for h in scan.heights])
+        return Objective(name, scan, "least", before=before)
+    if name == "precision":
+        # The height that was climbed does not depend on the rows, and is the least that a node costs.
+        levels = [[float(level) for level in range(h + 1)] for h in scan.heights]
+        climbed = [
+            np.array(_ask(scan, f"_climbed(level, {h}, {attributes})", {"level": own}))
+            for h, own in zip(scan.heights, levels, strict=True)
         ]
-    )
-    cost = f"_kl_of_sums({tuples!r}, size_logs, volume, suppressed, {scan.rows})"
-    bound = f"_kl_of_sums({tuples!r}, all_size_logs, spread, 0, {scan.rows})"
+        cost = f"_imprecision(least, suppressed, {rows})"
+        return Objective(name, scan, cost, before=_sum_over_attributes(climbed), shown=lambda c: 1 - c)
+    if name == "discernibility":
+        cost, bound = (f"_discernibility({sums}, {rows})" for sums in ("squares, suppressed", "all_squares, 0"))
+        return Objective(name, scan, cost, bound)
+    if name == "average_class_size":
+        cost, bound = (f"_average_class_size({rows}, {sums})" for sums in ("classes, suppressed", "all_classes, 0"))
+        return Objective(name, scan, cost, bound)
+    # KL divergence in nats from table to release, a class spread evenly over the values that its labels stand for.
+    keys = ", ".join(f"a{a}[1]" for a in range(attributes))
+    tuples = f"SELECT sum(n) AS n FROM {scan.base.name} GROUP BY {keys}"
+    logs = float(fetch(scan.source.con, f"SELECT sum(n * ln(n)) FROM ({tuples})")[0][0])
+    cost = f"_kl_of_sums({logs!r}, size_logs, volume, suppressed, {rows})"
+    bound = f"_kl_of_sums({logs!r}, all_size_logs, spread, 0, {rows})"
     return Objective("kl", scan, cost, bound, by_cells=True)
 
 

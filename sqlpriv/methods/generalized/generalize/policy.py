@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sqlpriv.core.errors import InputError
-from sqlpriv.methods.generalized.policy import LabelledPolicy, check_node, read_node
+from sqlpriv.methods.generalized.policy import GeneralizedPolicy, check_node, read_node
 from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
 from sqlpriv.policy.keys import FLAG, HIERARCHY, Fail, Key, Keys, Kind, share
 
@@ -36,12 +36,12 @@ def _read_objective(value: object) -> str | None:
     return value if isinstance(value, str) and (value in OBJECTIVES or is_workload) else None
 
 
-def _told_objective(value: object) -> str:
-    """Of a workload no more than that it is one."""
+def _public_objective(value: object) -> str:
+    """A workload without its file, whose name stays private."""
     return value if isinstance(value, str) and value in OBJECTIVES else WORKLOAD.rstrip(":")
 
 
-_OBJECTIVE = Kind(f'one of {", ".join(OBJECTIVES)}, or "{WORKLOAD}queries.sql"', _read_objective, _told_objective)
+_OBJECTIVE = Kind(f'one of {", ".join(OBJECTIVES)}, or "{WORKLOAD}queries.sql"', _read_objective, _public_objective)
 
 
 _NODE = Kind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", read_node)
@@ -56,7 +56,7 @@ OPTIONS: Keys = (
 
 
 @dataclass(frozen=True)
-class GeneralizePolicy(LabelledPolicy):
+class GeneralizePolicy(GeneralizedPolicy):
     """A policy for generalization."""
 
     @property
@@ -81,13 +81,7 @@ class GeneralizePolicy(LabelledPolicy):
 
     def check(self, fail: Fail) -> None:
         """There is something to generalize, one person at most, and something is required."""
-        if not self.qis:
-            raise fail("no column is a quasi-identifier, so there is nothing to generalize", "columns")
-        persons = self.named("person")
-        if len(persons) > 1:
-            raise fail("only one column can be the person", "columns", persons[1])
-        if not self.requirements:
-            raise fail("nothing is required: write at least k = 5", "require")
+        self.check_table(fail, "generalize")
         if self.node is not None:
             check_node(self.qis, self.node, lambda message: fail(message, "release", "node"))
 

@@ -30,13 +30,13 @@ from sqlpriv.methods.lattice import Node, Outcome
 
 MOST_NODES = 10**7
 FEWEST_BOUNDED = 100
-"""Fewer nodes are asked sooner than what they must cost at least."""
+"""In a smaller lattice, to evaluate all nodes is quicker than to bound their costs."""
 _BATCH = 32
 Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Found:
+class ValidNode:
     """A valid node with its cost."""
 
     node: Node
@@ -46,16 +46,16 @@ class Found:
 
 
 @dataclass
-class Searched:
+class SearchResult:
     """The result of a search: the best node, if any, and how much of the lattice was looked at."""
 
-    best: Found | None
+    best: ValidNode | None
     nodes_total: int
     nodes_evaluated: int = 0
     pruned_by_requirement: int = 0
     pruned_by_bound: int = 0
     bound: float | None = None
-    seen: dict[Node, Outcome] = field(default_factory=dict)
+    outcomes: dict[Node, Outcome] = field(default_factory=dict)
 
     @property
     def optimal(self) -> bool:
@@ -71,7 +71,7 @@ def nodes_total(scan: Scan) -> int:
     if total > MOST_NODES:
         raise PolicyError(
             f"the lattice has {total:,} nodes, more than {MOST_NODES:,}: give hierarchies fewer levels, "
-            "or make some quasi-identifiers coarser before"
+            "or coarsen some quasi-identifiers first"
         )
     return total
 
@@ -82,17 +82,19 @@ def search(
     objective: Objective,
     time_limit: float | None = None,
     on_progress: Callable[[float], None] | None = None,
-) -> Searched:
+) -> SearchResult:
     """Find the node with the smallest cost that meets all requirements."""
     start = time.monotonic()
-    if objective.ask_before is not None and nodes_total(scan) >= FEWEST_BOUNDED:
-        objective = replace(objective, before=objective.ask_before(time_limit))
+    if objective.least_costs is not None and nodes_total(scan) >= FEWEST_BOUNDED:
+        objective = replace(objective, before=objective.least_costs(time_limit))
     return _Search(scan, measures, objective).run(start, time_limit, on_progress)
 
 
-def look_at(scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective, node: Node) -> Searched:
+def look_at(scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective, node: Node) -> SearchResult:
     """One node, with its costs; the best there is if it meets the requirements."""
-    return _Search(scan, measures, objective).look_at(node)
+    started = _Search(scan, measures, objective)
+    started.look_at([node])
+    return started.result
 
 
 class _Search:
@@ -108,32 +110,27 @@ class _Search:
         self._bound = np.zeros(shape) if objective.before is None else objective.before.copy()
         self._open: Mask = np.ones(shape, dtype=bool)
         self._order = np.arange(total).reshape(shape)
-        self._answer = Searched(None, total)
+        self.result = SearchResult(None, total)
         self._allowance = allowance(scan)
         self._all_rule_out = all(m.kind != TABLE and rules_out(scan, m) for m in measures)
 
-    def look_at(self, node: Node) -> Searched:
-        """Evaluate one node and no other."""
-        self._look_at([node])
-        return self._answer
-
-    def run(self, start: float, time_limit: float | None, on_progress: Callable[[float], None] | None) -> Searched:
+    def run(self, start: float, time_limit: float | None, on_progress: Callable[[float], None] | None) -> SearchResult:
         """Evaluate until nothing is open, or the time since the start is over."""
-        self._look_at(self._greedy_path())
+        self.look_at(self._greedy_path())
         while (candidates := self._candidates()).any():
             if time_limit is not None and time.monotonic() - start > time_limit:
-                self._answer.bound = float(self._bound[candidates].min())
+                self.result.bound = float(self._bound[candidates].min())
                 break
             if on_progress:
-                on_progress(1 - float(candidates.sum()) / self._answer.nodes_total)
-            self._look_at(self._choose(candidates))
-        closed = self._answer.nodes_total - self._answer.nodes_evaluated - self._answer.pruned_by_requirement
-        self._answer.pruned_by_bound = closed if self._answer.bound is None else closed - int(self._candidates().sum())
-        return self._answer
+                on_progress(1 - float(candidates.sum()) / self.result.nodes_total)
+            self.look_at(self._choose(candidates))
+        closed = self.result.nodes_total - self.result.nodes_evaluated - self.result.pruned_by_requirement
+        self.result.pruned_by_bound = closed if self.result.bound is None else closed - int(self._candidates().sum())
+        return self.result
 
     def _candidates(self) -> Mask:
         """Open nodes that could still be better than the best, or win a tie with it."""
-        best = self._answer.best
+        best = self.result.best
         if best is None:
             return self._open
         slack = _slack(best.cost)
@@ -146,7 +143,7 @@ class _Search:
 
     def _choose(self, candidates: Mask) -> list[Node]:
         chosen: dict[Node, None] = {}
-        best = self._answer.best
+        best = self.result.best
         if best is not None:
             chosen.update(dict.fromkeys(n for n in _below(best.node) if candidates[n]))
         if self._objective.before is None:
@@ -169,49 +166,41 @@ class _Search:
             path.append(node)
         return path
 
-    def _look_at(self, nodes: list[Node]) -> None:
+    def look_at(self, nodes: list[Node]) -> None:
+        """Evaluate nodes, close those that they rule out, and keep the best."""
         outcomes = dict(zip(nodes, evaluate(self._scan, self._measures, nodes), strict=True))
-        self._answer.nodes_evaluated += len(nodes)
+        self.result.nodes_evaluated += len(nodes)
         if self._objective.before is None:
             for node, bound in self._objective.bounds(outcomes).items():
-                self._raise_bound(node, bound)
+                above = self._bound[tuple(slice(level, None) for level in node)]
+                np.maximum(above, bound, out=above)
         for node, outcome in outcomes.items():
             self._open[node] = False
             if outcome.ruled_out > self._allowance or outcome.ruled_out == self._scan.rows:
-                self._close_below(node)
-        self._answer.seen.update(outcomes)
+                below = self._open[tuple(slice(0, level + 1) for level in node)]
+                self.result.pruned_by_requirement += int(below.sum())
+                below[...] = False
+        self.result.outcomes.update(outcomes)
         self._compare({n: o for n, o in outcomes.items() if is_valid(self._scan, o)})
 
     def _compare(self, valid: dict[Node, Outcome]) -> None:
-        best = math.inf if self._answer.best is None else self._answer.best.cost
-        errors = self._objective.asked(valid, best) if self._objective.asked and valid else None
-        costed = with_costs(self._scan, self._measures, self._promising(valid, best, errors))
-        self._answer.seen.update(costed)
+        """Make the best of these nodes the answer, if it is better than the best so far."""
+        objective = self._objective
+        best = math.inf if self.result.best is None else self.result.best.cost
+        errors = objective.costs_of(valid, best) if objective.costs_of and valid else None
+        # Nodes that may become the best, as far as is known without the costs of their cells.
+        known = errors or (objective.bounds(valid) if objective.by_cells else objective.costs(valid))
+        if not objective.by_cells:
+            best = min([best, *known.values()])
+        promising = {node: valid[node] for node, cost in known.items() if cost <= best + _slack(best)}
+        costed = with_costs(self._scan, self._measures, promising)
+        self.result.outcomes.update(costed)
         losses = self._by_loss.costs(costed)
-        costs = losses if self._objective is self._by_loss else errors or self._objective.costs(costed)
+        costs = losses if objective is self._by_loss else errors or objective.costs(costed)
         for node, outcome in costed.items():
-            found = Found(node, costs[node], losses[node], outcome)
-            if self._answer.best is None or _is_better(found, self._answer.best):
-                self._answer.best = found
-
-    def _promising(
-        self, valid: dict[Node, Outcome], best: float, errors: dict[Node, float] | None
-    ) -> dict[Node, Outcome]:
-        """Those that may become the best, as far as is known without the costs of their cells."""
-        by_cells = self._objective.by_cells
-        costs = errors or (self._objective.bounds(valid) if by_cells else self._objective.costs(valid))
-        if not by_cells:
-            best = min([best, *costs.values()])
-        return {node: valid[node] for node, cost in costs.items() if cost <= best + _slack(best)}
-
-    def _raise_bound(self, node: Node, bound: float) -> None:
-        above = self._bound[tuple(slice(level, None) for level in node)]
-        np.maximum(above, bound, out=above)
-
-    def _close_below(self, node: Node) -> None:
-        below = self._open[tuple(slice(0, level + 1) for level in node)]
-        self._answer.pruned_by_requirement += int(below.sum())
-        below[...] = False
+            found = ValidNode(node, costs[node], losses[node], outcome)
+            if self.result.best is None or _is_better(found, self.result.best):
+                self.result.best = found
 
 
 def is_valid(scan: Scan, outcome: Outcome) -> bool:
@@ -222,20 +211,17 @@ def is_valid(scan: Scan, outcome: Outcome) -> bool:
 
 def with_costs(scan: Scan, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome]) -> dict[Node, Outcome]:
     """The outcomes with their costs: known from the columns where nothing is suppressed, else from another look."""
-    whole = {n: _whole_costs(scan, n, o) for n, o in outcomes.items() if o.suppressed == 0}
-    partly = [n for n in outcomes if n not in whole]
-    return whole | dict(zip(partly, evaluate(scan, measures, partly, with_costs=True), strict=True))
+    found = {}
+    for node, outcome in outcomes.items():
+        if outcome.suppressed == 0:
+            sums = (scan.loss, scan.entropy, scan.volume)
+            costs = (sum(c[level] for c, level in zip(cost, node, strict=True)) for cost in sums)
+            found[node] = replace(outcome, costs=tuple(map(float, costs)))
+    partly = [n for n in outcomes if n not in found]
+    return found | dict(zip(partly, evaluate(scan, measures, partly, with_costs=True), strict=True))
 
 
-def _whole_costs(scan: Scan, node: Node, outcome: Outcome) -> Outcome:
-    sums = tuple(
-        float(sum(c[level] for c, level in zip(cost, node, strict=True)))
-        for cost in (scan.loss, scan.entropy, scan.volume)
-    )
-    return replace(outcome, costs=sums)
-
-
-def _is_better(one: Found, other: Found) -> bool:
+def _is_better(one: ValidNode, other: ValidNode) -> bool:
     slack = _slack(other.cost)
     if abs(one.cost - other.cost) > slack:
         return one.cost < other.cost

@@ -6,8 +6,12 @@ own. The error of a query is the mean of |estimate - truth| over the groups that
 the release does not give counts as 0. A node whose release refuses a query, because all of a column is below one label
 and nobody knows which values these are, has an infinite error.
 
-Where nothing is suppressed, an estimate depends on the levels of the columns alone that the query mentions. From these
-estimates follows what the error of a count is at least (least.py), so that few nodes are asked.
+Where nothing is suppressed, an estimate depends only on the levels of the columns that the query mentions, which have
+few combinations. A count is then the sum over all rows of the share of each that fulfils the condition. A share is
+between 0 and 1, so s rows that are left out make the count smaller by s at most, and never larger; kept as stars they
+may have any share instead. So the count of a node lies between two numbers, the truth may be outside them, and the node
+need not be asked (WholeCounts). Nothing is known of other aggregates, of rows that a join repeats, and of bins, whose
+ends move with the suppressed rows.
 """
 
 from __future__ import annotations
@@ -27,38 +31,112 @@ from sqlglot import exp
 
 from sqlpriv.core.errors import InputError, InternalError, PolicyError, UnsupportedSQLError
 from sqlpriv.core.sqltext import folded
+from sqlpriv.methods.generalized.columns import KnownColumns
 from sqlpriv.methods.generalized.evaluate import allowance
-from sqlpriv.methods.generalized.generalize.asked import AskedNode, AskedNodes
-from sqlpriv.methods.generalized.generalize.least import Counts, counts_rows
+from sqlpriv.methods.generalized.generalize.node import NodeRelease, NodeReleases, is_binned
 from sqlpriv.methods.generalized.generalize.objectives import Array, Objective
 from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
-from sqlpriv.methods.generalized.generalize.queries import Query, other_columns
-from sqlpriv.methods.generalized.generalize.shown import is_binned
-from sqlpriv.methods.generalized.leaves import Known
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.scan import Scan, published_columns
 from sqlpriv.methods.lattice import Node, Outcome
 from sqlpriv.release.open import run_rewritten
+from sqlpriv.rewrite.bind.parse import statements_in_place
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import GeneralizedRelease, Release
 
 _Group = tuple[Any, ...]
-_SLACK = 1e-9
+_HAIR = _SLACK = 1e-9
 _ESTIMATES = Options(intervals=False)
+_PLAIN = {"kind", "expressions", "from", "from_", "where", "group", "order"}
+"""The clauses of a SELECT that leave a count what it is."""
 _MOST_LEVELS = 100
 """A query whose columns have more combinations of levels is not asked at all of them beforehand."""
 _BEFOREHAND = 0.25
-"""Of the time of a search, so much may go into bounds."""
+"""The share of the time of a search that may be spent on bounds."""
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A query, the columns that it mentions, and the true numbers by group."""
+class Query:
+    """A query of the file: its text, and its name in messages."""
+
+    text: str
+    name: str
+
+
+def read_workload(policy: GeneralizePolicy, file: str) -> list[Query]:
+    """The queries of a file."""
+    path = policy.table.path(file)
+    if not path.is_file():
+        raise PolicyError(f"there is no workload file {file!r}")
+    try:
+        texts = statements_in_place(path.read_text(encoding="utf-8"))
+    except (UnsupportedSQLError, UnicodeDecodeError):
+        raise PolicyError(f"{file} is not SQL: write SELECT queries, each for one number, with ; between") from None
+    if not texts:
+        raise PolicyError(f"{file} holds no query")
+    return [Query(text, f"{file}, query {i}") for i, text in enumerate(texts, 1)]
+
+
+def other_columns(policy: GeneralizePolicy, queries: Sequence[Query]) -> list[str]:
+    """The columns that queries may mention beside quasi-identifiers and sensitive ones; * may mention all."""
+    others = policy.named("other")
+    words: set[str] = set()
+    for query in queries:
+        tokens = sqlglot.tokenize(query.text, dialect="duckdb")
+        words |= {folded(t.text) for t in tokens}
+        stars = [i for i, t in enumerate(tokens) if t.text == "*"]
+        if any(i < 2 or folded(tokens[i - 2].text) != "count" for i in stars):
+            return list(others)
+    return [c for c in others if folded(c) in words]
+
+
+def counts_rows(sql: str) -> bool:
+    """Whether a query is a count of rows of one table, each once, alone or in groups."""
+    tree = sqlglot.parse_one(sql, dialect="duckdb")
+    if not isinstance(tree, exp.Select) or any(value and name not in _PLAIN for name, value in tree.args.items()):
+        return False
+    nested = [t for t in tree.find_all(exp.Query) if t is not tree]
+    several = any(tree.find_all(exp.Rollup, exp.Cube, exp.GroupingSets, exp.TableSample))
+    values = [e.unalias() for e in tree.expressions if e.find(exp.AggFunc)]
+    counted = len(values) == 1 and isinstance(values[0], exp.Count) and isinstance(values[0].this, exp.Star)
+    return counted and not nested and not several and len(list(tree.find_all(exp.Table))) == 1
+
+
+@dataclass(frozen=True)
+class WholeCounts:
+    """The counts of a query in each group, by the levels of its columns, where nothing is suppressed.
+
+    Levels at which a release refuses the query are not among them.
+    """
+
+    truth: Mapping[_Group, float]
+    whole: Mapping[tuple[int, ...], Mapping[_Group, float]]
+    stars: bool
+    """Whether suppressed rows may be kept as stars."""
+
+    def least_error(self, levels: tuple[int, ...], suppressed: int) -> float:
+        """What the mean error of the groups is at least, where at most so many rows are suppressed."""
+        found = self.whole.get(levels)
+        if found is None:
+            return 0.0
+        least = 0.0
+        for group, true in self.truth.items():
+            whole = found.get(group, 0.0)
+            low, high = max(whole - suppressed, 0.0), whole + suppressed * self.stars
+            # A hair less: sums in another order differ in their last digits.
+            least += max(max(low - true, true - high) * (1 - _HAIR) - _HAIR, 0.0)
+        return least / len(self.truth)
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A query, the columns that it mentions, folded, the quasi-identifiers among them by number, and the truth."""
 
     query: Query
     mentioned: frozenset[str]
+    axes: tuple[int, ...]
     truth: dict[_Group, float]
 
 
@@ -70,28 +148,26 @@ class Workload:
         scan: Scan,
         policy: GeneralizePolicy,
         measures: tuple[ClassMeasure, ...],
-        known: Known,
+        known: KnownColumns,
         queries: Sequence[Query],
     ) -> None:
         self._con, self._scan, self._policy = scan.source.con, scan, policy
-        self._qis = policy.qis
-        self._counts: dict[int, Counts] = {}
-        """What counts are where nothing is suppressed, by query, as far as it was asked beforehand."""
+        self._counts: dict[int, WholeCounts] = {}
+        """The counts where nothing is suppressed, of the queries that were asked beforehand."""
         read = {folded(c) for c in (*policy.qis, *policy.sensitive, *other_columns(policy, queries))}
-        columns = [c for c in published_columns(scan) if folded(c) in read]
-        self._columns = columns
-        self._nodes = AskedNodes(scan, policy, measures, known, columns)
+        self._columns = [c for c in published_columns(scan) if folded(c) in read]
+        self._nodes = NodeReleases(scan, policy, measures, known, self._columns)
         self._found: dict[tuple[int, tuple[int, ...]], float] = {}
-        """The errors of queries where nothing is suppressed, by the levels of what they mention."""
+        """The errors of queries where nothing is suppressed, by the levels of their columns."""
         self._rewritten: dict[Hashable, Answer] = {}
         self._refusals: dict[int, str] = {}
-        """What the rewriter said of a query when it last had no answer."""
+        """Why the rewriter last refused a query."""
         self._unanswered: dict[Node, int] = {}
         self._usual = [0.0] * len(queries)
         """The error of each query at the last node."""
         table = self._nodes.opened((0,) * len(policy.qis), 0).release
-        self._asked = [self._true(query, table) for query in queries]
-        # What cannot be asked of a column that is generalized cannot be a workload.
+        self._queries = [self._compared(query, table) for query in queries]
+        # A query that a release with labels in all columns refuses cannot be in a workload.
         lowest = self._nodes.opened(tuple(min(h, 1) for h in scan.heights), 0).release
         for query in queries:
             _rewritten(query, lowest)
@@ -102,7 +178,12 @@ class Workload:
         Of a node that has more than `enough`, or than another of these nodes, it may be less than it is, yet more than
         that: once its errors are too many, no further query is asked.
         """
-        found = {node: self._least_error(node, outcome.suppressed) for node, outcome in outcomes.items()}
+        found = {}
+        for node, outcome in outcomes.items():
+            least = 0.0
+            for i, counts in self._counts.items():
+                least += counts.least_error(tuple(node[a] for a in self._queries[i].axes), outcome.suppressed)
+            found[node] = least / len(self._queries)
         for node in sorted(outcomes, key=lambda n: (found[n], n)):
             if found[node] <= enough + _slack(enough):
                 found[node] = self._error(node, outcomes[node].suppressed, enough)
@@ -110,48 +191,27 @@ class Workload:
         return found
 
     def least_errors(self, time_limit: float | None) -> Array | None:
-        """What the errors of all nodes are at least; None where nothing is known of any query."""
+        """The least that the errors of all nodes can be; None where nothing is known of any query."""
         until = math.inf if time_limit is None else time.monotonic() + _BEFOREHAND * time_limit
         shape = tuple(h + 1 for h in self._scan.heights)
         least, most = np.zeros(shape), allowance(self._scan)
-        for i, asked in enumerate(self._asked):
-            axes = self._axes(asked)
+        for i, compared in enumerate(self._queries):
+            axes = compared.axes
             levels = list(itertools.product(*(range(shape[a]) for a in axes)))
-            if time.monotonic() > until or len(levels) > _MOST_LEVELS or not self._is_bounded(asked, axes):
+            is_bounded = counts_rows(compared.query.text) and not any(is_binned(self._scan, a) for a in axes)
+            if time.monotonic() > until or len(levels) > _MOST_LEVELS or not is_bounded:
                 continue
-            whole = self._whole(asked, axes, levels)
-            self._counts[i] = found = Counts(asked.truth, whole, self._policy.keep_suppressed)
-            errors = np.array([found.least_error(at, most) for at in levels]) / len(self._asked)
+            columns = [c for c in self._columns if folded(c) in compared.mentioned] or self._columns[:1]
+            whole = {}
+            for at in levels:
+                node = tuple(dict(zip(axes, at, strict=True)).get(a, 0) for a in range(len(shape)))
+                opened = self._nodes.opened(node, 0, columns)
+                with suppress(PolicyError):
+                    whole[at] = self._estimates(compared, opened)
+            self._counts[i] = found = WholeCounts(compared.truth, whole, self._policy.keep_suppressed)
+            errors = np.array([found.least_error(at, most) for at in levels]) / len(self._queries)
             least += errors.reshape([shape[a] if a in axes else 1 for a in range(len(shape))])
         return least if self._counts else None
-
-    def _axes(self, asked: _Asked) -> list[int]:
-        """The quasi-identifiers that a query mentions, by number."""
-        return [a for a, q in enumerate(self._qis) if folded(q) in asked.mentioned]
-
-    def _is_bounded(self, asked: _Asked, axes: Sequence[int]) -> bool:
-        return counts_rows(asked.query.text) and not any(is_binned(self._scan, a) for a in axes)
-
-    def _whole(
-        self, asked: _Asked, axes: Sequence[int], all_levels: Sequence[tuple[int, ...]]
-    ) -> dict[tuple[int, ...], dict[_Group, float]]:
-        """The estimates of a query where nothing is suppressed, as far as releases do not refuse it."""
-        columns = [c for c in self._columns if folded(c) in asked.mentioned] or self._columns[:1]
-        found = {}
-        for levels in all_levels:
-            at = dict(zip(axes, levels, strict=True))
-            opened = self._nodes.opened(tuple(at.get(a, 0) for a in range(len(self._qis))), 0, columns)
-            with suppress(PolicyError):
-                found[levels] = self._estimates(asked, opened)
-        return found
-
-    def _least_error(self, node: Node, suppressed: int) -> float:
-        """What is known of the error of a node that was judged, and not yet asked."""
-        known = (
-            counts.least_error(tuple(node[a] for a in self._axes(self._asked[i])), suppressed)
-            for i, counts in self._counts.items()
-        )
-        return sum(known) / len(self._asked)
 
     def refuse_unanswered(self, node: Node) -> None:
         """Refuse the best node, if its release would not answer all queries: then none would."""
@@ -160,19 +220,15 @@ class Workload:
             raise PolicyError(f"no node that meets the policy answers the workload: {why}")
 
     def _error(self, node: Node, suppressed: int, enough: float) -> float:
-        levels = {folded(q): level for q, level in zip(self._qis, node, strict=True)}
-        keys = [
-            (i, tuple(levels[folded(q)] for q in self._qis if folded(q) in asked.mentioned))
-            for i, asked in enumerate(self._asked)
-        ]
+        keys = [(i, tuple(node[a] for a in compared.axes)) for i, compared in enumerate(self._queries)]
         known = self._found if suppressed == 0 else {}
         opened = None
         errors: dict[int, float] = {}
-        # Those with the largest errors first: they show soonest that a node is none of the best.
+        # Queries with the largest errors first: they show soonest that a node is not among the best.
         for i in sorted(range(len(keys)), key=lambda i: -self._usual[i]):
             if keys[i] not in known:
                 opened = opened or self._nodes.opened(node, suppressed)
-                known[keys[i]] = self._of_query(i, opened)
+                known[keys[i]] = self._query_error(i, opened)
             errors[i] = self._usual[i] = known[keys[i]]
             if errors[i] == math.inf and i in self._refusals:
                 self._unanswered[node] = i
@@ -180,22 +236,22 @@ class Workload:
                 break
         return sum(error for _, error in sorted(errors.items())) / len(keys)
 
-    def _of_query(self, i: int, opened: AskedNode) -> float:
-        asked = self._asked[i]
+    def _query_error(self, i: int, opened: NodeRelease) -> float:
+        truth = self._queries[i].truth
         try:
-            found = self._estimates(asked, opened)
+            found = self._estimates(self._queries[i], opened)
         except PolicyError as refused:
             self._refusals[i] = str(refused)
             return math.inf
-        return _mean([abs(found.get(group, 0.0) - true) for group, true in asked.truth.items()])
+        return sum(abs(found.get(group, 0.0) - true) for group, true in truth.items()) / len(truth)
 
-    def _estimates(self, asked: _Asked, opened: AskedNode) -> dict[_Group, float]:
-        key = asked.query, opened.shape
+    def _estimates(self, compared: _Compared, opened: NodeRelease) -> dict[_Group, float]:
+        key = compared.query, opened.shape
         if key not in self._rewritten:
-            self._rewritten[key] = _rewritten(asked.query, opened.release)
-        return self._numbers(asked.query, self._rewritten[key])
+            self._rewritten[key] = _rewritten(compared.query, opened.release)
+        return self._numbers(compared.query, self._rewritten[key])
 
-    def _true(self, query: Query, table: GeneralizedRelease) -> _Asked:
+    def _compared(self, query: Query, table: GeneralizedRelease) -> _Compared:
         mentioned: set[str] = set()
 
         def noted(columns: frozenset[str], *rest: Any) -> str:
@@ -211,7 +267,8 @@ class Workload:
             raise PolicyError(f"{query.name}: the table has no number to compare an estimate with")
         if not all(map(math.isfinite, truth.values())):
             raise PolicyError(f"{query.name}: its answer is not finite, so that no estimate can be near it")
-        return _Asked(query, frozenset(mentioned), truth)
+        axes = tuple(a for a, q in enumerate(self._policy.qis) if folded(q) in mentioned)
+        return _Compared(query, frozenset(mentioned), axes, truth)
 
     def _numbers(self, query: Query, answer: Answer) -> dict[_Group, float]:
         """The number of each group."""
@@ -238,8 +295,8 @@ def workload_objective(workload: Workload) -> Objective:
         "workload",
         None,
         "NULL",
-        asked=workload.errors,
-        ask_before=workload.least_errors,
+        costs_of=workload.errors,
+        least_costs=workload.least_errors,
         refuse=workload.refuse_unanswered,
     )
 
@@ -264,7 +321,3 @@ def _called(query: Query, table: str) -> str:
 
 def _slack(enough: float) -> float:
     return _SLACK * max(1.0, enough)
-
-
-def _mean(numbers: Sequence[float]) -> float:
-    return sum(numbers) / len(numbers)

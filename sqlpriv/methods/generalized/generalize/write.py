@@ -1,6 +1,8 @@
-"""Write a node as a release, in the layout of generalized releases (generalized/layout.py).
+"""Write a node as a release (generalized/layout.py), and compare the file with the private table.
 
-Of what only suppressed rows have, the file tells their number alone.
+Of values that only suppressed rows have, the file reveals nothing but the number of the rows. The file alone cannot
+prove this, since it does not know those rows. Here they are known, so every column of the release is searched for their
+values before it takes its place; and its classes must be those of the plan.
 """
 
 from __future__ import annotations
@@ -8,34 +10,147 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from sqlpriv.core.engine import attached, fetch
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalized.evaluate import evaluate
+from sqlpriv.methods.generalized.generalize.node import is_binned, one_class, shown_rows
 from sqlpriv.methods.generalized.generalize.plan import GeneralizePlan
-from sqlpriv.methods.generalized.generalize.shown import shown_rows
-from sqlpriv.methods.generalized.node_labels import node_labels
-from sqlpriv.methods.generalized.scan import published_columns
-from sqlpriv.methods.generalized.write import Rows, write_labelled
+from sqlpriv.methods.generalized.scan import Scan, number_rows, published_columns
+from sqlpriv.methods.generalized.write import ROWS, Rows, node_labels, write_generalized
 from sqlpriv.methods.method import Made
-from sqlpriv.release.file import written
+from sqlpriv.release.file import SCHEMA, WRITTEN, written
+from sqlpriv.table.hierarchies import TOP, comes_from_a_table
 
 
 def write(plan: GeneralizePlan, path: Path) -> Made:
     """Write the node into a file; the private table is read again here."""
-    scan, best, con, policy = plan.scan, plan.best, plan.source.con, plan.policy
-    shown, stars = plan.shown, plan.stars
-    query = shown_rows(scan, shown, published_columns(scan), policy.keep_suppressed, stars)
-    labels = node_labels(scan, shown, plan.columns)
-    required = [m.requirement for m in plan.measures]
-    with written(con, path):
-        rows = Rows("published", query, policy.table.name)
-        count = write_labelled(con, policy, [rows], plan.columns, labels, _about(plan), requirements=required)
-    return Made(count, float(scan.rows - (0 if stars else best.outcome.suppressed)))
-
-
-def _about(plan: GeneralizePlan) -> dict[str, str]:
-    return {
+    scan, con, policy = plan.scan, plan.source.con, plan.policy
+    suppressed = plan.best.outcome.suppressed
+    query = shown_rows(scan, plan.shown, published_columns(scan), policy.keep_suppressed, plan.stars)
+    labels = node_labels(scan, plan.shown, plan.columns)
+    about = {
         "objective": plan.objective.name,
         "node": json.dumps(plan.node),
-        "suppressed_rows": str(plan.best.outcome.suppressed),
+        "suppressed_rows": str(suppressed),
         "kept_suppressed": "yes" if plan.stars else "no",
         "optimal": "yes" if plan.optimal else "no",
-        "counts": "persons" if plan.policy.person is not None else "rows",
+        "counts": "rows" if policy.person is None else "persons",
     }
+    with written(con, path):
+        rows = Rows("published", query, policy.table.name)
+        count = write_generalized(con, policy, [rows], plan.columns, labels, about, requirements=policy.requirements)
+    return Made(count, float(scan.rows - (0 if plan.stars else suppressed)))
+
+
+def compare(plan: GeneralizePlan, path: Path) -> None:
+    """Judge the file as it was written, against the shares and priors of the private table."""
+    con = plan.source.con
+    with attached(con, path, WRITTEN, error=ReleaseError):
+        names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
+        if names != published_columns(plan.scan):
+            raise ReleaseError("the release does not have the columns it should have; nothing was published")
+        if not _is_the_same(plan):
+            raise ReleaseError(
+                "the table changed while it was being anonymized, so nothing was published; run it again"
+            )
+        if plan.best.outcome.suppressed:
+            _refuse_values_of_suppressed(plan)
+
+
+def _is_the_same(plan: GeneralizePlan) -> bool:
+    """Whether the file has the classes that the plan has."""
+    scan, expected = plan.scan, plan.best.outcome
+    if plan.policy.person is not None:
+        # Persons are not published, so they cannot be counted again; that no row came or went can be checked.
+        rows = fetch(plan.source.con, f"SELECT count(*) FROM {ROWS}")[0][0]
+        return bool(rows == scan.rows - (0 if plan.stars else expected.suppressed))
+    if plan.starred is not None and plan.starred.kept:
+        assert plan.starred.outcome is not None
+        expected = plan.starred.outcome
+    with scan.source.scratch.nested() as scratch:
+        (found,) = evaluate(scan, plan.measures, [plan.best.node], base=_read_back(plan, scratch))
+    wanted = (expected.suppressed, expected.classes, expected.squares, False)
+    return (found.suppressed, found.classes, found.squares, found.table_fails) == wanted
+
+
+def _read_back(plan: GeneralizePlan, scratch: Scratch) -> Relation:
+    """The release as a base. A label or value that the private table does not have gets no number."""
+    scan, policy, con = plan.scan, plan.policy, plan.source.con
+    starred = " AND ".join(f"t.{quoted(q)} IS NOT DISTINCT FROM {literal(TOP)}" for q in policy.qis)
+    columns = one_class(
+        scan, plan.shown, starred if plan.stars else "false", [f"n{a}.number" for a in range(len(policy.qis))]
+    )
+    joins = [
+        f" LEFT JOIN (SELECT DISTINCT label, number FROM {plan.shown.labels.name} WHERE attribute = {a}) AS n{a} "
+        f"ON CAST(t.{quoted(qi)} AS VARCHAR) IS NOT DISTINCT FROM n{a}.label"
+        for a, qi in enumerate(policy.qis)
+    ]
+    for j, (column, values) in enumerate(zip(policy.sensitive, scan.values, strict=True)):
+        columns.append(f"v{j}.id AS s{j}")
+        joins.append(f" LEFT JOIN {values.relation.name} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
+    rows = f"SELECT {', '.join(columns)} FROM {ROWS} AS t{''.join(joins)}"
+    published = scratch.table(f"SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL", "published")
+    if plan.stars:
+        return published
+    # The release is compared with the whole private table, so the suppressed rows of that are added to it.
+    node = plan.best.node
+    number = " + ".join(f"a{a}[{level + 1}]" for a, level in enumerate(node))
+    listed = ", ".join([*(f"a{a}" for a in range(len(node))), *(f"s{j}" for j in range(len(policy.sensitive))), "n"])
+    fetch(
+        con, f"INSERT INTO {published.name} SELECT {listed} FROM {scan.base.name} WHERE {plan.shown.is_hidden(number)}"
+    )
+    return published
+
+
+def _refuse_values_of_suppressed(plan: GeneralizePlan) -> None:
+    """Search every column of the release, and its labels, for values that only suppressed rows have."""
+    scan, shown, private = plan.scan, plan.shown, plan.source.private
+    # Suppressed rows that are kept show all columns but the quasi-identifiers.
+    names = [c for c in published_columns(scan) if c in scan.places or not plan.stars]
+    cells = ", ".join(f"CAST(t.{quoted(c)} AS VARCHAR) AS c{i}" for i, c in enumerate(names))
+    rows = number_rows(scan.policy, private, cells, shown.labels)
+    left_out = scan.source.scratch.table(f"{rows} WHERE {shown.is_hidden()}", "left_out").name
+    for i, column in enumerate(names):
+        a, value = scan.places.get(column), f"CAST({quoted(column)} AS VARCHAR)"
+        # Values that are in no other row: the table does not have them more often than the suppressed rows have.
+        hidden = f"SELECT c{i} AS value, count(*) AS n FROM {left_out} WHERE c{i} IS NOT NULL GROUP BY 1"
+        among = (
+            f"SELECT {value} AS value, count(*) AS n FROM {private.name} "
+            f"WHERE {value} IN (SELECT c{i} FROM {left_out}) GROUP BY 1"
+        )
+        only = f"SELECT h.value FROM ({hidden}) AS h JOIN ({among}) AS a ON h.value = a.value AND h.n = a.n"
+        if a is None or plan.best.node[a] == 0:
+            found = f"SELECT count(*) FROM (SELECT {value} AS value FROM {ROWS}) WHERE value IN ({only})"
+            if fetch(plan.source.con, found)[0][0]:
+                raise ReleaseError(
+                    f"the release would show values of {column!r} that only suppressed rows have; nothing was published"
+                )
+        if a is not None:
+            _refuse_labels_of_suppressed(scan, column, a, only)
+
+
+def _refuse_labels_of_suppressed(scan: Scan, column: str, attribute: int, only: str) -> None:
+    """Look into labels for values, but not where words of the policy make them: anybody could write those."""
+    con, binned = scan.source.con, is_binned(scan, attribute)
+    if not binned:
+        if not comes_from_a_table(scan.policy.hierarchies[scan.policy.qis[attribute]]):
+            return
+        # A hierarchy that has values beyond those of the table was made without looking at it.
+        beyond = f"attribute = {attribute} AND value IS NOT NULL AND rows IS NULL"
+        if fetch(con, f"SELECT count(*) FROM {scan.labels.leaves.name} WHERE {beyond}")[0][0]:
+            return
+    labels = f"SELECT unnest(list_concat([label], above)) AS label FROM {quoted(WRITTEN, SCHEMA, f'labels_{column}')}"
+    named = inlined(f"FROM _values_in_labels(({labels}))")
+    # A label that is a value as a whole may be the name that the owner gave to a group.
+    inside = "" if binned else " AND value <> label"
+    found = fetch(con, f"SELECT count(DISTINCT label) FROM ({named}) WHERE value IN ({only}){inside}")[0][0]
+    if found:
+        why = "" if binned else ", and its hierarchy has the values of the table and no other, so it was made from it"
+        raise ReleaseError(
+            f"{found:,} label(s) of {column!r} hold a value that only suppressed rows have{why}; nothing was "
+            "published. Take cut points that anybody may know, as in ranges:10,100"
+            + ("" if binned else ", or list all values that there could be")
+        )

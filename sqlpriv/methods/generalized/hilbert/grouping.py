@@ -1,27 +1,40 @@
 """The points of a table grouped along the line: best for k, and merged where more is required.
 
-What is judged is what a reader sees: classes that show the same labels are one (generalized/boxes.py).
+The best grouping of the line knows k alone. A group that fails another requirement takes the neighbour with which it
+loses least; groups pair off, so that where all of a stretch fail it is halved and not made one. After some rounds a
+group that still fails takes more and more neighbours at once, so that there are never many rounds.
+
+Classes are judged as a reader sees them: those that show the same labels are one (generalized/boxes.py).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.methods.generalized.axes import BoxScan
 from sqlpriv.methods.generalized.boxes import Boxes, boxed_rows, make_boxes
 from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes
-from sqlpriv.methods.generalized.hilbert.merge import merge_failing
-from sqlpriv.methods.generalized.hilbert.points import line_of
+from sqlpriv.methods.generalized.hilbert.curve import line_of
 from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.points import BoxScan
 
 if TYPE_CHECKING:
-    from sqlpriv.methods.generalized.hilbert.merge import Flags
-    from sqlpriv.udfs.line import Numbers
+    import numpy as np
+    import numpy.typing as npt
+
+    from sqlpriv.udfs.line import Line, Numbers
+
+    Flags = npt.NDArray[np.bool_]
+
+Judge = Callable[["Numbers"], "Flags"]
+"""Which groups fail, by the group of every point."""
+
+_PATIENT = 30
+"""After how many rounds groups that fail take several neighbours."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +45,7 @@ class Grouped:
     is_best: bool
     """Whether no grouping of the line into classes of so many rows loses less, before any were merged."""
     merged: int
-    """How many groups were given up for what is required beyond the number of rows."""
+    """How many groups were given up for other requirements than the number of rows."""
 
 
 def group_points(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Grouped:
@@ -54,9 +67,9 @@ def group_points(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Grouped:
 
 
 def least_rows(measures: Sequence[ClassMeasure]) -> int:
-    """How many rows a class has at least, by what is required."""
-    asked = [m.requirement.threshold for m in measures if m.requirement.measure.at_most_size]
-    return max(1, *(math.ceil(threshold) for threshold in [1.0, *asked]))
+    """The least number of rows of a class, by the requirements."""
+    thresholds = [m.requirement.threshold for m in measures if m.requirement.measure.at_most_size]
+    return max(1, *(math.ceil(threshold) for threshold in [1.0, *thresholds]))
 
 
 def _classes(scan: BoxScan, scratch: Scratch, placed: Relation, groups: Numbers) -> Relation:
@@ -69,7 +82,7 @@ def _classes(scan: BoxScan, scratch: Scratch, placed: Relation, groups: Numbers)
     con = scan.source.con
     con.register("__groups", pa.table({"place": arrow_of(np.arange(len(groups))), "class": arrow_of(groups)}))
     classed = scratch.table(
-        f"SELECT p.*, g.class FROM {scan.points} AS p JOIN {placed} AS l ON p.row = l.row "
+        f"SELECT p.*, g.class FROM {scan.points.name} AS p JOIN {placed.name} AS l ON p.row = l.row "
         "JOIN __groups AS g ON l.place = g.place",
         "classed",
     )
@@ -79,11 +92,11 @@ def _classes(scan: BoxScan, scratch: Scratch, placed: Relation, groups: Numbers)
 
 def _failing(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes, count: int) -> Flags:
     """Which groups fail, of those that a reader sees in a class that fails; all of these where each holds alone."""
-    seen = _flags(scan, measures, boxed_rows(scan, measures, boxes), f"{boxes.relation} WHERE box", count)
+    seen = _flags(scan, measures, boxed_rows(scan, measures, boxes), f"{boxes.relation.name} WHERE box", count)
     if not seen.any():
         return seen
-    groups = f"SELECT class, {', '.join(class_columns(scan, measures))} FROM {boxes.classed}"
-    alone = _flags(scan, measures, groups, f"{boxes.relation} WHERE class", count)
+    groups = f"SELECT class, {', '.join(class_columns(scan, measures))} FROM {boxes.classed.name}"
+    alone = _flags(scan, measures, groups, f"{boxes.relation.name} WHERE class", count)
     return seen & alone if (seen & alone).any() else seen
 
 
@@ -96,3 +109,55 @@ def _flags(scan: BoxScan, measures: Sequence[ClassMeasure], rows: str, which: st
     found = fetch(scan.source.con, f"WITH {judged_ctes(scan, measures, rows)} {failing}")
     fails[[int(row[0]) for row in found]] = True
     return fails
+
+
+def merge_failing(line: Line, groups: Numbers, judge: Judge) -> Numbers:
+    """The groups with those that fail merged with neighbours, until all hold or all of the line is one group."""
+    import numpy as np
+
+    rounds = 0
+    while True:
+        fails = judge(groups)
+        if not fails.any() or len(fails) == 1:
+            return groups
+        rounds += 1
+        joins = _joins(line, groups, fails, 2 ** max(0, rounds - _PATIENT))
+        # Group i + 1 stays apart from group i unless they are joined.
+        numbers = np.concatenate([[0], np.cumsum(~joins)])
+        groups = numbers[groups]
+
+
+def _joins(line: Line, groups: Numbers, fails: Flags, reach: int) -> Flags:
+    """Of every two groups that follow each other, whether they are merged."""
+    import numpy as np
+
+    added = added_losses(line, groups)
+    joins = np.zeros(len(fails) - 1, dtype=np.bool_)
+    if reach > 1:
+        for group in np.flatnonzero(fails):
+            joins[max(0, group - reach) : group + reach] = True
+        return joins
+    sides = np.concatenate([[np.inf], added, [np.inf]])
+    failing = np.flatnonzero(fails)
+    cheaper = failing - (sides[failing] < sides[failing + 1])
+    is_taken = np.zeros(len(fails), dtype=np.bool_)
+    for join in cheaper[np.argsort(added[cheaper], kind="stable")]:
+        if not is_taken[join] and not is_taken[join + 1]:
+            joins[join] = is_taken[join] = is_taken[join + 1] = True
+    # A group that failed next to a pair, and found no partner, waits for the next round.
+    return joins
+
+
+def added_losses(line: Line, groups: Numbers) -> npt.NDArray[np.float64]:
+    """What it costs more to have two groups that follow each other as one."""
+    import numpy as np
+
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    sizes = np.add.reduceat(line.rows, starts)
+    apart, together = np.zeros(len(starts)), np.zeros(len(starts) - 1)
+    for dimension in line.dimensions:
+        low, high = np.minimum.reduceat(dimension.low, starts), np.maximum.reduceat(dimension.high, starts)
+        apart += dimension.extents(low, high)
+        together += dimension.extents(np.minimum(low[:-1], low[1:]), np.maximum(high[:-1], high[1:]))
+    lost = sizes * apart
+    return (sizes[:-1] + sizes[1:]) * together - lost[:-1] - lost[1:]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlpriv.methods.generalized.axes import BoxScan
-from sqlpriv.methods.generalized.box_method import BoxMethod
-from sqlpriv.methods.generalized.box_plan import Divided
-from sqlpriv.methods.generalized.box_policy import CUTS
 from sqlpriv.methods.generalized.hilbert.grouping import group_points
 from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.method import BoxMethod
+from sqlpriv.methods.generalized.plan import Divided
+from sqlpriv.methods.generalized.points import BoxScan
+from sqlpriv.methods.generalized.policy import CUTS
 from sqlpriv.methods.method import Request
 
 
@@ -18,10 +18,10 @@ class Hilbert(BoxMethod):
     options = (CUTS,)
 
     def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Divided:
-        """Group the points along the curve, and merge what does not hold."""
+        """Group the points along the curve, and merge groups that fail a requirement."""
         grouped = group_points(scan, measures)
-        told = {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
-        return Divided(grouped.classed, told)
+        facts = {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
+        return Divided(grouped.classed, facts)
 
 
 METHOD = Hilbert()

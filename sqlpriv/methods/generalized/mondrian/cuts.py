@@ -11,8 +11,8 @@ together again, and its next cut tried. Of cuts by trees the children are counte
 is tried that would leave a part too small: a round for every cut that is refused takes longer than to count. So rows
 are read four times a round, however many partitions there are, and rounds are hardly more than the cuts are deep.
 
-    work     the points of partitions: piece, round, row, and what is read of a point
-    pieces   what is known of each piece: its try, side, size, first row and spans
+    work     the points of partitions: piece, round, row, and the columns of a point that are read
+    pieces   each piece: its try, side, size, first row and spans
     tried    of each try the verdict by the sizes of its pieces
     judged   the same, where more is required than rows
     parts    the partitions that the verdicts leave: their pieces, the number of the cut to be tried now, their spans
@@ -24,18 +24,27 @@ are read four times a round, however many partitions there are, and rounds are h
 
 The number of a piece is made of those of its partition (its first row), of the cut that is tried, and of the side: the
 first two are the number of the try. A partition without a cut left is a class: then the piece is -1 - the first row.
+
+Where points are few, to read and plan a query takes longer than to answer it: then all rounds are one query, which
+repeats itself. Else there is one query a round, so that tables larger than memory are on disk in between, and progress
+is reported. Rows that are near each other in memory are near each other in the cuts, once they are sorted.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from sqlpriv.checks.measures import RELATION, SIZE
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.facts import OnProgress
+from sqlpriv.core.relation import Relation
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.axes import Axis, BoxScan
+from sqlpriv.methods.generalized.axes import Axis
 from sqlpriv.methods.generalized.boxes import is_empty, is_range, merged_spans, nodes_over, of_numbers, spans
 from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes
 from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.points import BoxScan
 
 _BELOW, _AT, _ABOVE, _SIDE = 0, 1, 2, 3
 """The sides of a median, and the first child of a tree. Where NULL is parted from numbers, it is above them."""
@@ -49,6 +58,8 @@ WORK, COPIES = "work", "copies"
 """What the points of partitions, and the copies of rows, are called where all rounds are one query."""
 _LARGE = 400
 """A partition is large when so small a share of it is still enough rows."""
+_SORTED = (6, 12)
+"""After which rounds the points are sorted by their partitions."""
 
 
 def _ones(field: str) -> str:
@@ -80,7 +91,7 @@ class Cutter:
         columns = [*numbers, *(f"b{p}" for p in self._scan.packs), *kept]
         row = f"CAST(row AS {self._integer}) AS row"
         own = f"CAST(0 AS BIGINT) AS piece, CAST(0 AS INTEGER) AS round, {row}"
-        return f"SELECT {own}, {', '.join(columns)} FROM {self._scan.points}"
+        return f"SELECT {own}, {', '.join(columns)} FROM {self._scan.points.name}"
 
     def finished(self, work: str = WORK) -> str:
         """A query for the points of classes, from those of work that are done."""
@@ -90,7 +101,7 @@ class Cutter:
     def copies(self) -> str:
         """A query for each number of rows that a point stands for, as often as it says."""
         n = f"CAST(n AS {self._integer}) AS n"
-        return f"SELECT {n} FROM (SELECT n, unnest(range(n)) FROM (SELECT DISTINCT n FROM {self._scan.points}))"
+        return f"SELECT {n} FROM (SELECT n, unnest(range(n)) FROM (SELECT DISTINCT n FROM {self._scan.points.name}))"
 
     def round(self, work: str = WORK, copies: str = COPIES) -> str:
         """A query for work after one more round."""
@@ -159,7 +170,9 @@ class Cutter:
         if any(m.kind == RELATION for m in self._measures):
             # Some formulas take the shares of the whole table from the rows that they are given.
             rest = f"SELECT w.row FROM {work} AS w JOIN ({listed}) AS o ON w.piece = o.piece"
-            rows += f" UNION ALL SELECT -1, {', '.join(columns)} FROM {self._scan.points} WHERE row NOT IN ({rest})"
+            rows += (
+                f" UNION ALL SELECT -1, {', '.join(columns)} FROM {self._scan.points.name} WHERE row NOT IN ({rest})"
+            )
         failing = (
             f"WITH {judged_ctes(self._scan, self._measures, rows)} SELECT class FROM __priv_classes WHERE fails AND "
             "class >= 0"
@@ -326,3 +339,35 @@ def _number_eagerness(axis: Axis) -> str:
     width = inlined(f"_normalised_width(low{axis.number}, high{axis.number}, {axis.first!r}, {axis.last!r})")
     # NULL is parted from all numbers, and they from it: a box of both is as wide as can be.
     return inlined(f"_eagerness({of_numbers(axis, width, '0', '1')}, {axis.number})")
+
+
+def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: OnProgress) -> tuple[Relation, int]:
+    """The points in classes, none of which has a cut left that is allowed; and how many rounds it took."""
+    cutter = Cutter(scan, measures)
+    if scan.is_small:
+        work = f"{cutter.start()} UNION ALL ({cutter.round()})"
+        steps = f"{COPIES} AS MATERIALIZED ({cutter.copies()}), {WORK} AS ({work})"
+        classed = scan.source.scratch.table(f"WITH RECURSIVE {steps} {cutter.finished()}", "classed")
+    else:
+        classed = _cut_by_steps(scan, cutter, on_progress)
+    return classed, int(fetch(scan.source.con, f"SELECT max(round) - 1 FROM {classed.name}")[0][0])
+
+
+def _cut_by_steps(scan: BoxScan, cutter: Cutter, on_progress: OnProgress) -> Relation:
+    con, rounds, expected = scan.source.con, 0, math.log2(scan.rows)
+    with scan.source.scratch.nested() as scratch:
+        copies = scratch.table(cutter.copies(), "copies").name
+        work = scratch.table(cutter.start(), "work")
+        classed = scan.source.scratch.table(cutter.finished(work.name), "classed")
+        left = work.written or 0
+        while left:
+            order = " ORDER BY piece" if rounds in _SORTED else ""
+            last, work = work, scratch.table(f"{cutter.round(work.name, copies)}{order}", "work")
+            scratch.drop(last)
+            left = (work.written or 0) - int(
+                fetch(con, f"INSERT INTO {classed.name} {cutter.finished(work.name)}")[0][0]
+            )
+            rounds += 1
+            if on_progress:
+                on_progress(min(rounds / expected, 0.99))
+    return classed

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from sqlpriv.methods.generalized.axes import BoxScan
-from sqlpriv.methods.generalized.box_method import BoxMethod
-from sqlpriv.methods.generalized.box_plan import BoxPlan, Divided
+from typing import Any
+
 from sqlpriv.methods.generalized.boxes import box_rows
 from sqlpriv.methods.generalized.measures import ClassMeasure
-from sqlpriv.methods.generalized.mondrian.policy import OPTIONS
-from sqlpriv.methods.generalized.mondrian.rounds import cut_in_rounds
+from sqlpriv.methods.generalized.method import BoxMethod
+from sqlpriv.methods.generalized.mondrian.cuts import cut_in_rounds
+from sqlpriv.methods.generalized.plan import BoxPlan, Divided
+from sqlpriv.methods.generalized.points import BoxScan
+from sqlpriv.methods.generalized.policy import CUTS
 from sqlpriv.methods.method import Request
+from sqlpriv.policy.keys import Key, Keys, Kind
+
+
+def _only_true(value: Any) -> bool | None:
+    return True if value is True else None
+
+
+OPTIONS: Keys = (
+    CUTS,
+    Key(
+        "strict",
+        Kind("true", _only_true, _only_true),
+        "that rows of one value are never parted: the only way there is",
+        True,
+        complaint="strict must be true: cuts that part rows of one value are not there, since boxes would overlap",
+    ),
+)
 
 
 class Mondrian(BoxMethod):
-    """Cut by cut, breadth first: a cut is allowed by what is required."""
+    """Cut by cut, breadth first: the requirements decide whether a cut is allowed."""
 
     name = "mondrian"
     options = OPTIONS

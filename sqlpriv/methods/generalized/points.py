@@ -4,35 +4,78 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InternalError, PolicyError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.methods.generalized.axes import Axis, BoxScan, Trees, packs_of
-from sqlpriv.methods.generalized.box_policy import PUBLIC, BoxPolicy
-from sqlpriv.methods.generalized.box_trees import write_trees
-from sqlpriv.methods.generalized.kinds import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
-from sqlpriv.methods.generalized.labels import check_hierarchies
-from sqlpriv.methods.generalized.leaves import Known, read_known
-from sqlpriv.methods.generalized.scan import ScannedTable, published_columns
+from sqlpriv.methods.generalized.axes import Axis, Trees, write_trees
+from sqlpriv.methods.generalized.columns import KnownColumns, read_known
+from sqlpriv.methods.generalized.layout import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
+from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
+from sqlpriv.methods.generalized.scan import ScannedTable, check_hierarchies, published_columns
 from sqlpriv.table.frequencies import COUNT
-from sqlpriv.table.hierarchies import Hierarchy
 
 _NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
 """Types of which every value is a double, and no two the same."""
 
 
+@dataclass(frozen=True)
+class BoxScan(ScannedTable):
+    """The frequencies as points on axes."""
+
+    points: Relation
+    """Each combination: row, v<a> on every ordered axis, b<p> in every pack, s<j>, holder, n."""
+    axes: tuple[Axis, ...]
+    tree_tables: Trees | None
+    """None where all axes are ordered."""
+    known: KnownColumns
+    """What may be known of the published columns."""
+
+    @property
+    def forest(self) -> Trees:
+        """The trees; only steps for axes that are trees read them."""
+        assert self.tree_tables is not None
+        return self.tree_tables
+
+    @cached_property
+    def ordered(self) -> tuple[Axis, ...]:
+        """The axes that may be cut anywhere."""
+        return tuple(axis for axis in self.axes if axis.is_ordered)
+
+    @cached_property
+    def trees(self) -> tuple[Axis, ...]:
+        """The axes with nodes."""
+        return tuple(axis for axis in self.axes if not axis.is_ordered)
+
+    @cached_property
+    def packs(self) -> range:
+        """The packs, by number."""
+        return packs_of(self.axes)
+
+
+def packs_of(axes: Sequence[Axis]) -> range:
+    """The packs of trees, by number."""
+    return range(max((axis.pack + 1 for axis in axes if not axis.is_ordered), default=0))
+
+
 def scan_points(found: ScannedTable, policy: BoxPolicy) -> BoxScan:
     """The combinations of a table as points."""
-    known = read_known(found, published_columns(found))
+    known = read_known(found.source, policy, published_columns(found))
     axes, forest, hierarchies = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
     points = _points(found, axes, forest)
-    _refuse_uncovered(found, points, axes, hierarchies)
+    if hierarchies:
+        # A value that the hierarchies lack has no way to a leaf.
+        nowhere = " OR ".join(f"b{p} IS NULL" for p in packs_of(axes))
+        if fetch(found.source.con, f"SELECT count(*) FROM {points.name} WHERE {nowhere}")[0][0]:
+            check_hierarchies(found.frequencies, hierarchies)
+            raise InternalError("a value of the table has no leaf in its hierarchy")
     return BoxScan(found.frequencies, policy, found.values, points, axes, forest, known)
 
 
-def _axis(found: ScannedTable, policy: BoxPolicy, known: Known, number: int) -> Axis:
+def _axis(found: ScannedTable, policy: BoxPolicy, known: KnownColumns, number: int) -> Axis:
     """What a quasi-identifier is cut by."""
     column = next(c for c in found.source.columns if folded(c) == folded(policy.qis[number]))
     given, original = policy.hierarchies.get(policy.qis[number]), known.types[column]
@@ -61,7 +104,8 @@ def _ordered(found: ScannedTable, number: int, column: str, original: str) -> Ax
     is_moved = "false" if _NUMBERED_EXACTLY.fullmatch(original) else moved
     ((odd, moves, first, last),) = fetch(
         found.source.con,
-        f"SELECT bool_or({is_odd}), bool_or({is_moved}), min(TRY({value})), max(TRY({value})) FROM {found.frequencies}",
+        f"SELECT bool_or({is_odd}), bool_or({is_moved}), min(TRY({value})), max(TRY({value})) "
+        f"FROM {found.frequencies.relation.name}",
     )
     if odd:
         raise PolicyError(
@@ -80,7 +124,7 @@ def _ordered(found: ScannedTable, number: int, column: str, original: str) -> Ax
     )
 
 
-def _halves(found: ScannedTable, policy: BoxPolicy, known: Known, number: int, column: str) -> Axis:
+def _halves(found: ScannedTable, policy: BoxPolicy, known: KnownColumns, number: int, column: str) -> Axis:
     """An axis that is a public range, to be halved."""
     given = next(c.given for c in policy.columns if c.name == policy.qis[number]).get("domain")
     is_range = isinstance(given, str) and given.startswith("range:") and column in known.domains
@@ -108,7 +152,7 @@ def _points(found: ScannedTable, axes: Sequence[Axis], forest: Trees | None) -> 
         # An inner join would say the same, but after many DuckDB thinks that no row is left, and then looks the leaves
         # up in the table, not the values of the table among the leaves.
         joins.append(
-            f" LEFT JOIN {forest.leaves} AS l{axis.number} ON l{axis.number}.axis = {axis.number} AND "
+            f" LEFT JOIN {forest.leaves.name} AS l{axis.number} ON l{axis.number}.axis = {axis.number} AND "
             f"CAST({cell} AS VARCHAR) IS NOT DISTINCT FROM l{axis.number}.value"
         )
     for p in packs_of(axes):
@@ -116,20 +160,8 @@ def _points(found: ScannedTable, axes: Sequence[Axis], forest: Trees | None) -> 
         columns.append(f"{' | '.join(ways)} AS b{p}")
     for j, (column, values) in enumerate(zip(policy.sensitive, found.values, strict=True)):
         columns.append(f"v{j}.id AS s{j}")
-        joins.append(f" JOIN {values.relation} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
+        joins.append(f" JOIN {values.relation.name} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
     columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
     listed = ", ".join([*columns, f"t.{COUNT} AS n"])
-    rows = f"SELECT {listed} FROM {found.frequencies} AS t{''.join(joins)}"
+    rows = f"SELECT {listed} FROM {found.frequencies.relation.name} AS t{''.join(joins)}"
     return found.source.scratch.table(rows, "points")
-
-
-def _refuse_uncovered(
-    found: ScannedTable, points: Relation, axes: Sequence[Axis], hierarchies: Sequence[Hierarchy]
-) -> None:
-    """Refuse hierarchies that lack a value of the table: its points have no way to a leaf."""
-    if not hierarchies:
-        return
-    nowhere = " OR ".join(f"b{p} IS NULL" for p in packs_of(axes))
-    if fetch(found.source.con, f"SELECT count(*) FROM {points} WHERE {nowhere}")[0][0]:
-        check_hierarchies(found.frequencies, hierarchies)
-        raise InternalError("a value of the table has no leaf in its hierarchy")

@@ -1,8 +1,7 @@
-"""What the cells of a release stand for: which values a label may be, and where the answer comes from.
+"""What a linking attacker finds in a release of labels: which values a cell may be, and a belief in a class.
 
 A column that shows its values is what it says. Ranges name their ends, and masks their start. The policy's hierarchy
-labels any value, and a public domain lists them. Of labels of which nobody says what is below them, nothing can be
-compared.
+labels any value, and a public domain lists them. Cells of a column with none of these cannot be compared.
 """
 
 from __future__ import annotations
@@ -12,29 +11,39 @@ from functools import partial
 from typing import Any
 
 from sqlpriv.core.engine import fetch
-from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.methods.generalized.kinds import CLOSED, VALUES, WHOLE, has_ends
+from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.generalized.layout import CLOSED, VALUES, WHOLE, has_ends
+from sqlpriv.methods.method import Plan
 from sqlpriv.methods.records import Cell, Records, plain_type, same_value
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.source import Source
 
+OF_CLASSES = "knows the quasi-identifiers, nothing of others in particular, and not how the classes were found"
 
-def labelled_records(
+
+def generalized_records(
     file: ReleaseFile, names: Sequence[str], source: Source | None, policy: Policy | None, also: str | None = None
 ) -> Records:
     """The rows of a release of labels, by those of its columns that are named.
 
-    Where its columns stand in several tables, it is the one that has most of them; and `also`, which is not compared.
+    Where its columns are in several tables, these are the rows of the one with most of them, among those that have the
+    column `also`, which is not compared.
     """
     wanted = {folded(n) for n in names}
-    rows = [row for row in file.rows("attributes") if folded(str(row["name"])) in wanted]
-    table = _home(file, wanted, also)
-    here = {folded(c) for c in file.columns(SCHEMA, table)}
-    rows = [row for row in rows if folded(str(row["name"])) in here]
+    # A release may publish groups of columns apart, each a sample.
+    tables = ["published", *sorted(t for schema, t in file.tables if schema == SCHEMA and t.startswith("group_"))]
+    columns = {table: {folded(c) for c in file.columns(SCHEMA, table)} for table in tables}
+    able = [table for table in tables if also is None or folded(also) in columns[table]]
+    table = max(able, key=lambda table: len(columns[table] & wanted))
     given = {} if policy is None else {folded(c.name): c.given for c in policy.columns}
-    found = [(str(r["name"]), _cell(file, r, source, given.get(folded(str(r["name"])), {}))) for r in rows]
+    found = []
+    for row in file.rows("attributes"):
+        name = str(row["name"])
+        if folded(name) in wanted & columns[table]:
+            found.append((name, _cell(file, row, source, given.get(folded(name), {}))))
     return Records(
         file.table(table),
         tuple(cell for _, cell in found if cell is not None),
@@ -47,7 +56,7 @@ def why_only_labels(file: ReleaseFile) -> str | None:
     """Why a sensitive value cannot be counted in the classes of a release: it shows labels in the place of some.
 
     All of a class may have the label `*`, and nothing is known of any of them. And where each cell has a level of its
-    own, labels of different rows stand for the same person: rows of equal labels are not all among which one is found.
+    own, labels of different rows may fit the same person: the rows of equal labels are not all candidates for one.
     """
     columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
     hidden = [str(c["name"]) for c in columns if c["role"] == "sensitive" and c.get("labels", VALUES) != VALUES]
@@ -59,16 +68,11 @@ def why_only_labels(file: ReleaseFile) -> str | None:
     )
 
 
-def _home(file: ReleaseFile, wanted: set[str], also: str | None) -> str:
-    """The table of rows with most of these columns: a release may publish groups of columns apart, each a sample."""
-    tables = ["published", *sorted(t for schema, t in file.tables if schema == SCHEMA and t.startswith("group_"))]
-    columns = {table: {folded(c) for c in file.columns(SCHEMA, table)} for table in tables}
-    able = [table for table in tables if also is None or folded(also) in columns[table]]
-    return max(able, key=lambda table: len(columns[table] & wanted))
-
-
 def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said: Mapping[str, Any]) -> Cell | None:
-    """`said` is what the policy says of the column; a level there is that of labels in the place of values."""
+    """How the cells of a column are compared; None where that is not known.
+
+    `said` is what the policy says of the column; a level there is that of labels in the place of values.
+    """
     name, labels = str(row["name"]), str(row.get("labels", VALUES))
     kind = plain_type(str(row.get("original", row.get("type"))))
     listed = file.table(f"labels_{name}")
@@ -83,20 +87,15 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
         return Cell(name, kind, partial(_labelled, source, given, name, kind))
     if ranges:
         return Cell(name, kind, partial(_between, listed, kind, WHOLE.fullmatch(kind) is not None or kind == "DATE"))
-    if _stated(file, name) == "suppression":
+    part = file.policy
+    declared = part.get("columns", {}).get(name, {}) if isinstance(part, dict) else {}
+    if declared.get("hierarchy") == "suppression":
         return Cell(name, kind, same_value)
-    if _stated(file, name) == "mask":
+    if declared.get("hierarchy") == "mask":
         return Cell(name, kind, partial(_masked, listed, row.get("level")))
     if row.get("has_domain") and (SCHEMA, f"leaves_{name}") in file.tables:
         return Cell(name, kind, partial(_listed, file.table(f"leaves_{name}")))
     return None
-
-
-def _stated(file: ReleaseFile, name: str) -> str:
-    """The kind of hierarchy that the release says a column has."""
-    part = file.policy
-    said = part.get("columns", {}).get(name, {}) if isinstance(part, dict) else {}
-    return str(said.get("hierarchy", ""))
 
 
 def _masked(labels: str, level: int | None, values: str) -> str:
@@ -131,15 +130,45 @@ def _listed(table: str, values: str) -> str:
 
 def _labelled(source: Source, given: Given, name: str, kind: str, values: str) -> str:
     """By the hierarchy of the policy, all labels of a value. What it does not cover is no value of the table."""
-    column, con = quoted(name), source.con
-    fetch(
-        con,
-        f"CREATE OR REPLACE TABLE __values AS SELECT DISTINCT CAST(value AS {kind}) AS {column} FROM {values}",
-    )
-    fetch(con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, given, name, '__values')}")
-    first = quoted(str(fetch(con, "DESCRIBE FROM __wide")[0][0]))
-    listed = f"SELECT {first} AS value, unnest(list_value(*COLUMNS(*))) AS label FROM __wide"
+    cells = f"SELECT DISTINCT CAST(value AS {kind}) AS {quoted(name)} FROM {values}"
+    base = source.scratch.table(cells, "values")
+    wide = source.scratch.table(wide_rows(source, given, name, base.name), "labels")
+    first = quoted(next(iter(wide.columns)))
+    listed = f"SELECT {first} AS value, unnest(list_value(*COLUMNS(*))) AS label FROM {wide.name}"
     return (
         f"SELECT DISTINCT w.label, v.value FROM ({listed}) AS w JOIN {values} AS v "
         "ON w.value IS NOT DISTINCT FROM v.value"
     )
+
+
+def posterior_by_share(plan: Plan[Any], share: float | None, times: float) -> float | None:
+    """The worst belief of a linking attacker, from the largest share that a sensitive value has in a class.
+
+    In a class, whose other rows may be anybody's, a belief becomes `times` times the odds of the value's share there. A
+    person with several rows may be in several classes, and then nothing is known.
+    """
+    person, source = plan.policy.person, plan.source
+    if share is None:
+        return None
+    if person is not None:
+        # That one of several rows has a value is believed more than that one row has it.
+        rows, persons = fetch(source.con, f"SELECT count(*), count(DISTINCT {quoted(person)}) FROM {source.table}")[0]
+        if rows != persons:
+            return None
+    return share if share >= 1 else float(source.calls.row("linking_prior_of_share", share, times)[0])
+
+
+def largest_share(file: ReleaseFile) -> float | None:
+    """The largest share that a sensitive value has in a published class; None where no column is sensitive.
+
+    It is the belief of one who knows the quasi-identifiers of a person and that the person's row is published, and
+    finds the person no likelier to have a value than others are.
+    """
+    roles = [(str(row["role"]), str(row["name"])) for row in file.rows("attributes")]
+    qis = [name for role, name in roles if role == "quasi-identifier"]
+    sensitive = [name for role, name in roles if role == "sensitive"]
+    if not sensitive:
+        return None
+    alpha = Calls(file.con).need("alpha_k_anonymity")
+    asked = (f"({literal(file.table('published'))}, {literal(qis)}, {literal(name)})" for name in sensitive)
+    return max(float(fetch(file.con, f"SELECT alpha FROM {alpha}{arguments}")[0][0]) for arguments in asked)

@@ -1,8 +1,9 @@
 """The points of a table in their order on a Hilbert curve, and how large boxes are on every axis.
 
-Rows with equal quasi-identifiers are one point, and so always in one class: which of them is which tells nothing. An
-axis is scaled to the cells of the curve by its ends; the leaves of a tree stand from left to right, two neighbours as
-far apart as the least node over both is wide. NULL on an ordered axis stands after all values, and in no range.
+Rows with equal quasi-identifiers are one point, and so always in one class: which of them is which reveals nothing. An
+axis is scaled to the cells of the curve by its ends; the leaves of a tree are in order from left to right, two
+neighbours as far apart as the least node over both is wide. NULL on an ordered axis is after all values, and in no
+range.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import duckdb
 from sqlpriv.core.engine import fetch, interruptible, translate
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.axes import Axis, BoxScan, Trees
+from sqlpriv.methods.generalized.axes import Axis
+from sqlpriv.methods.generalized.points import BoxScan
 
 if TYPE_CHECKING:
     from sqlpriv.udfs.line import Extents, Line, Values
+
 
 _TABLE_OF_WIDTHS = 1000
 """Up to so many leaves the widths of all boxes of a tree are held in a table."""
@@ -31,8 +34,12 @@ def line_of(scan: BoxScan, scratch: Scratch, k: int) -> tuple[Line, Relation]:
 
     trees = {axis.number: _tree_extents(scan, axis) for axis in scan.trees}
     placed = _places(scan, scratch, _leaf_shares(scan, scratch, trees))
-    scaled = "".join(f", any_value({_on_axis(axis)}) AS v{axis.number}" for axis in scan.axes)
-    rows = f"SELECT CAST(sum(n) AS BIGINT) AS n{scaled} FROM {scan.points} JOIN {placed} USING (row) GROUP BY place"
+    # A share of the length of an ordered axis, NULL beyond all; or the number of a leaf.
+    beyond = "CAST('Infinity' AS DOUBLE)"
+    on_axes = [_share(axis, beyond) if axis.is_ordered else f"code{axis.number} - 1" for axis in scan.axes]
+    scaled = "".join(f", any_value({place}) AS v{axis.number}" for axis, place in zip(scan.axes, on_axes, strict=True))
+    points = f"{scan.points.name} JOIN {placed.name} USING (row)"
+    rows = f"SELECT CAST(sum(n) AS BIGINT) AS n{scaled} FROM {points} GROUP BY place"
     try:
         with interruptible():
             found = scan.source.con.sql(f"{rows} ORDER BY place").fetchnumpy()
@@ -55,7 +62,7 @@ def _leaf_shares(scan: BoxScan, scratch: Scratch, trees: Mapping[int, Extents]) 
         ways = np.cumsum(np.append(0.0, trees[axis.number](leaves[:-1], leaves[1:])))
         shares = (ways / (ways[-1] or 1.0)).tolist()
         parts.append(
-            f"SELECT axis, code, way, CAST('{shares}' AS DOUBLE[])[code] FROM {_trees(scan).leaves} "
+            f"SELECT axis, code, way, CAST('{shares}' AS DOUBLE[])[code] FROM {scan.forest.leaves} "
             f"WHERE axis = {axis.number}"
         )
     return scratch.table(" UNION ALL ".join(parts), "leaf_shares")
@@ -68,30 +75,22 @@ def _places(scan: BoxScan, scratch: Scratch, leaf_shares: Relation) -> Relation:
     register(scan.source.con)
     on_curve = scan.axes[:KEY_BITS]  # more have no bit in the key
     bits = bits_for(len(on_curve))
-    cells = ", ".join(f"CAST(round(({_along(axis)}) * {2**bits - 1}) AS BIGINT)" for axis in on_curve)
+    # How far along its axis a point is; NULL is with the greatest value.
+    along = [_share(axis, "1") if axis.is_ordered else f"l{axis.number}.share" for axis in on_curve]
+    cells = ", ".join(f"CAST(round(({share}) * {2**bits - 1}) AS BIGINT)" for share in along)
     joins = "".join(
-        f" LEFT JOIN {leaf_shares} AS l{x.number} ON l{x.number}.axis = {x.number} AND l{x.number}.way = "
+        f" LEFT JOIN {leaf_shares.name} AS l{x.number} ON l{x.number}.axis = {x.number} AND l{x.number}.way = "
         f"((p.b{x.pack} >> {x.offset}) & {2**x.bits - 1}) << {x.zeros}"
         for x in scan.trees
     )
     codes = [f"code{x.number}" for x in scan.trees]
     listed = "".join(f", l{x.number}.code AS code{x.number}" for x in scan.trees)
     order = ", ".join(f"v{x.number} NULLS LAST" if x.is_ordered else f"code{x.number}" for x in scan.axes)
-    keyed = f"SELECT p.*{listed}, {HILBERT}([{cells}], {bits}) AS key FROM {scan.points} AS p{joins}"
+    keyed = f"SELECT p.*{listed}, {HILBERT}([{cells}], {bits}) AS key FROM {scan.points.name} AS p{joins}"
     return scratch.table(
         f"SELECT {', '.join(['row', *codes])}, dense_rank() OVER (ORDER BY key, {order}) - 1 AS place FROM ({keyed})",
         "placed",
     )
-
-
-def _trees(scan: BoxScan) -> Trees:
-    assert scan.forest is not None
-    return scan.forest
-
-
-def _along(axis: Axis) -> str:
-    """How far along its axis a point is; NULL is with the greatest value."""
-    return _share(axis, "1") if axis.is_ordered else f"l{axis.number}.share"
 
 
 def _share(axis: Axis, of_null: str) -> str:
@@ -101,14 +100,7 @@ def _share(axis: Axis, of_null: str) -> str:
 
 
 def _leaves(scan: BoxScan, axis: Axis) -> int:
-    return int(fetch(scan.source.con, f"SELECT max(code) FROM {_trees(scan).leaves} WHERE axis = {axis.number}")[0][0])
-
-
-def _on_axis(axis: Axis) -> str:
-    """Where a point is on an axis: a share of its length, NULL beyond all; or the number of its leaf."""
-    if not axis.is_ordered:
-        return f"code{axis.number} - 1"
-    return _share(axis, "CAST('Infinity' AS DOUBLE)")
+    return int(fetch(scan.source.con, f"SELECT max(code) FROM {scan.forest.leaves} WHERE axis = {axis.number}")[0][0])
 
 
 def _range_extents(values: Values) -> Extents:
@@ -132,7 +124,7 @@ def _tree_extents(scan: BoxScan, axis: Axis) -> Extents:
     count = _leaves(scan, axis)
     nodes = fetch(
         scan.source.con,
-        f"SELECT level, low - 1, high, width FROM {_trees(scan).nodes} WHERE axis = {axis.number} ORDER BY level DESC",
+        f"SELECT level, low - 1, high, width FROM {scan.forest.nodes} WHERE axis = {axis.number} ORDER BY level DESC",
     )
     levels = sorted({int(level) for level, *_ in nodes}, reverse=True)
     ends, widths = np.zeros((len(levels), count), dtype=np.int64), np.zeros((len(levels), count))
