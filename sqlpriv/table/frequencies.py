@@ -12,6 +12,7 @@ Private rows (`Source.private`) are read elsewhere only by
     sort_rows, count_persons, read_values   below: the rows that buckets are dealt from, and values alone
     methods: write           the rows that are published (generalize, boxes, noise)
     methods: compare         what was written against the rows it was written from
+    risk/request             what `sqlpriv risk` weighs, row by row
     attacks/worlds         minimality's worlds, which deal the values of a class to its rows
     attacks/linking        a link with a truth, which asks of every row whether it was found
 """

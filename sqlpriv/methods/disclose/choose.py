@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.attributes import RECORDS, Attributes, candidate_weights, fetch_risk, naming_attributes
@@ -30,7 +31,7 @@ from sqlpriv.risk.coding import DisclosureProblem
 from sqlpriv.risk.optimal import disclose_optimally
 from sqlpriv.table.hierarchies import TOP
 
-CHOSEN, _BEST = "chosen", "disclose_best"
+CHOSEN = "chosen"
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,12 @@ def _refuse_too_much_utility(scan: BoxScan, c: float) -> None:
         )
 
 
-def _write_optimal(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> str:
-    """Write the table of the best choice of every record, as `optimal_disclosure` finds it; returns its name."""
-    problem = DisclosureProblem(RECORDS, ENTRIES, candidate_weights(policy, attributes), policy.form)
-    fetch(scan.source.con, f"DROP TABLE IF EXISTS {_BEST}")
+def _write_optimal(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> Relation:
+    """The best choice of every record, as `optimal_disclosure` finds it."""
+    con, weights = scan.source.con, candidate_weights(policy, attributes)
+    problem = DisclosureProblem(Relation(con, RECORDS), Relation(con, ENTRIES), weights, policy.form)
     with naming_attributes(attributes):
-        disclose_optimally(scan.source.con, _BEST, problem, policy.goal, policy.c)
-    return _BEST
+        return disclose_optimally(scan.source.scratch, problem, policy.goal, policy.c)
 
 
 def chosen_boxes(scan: BoxScan) -> Boxes:
