@@ -21,8 +21,8 @@ from sqlpriv.core.facts import Line
 from sqlpriv.core.sqltext import NUMERIC_TYPE, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.read import ClassRows, Known, PublishedColumn
-from sqlpriv.methods.sdgs.declared import declared_groups, refuse_no_numbers
-from sqlpriv.methods.sdgs.groups import Group, file_of
+from sqlpriv.methods.sdgs.groups import Group, declared_groups, file_of
+from sqlpriv.methods.sdgs.terms import refuse_no_numbers
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.rewrite.public_facts import PublicFacts

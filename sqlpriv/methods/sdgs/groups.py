@@ -15,6 +15,7 @@ A release without groups is one group of all columns.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -60,6 +61,28 @@ class Group:
 def groups_of(columns: Sequence[Sequence[str]]) -> tuple[Group, ...]:
     """The groups of these columns."""
     return tuple(Group(number, tuple(names)) for number, names in enumerate(columns, 1))
+
+
+def declared_groups(file: ReleaseFile) -> tuple[Group, ...]:
+    """The groups that a file declares; one of all columns, where it declares none."""
+    names = [str(c["name"]) for c in file.attributes]
+    return groups_of(json.loads(file.about[GROUPS]) if GROUPS in file.about else [names])
+
+
+def wrong_groups(file: ReleaseFile) -> bool:
+    """Whether a file does not say in which group each of its columns is, once and in the order of the columns."""
+    if GROUPS not in file.about:
+        return False
+    names = [str(c["name"]) for c in file.attributes]
+    try:
+        given = json.loads(file.about[GROUPS])
+    except (ValueError, RecursionError):
+        return True
+    if not isinstance(given, list) or len(given) < 2 or not all(isinstance(group, list) and group for group in given):
+        return True
+    if sorted(str(name) for group in given for name in group) != sorted(names):
+        return True
+    return any(group != [name for name in names if name in group] for group in given)
 
 
 @dataclass(frozen=True)
