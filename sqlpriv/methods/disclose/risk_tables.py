@@ -66,7 +66,7 @@ def _shown_weight(weight: float) -> str:
 
 @dataclass(frozen=True)
 class RiskTables:
-    """The attributes, the dictionaries and people's own weights, and what is asked with them."""
+    """The attributes, the dictionaries and people's own weights, and questions about risk by them."""
 
     source: Source
     policy: DisclosePolicy

@@ -61,7 +61,7 @@ def verify_file(file: ReleaseFile, policy: DisclosePolicy | None) -> Iterator[Ch
 
 
 def declared_terms(file: ReleaseFile) -> DiscloseTerms:
-    """What a file says was asked for, and against whom."""
+    """The goal that a file declares, and the attacker."""
     about, numbers = file.about, file.parameters
     return DiscloseTerms(
         goal=about["goal"], is_average=about["average"] == "yes", c=numbers["c"], form=about["form"],
@@ -78,7 +78,7 @@ def differences(file: ReleaseFile, policy: DisclosePolicy) -> Iterator[str]:
 
 
 def _no_nulls(file: ReleaseFile, name: str) -> Check:
-    """What is not told is *, whether or not there was something."""
+    """A cell that is not disclosed is *, whether or not it had a value."""
     empty = fetch(file.con, f"SELECT count(*) FROM {published(file)} WHERE {quoted(name)} IS NULL")[0][0]
     return Check(f"no cell of {name!r} tells that it is missing", not empty, f"{empty:,} are NULL" if empty else "")
 
@@ -87,22 +87,22 @@ def _no_nulls(file: ReleaseFile, name: str) -> Check:
 
 
 def _utility(file: ReleaseFile, chosen: Sequence[Attribute]) -> Iterator[Check]:
-    """The utility of the rows is what is said, and where that was asked for at least c."""
+    """The utility of the rows is what is declared, and at least c where the goal says so."""
     with Scratch(file.con).nested() as scratch:
         utilities = f"SELECT utility FROM {_utilities(file, chosen, scratch)}"
         mean = inlined("_mean_of(utility, 1)")
         ((found, least),) = fetch(file.con, f"SELECT {mean}, min(utility) FROM ({utilities})")
-    stated, c = file.parameters["utility"], file.parameters["c"]
-    same = math.isclose(found, stated, rel_tol=_HAIR)
+    declared, c = file.parameters["utility"], file.parameters["c"]
+    same = math.isclose(found, declared, rel_tol=_HAIR)
     yield Check("the utility is that of the rows", same, "" if same else f"it is {shown_number(found)}")
     if file.about["goal"] == RISK:
         kept, which = (found, "mean utility") if file.about["average"] == "yes" else (least, "utility of every row")
         yield Check(f"the {which} is at least c", kept >= c * (1 - _HAIR), f"is {shown_number(float(kept))}")
     elif file.about["goal"] == UTILITY:
         bounded, which = ("risk", "risk") if file.about["average"] == "yes" else ("worst", "loss of every row")
-        least_said = file.parameters[bounded]
-        kept = least_said <= c * (1 + _HAIR)
-        yield Check(f"the {which} is said to be at most c", kept, "" if kept else f"it says {shown_number(least_said)}")
+        bound = file.parameters[bounded]
+        kept = bound <= c * (1 + _HAIR)
+        yield Check(f"the {which} is said to be at most c", kept, "" if kept else f"it says {shown_number(bound)}")
 
 
 def _utilities(file: ReleaseFile, chosen: Sequence[Attribute], scratch: Scratch) -> str:
@@ -137,10 +137,13 @@ def _check_risk(file: ReleaseFile, policy: DisclosePolicy | None, chosen: Sequen
     except SqlprivError as error:
         return Check(_RISK, None, f"it cannot be computed again: {error}")
     for name, found, bound in zip(("risk", "worst"), (risk, worst), rounded, strict=True):
-        stated, is_bounded = file.parameters[name], policy.goal == UTILITY and (name == "risk" or not policy.is_average)
+        declared, is_bounded = (
+            file.parameters[name],
+            policy.goal == UTILITY and (name == "risk" or not policy.is_average),
+        )
         most = min(bound, policy.c) if is_bounded else bound
-        if not found * (1 - _HAIR) <= stated <= most * (1 + _HAIR):
-            return Check(_RISK, False, f"it says {shown_number(stated)} where {name} is {shown_number(found)}")
+        if not found * (1 - _HAIR) <= declared <= most * (1 + _HAIR):
+            return Check(_RISK, False, f"it says {shown_number(declared)} where {name} is {shown_number(found)}")
     return Check(_RISK, True, f"is {shown_number(risk)}, the worst row {shown_number(worst)}")
 
 

@@ -60,7 +60,7 @@ def compare(plan: DisclosePlan, path: Path) -> None:
             with attached(plan.source.con, path, WRITTEN, error=ReleaseError):
                 published = quoted(WRITTEN, SCHEMA, "published")
                 rows = scratch.table(f"SELECT 1 AS one{listed} FROM {published}", "written")
-        else:  # whose row it is, the file does not tell; that its rows are these was just seen
+        else:  # the file does not show whose row it is; that its rows are these was just compared
             labels = "".join(f", label{x.number} AS a{x.number}" for x in axes)
             rows = scratch.table(
                 f"SELECT r.{PERSON}{labels}, unnest(range(b.rows)) AS copy FROM {plan.boxes.relation.name} AS b "

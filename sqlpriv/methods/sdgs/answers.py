@@ -153,7 +153,7 @@ def _attribute(file: ReleaseFile, column: PublishedColumn, known: Known) -> Attr
 def answers_mean(file: ReleaseFile) -> list[Line]:
     """What answers of a release are, for people."""
     groups, k, beta = _groups(file), int(file.parameters["k"]), file.parameters["beta"]
-    told = [
+    lines = [
         f"Answers of `sqlpriv query {file.name}` count each row 1 / {beta:.4g} times. low and high are a confidence "
         "interval of a question that was fixed before anybody saw the release: low counts rows that meet it for "
         f"certain, high also those that may, and {k:,} - 1 suppressed rows for each class that could be there and is "
@@ -161,17 +161,17 @@ def answers_mean(file: ReleaseFile) -> list[Line]:
         "Estimates leave out what is suppressed: over all they are too low.",
     ]
     if len(groups) > 1:
-        told.append(f"A question is about columns of one group: {'; '.join(', '.join(g.labels) for g in groups)}.")
+        lines.append(f"A question is about columns of one group: {'; '.join(', '.join(g.labels) for g in groups)}.")
     open_ones = [repr(name) for group in groups for name, number in group.labels.items() if number is None]
     if open_ones:
-        told.append(f"Without a public domain of {', '.join(open_ones)} nobody knows these classes: high is infinite.")
+        lines.append(f"Without a public domain of {', '.join(open_ones)} nobody knows these classes: high is infinite.")
     else:
         absent = " and ".join(f"{_absent(file, group):,.0f}" for group in groups)
-        told.append(f"{absent} classes could be there and are not.")
+        lines.append(f"{absent} classes could be there and are not.")
     hidden = [repr(c.name) for group in groups for c in group.columns if c.why_not is not None]
     if hidden:
-        told.append(f"Nothing can be asked of {', '.join(hidden)}: which values are below the labels is not public.")
-    return [Line(text) for text in told]
+        lines.append(f"Nothing can be asked of {', '.join(hidden)}: which values are below the labels is not public.")
+    return [Line(text) for text in lines]
 
 
 def _absent(file: ReleaseFile, group: PublishedGroup) -> float:

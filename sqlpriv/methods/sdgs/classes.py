@@ -63,7 +63,7 @@ def refuse_kinds(scan: Scan) -> None:
 
 
 def write_rows(scan: Scan, policy: SdgsPolicy, prefix: str) -> Relation:
-    """The rows that count, with __priv_n. Of persons one row each, by a coin, or all where none has too many."""
+    """The rows that count, with __priv_n. Of persons one row each, at random, or all where none has too many."""
     frequencies = scan.frequencies.relation
     if policy.person is not None and policy.rows_each > 1:
         refuse_too_many(scan, policy)
@@ -122,7 +122,7 @@ def write_classes(scan: Scan, rows: Relation, shown: NodeLabels, group: Group, s
 
 def write_sample(scan: Scan, classes: Relation, group: Group, k: int, beta: float, prefix: str) -> SampleCounts:
     """A sample of the classes of a group."""
-    con, start = scan.source.con, literal(group.coins)
+    con, start = scan.source.con, literal(group.random_prefix)
     coin = inlined(f"_coin_share(_coin_bits({literal(prefix)}, {start} || name || '|' || CAST(copy AS VARCHAR)))")
     coins = f"SELECT name, unnest(range(rows)) AS copy FROM {classes.name}"
     seen = f"SELECT name, count(*) AS seen FROM ({coins}) WHERE {coin} < {beta!r} GROUP BY name"

@@ -1,10 +1,10 @@
 """Vertical groups: columns that are published together, each group a relation and a sample of its own.
 
 Classes of many columns are small, and small classes are suppressed. So the columns may be divided: of each group the
-rows have these columns alone, are sampled by coins of the group, generalized, and suppressed where fewer than k are
-equal in these columns. Each group by itself is a release as Theorem 1 has it, and a row is in every one of them. Coins
-of different groups are independent, so that all of them together are one release after the other: epsilons and deltas
-add up (priv.sdgs_groups). The division must not depend on the table: it stands in the policy, and there is no search.
+rows have these columns alone, are sampled at random, generalized, and suppressed where fewer than k are equal in these
+columns. Each group by itself is a release as Theorem 1 has it, and a row is in every one of them. Samples of different
+groups are independent, so that all of them together are one release after the other: epsilons and deltas add up
+(priv.sdgs_groups). The division must not depend on the table: it stands in the policy, and there is no search.
 
 One sample for all groups would not do, whatever is added up. Where all rows but one are alike in two groups, and that
 one is alike with them in the first alone, the two published counts differ by 1 exactly when it was sampled: a chance of
@@ -49,8 +49,8 @@ class Group:
         return quoted(WRITTEN, SCHEMA, self.table)
 
     @property
-    def coins(self) -> str:
-        """What the coins of its rows start with: other than those of any other group."""
+    def random_prefix(self) -> str:
+        """What the random numbers of its rows are made from: other than those of any other group."""
         return "row|" if self.number == 1 else f"row {self.number}|"
 
     def view(self, table: str) -> str:

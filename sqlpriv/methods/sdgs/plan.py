@@ -78,7 +78,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
             "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
             "nodes": [dict(node) for node in policy.nodes],
             **({} if policy.groups is None else {"groups": [list(group.columns) for group in self.groups]}),
-            # Coins go by labels: other labels under the same name would be a second sample.
+            # Random numbers go by labels: other labels under the same name would be a second sample.
             "labels": rows_digest(self.source.con, self.scan.labels.paths.name),
             **self.terms.numbers,
         }

@@ -1,7 +1,7 @@
 """Judge a release by sampled k-anonymity from its file alone: numbers, guarantee, levels, labels, and every class.
 
-What the file alone cannot tell stays a claim: that each row was sampled by a coin of its own with probability beta, and
-that the node was chosen without the table, or drawn as it should be.
+What the file alone cannot show stays a claim: that each row was sampled at random with probability beta, and that
+the node was chosen without the table, or drawn as it should be.
 """
 
 from __future__ import annotations

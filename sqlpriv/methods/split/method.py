@@ -91,7 +91,7 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
         return Wording(promise.text, promise.details, warnings, after_columns=(Line(_ANSWERS.format(file.name)),))
 
     def posterior(self, plan: BucketPlan, file: ReleaseFile, times: float) -> float | None:
-        """By the largest share of a sensitive value in a bucket, of which the numbers tell."""
+        """By the largest share of a sensitive value in a bucket, which is among the numbers."""
         numbers = plan.numbers if plan.is_settled else file.parameters
         return posterior_by_share(plan, numbers.get("posterior"), times)
 

@@ -1,6 +1,6 @@
 """Judge what only releases in buckets have: sides, buckets, the numbers made from them, and what is required of them.
 
-What the file cannot tell: that its rows are those of the private table, and that random numbers decided which bucket a
+What the file cannot show: that its rows are those of the private table, and that random numbers decided which bucket a
 row is in. Publishing compares the first; the second is the program's word.
 """
 

@@ -101,7 +101,7 @@ class Anatomy(Bucketed[AnatomyPolicy]):
     def promises(self, layout: Layout, numbers: Mapping[str, float]) -> Promise:
         """What groups of different values guarantee."""
         least = int(numbers["l"])
-        told = [
+        beliefs = [
             f"{k} implication{'s' if k > 1 else ''} between values of people: {numbers[f'disclosure_{k}']:.4g}"
             for k in _IMPLICATIONS
             if f"disclosure_{k}" in numbers
@@ -113,7 +113,7 @@ class Anatomy(Bucketed[AnatomyPolicy]):
                 "All other columns are published as they are: anybody sees whether a person is in the table, and in "
                 "which group.",
                 "Who knows the values of others in a group rules them out: of k others, 1/(l - k) is left. With "
-                + "; with ".join(told)
+                + "; with ".join(beliefs)
                 + " ((c,k)-safety).",
                 "What the table teaches about people in general is not hidden, and helps to guess inside a group.",
             ),

@@ -56,7 +56,7 @@ def code_values(found: Frequencies, columns: Sequence[str]) -> Relation:
 
 
 def contingency(codes: Relation, one: int, other: int) -> float:
-    """0 where two columns are independent, 1 where one tells the other."""
+    """0 where two columns are independent, 1 where one determines the other."""
     joint = (
         f"SELECT c{one} AS one, c{other} AS other, CAST(sum(n) AS BIGINT) AS together FROM {codes.name} GROUP BY ALL"
     )

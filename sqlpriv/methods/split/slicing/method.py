@@ -128,23 +128,23 @@ class Slicing(Bucketed[SlicingPolicy]):
     def promises(self, layout: Layout, numbers: Mapping[str, float]) -> Promise:
         """What it means that columns are apart."""
         least = int(numbers.get("bucket", layout.least))
-        told = f"In a bucket of {least} rows or more, any row of one group of columns may belong to any row of another."
+        text = f"In a bucket of {least} rows or more, any row of one group of columns may belong to any row of another."
         if numbers.get("posterior", 0) >= 1:
-            told += " But in some bucket all rows that a person's may be have one sensitive value, which is known then."
+            text += " But in some bucket all rows that a person's may be have one sensitive value, which is known then."
         elif "posterior" in numbers:
-            told += (
+            text += (
                 " Whoever knows all quasi-identifiers of a person believes no sensitive value more than "
                 f"{numbers['posterior']:.4g}."
             )
         elif any(role == SENSITIVE for role in layout.roles.values()):
-            told += " What is believed of sensitive values depends on the coins, and stands in the release."
+            text += " What is believed of sensitive values depends on the coins, and stands in the release."
         how = (
             f"Values of {layout.spread!r} are spread over the buckets; which rows are in a bucket says nothing else."
             if layout.spread
             else f"Rows in a bucket are neighbours in the order of {', '.join(layout.sides[0])}."
         )
         return Promise(
-            told,
+            text,
             (
                 how,
                 "What stands in one group is published as it is, together: anybody sees who is in the table by it, and "
