@@ -100,7 +100,7 @@ def read_records(scan: BoxScan, policy: DisclosePolicy) -> WeighedRecords:
         own = f"SELECT CAST({name} AS {scan.known.types[axis.column]}) AS {name} FROM {frequencies}"
         domain = scan.known.domains.get(axis.column)
         values.append(own if domain is None else f"{own} UNION SELECT value FROM {domain}")
-    own_rows = f"SELECT *, unnest(range(__priv_n)) FROM {frequencies}"
+    own_rows = f"SELECT *, unnest(range(__priv_n)) AS __priv_copy FROM {frequencies}"
     tables = read_tables(scan.source, policy, scan.axes, scan.known.types, values, own_rows)
     given = f"{literal(relation.name)}, {literal([a.as_weight for a in tables.attributes])}"
     utility = f"SELECT record.number AS number, utility FROM {scan.source.need('disclosure_utility')}({given})"
